@@ -1,0 +1,64 @@
+"""Atención paso a paso: las implementaciones de referencia del curso.
+
+Cada módulo se lee de una sentada. Por orden:
+
+- ``masks``: quién puede atender a quién.
+- ``attention``: atención de producto escalar escalado y multi-cabeza.
+- ``layers`` y ``transformer``: las piezas que la rodean y el Transformer entero.
+- ``bert``: embeddings de un BERT real, sin red.
+- ``plots`` y ``source``: dibujar tensores y enseñar el código de esta biblioteca.
+
+Las letras de las formas son las mismas en todo el curso:
+
+====== =================================================================
+letra  qué cuenta
+====== =================================================================
+B      frases del lote (*batch*)
+L      tokens de una frase; L_q los que preguntan, L_k los que responden
+h      cabezas
+d_model anchura del modelo (``dim_embedding``)
+d_k    anchura de una query y de una key en una cabeza
+d_v    anchura de un value en una cabeza
+====== =================================================================
+"""
+
+from importlib import import_module
+
+# Nombre público → módulo. Se importa al usarlo: `import course_lib` no carga
+# ni matplotlib ni transformers.
+_MODULE_OF = {
+    "scaled_dot_product_attention": "attention",
+    "ScaledDotProductAttention": "attention",
+    "MultiHeadAttention": "attention",
+    "causal_mask": "masks",
+    "padding_mask": "masks",
+    "combine_masks": "masks",
+    "convert_mask": "masks",
+    "Embedding": "layers",
+    "PositionalEncoding": "layers",
+    "AddAndNorm": "layers",
+    "FeedForward": "layers",
+    "EncoderLayer": "transformer",
+    "Encoder": "transformer",
+    "TransformerEncoder": "transformer",
+    "DecoderLayer": "transformer",
+    "Decoder": "transformer",
+    "TransformerDecoder": "transformer",
+    "Transformer": "transformer",
+    "load_bert": "bert",
+    "extract_embeddings": "bert",
+    "encoder_from_bert": "bert",
+    "show_source": "source",
+}
+
+__all__ = list(_MODULE_OF)
+
+
+def __getattr__(name):
+    if name not in _MODULE_OF:
+        raise AttributeError(f"course_lib no tiene «{name}». Tiene: {', '.join(_MODULE_OF)}.")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+
+
+def __dir__():
+    return sorted([*globals(), *_MODULE_OF])

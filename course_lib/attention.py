@@ -1,0 +1,235 @@
+"""La atención: producto escalar escalado y multi-cabeza.
+
+    Attention(Q, K, V) = softmax(Q·Kᵀ / √d_k) · V
+
+Los argumentos van siempre en el orden (query, key, value, mask). La máscara es
+booleana y True significa «puede atender» (véase ``course_lib.masks``).
+
+Fuente: Vaswani et al., «Attention Is All You Need» (2017), §3.2.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.masks import check_mask
+
+
+def scaled_dot_product_attention(query, key, value, mask=None):
+    """Atención de producto escalar escalado: softmax(Q·Kᵀ / √d_k)·V.
+
+    Args:
+        query: ``(..., L_q, d_k)``.
+        key: ``(..., L_k, d_k)``.
+        value: ``(..., L_k, d_v)``.
+        mask: booleana, se difunde hasta ``(..., L_q, L_k)``; True = puede atender.
+
+    Returns:
+        ``(output, weights)``: la salida ``(..., L_q, d_v)`` y los pesos
+        ``(..., L_q, L_k)``. Cada fila de pesos suma 1; si la máscara bloquea
+        una fila entera, sus pesos y su salida son 0, nunca NaN.
+
+    Raises:
+        ValueError: si las formas no encajan; el mensaje las nombra.
+        TypeError: si la máscara no es booleana.
+
+    Fuente: Vaswani et al. (2017), §3.2.1, ecuación 1.
+    """
+    _check_shapes(query, key, value, mask)
+    d_k = query.shape[-1]
+    # Es lo mismo que (Q·Kᵀ) / √d_k, pero divide L_q·d_k números en vez de L_q·L_k.
+    scores = (query / math.sqrt(d_k)) @ key.transpose(-2, -1)
+    if mask is not None:
+        # Antes de la softmax: lo bloqueado recibe el número más negativo que cabe,
+        # y su exponencial es 0.
+        scores.masked_fill_(~mask, torch.finfo(scores.dtype).min)
+    # Si no hay gradiente que guardar, la softmax se escribe encima de las puntuaciones.
+    weights = torch.softmax(scores, dim=-1, out=None if scores.requires_grad else scores)
+    if mask is not None:
+        # Solo cambia las filas bloqueadas del todo: ahí la softmax reparte a partes
+        # iguales entre tokens prohibidos, y aquí se queda en 0.
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+class ScaledDotProductAttention(nn.Module):
+    """Atención de producto escalar escalado, como bloque (Vaswani et al., 2017, §3.2.1).
+
+    No tiene parámetros: lo que se aprende son las proyecciones que hay antes.
+
+    Args:
+        dim_key: anchura de las queries y las keys, d_k.
+    """
+
+    def __init__(self, dim_key):
+        super().__init__()
+        self.dim_key = dim_key
+
+    def forward(self, query, key, value, mask=None, need_weights=True):
+        """Atiende.
+
+        Args:
+            query: ``(..., L_q, d_k)``.
+            key: ``(..., L_k, d_k)``.
+            value: ``(..., L_k, d_v)``.
+            mask: booleana, se difunde hasta ``(..., L_q, L_k)``; True = puede atender.
+            need_weights: si es False no se guardan los pesos y hace el trabajo el
+                núcleo fundido de torch, que gasta mucha menos memoria.
+
+        Returns:
+            ``(output, weights)``; ``weights`` es ``None`` si ``need_weights=False``.
+
+        Raises:
+            ValueError: si las formas no encajan entre sí o con ``dim_key``.
+        """
+        if query.shape[-1] != self.dim_key:
+            raise ValueError(
+                f"ScaledDotProductAttention(dim_key={self.dim_key}): query tiene forma "
+                f"{tuple(query.shape)} y su último eje tiene que medir {self.dim_key}."
+            )
+        if need_weights:
+            return scaled_dot_product_attention(query, key, value, mask)
+        _check_shapes(query, key, value, mask)
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask), None
+
+    def extra_repr(self):
+        return f"dim_key={self.dim_key}"
+
+
+class MultiHeadAttention(nn.Module):
+    """Atención multi-cabeza (Vaswani et al., 2017, §3.2.2).
+
+        MultiHead(Q, K, V) = Concat(head_1, …, head_h)·W_O
+        head_i = Attention(Q·W_Q,i, K·W_K,i, V·W_V,i)
+
+    Cada cabeza proyecta **todas** las d_model dimensiones a d_k = d_model / h. Las
+    h proyecciones de las queries se calculan juntas, en una sola capa de d_model a
+    h·d_k, y después se reparten; lo mismo con las keys y los values.
+
+    Sus nombres y los del artículo: ``query_projection`` = W_Q, ``key_projection`` =
+    W_K, ``value_projection`` = W_V, ``output_projection`` = W_O (con sesgo, como en
+    BERT y en torch).
+
+    Args:
+        heads: número de cabezas, h.
+        dim_embedding: anchura del modelo, d_model; ``heads`` tiene que dividirla.
+        kdim, vdim: anchura de lo que entra como key y como value, si no es
+            d_model (en la atención cruzada el encoder puede tener otra).
+        bias: si las cuatro proyecciones llevan sesgo.
+
+    Raises:
+        ValueError: si ``heads`` no divide a ``dim_embedding``.
+    """
+
+    def __init__(self, heads, dim_embedding, *, kdim=None, vdim=None, bias=True):
+        super().__init__()
+        _check_positive_integers("MultiHeadAttention", heads=heads, dim_embedding=dim_embedding)
+        if dim_embedding % heads:
+            raise ValueError(
+                f"MultiHeadAttention: heads = {heads} no divide a dim_embedding = {dim_embedding}"
+                f"{_suggest_heads(heads, dim_embedding)}"
+            )
+        self.heads = heads
+        self.dim_embedding = dim_embedding
+        self.dim_key = dim_embedding // heads
+        self.query_projection = nn.Linear(dim_embedding, dim_embedding, bias=bias)
+        self.key_projection = nn.Linear(kdim or dim_embedding, dim_embedding, bias=bias)
+        self.value_projection = nn.Linear(vdim or dim_embedding, dim_embedding, bias=bias)
+        self.attention = ScaledDotProductAttention(self.dim_key)
+        self.output_projection = nn.Linear(dim_embedding, dim_embedding, bias=bias)
+
+    def forward(self, query, key, value, mask=None, need_weights=True):
+        """Atiende con todas las cabezas.
+
+        Args:
+            query: ``(B, L_q, d_model)``.
+            key: ``(B, L_k, d_model)`` (o kdim).
+            value: ``(B, L_k, d_model)`` (o vdim).
+            mask: booleana, se difunde hasta ``(B, h, L_q, L_k)``; True = puede atender.
+            need_weights: si es False usa el núcleo fundido y no devuelve pesos.
+
+        Returns:
+            ``(output, weights)``: ``(B, L_q, d_model)`` y, por cabeza,
+            ``(B, h, L_q, L_k)``; ``None`` si ``need_weights=False``.
+
+        Raises:
+            ValueError: si las formas no encajan; el mensaje las nombra.
+        """
+        self._check_inputs(query, key, value)
+        # (B, L, d_model) → (B, h, L, d_k)
+        q = self.split_heads(self.query_projection(query))
+        k = self.split_heads(self.key_projection(key))
+        v = self.split_heads(self.value_projection(value))
+        output, weights = self.attention(q, k, v, mask, need_weights)
+        return self.output_projection(self.concat_heads(output)), weights
+
+    def split_heads(self, x):
+        """Reparte la última dimensión entre las cabezas: (B, L, h·d_k) → (B, h, L, d_k)."""
+        return x.unflatten(-1, (self.heads, self.dim_key)).transpose(1, 2)
+
+    def concat_heads(self, x):
+        """Junta las cabezas, una tras otra: (B, h, L, d_k) → (B, L, h·d_k)."""
+        return x.transpose(1, 2).flatten(-2)
+
+    def _check_inputs(self, query, key, value):
+        named = {"query": query, "key": key, "value": value}
+        linears = (self.query_projection, self.key_projection, self.value_projection)
+        for (name, x), linear in zip(named.items(), linears):
+            if x.dim() != 3:
+                advice = f" Si es una sola frase, usa {name}.unsqueeze(0)." if x.dim() == 2 else ""
+                raise ValueError(
+                    f"MultiHeadAttention: {name} tiene forma {tuple(x.shape)} y tiene que tener "
+                    f"tres ejes: (B, L, {linear.in_features}).{advice}"
+                )
+            if x.shape[-1] != linear.in_features:
+                raise ValueError(
+                    f"MultiHeadAttention: {name} tiene forma {tuple(x.shape)} y su último eje tiene "
+                    f"que medir {linear.in_features}. ¿Es el embedding del modelo que toca?"
+                )
+
+
+def _check_shapes(query, key, value, mask):
+    """Comprueba que Q, K, V y la máscara encajan, y si no, dice qué no encaja."""
+    shapes = {"query": query, "key": key, "value": value}
+    described = ", ".join(f"{name} {tuple(x.shape)}" for name, x in shapes.items())
+    for name, x in shapes.items():
+        if x.dim() < 2:
+            raise ValueError(f"atención: {name} necesita al menos dos ejes, (L, d). Formas: {described}.")
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(
+            f"atención: las queries miden {query.shape[-1]} y las keys {key.shape[-1]}: para "
+            f"multiplicarlas tienen que medir lo mismo, d_k. Formas: {described}."
+        )
+    if key.shape[-2] != value.shape[-2]:
+        raise ValueError(
+            f"atención: hay {key.shape[-2]} keys y {value.shape[-2]} values: cada key lleva su value, "
+            f"así que L_k tiene que coincidir. Formas: {described}."
+        )
+    try:
+        leading = torch.broadcast_shapes(*(x.shape[:-2] for x in shapes.values()))
+    except RuntimeError:
+        raise ValueError(
+            "atención: los ejes anteriores a (L, d) —lote y cabezas— no coinciden. "
+            f"Formas: {described}."
+        ) from None
+    if len({x.dtype for x in shapes.values()}) > 1:
+        dtypes = ", ".join(f"{name} {x.dtype}" for name, x in shapes.items())
+        raise ValueError(f"atención: los tipos no coinciden: {dtypes}. Usa .to(dtype) para igualarlos.")
+    check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
+
+
+def _suggest_heads(heads, dim_embedding):
+    divisors = [n for n in range(1, dim_embedding + 1) if dim_embedding % n == 0]
+    *others, last = sorted(sorted(divisors, key=lambda n: abs(n - heads))[:4])
+    return (
+        f": sobran {dim_embedding % heads} dimensiones. "
+        f"Prueba con heads = {', '.join(map(str, others))} o {last}."
+    )
+
+
+def _check_positive_integers(where, **arguments):
+    for name, value in arguments.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{where}: {name} = {value!r} y tiene que ser un entero de 1 en adelante.")

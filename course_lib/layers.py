@@ -1,0 +1,195 @@
+"""Las piezas que rodean a la atención: embedding, posición, suma y norma, red densa.
+
+Fuente: Vaswani et al., «Attention Is All You Need» (2017), §3.1, §3.3, §3.4 y §3.5.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
+
+
+class Embedding(nn.Module):
+    """Tabla que da un vector a cada token (Vaswani et al., 2017, §3.4).
+
+    El artículo multiplica los embeddings por √d_model antes de sumar la posición.
+    Eso supone que la tabla empieza con valores pequeños: aquí, de varianza
+    1/d_model, así que la salida empieza con varianza 1. Con la tabla de varianza
+    1 que trae torch, el factor √d_model taparía la posición.
+
+    Args:
+        vocab_size: número de tokens distintos del vocabulario.
+        dim_embedding: anchura del modelo, d_model.
+        scale: si se multiplica por √d_model. BERT no lo hace.
+    """
+
+    def __init__(self, vocab_size, dim_embedding, scale=True):
+        super().__init__()
+        self.vocab_size = vocab_size
+        self.factor = math.sqrt(dim_embedding) if scale else 1.0
+        self.table = nn.Embedding(vocab_size, dim_embedding)
+        nn.init.normal_(self.table.weight, std=dim_embedding**-0.5)
+
+    def forward(self, token_ids):
+        """Busca el vector de cada token: (B, L) enteros → (B, L, d_model).
+
+        Raises:
+            ValueError: si algún id no está en el vocabulario.
+            TypeError: si los ids no son enteros.
+        """
+        if token_ids.is_floating_point() or token_ids.dtype == torch.bool:
+            raise TypeError(
+                f"Embedding: los ids de los tokens son enteros y estos son {token_ids.dtype}. "
+                "¿Has pasado vectores en lugar de input_ids?"
+            )
+        if token_ids.numel():
+            low, high = token_ids.aminmax()
+            if low < 0 or high >= self.vocab_size:
+                raise ValueError(
+                    f"Embedding: hay ids entre {low} y {high}, y el vocabulario va de 0 a "
+                    f"{self.vocab_size - 1}. ¿El tokenizador es el de este modelo?"
+                )
+        return self.table(token_ids) * self.factor
+
+
+class PositionalEncoding(nn.Module):
+    """Suma a cada vector una señal sinusoidal que dice su posición.
+
+        PE[pos, 2i]     = sin(pos / 10000^(2i / d_model))
+        PE[pos, 2i + 1] = cos(pos / 10000^(2i / d_model))
+
+    El seno y el coseno de cada par comparten frecuencia: por eso avanzar k
+    posiciones es girar cada par un ángulo fijo, PE(pos + k) = R_k · PE(pos).
+
+    Args:
+        max_sequence_len: posiciones que se preparan. No es la longitud de una
+            frase, sino la mayor que el modelo admite.
+        dim_embedding: anchura del modelo, d_model, par o impar (si es impar, el
+            último seno se queda sin su coseno).
+        dropout: probabilidad de apagar cada número de la suma (§5.4).
+
+    Fuente: Vaswani et al. (2017), §3.5.
+    """
+
+    def __init__(self, max_sequence_len, dim_embedding, dropout=0.0):
+        super().__init__()
+        self.max_sequence_len = max_sequence_len
+        # En float64: con posiciones grandes, un ángulo en float32 ya pierde decimales.
+        positions = torch.arange(max_sequence_len, dtype=torch.float64)[:, None]
+        even = torch.arange(0, dim_embedding, 2, dtype=torch.float64)  # 0, 2, 4…: ya es 2i
+        angles = positions / 10_000 ** (even / dim_embedding)  # (L, ⌈d_model/2⌉)
+        table = torch.empty(max_sequence_len, dim_embedding, dtype=torch.float64)
+        table[:, 0::2] = angles.sin()
+        table[:, 1::2] = angles.cos()[:, : dim_embedding // 2]
+        # Un buffer viaja con el módulo (.to, .half) pero no se aprende ni se guarda.
+        self.register_buffer("positional_encoding", table.float(), persistent=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        """Suma la posición: (B, L, d_model) → (B, L, d_model).
+
+        Raises:
+            ValueError: si L pasa de ``max_sequence_len`` o la anchura no es d_model.
+        """
+        check_positions(self, x, *self.positional_encoding.shape)
+        return self.dropout(x + self.positional_encoding[: x.shape[-2]])
+
+
+class LearnedPositionalEncoding(nn.Module):
+    """Suma a cada vector otro que se aprende, uno por posición, como hace BERT.
+
+    Args:
+        max_sequence_len: posiciones que existen (512 en BERT).
+        dim_embedding: anchura del modelo, d_model.
+        dropout: probabilidad de apagar cada número de la suma.
+
+    Fuente: Vaswani et al. (2017), §3.5, y Devlin et al., «BERT» (2019), §3.
+    """
+
+    def __init__(self, max_sequence_len, dim_embedding, dropout=0.0):
+        super().__init__()
+        self.max_sequence_len = max_sequence_len
+        self.table = nn.Embedding(max_sequence_len, dim_embedding)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        """Suma la posición: (B, L, d_model) → (B, L, d_model); mismos errores que la sinusoidal."""
+        check_positions(self, x, *self.table.weight.shape)
+        return self.dropout(x + self.table.weight[: x.shape[-2]])
+
+
+class AddAndNorm(nn.Module):
+    """Conexión residual y normalización: LayerNorm(x + Dropout(sublayer_output)).
+
+    Se normaliza después de sumar (*post-norm*), como en el artículo y en BERT.
+
+    Args:
+        dim_embedding: anchura del modelo, d_model.
+        dropout: probabilidad de apagar cada número de la subcapa (§5.4).
+        eps: lo que se suma a la varianza para no dividir por cero.
+
+    Fuente: Vaswani et al. (2017), §3.1; Ba et al., «Layer Normalization» (2016).
+    """
+
+    def __init__(self, dim_embedding, dropout=0.0, eps=1e-5):
+        super().__init__()
+        self.normalization = nn.LayerNorm(dim_embedding, eps=eps)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, sublayer_output):
+        """Suma y normaliza: dos tensores (B, L, d_model) → (B, L, d_model).
+
+        Raises:
+            ValueError: si no tienen la misma forma.
+        """
+        if x.shape != sublayer_output.shape:
+            raise ValueError(
+                f"AddAndNorm: x tiene forma {tuple(x.shape)} y la salida de la subcapa "
+                f"{tuple(sublayer_output.shape)}: para sumarlas tienen que coincidir."
+            )
+        return self.normalization(x + self.dropout(sublayer_output))
+
+
+class FeedForward(nn.Module):
+    """Red densa de dos capas, la misma en cada posición: W₂·f(W₁·x + b₁) + b₂.
+
+    Args:
+        dim_embedding: anchura del modelo, d_model.
+        increment: cuántas veces más ancha es la capa de dentro (4 en el artículo).
+        activation: ``"relu"`` (artículo) o ``"gelu"`` (BERT).
+
+    Fuente: Vaswani et al. (2017), §3.3, ecuación 2.
+    """
+
+    def __init__(self, dim_embedding, increment=4, activation="relu"):
+        super().__init__()
+        if activation not in ACTIVATIONS:
+            raise ValueError(
+                f"FeedForward: activation = {activation!r}. Elige una de {tuple(ACTIVATIONS)}."
+            )
+        dim_hidden = round(dim_embedding * increment)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(dim_embedding, dim_hidden),
+            ACTIVATIONS[activation](),
+            nn.Linear(dim_hidden, dim_embedding),
+        )
+
+    def forward(self, x):
+        """Transforma cada posición por separado: (B, L, d_model) → (B, L, d_model)."""
+        return self.feed_forward(x)
+
+
+def check_positions(module, x, max_sequence_len, dim_embedding):
+    """Comprueba que ``x`` (B, L, d_model) cabe en la tabla de posiciones de ``module``."""
+    name = type(module).__name__
+    if x.dim() < 2 or x.shape[-1] != dim_embedding:
+        raise ValueError(
+            f"{name}: x tiene forma {tuple(x.shape)} y tiene que ser (B, L, {dim_embedding})."
+        )
+    if x.shape[-2] > max_sequence_len:
+        raise ValueError(
+            f"{name}: la frase tiene {x.shape[-2]} tokens y hay {max_sequence_len} posiciones "
+            "(max_sequence_len). Crea el módulo con más posiciones o acorta la frase."
+        )

@@ -1,0 +1,243 @@
+"""Máscaras: quién puede atender a quién.
+
+En este curso una máscara es **booleana y True significa «puede atender»**. Es
+el convenio de ``torch.nn.functional.scaled_dot_product_attention`` y el
+contrario del de ``torch.nn.MultiheadAttention``. Los tres convenios que
+encontrarás por ahí:
+
+============ ======== ============== ===========================================
+nombre       dtype    se atiende si  lo usan
+============ ======== ============== ===========================================
+``keep``     bool     es True        este curso, ``F.scaled_dot_product_attention``
+``block``    bool     es False       ``nn.MultiheadAttention``, ``nn.Transformer``
+``additive`` flotante vale 0         los dos, si la máscara es flotante (−∞ bloquea)
+============ ======== ============== ===========================================
+
+Las formas se combinan por difusión (*broadcasting*) hasta ``(B, h, L_q, L_k)``:
+las filas son queries y las columnas, keys.
+"""
+
+import warnings
+
+import torch
+
+CONVENTIONS = ("keep", "block", "additive")
+
+
+class MaskWarning(UserWarning):
+    """La máscara es válida, pero seguramente no es la que querías."""
+
+
+def causal_mask(length, device=None):
+    """Deja que cada posición atienda a sí misma y al pasado, nunca al futuro.
+
+    Fórmula: ``mask[i, j] = (j <= i)``.
+
+    Args:
+        length: número de tokens, L (entero, 1 o más).
+        device: dónde se crea el tensor; por defecto, el de torch.
+
+    Returns:
+        Máscara booleana ``(L, L)``; True = puede atender.
+
+    Raises:
+        ValueError: si ``length`` no es un entero positivo.
+
+    Fuente: Vaswani et al. (2017), §3.2.3.
+    """
+    if not isinstance(length, int) or isinstance(length, bool) or length < 1:
+        raise ValueError(
+            f"causal_mask: length = {length!r}, y tiene que ser un entero de 1 en adelante: "
+            "el número de tokens de la frase. Por ejemplo, causal_mask(5)."
+        )
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()
+
+
+def padding_mask(attention_mask):
+    """Impide que nadie atienda a los tokens de relleno (*padding*).
+
+    Bloquea **columnas** (keys). Las filas del relleno siguen existiendo: sus
+    salidas se calculan y después no se usan.
+
+    Args:
+        attention_mask: ``(B, L_k)``, la que da el tokenizador: 1 o True en los
+            tokens de verdad, 0 o False en el relleno.
+
+    Returns:
+        Máscara booleana ``(B, 1, 1, L_k)``; True = puede atender. Los dos ejes
+        de tamaño 1 valen para todas las cabezas y para todas las queries.
+
+    Raises:
+        ValueError: si no tiene dos ejes o contiene algo distinto de 0 y 1.
+    """
+    attention_mask = torch.as_tensor(attention_mask)
+    if attention_mask.dim() != 2:
+        raise ValueError(
+            f"padding_mask: attention_mask tiene forma {tuple(attention_mask.shape)} y tiene que "
+            "ser (B, L_k): una fila por frase. Si tienes una sola frase, usa attention_mask[None]."
+        )
+    keep = attention_mask.bool()
+    if not torch.equal(keep.to(attention_mask.dtype), attention_mask):
+        raise ValueError(
+            f"padding_mask: attention_mask contiene {attention_mask.unique().tolist()[:5]}, y solo "
+            "puede contener 1 (token de verdad) y 0 (relleno). Si tu máscara es aditiva (0 y −∞), "
+            'conviértela antes con convert_mask(mask, "additive", "keep").'
+        )
+    return keep[:, None, None, :]
+
+
+def combine_masks(*masks):
+    """Junta varias máscaras: se puede atender donde **todas** lo permiten.
+
+    Args:
+        masks: máscaras booleanas (True = puede atender) cuyas formas se puedan
+            combinar por difusión; ``None`` significa «sin restricción».
+
+    Returns:
+        La conjunción (Y lógico), con la forma común, o ``None`` si no hay ninguna.
+
+    Raises:
+        TypeError: si alguna no es booleana.
+        ValueError: si sus formas no se pueden combinar.
+    """
+    masks = [mask for mask in masks if mask is not None]
+    for mask in masks:
+        _require_bool("combine_masks", mask)
+    try:
+        torch.broadcast_shapes(*(mask.shape for mask in masks))
+    except RuntimeError:
+        shapes = " y ".join(str(tuple(mask.shape)) for mask in masks)
+        raise ValueError(
+            f"combine_masks: las formas {shapes} no se pueden combinar. Lleva cada máscara a "
+            "(B, h, L_q, L_k), con 1 en los ejes que no distingue."
+        ) from None
+    combined = None
+    for mask in masks:
+        combined = mask if combined is None else combined & mask
+    return combined
+
+
+def convert_mask(mask, source, target, dtype=torch.float32):
+    """Traduce una máscara de un convenio a otro.
+
+    Args:
+        mask: máscara con cualquier forma.
+        source: su convenio: ``"keep"``, ``"block"`` o ``"additive"``.
+        target: el convenio que quieres.
+        dtype: tipo flotante del resultado si ``target`` es ``"additive"``.
+
+    Returns:
+        Máscara con la misma forma. ``additive`` vale 0 donde se puede atender y
+        −∞ donde no.
+
+    Raises:
+        ValueError: si un convenio no existe o una máscara aditiva contiene
+            valores distintos de 0 y −∞ (son un sesgo, no una máscara).
+        TypeError: si el dtype no corresponde al convenio de origen.
+    """
+    for name, value in (("source", source), ("target", target)):
+        if value not in CONVENTIONS:
+            raise ValueError(
+                f"convert_mask: {name} = {value!r} no es un convenio. Elige uno de {CONVENTIONS}."
+            )
+    if source == "additive":
+        if not mask.is_floating_point():
+            raise TypeError(
+                f"convert_mask: una máscara aditiva es flotante (0 y −∞) y esta es {mask.dtype}. "
+                'Si es booleana, su convenio es "keep" o "block".'
+            )
+        # Un −∞ escrito como «el número más negativo que cabe» también bloquea.
+        blocked = mask <= torch.finfo(mask.dtype).min
+        if not ((mask == 0) | blocked).all():
+            raise ValueError(
+                "convert_mask: la máscara aditiva contiene valores que no son 0 ni −∞ (por ejemplo, "
+                f"{mask[(mask != 0) & ~blocked][0].item():.4g}). Eso es un sesgo y no se puede "
+                "convertir en booleano sin perderlo."
+            )
+        keep = ~blocked
+    else:
+        _require_bool("convert_mask", mask)
+        keep = mask if source == "keep" else ~mask
+
+    if target == "keep":
+        return keep.clone() if keep is mask else keep
+    if target == "block":
+        return ~keep
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~keep, -torch.inf)
+
+
+def check_mask(mask, scores_shape):
+    """Comprueba que ``mask`` sirve para unas puntuaciones de forma ``scores_shape``.
+
+    Args:
+        mask: máscara booleana, o ``None``.
+        scores_shape: ``(..., L_q, L_k)``.
+
+    Raises:
+        TypeError: si no es un tensor booleano.
+        ValueError: si no se difunde hasta ``scores_shape``.
+
+    Avisa con ``MaskWarning`` de lo que es válido pero sospechoso: bloquear
+    queries en lugar de keys, o un eje que puede ser el lote o las cabezas.
+    """
+    if mask is None:
+        return
+    _require_bool("atención", mask)
+    shape, target = tuple(mask.shape), tuple(scores_shape)
+    L_q, L_k = target[-2:]
+    try:
+        fits = torch.broadcast_shapes(shape, target) == target
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"atención: la máscara tiene forma {shape} y no se difunde hasta la de las "
+            f"puntuaciones, {target} (los dos últimos ejes son L_q = {L_q} queries y "
+            f"L_k = {L_k} keys). {_hint(shape, target)}"
+        )
+    if len(shape) >= 2 and shape[-1] == 1 < L_k and shape[-2] > 1:
+        warnings.warn(
+            f"la máscara {shape} tiene tamaño 1 en el eje de las keys: bloquea filas enteras "
+            "(queries), no columnas. Para que nadie atienda al relleno usa "
+            "padding_mask(attention_mask), que da (B, 1, 1, L_k).",
+            MaskWarning,
+            stacklevel=3,
+        )
+    if len(shape) == 3 and len(target) == 4 and shape[0] == target[0] == target[1] > 1:
+        warnings.warn(
+            f"la máscara {shape} tiene tres ejes y B = h = {shape[0]}: el primero se toma como las "
+            "cabezas. Si es el lote, usa mask.unsqueeze(1), de forma (B, 1, L_q, L_k).",
+            MaskWarning,
+            stacklevel=3,
+        )
+
+
+def _hint(shape, target):
+    """Adivina qué quería quien pasó una máscara de forma ``shape``."""
+    batch, L_k = target[0], target[-1]
+    if len(shape) == 2 and len(target) > 2 and shape == (batch, L_k):
+        return "Parece una attention_mask (B, L_k): pásala por padding_mask(attention_mask)."
+    if len(shape) == 3 and len(target) == 4 and shape[0] == batch:
+        return "Parece (B, L_q, L_k): usa mask.unsqueeze(1) para dejar sitio a las cabezas."
+    if len(shape) > len(target):
+        return "Le sobran ejes: quita los de tamaño 1, por ejemplo con mask.squeeze(1)."
+    if shape[-2:] == (L_k, target[-2]):
+        return "Está traspuesta: las filas son queries y las columnas, keys (mask.mT)."
+    return "Cada eje tiene que valer 1 o lo mismo que en las puntuaciones."
+
+
+def _require_bool(where, mask):
+    if not isinstance(mask, torch.Tensor):
+        raise TypeError(
+            f"{where}: la máscara es {type(mask).__name__} y tiene que ser un tensor booleano "
+            "(True = puede atender)."
+        )
+    if mask.dtype != torch.bool:
+        if mask.is_floating_point() and (mask < 0).any():
+            advice = 'Parece aditiva (0 y −∞): usa convert_mask(mask, "additive", "keep").'
+        else:
+            advice = "Si 1 significa «puede atender», usa mask.bool(); si significa «bloqueado», ~mask.bool()."
+        raise TypeError(
+            f"{where}: la máscara es {mask.dtype} y tiene que ser torch.bool "
+            f"(True = puede atender). {advice}"
+        )

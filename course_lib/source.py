@@ -1,0 +1,71 @@
+"""Enseñar en un cuaderno el código de la propia biblioteca."""
+
+import ast
+import importlib
+import inspect
+import textwrap
+
+
+def show_source(thing, docstring=True):
+    """Muestra el código de una función o clase del curso, coloreado.
+
+    El texto se lee del archivo en el momento: lo que ves es lo que se ejecuta.
+
+    Args:
+        thing: una clase, función o método, o su nombre completo: por ejemplo,
+            ``MultiHeadAttention`` o ``"course_lib.attention.MultiHeadAttention"``.
+        docstring: si es False se omiten los textos de ayuda y queda solo el código.
+
+    Returns:
+        Un objeto que el cuaderno muestra como código de Python.
+
+    Raises:
+        ValueError: si el nombre no existe o no tiene código que enseñar.
+    """
+    from IPython.display import Markdown
+
+    if isinstance(thing, str):
+        thing = _find(thing)
+    try:
+        code = textwrap.dedent(inspect.getsource(inspect.unwrap(thing)))
+    except (TypeError, OSError):
+        raise ValueError(
+            f"show_source: {thing!r} no tiene código Python que enseñar. Pásale una clase o una "
+            "función, por ejemplo show_source(MultiHeadAttention)."
+        ) from None
+    if not docstring:
+        code = _without_docstrings(code)
+    # Markdown y no HTML: así los colores son los del tema, claro u oscuro.
+    return Markdown(f"```python\n{code.rstrip()}\n```")
+
+
+def _find(name):
+    module, _, attribute = name.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module or "course_lib"), attribute)
+    except (ImportError, AttributeError):
+        raise ValueError(
+            f"show_source: no encuentro «{name}». Escribe su nombre completo, por ejemplo "
+            '"course_lib.attention.MultiHeadAttention".'
+        ) from None
+
+
+def _without_docstrings(code):
+    lines = code.splitlines()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
+            text = node.body[0]
+            if len(node.body) == 1:  # una función que solo tiene su docstring
+                lines[text.lineno - 1] = " " * text.col_offset + "..."
+                start = text.lineno
+            else:
+                start = text.lineno - 1
+            for i in range(start, text.end_lineno):
+                lines[i] = None
+    kept = [line for line in lines if line is not None]
+    # Sin la docstring, tras la cabecera no queda una línea en blanco.
+    return "\n".join(
+        line
+        for i, line in enumerate(kept)
+        if line or not (i and kept[i - 1].rstrip().endswith(":") or i and not kept[i - 1])
+    )
