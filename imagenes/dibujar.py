@@ -1,0 +1,65 @@
+"""Dibuja las figuras del curso.
+
+    python imagenes/dibujar.py              las vuelve a dibujar todas
+    python imagenes/dibujar.py sdpa         solo las que empiezan así
+    python imagenes/dibujar.py --comprobar  dice cuáles no coinciden con su código
+"""
+
+import sys
+from functools import partial
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from imagenes import diagramas as d  # noqa: E402
+from imagenes.animaciones import turning_dot_product  # noqa: E402
+
+TURN = "u queda fijo, v gira de 0° a 180° y vuelve; al lado, la curva de u·v según el ángulo con el punto del momento: positivo antes de 90°, cero en 90° y negativo después."
+SDPA = "Bloque Scaled Dot-Product Attention, de abajo arriba: Q y K entran en MatMul, siguen Escala, Máscara (opcional) y SoftMax, y un segundo MatMul con V da la salida; cada flecha lleva su forma"
+
+# nombre del archivo → (función que lo dibuja, texto alternativo)
+FIGURES = {
+    "producto-escalar-unitario.gif": (partial(turning_dot_product, norms=(1, 1)), "Animación del producto escalar de dos vectores de norma 1: " + TURN),
+    "producto-escalar.gif": (partial(turning_dot_product, norms=(3, 2)), "Animación del producto escalar de un vector de norma 3 y otro de norma 2: " + TURN),
+    "producto-escalar.svg": (d.still_dot_product, "Tres ángulos entre u, de norma 3, y v, de norma 2: con 30° el producto escalar es 5.2, con 90° es 0 y con 150° es −5.2; una barra marca la proyección de v sobre u."),
+    "sdpa.svg": (d.sdpa_block, f"{SDPA}, desde (B, L_q, d_k) hasta (B, L_q, d_v)."),
+    "sdpa-matmul-1.svg": (partial(d.sdpa_block, highlight="matmul-1"), f"{SDPA}. Señalado el primer MatMul: Q por K traspuesta da las puntuaciones (B, L_q, L_k)."),
+    "sdpa-escala.svg": (partial(d.sdpa_block, highlight="escala"), f"{SDPA}. Señalada la escala: las puntuaciones se dividen entre la raíz de d_k."),
+    "sdpa-mascara.svg": (partial(d.sdpa_block, highlight="mascara"), f"{SDPA}. Señalada la máscara opcional: pone −∞ donde no se debe atender."),
+    "sdpa-softmax.svg": (partial(d.sdpa_block, highlight="softmax"), f"{SDPA}. Señalado el softmax: convierte cada fila de puntuaciones en pesos que suman 1."),
+    "sdpa-matmul-2.svg": (partial(d.sdpa_block, highlight="matmul-2"), f"{SDPA}. Señalado el segundo MatMul: los pesos por V dan la salida (B, L_q, d_v)."),
+}
+
+
+def render(name):
+    """Los bytes de una figura."""
+    draw, alt = FIGURES[name]
+    return draw() if name.endswith(".gif") else draw(alt).as_svg().encode()
+
+
+def alt_texts():
+    """El contenido de textos_alternativos.md."""
+    rows = "".join(f"\n## `{name}`\n\n{alt}\n" for name, (_, alt) in FIGURES.items())
+    return f"# Textos alternativos de las figuras\n\nLo escribe `dibujar.py`, a partir de su tabla `FIGURES`.\n{rows}".encode()
+
+
+def main(arguments):
+    check = "--comprobar" in arguments
+    prefixes = tuple(word for word in arguments if word != "--comprobar") or ("",)
+    makers = {name: partial(render, name) for name in FIGURES} | {"textos_alternativos.md": alt_texts}
+    different = []
+    for name, make in makers.items():
+        if not name.startswith(prefixes):
+            continue
+        path, content = HERE / name, make()
+        if not path.exists() or path.read_bytes() != content:
+            different.append(name)
+            if not check:
+                path.write_bytes(content)
+    print(("No coinciden: " if check else "Dibujadas de nuevo: ") + (", ".join(different) or "ninguna"))
+    return int(check and bool(different))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
