@@ -142,7 +142,9 @@ def extract_embeddings(sentences, model_name=None):
         outputs = model(**inputs, output_attentions=True, output_hidden_states=True)
         tables = model.embeddings
         words = tables.word_embeddings(inputs["input_ids"])
-        positions = tables.position_embeddings.weight[: words.shape[1]].expand_as(words)
+        # Una copia: si un estudiante la cambia, el modelo no se entera.
+        table = tables.position_embeddings.weight.detach()
+        positions = table[: words.shape[1]].expand_as(words).clone()
     return BertEmbeddings(
         tokens=tokens,
         input_ids=inputs["input_ids"],
