@@ -1,5 +1,6 @@
 """Los diagramas quietos. Cada función devuelve un dibujo; `highlight` señala una de sus piezas."""
 
+from functools import partial
 from math import cos, radians, sin
 
 import drawsvg as draw
@@ -22,7 +23,6 @@ def band(drawing, y, height):
 def block(drawing, x, y, width, height, words, colour, chosen=False, **style):
     """Un bloque de la arquitectura; el elegido, con borde de tinta y letra gruesa."""
     if chosen:
-        box(drawing, x, y, width, height, fill=c.PAPER)
         style |= {"border": c.INK, "stroke": 4, "bold": True, "tint": 0.45}
     chip(drawing, x, y, width, height, words, colour, **style)
 
@@ -93,4 +93,163 @@ def sdpa_block(desc, highlight=None):
     arrow(drawing, (250, 114), (250, 70))
     box(drawing, 250, 47, 250, 46, "salida  (B, L_q, d_v)", fill=c.PAPER)
     text(drawing, note, 47, "un vector nuevo por query", SMALL, "start")
+    return drawing
+
+
+def root(drawing, x, y, words, size):
+    """Raíz cuadrada con centro en (x, y): el signo se traza y el radicando es texto."""
+    half, top, bottom = 0.75 * size, y - 0.72 * size, y + 0.55 * size
+    line(drawing, (x - half - 18, y + 2), (x - half - 13, y - 2), (x - half - 5, bottom), (x - half + 3, top), (x + half + 12, top))
+    text(drawing, x + 6, y, words, size, bold=True)
+
+
+def bracket(drawing, x, y, height, side):
+    """Paréntesis grande; side es −1 para el que abre y 1 para el que cierra."""
+    half = height / 2
+    drawing.append(draw.Path(fill="none", stroke=c.INK, stroke_width=3, stroke_linecap="round")
+                   .M(n(x), n(y - half)).Q(n(x + side * 16), n(y), n(x), n(y + half)))
+
+
+def fraction(drawing, x, y):
+    """Q·Kᵀ sobre √d_k, cada pieza con su color."""
+    chip(drawing, x, y - 38, 152, 60, "", PRODUCT)
+    chip(drawing, x - 37, y - 38, 60, 44, "Q", c.QUERY, size=26, bold=True)
+    chip(drawing, x + 37, y - 38, 60, 44, "K^T", c.KEY, size=26, bold=True)
+    line(drawing, (x - 80, y), (x + 80, y), width=3)
+    chip(drawing, x, y + 38, 152, 60, "", SCALE)
+    root(drawing, x + 6, y + 40, "d_k", 26)
+
+
+def sdpa_formula(desc):
+    """La fórmula de la atención (Vaswani et al. 2017, ecuación 1), con un color para cada pieza."""
+    drawing = card(340, "Fórmula de Scaled Dot-Product Attention", desc)
+    y = 166
+    text(drawing, 30, y, "Atención(Q, K, V)  =", 24, "start", bold=True)
+    chip(drawing, 494, y, 352, 168, "", SOFTMAX, rx=16)
+    text(drawing, 392, y, "softmax", 26, bold=True)
+    bracket(drawing, 470, y, 128, -1)
+    fraction(drawing, 560, y)
+    bracket(drawing, 650, y, 128, 1)
+    chip(drawing, 716, y, 60, 60, "V", c.VALUE, size=28, bold=True)
+    for x, start, label_y, words in (
+            (392, y + 84, 292, "pesos: cada\nfila suma 1"), (560, y + 68, 292, "la varianza\nvuelve a 1"),
+            (716, y + 30, 292, "suma ponderada\nde values"), (560, y - 68, 36, "cada query con cada key")):
+        up = label_y < y
+        line(drawing, (x, start), (x, label_y + 14 if up else label_y - 26), colour=c.GREY, width=2)
+        for i, words_line in enumerate(words.split("\n")):
+            text(drawing, x, label_y + (0 if up else i * 22 - 11), words_line, SMALL)
+    text(drawing, 30, 292, "forma: (B, L_q, d_v)", SMALL, "start")
+    return drawing
+
+
+LESSONS = (
+    ("Empieza aquí", c.MIST), ("Producto escalar", PRODUCT), ("De la frase a Q, K, V", c.QUERY),
+    ("Escalado", SCALE), ("Máscaras", MASK), ("Softmax y atención", SOFTMAX),
+    ("Multi-cabeza", c.MIST), ("Multi-cabeza a mano", c.MIST), ("Multi-cabeza\nenmascarada", c.MIST),
+    ("Encoder–decoder", c.MIST), ("Transformer completo", c.MIST), ("Dentro de BERT", c.MIST),
+)
+
+
+def badge(drawing, x, y, number):
+    """El número de una lección, en un círculo de tinta."""
+    drawing.append(draw.Circle(n(x), n(y), 16, fill=c.INK, stroke=c.PAPER, stroke_width=2))
+    text(drawing, x, y, f"{number:02}", MINIMUM, bold=True, colour=c.PAPER)
+
+
+def course_map(desc):
+    """Las lecciones, y en la fórmula el número de la que explica cada pieza."""
+    drawing = card(576, "Mapa del curso", desc)
+    y = 132
+    chip(drawing, 366, y, 572, 168, "", SOFTMAX, rx=16)
+    text(drawing, 144, y, "softmax", 24, bold=True)
+    bracket(drawing, 218, y, 128, -1)
+    fraction(drawing, 330, y)
+    text(drawing, 434, y, "+", 28, bold=True)
+    chip(drawing, 534, y, 152, 60, "máscara", MASK, size=24, bold=True)
+    bracket(drawing, 624, y, 128, 1)
+    chip(drawing, 702, y, 64, 64, "V", c.VALUE, size=28, bold=True)
+    for x, dy, number in ((330, -68, 1), (252, -38, 2), (408, -38, 2), (702, -32, 2), (408, 38, 3), (534, -30, 4), (146, -84, 5)):
+        badge(drawing, x, y + dy, number)
+    for row, caption in enumerate(("Una cabeza de atención", "", "Varias cabezas", "El modelo completo")):
+        top = (262, 318, 404, 490)[row]
+        if caption:
+            text(drawing, 28, top, caption, SIZE, "start", bold=True)
+    for number, (name, colour) in enumerate(LESSONS):
+        row, column = divmod(number, 3)
+        x, top = 28 + 254 * column, (300, 356, 442, 528)[row]
+        plain = {"border": c.INK, "tint": 1, "stroke": 2} if colour == c.MIST else {}
+        chip(drawing, x + 118, top, 236, 44, "", colour, rx=21, **plain)
+        badge(drawing, x + 22, top, number)
+        lines = name.split("\n")
+        for i, words in enumerate(lines):
+            text(drawing, x + 45, top + 18 * (i - (len(lines) - 1) / 2), words, SMALL, "start")
+        if column < 2:
+            arrow(drawing, (x + 236, top), (x + 254, top))
+    return drawing
+
+
+# Fila «it» de la capa 3, cabeza 1 (contando desde 0) de all-MiniLM-L6-v2 con la frase
+# "I gave the dog a bone because it was hungry": el token, su peso de atención y los
+# 8 primeros de los 32 números de su value.
+WEIGHTED_SUM = (
+    ("[CLS]", 0.0785, (0.09, -0.01, -0.01, -0.00, 0.05, 0.01, -0.01, 0.03)),
+    ("i", 0.0054, (0.07, -0.14, -0.30, 0.49, -0.11, -0.58, 0.18, 0.38)),
+    ("gave", 0.0143, (-0.71, -0.95, -0.13, -0.10, 0.12, -1.14, 0.01, -0.60)),
+    ("the", 0.0484, (-0.09, 0.46, 0.01, 0.02, -0.42, 0.29, -0.67, -0.57)),
+    ("dog", 0.5315, (0.51, 1.00, -0.61, 0.12, 0.45, 0.44, -0.66, -0.69)),
+    ("a", 0.0012, (-0.43, 0.85, 0.38, 0.53, -0.31, 0.35, -0.13, -0.90)),
+    ("bone", 0.2194, (0.35, 0.49, 0.56, -0.12, 0.25, 0.51, 0.40, 0.01)),
+    ("because", 0.0013, (0.39, -1.28, -0.34, 0.65, 0.38, 0.14, -0.43, 0.28)),
+    ("it", 0.0467, (0.79, 0.23, -0.46, -0.45, -1.11, 0.72, -1.33, -1.18)),
+    ("was", 0.0007, (0.11, -0.18, 0.41, 0.80, -0.19, -0.24, 0.30, -0.04)),
+    ("hungry", 0.0272, (0.33, 0.80, -0.63, 0.84, 0.29, -1.48, -0.47, -0.12)),
+    ("[SEP]", 0.0252, (0.59, -0.04, -0.16, -0.60, -0.07, -0.29, -1.32, 0.43)),
+)
+
+
+def strip(drawing, x, y, values, border, top, cell=22, width=2):
+    """Un vector como tira de casillas: morado lo positivo, naranja lo negativo, más vivo cuanto mayor.
+
+    La viveza sigue la raíz cuadrada del valor, para que también se vean los pequeños.
+    """
+    frame = partial(draw.Rectangle, n(x), n(y - cell / 2), cell * len(values), cell)
+    drawing.append(frame(fill=c.PAPER))
+    for i, value in enumerate(values):
+        strength = round((abs(value) / top) ** 0.5, 2)
+        drawing.append(draw.Rectangle(n(x + i * cell), n(y - cell / 2), cell, cell,
+                                      fill=c.PURPLE if value >= 0 else c.ORANGE, fill_opacity=strength))
+    drawing.append(frame(fill="none", stroke=border, stroke_width=width))
+
+
+def weighted_sum(desc, table=WEIGHTED_SUM, row="it"):
+    """El segundo producto: cada value por su peso, y la suma de todos."""
+    pitch, first = 32, 86
+    last = first + pitch * (len(table) - 1)
+    drawing = card(last + 148, f"La salida de «{row}»: una suma ponderada de values", desc)
+    values_x, products_x, size = 330, 562, 22
+    top = max(abs(value) for *_, values in table for value in values)
+    strongest = sorted(weight for _, weight, _ in table)[-2]
+    for x, anchor, words in ((110, "end", "token"), (124, "start", "peso"), (values_x + 88, "middle", "value (8 de 32)"), (products_x + 88, "middle", "peso × value")):
+        text(drawing, x, 44, words, SIZE, anchor, bold=True)
+    for i, (token, weight, values) in enumerate(table):
+        y = first + i * pitch
+        if weight >= strongest:
+            band(drawing, y, pitch)
+        text(drawing, 110, y, token, SIZE, "end", bold=weight >= strongest)
+        drawing.append(draw.Rectangle(124, y - 9, n(220 * weight), 18, fill=c.SKY))
+        text(drawing, 132 + 220 * weight, y, f"{weight:.2f}", SMALL, "start")
+        text(drawing, values_x - 20, y, "×")
+        strip(drawing, values_x, y, values, c.VALUE, top)
+        text(drawing, (values_x + 176 + products_x) / 2, y, "=")
+        strip(drawing, products_x, y, [weight * value for value in values], c.GREY, top, width=1)
+    output = [sum(weight * values[i] for _, weight, values in table) for i in range(8)]
+    y = last + 92
+    arrow(drawing, (products_x + 88, last + 16), (products_x + 88, y - 14), width=3, head=13)
+    text(drawing, products_x + 104, last + 46, "se suman", SMALL, "start")
+    strip(drawing, products_x, y, output, c.INK, top, size, width=4)
+    text(drawing, products_x - 16, y, f"salida de «{row}»", SIZE, "end", bold=True)
+    text(drawing, 36, y - 40, "capa 3, cabeza 1", SMALL, "start")
+    for x, value, words in ((36, -1, "negativo"), (172, 1, "positivo")):
+        strip(drawing, x, y, (value,), c.GREY, 1, width=1)
+        text(drawing, x + 32, y, words, SMALL, "start")
     return drawing

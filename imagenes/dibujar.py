@@ -29,6 +29,9 @@ FIGURES = {
     "sdpa-mascara.svg": (partial(d.sdpa_block, highlight="mascara"), f"{SDPA}. Señalada la máscara opcional: pone −∞ donde no se debe atender."),
     "sdpa-softmax.svg": (partial(d.sdpa_block, highlight="softmax"), f"{SDPA}. Señalado el softmax: convierte cada fila de puntuaciones en pesos que suman 1."),
     "sdpa-matmul-2.svg": (partial(d.sdpa_block, highlight="matmul-2"), f"{SDPA}. Señalado el segundo MatMul: los pesos por V dan la salida (B, L_q, d_v)."),
+    "sdpa-formula.svg": (d.sdpa_formula, "Fórmula de la atención: softmax de Q por K traspuesta, partido por la raíz de d_k, y todo por V; cada pieza con su color: puntuaciones, escala, pesos y suma ponderada de values."),
+    "mapa-del-curso.svg": (d.course_map, "Mapa del curso, de la lección 00 a la 11. Sobre la fórmula softmax(Q·Kᵀ partido por la raíz de d_k, más máscara)·V, el número de la lección que explica cada pieza: 01 el producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la raíz, 04 la máscara, 05 el softmax y el conjunto; después, varias cabezas (06 a 08) y el modelo completo (09 a 11)."),
+    "softmax-suma-ponderada.svg": (d.weighted_sum, "La salida de «it» como suma ponderada: cada token con su peso de atención (dog 0.53, bone 0.22 y los demás menos de 0.08), su value como tira de colores y el producto de ambos; abajo, la suma de todos."),
 }
 
 

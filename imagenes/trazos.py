@@ -68,7 +68,8 @@ def box(drawing, x, y, width, height, words="", fill=c.MIST, tint=1, border=c.IN
 
 
 def chip(drawing, x, y, width, height, words, colour, **style):
-    """Caja teñida de un color de la paleta, con el borde de ese color y el texto en tinta."""
+    """Caja teñida de un color de la paleta, sobre papel, con el borde de ese color y el texto en tinta."""
+    drawing.append(draw.Rectangle(n(x - width / 2), n(y - height / 2), n(width), n(height), rx=style.get("rx", 10), fill=c.PAPER))
     box(drawing, x, y, width, height, words, **{"fill": colour, "tint": TINT, "border": colour, "stroke": 2.5, **style})
 
 
