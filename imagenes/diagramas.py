@@ -86,7 +86,7 @@ def sdpa_block(desc, highlight=None):
             arrow(drawing, (chain, lower[1] - 22), (chain, y + 22))
             text(drawing, chain + 14, y + 43, "(B, L_q, L_k)", SIZE, "start")
         wide = name == "matmul-2"
-        block(drawing, 250 if wide else chain, y, 380 if wide else 210, 44, words, colour,
+        block(drawing, 250 if wide else chain, y, 380 if wide else 230, 44, words, colour,
               chosen=name == highlight, dash="7 5" if name == "mascara" else None)
         text(drawing, note, y - 13, formula, 20, "start", bold=True)
         text(drawing, note, y + 14, meaning, SMALL, "start")
@@ -173,18 +173,18 @@ def course_map(desc):
     for row, caption in enumerate(("Una cabeza de atención", "", "Varias cabezas", "El modelo completo")):
         top = (262, 318, 404, 490)[row]
         if caption:
-            text(drawing, 28, top, caption, SIZE, "start", bold=True)
+            text(drawing, 26, top, caption, SIZE, "start", bold=True)
     for number, (name, colour) in enumerate(LESSONS):
         row, column = divmod(number, 3)
-        x, top = 28 + 254 * column, (300, 356, 442, 528)[row]
+        x, top = 26 + 254 * column, (300, 356, 442, 528)[row]
         plain = {"border": c.INK, "tint": 1, "stroke": 2} if colour == c.MIST else {}
-        chip(drawing, x + 118, top, 236, 44, "", colour, rx=21, **plain)
+        chip(drawing, x + 120, top, 240, 44, "", colour, rx=21, **plain)
         badge(drawing, x + 22, top, number)
         lines = name.split("\n")
         for i, words in enumerate(lines):
-            text(drawing, x + 45, top + 18 * (i - (len(lines) - 1) / 2), words, SMALL, "start")
+            text(drawing, x + 43, top + 18 * (i - (len(lines) - 1) / 2), words, SMALL, "start")
         if column < 2:
-            arrow(drawing, (x + 236, top), (x + 254, top))
+            arrow(drawing, (x + 240, top), (x + 254, top))
     return drawing
 
 

@@ -41,6 +41,13 @@ def render(name):
     return draw() if name.endswith(".gif") else draw(alt).as_svg().encode()
 
 
+def stored(name):
+    """Los bytes del archivo guardado; si es de texto, con los fines de línea de todas partes."""
+    path = HERE / name
+    content = path.read_bytes() if path.exists() else b""
+    return content if name.endswith(".gif") else content.replace(b"\r\n", b"\n")
+
+
 def alt_texts():
     """El contenido de textos_alternativos.md."""
     rows = "".join(f"\n## `{name}`\n\n{alt}\n" for name, (_, alt) in FIGURES.items())
@@ -55,11 +62,11 @@ def main(arguments):
     for name, make in makers.items():
         if not name.startswith(prefixes):
             continue
-        path, content = HERE / name, make()
-        if not path.exists() or path.read_bytes() != content:
+        content = make()
+        if stored(name) != content:
             different.append(name)
             if not check:
-                path.write_bytes(content)
+                (HERE / name).write_bytes(content)
     print(("No coinciden: " if check else "Dibujadas de nuevo: ") + (", ".join(different) or "ninguna"))
     return int(check and bool(different))
 
