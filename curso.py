@@ -1,0 +1,365 @@
+#!/usr/bin/env python3
+"""Las órdenes del curso «Atención paso a paso». Solo necesita Python.
+
+Prepara en la carpeta .venv un entorno con lo que pide requirements.txt y hace dentro lo que le
+pides. Este archivo lo entiende cualquier Python desde 3.6: así, uno antiguo puede decirte qué
+versión instalar.
+"""
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import unicodedata
+from pathlib import Path
+
+MIN_PYTHON, MAX_PYTHON = (3, 11), (3, 14)  # como requires-python, en pyproject.toml
+DISK_GB = 3  # lo que ocupa el entorno más lo que se descarga
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+STAMP = VENV / "instalado.txt"  # con qué se hizo el entorno; se escribe cuando todo está instalado
+LOCK = VENV / "instalando.lock"  # reserva el entorno; además, dice que lo hizo este programa
+LOG = VENV / "instalacion.log"
+
+HELP = """\
+«Atención paso a paso»: las órdenes del curso.
+
+  python curso.py abrir                  prepara el entorno y abre el curso en JupyterLab
+  python curso.py probar                 prepara el entorno y ejecuta todas las pruebas
+  python curso.py cuadernos [archivos]   ejecuta los cuadernos y guarda sus salidas
+  python curso.py medir                  mide cuánto tarda la biblioteca del curso
+
+Lo que escribas detrás llega a la herramienta: «abrir --no-browser», «probar -k mascaras».
+
+La primera vez se instala todo: tarda alrededor de un minuto con buena conexión y ocupa unos
+2 GB. Después, segundos. En Linux se instala el PyTorch que usa solo el procesador; si quieres
+usar una tarjeta NVIDIA, define CURSO_TORCH=cuda antes de la primera vez.
+"""
+
+NOT_FOUND = (
+    "Una de las bibliotecas no existe para tu sistema. Hace falta un Python de 64 bits en "
+    "Windows, en Linux o en un Mac con procesador Apple y macOS 14 o posterior."
+)
+
+# Qué dicen pip, uv y venv cuando algo falla, y qué puedes hacer tú. Vale la primera que aparece.
+DIAGNOSES = (
+    (
+        r"No space left|Errno 28|not enough space",
+        "No queda sitio en el disco. Libera unos {gb} GB, también en la carpeta temporal, y repite "
+        "la orden.",
+    ),
+    (
+        r"ensurepip|No module named '?venv",
+        "A tu Python le falta el módulo venv. En Debian o Ubuntu, instálalo con «sudo apt install "
+        "python3-venv». En otro sistema, reinstala Python.",
+    ),
+    (
+        r"ProxyError|407 Proxy|Tunnel connection failed",
+        "El proxy de tu red no deja descargar. Pide su dirección a quien administra la red, ponla "
+        "en la variable HTTPS_PROXY y repite la orden.",
+    ),
+    (
+        r"CERTIFICATE_VERIFY_FAILED|SSLError|invalid peer certificate",
+        "Tu red usa sus propios certificados de seguridad. Pide el archivo a quien la administra, "
+        "pon su ruta en las variables PIP_CERT y SSL_CERT_FILE y repite la orden.",
+    ),
+    (
+        r"ConnectionError|ConnectTimeout|ReadTimeout|Read timed out|Connection (reset|aborted)"
+        r"|Connection refused|name resolution|getaddrinfo|Network is unreachable|dns error",
+        "La conexión a internet falla y no se puede descargar. Compruébala y repite la orden: lo "
+        "ya descargado se aprovecha. Cuando todo está instalado, el curso no necesita red.",
+    ),
+    (
+        r"Permission denied|Errno (13|30)\b|WinError (5|32)\b",
+        "No se puede escribir en {root}. Comprueba que la carpeta es tuya y, si JupyterLab está "
+        "abierto, ciérralo.",
+    ),
+    (
+        r"Long Path|WinError 206|File name too long",
+        "La ruta {root} es demasiado larga. Mueve el curso a una más corta y repite la orden.",
+    ),
+    (r"No matching distribution", NOT_FOUND),
+    (
+        r"",
+        "No se ha podido preparar el entorno. Repite la orden; si vuelve a fallar, enseña el "
+        "mensaje a quien da el curso.",
+    ),
+)
+
+
+class CourseError(Exception):
+    """Un fallo que tú puedes arreglar: su texto dice qué pasa y qué hacer."""
+
+
+def say(text, end="\n"):
+    """Escribe en la consola. Si la consola no admite acentos, los quita: nunca falla por ellos."""
+    encoding = sys.stdout.encoding or "ascii"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        text = unicodedata.normalize("NFKD", text).encode(encoding, "ignore").decode(encoding)
+    print(text, end=end, flush=True)
+
+
+def check_python(version):
+    """Comprueba que el curso funciona con la versión de Python `version`, p. ej. (3, 12)."""
+    if not MIN_PYTHON <= tuple(version[:2]) <= MAX_PYTHON:
+        raise CourseError(
+            "Este Python es el {}.{} y el curso necesita uno entre el {}.{} y el {}.{}. "
+            "Instala uno de esos y repite la orden con él.".format(
+                *tuple(version[:2]) + MIN_PYTHON + MAX_PYTHON
+            )
+        )
+
+
+def diagnose(output):
+    """Devuelve la frase que explica el fallo que se lee en `output`."""
+    sentences = (sentence for pattern, sentence in DIAGNOSES if re.search(pattern, output))
+    return next(sentences).format(gb=DISK_GB, root=ROOT)
+
+
+def environment():
+    """Devuelve las variables de entorno de lo que se ejecuta: UTF-8 y solo lo que hay en .venv."""
+    env = dict(os.environ, PYTHONUTF8="1", PYTHONNOUSERSITE="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
+    env.pop("PYTHONPATH", None)
+    env.pop("PYTHONHOME", None)
+    config = [str(ROOT / ".jupyter"), env.get("JUPYTER_CONFIG_PATH", "")]
+    env["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, config))
+    return env
+
+
+# --- El entorno -----------------------------------------------------------------------------------
+
+
+def read_lines(name):
+    """Lee el archivo `name` de la raíz. Devuelve pares (requisito, comentario) de sus líneas."""
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    pairs = [line.partition("#")[::2] for line in lines]
+    return [(requirement.strip(), comment) for requirement, comment in pairs if requirement.strip()]
+
+
+def read_requirements():
+    """Lee requirements.txt. Devuelve lo que va con sus dependencias y lo que va sin ellas."""
+    with_dependencies, alone = [], []
+    for requirement, comment in read_lines("requirements.txt"):
+        if not requirement.startswith("-c"):
+            chosen = alone if "[sin-dependencias]" in comment else with_dependencies
+            chosen.append(requirement.replace("-e ", "--editable="))
+    return with_dependencies, alone
+
+
+def expected_stamp():
+    """Devuelve las dos líneas de STAMP: el Python y la carpeta, y un resumen de lo instalado."""
+    pins = [requirement for requirement, _ in read_lines("constraints.txt")]
+    digest = hashlib.sha256(repr((read_requirements(), pins)).encode()).hexdigest()
+    return f"Python {sys.version_info[0]}.{sys.version_info[1]} en {ROOT}\n{digest}\n"
+
+
+def read_stamp():
+    """Devuelve lo que dice STAMP, o "" si el entorno no está completo o su Python no funciona."""
+    try:
+        subprocess.check_output([str(VENV_PYTHON), "-c", ""], stderr=subprocess.STDOUT)
+        return STAMP.read_text(encoding="utf-8")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+@contextlib.contextmanager
+def install_lock():
+    """Impide que dos órdenes instalen a la vez. El sistema lo suelta aunque el programa muera."""
+    if VENV.exists() and not LOCK.exists():
+        raise CourseError(f"{VENV} no la ha hecho curso.py. Bórrala o cámbiale el nombre.")
+    VENV.mkdir(exist_ok=True)
+    with LOCK.open("w") as handle:
+        try:
+            if os.name == "nt":
+                import msvcrt
+
+                msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
+            else:
+                import fcntl
+
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise CourseError("Otra ventana está instalando ya. Espera a que acabe.") from None
+        yield
+
+
+def attempt(label, *command):
+    """Ejecuta `command` con su salida en LOG. Devuelve "" si va bien; si no, lo que ha escrito."""
+    start, live = time.monotonic(), sys.stdout.isatty()
+    say(f"  {label}…", end="")
+    with LOG.open("ab") as log:
+        begin = log.tell()
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            cwd=str(ROOT),
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            while process.poll() is None:
+                time.sleep(0.1)
+                if live:
+                    say(f"\r  {label}… {time.monotonic() - start:.0f} s", end="")
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+    if process.returncode == 0:
+        say("" if live else f" {time.monotonic() - start:.0f} s")
+        return ""
+    say(" no se puede")
+    return LOG.read_bytes()[begin:].decode("utf-8", "replace") or "?"
+
+
+def must(problem):
+    """Detiene la preparación si `problem`, lo que devuelve `attempt`, no está vacío."""
+    if problem:
+        raise CourseError(f"{diagnose(problem)}\nLos detalles están al final de {LOG}")
+
+
+def install():
+    """Instala en .venv todo lo que pide requirements.txt."""
+    constraints = ("-c", ROOT / "constraints.txt")
+    pip = (VENV_PYTHON, "-m", "pip", "install", "--retries", "2", *constraints)
+    uv = (VENV_PYTHON, "-m", "uv", "pip", "install", "--python", VENV_PYTHON, *constraints)
+    with_dependencies, alone = read_requirements()
+
+    def pip_finds(label, requirement):
+        """Instala `requirement` con pip. Devuelve False si no lo encuentra; otro fallo detiene."""
+        problem = attempt(label, *pip, requirement)
+        if problem and diagnose(problem) != NOT_FOUND:
+            must(problem)
+        return not problem
+
+    # uv tarda la mitad que pip. Donde uv no puede (una red que solo deja pasar a pip), sigue pip.
+    tools = [uv, pip] if pip_finds("El instalador rápido, uv", "uv") else [pip]
+
+    def install_all(label, *requirements):
+        """Instala `requirements` con la primera herramienta que pueda."""
+        problem = "?"
+        for tool in tools:
+            problem = problem and attempt(label, *tool, *requirements)
+        must(problem)
+
+    # El PyTorch habitual de Linux trae varios GB para tarjetas NVIDIA. El que usa solo el
+    # procesador puede estar donde busca pip; si no, uv sabe dónde. En macOS y Windows, es el
+    # habitual.
+    torch = [requirement for requirement in with_dependencies if requirement.startswith("torch==")]
+    if (
+        torch
+        and sys.platform == "linux"
+        and os.environ.get("CURSO_TORCH") != "cuda"
+        and not pip_finds("PyTorch para el procesador, con pip", torch[0] + "+cpu")
+        and attempt("PyTorch para el procesador, con uv", *uv, "--torch-backend=cpu", *torch)
+    ):
+        say("  Se instala el PyTorch habitual, que ocupa varios GB más.")
+    install_all("Las bibliotecas del curso", *with_dependencies)
+    if alone:
+        install_all("BERT", "--no-deps", *alone)
+
+
+def create_venv():
+    """Vacía .venv (todo menos LOCK, que está en uso) y hace en ella un entorno nuevo."""
+    free = shutil.disk_usage(str(ROOT)).free / 1e9
+    if free < DISK_GB:
+        raise CourseError(f"Quedan {free:.1f} GB de disco y hacen falta {DISK_GB}. Libera sitio.")
+    for path in VENV.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(str(path))
+        elif path != LOCK:
+            path.unlink()
+    python = getattr(sys, "_base_executable", sys.executable)  # nunca el de .venv, recién borrado
+    must(attempt("La carpeta .venv", python, "-m", "venv", VENV))
+
+
+def prepare():
+    """Deja el entorno listo. Si ya lo está, no hace nada; si está a medias, lo rehace."""
+    stamp, found = expected_stamp(), read_stamp()
+    if found == stamp:
+        return
+    try:
+        with install_lock():
+            say("Preparo el entorno en .venv. Suele tardar alrededor de un minuto:")
+            if found.splitlines()[:1] == stamp.splitlines()[:1]:
+                STAMP.unlink()  # desde aquí y hasta el final, el entorno no está completo
+            else:
+                found = ""
+                create_venv()
+            try:
+                install()
+            except CourseError:
+                if found:
+                    STAMP.write_text(found, encoding="utf-8")  # lo que había sigue sirviendo
+                raise
+            STAMP.write_text(stamp, encoding="utf-8")
+            say("El entorno está listo.")
+    except OSError as error:
+        raise CourseError(diagnose(str(error))) from error
+
+
+# --- Las órdenes ----------------------------------------------------------------------------------
+
+
+def trust_notebooks():
+    """Firma los cuadernos: JupyterLab muestra sus controles guardados sin volver a ejecutarlos."""
+    notebooks = [str(path) for path in sorted(ROOT.glob("notebooks/**/*.ipynb"))]
+    command = [str(VENV_PYTHON), "-m", "jupyter", "trust", *notebooks]
+    subprocess.call(command, env=environment(), stdout=subprocess.DEVNULL)
+
+
+COMMANDS = {
+    "abrir": ["jupyterlab", "notebooks/00_empieza_aqui.ipynb", f"--ServerApp.root_dir={ROOT}"],
+    "probar": ["pytest"],
+    "cuadernos": ["course_lib.notebooks"],
+    "medir": ["pytest", "-o", "addopts=", "tests/bench_course_lib.py"],  # en un solo proceso
+}
+
+
+def run(module, *arguments):
+    """Ejecuta `module` con el Python de .venv y devuelve su código de salida."""
+    command = [str(VENV_PYTHON), "-m", module, *arguments]
+    process = subprocess.Popen(command, cwd=str(ROOT), env=environment())
+    while True:
+        try:
+            code = process.wait()
+            return code if code >= 0 else 128 - code
+        except KeyboardInterrupt:
+            pass  # Ctrl+C también llega al programa, que es quien decide cuándo acaba
+
+
+def main(arguments):
+    """Hace lo que piden `arguments` y devuelve el código de salida: 0 si todo va bien."""
+    command, *rest = arguments or ["ayuda"]
+    try:
+        check_python(sys.version_info)
+        if command in ("ayuda", "-h", "--help"):
+            say(HELP)
+            return 0
+        if command not in COMMANDS:
+            known = ", ".join(COMMANDS)
+            raise CourseError(f"No conozco la orden «{command}». Las órdenes son: {known}.")
+        prepare()
+        if command == "abrir":
+            trust_notebooks()
+            say("Abro JupyterLab en el navegador. Para cerrarlo, pulsa aquí Ctrl+C dos veces.")
+        return run(*COMMANDS[command], *rest)
+    except CourseError as error:
+        say(f"\nNo ha podido ser. {error}")
+        return 1
+    except KeyboardInterrupt:
+        say("\nInterrumpido. Cuando quieras, repite la orden.")
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
