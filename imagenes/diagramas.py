@@ -68,7 +68,7 @@ STEPS = (
 
 def sdpa_block(desc, highlight=None):
     """El bloque Scaled Dot-Product Attention (Vaswani et al. 2017, figura 2), con la forma de cada tensor."""
-    drawing = card(640, "Scaled Dot-Product Attention", desc)
+    drawing = card(640, "El bloque Scaled Dot-Product Attention", desc)
     chain, inputs, note = 165, (95, 235, 395), 520
     for name, y, *_ in STEPS:
         if name == highlight:
@@ -252,4 +252,187 @@ def weighted_sum(desc, table=WEIGHTED_SUM, row="it"):
     for x, value, words in ((36, -1, "negativo"), (172, 1, "positivo")):
         strip(drawing, x, y, (value,), c.GREY, 1, width=1)
         text(drawing, x + 32, y, words, SMALL, "start")
+    return drawing
+
+
+def stack(drawing, x, y, width, height, words, colour, copies=3, step=7, **style):
+    """Un bloque repetido: copias detrás, hacia arriba y a la derecha."""
+    for back in range(copies - 1, 0, -1):
+        chip(drawing, x + step * back, y - step * back, width, height, "", colour)
+    block(drawing, x, y, width, height, words, colour, **style)
+
+
+def multi_head_block(desc, highlight=None):
+    """El bloque Multi-Head Attention (Vaswani et al. 2017, figura 2), con la forma de cada tensor."""
+    drawing = card(680, "El bloque Multi-Head Attention", desc)
+    inputs, centre, note = (90, 240, 390), 240, 556
+    rows = (
+        ("proyeccion", 496, 92, "h proyecciones", "de d_{model} a d_k, d_k, d_v"),
+        ("cabezas", 352, 0, "h atenciones", "cada cabeza, la suya"),
+        ("concat", 224, 74, "Concat", "las h, una tras otra"),
+        ("lineal", 134, 74, "· W_O", "mezcla las cabezas"),
+    )
+    for name, y, height, formula, meaning in rows:
+        if name == highlight:
+            band(drawing, y - 6 * (name == "proyeccion"), height)
+        text(drawing, note, y - 13, formula, 20, "start", bold=True)
+        text(drawing, note, y + 14, meaning, SMALL, "start")
+    for (letter, colour, dim, length), x in zip(THREE, inputs):
+        chip(drawing, x, 628, 140, 62, "", colour)
+        text(drawing, x, 613, {"Q": "query", "K": "key", "V": "value"}[letter], 20, bold=True)
+        text(drawing, x, 641, f"(B, L_{length}, d_{{model}})", SMALL)
+        arrow(drawing, (x, 597), (x, 522), colour=colour, width=3.5, head=13)
+        arrow(drawing, (x, 456), (x, 389), colour=colour, width=3.5, head=13)
+        text(drawing, x + 10, 430, f"(B, h, L_{length}, {dim})", SMALL, "start")
+        stack(drawing, x, 496, 112, 52, f"Linear\nW_{letter}", colour, size=SMALL, chosen=highlight == "proyeccion")
+    text(drawing, note, 614, "en self-attention,", SMALL, "start")
+    text(drawing, note, 640, "las tres son X", SMALL, "start")
+    arrow(drawing, (centre, 302), (centre, 246))
+    text(drawing, centre + 14, 273, "(B, h, L_q, d_v)", SIZE, "start")
+    stack(drawing, centre, 352, 430, 74, "Scaled Dot-Product Attention", SOFTMAX)
+    text(drawing, 496, 322, "× h", 20, bold=True)
+    block(drawing, centre, 224, 430, 44, "Concat", c.MIST, border=c.INK, tint=1, chosen=highlight == "concat")
+    arrow(drawing, (centre, 202), (centre, 156))
+    text(drawing, centre + 14, 179, "(B, L_q, h·d_v)", SIZE, "start")
+    block(drawing, centre, 134, 430, 44, "Linear W_O", PRODUCT, chosen=highlight == "lineal")
+    arrow(drawing, (centre, 112), (centre, 70))
+    box(drawing, centre, 47, 300, 46, "salida  (B, L_q, d_{model})", fill=c.PAPER)
+    text(drawing, note, 47, "un vector nuevo por query", SMALL, "start")
+    return drawing
+
+
+ATTENTIONS = (
+    ("encoder-multi-cabeza", "1 · Multi-cabeza del encoder", "la frase de origen se mira a sí misma"),
+    ("decoder-enmascarada", "2 · Multi-cabeza enmascarada", "cada palabra mira solo hacia atrás"),
+    ("encoder-decoder", "3 · Multi-cabeza encoder–decoder", "Q del decoder; K y V del encoder"),
+)
+
+
+def transformer_architecture(desc, highlight=None):
+    """La arquitectura completa (Vaswani et al. 2017, figura 1)."""
+    drawing = card(800, "Arquitectura del Transformer", desc)
+    left, right = 235, 565
+    box(drawing, 228, 497, 266, 298, fill=c.MIST, border=c.GREY, rx=18)
+    box(drawing, 572, 430, 266, 432, fill=c.MIST, border=c.GREY, rx=18)
+    text(drawing, 97, 332, "Encoder  × N", SMALL, "start", bold=True)
+    text(drawing, 582, 198, "Decoder  × N", SMALL, "start", bold=True)
+    where = {"encoder-multi-cabeza": (left, 574), "decoder-enmascarada": (right, 574), "encoder-decoder": (right, 430)}
+    if highlight:
+        box(drawing, *where[highlight], 232, 70, fill=c.YELLOW, border=c.YELLOW, rx=14)
+
+    def attention(x, y, words, name):
+        block(drawing, x, y, 210, 52, words, SCALE, size=SMALL, chosen=name == highlight)
+
+    def norm(x, y, outside, since, start=0):
+        """Suma y normalización, con el atajo que rodea a la capa por el lado de fuera."""
+        edge = x + outside * 105
+        arrow(drawing, (x + start, since), (edge + outside * 18, since), (edge + outside * 18, y), (edge, y), width=2)
+        block(drawing, x, y, 210, 34, "suma y normaliza", c.PAPER, size=SMALL, border=c.GREY)
+
+    def split(x, y, top, offsets):
+        for offset in offsets:
+            arrow(drawing, (x, y), (x + offset, y), (x + offset, top)) if offset else arrow(drawing, (x, y), (x, top))
+
+    for x, outside, words, name, source in (
+            (left, -1, "Multi-cabeza", "encoder-multi-cabeza", "frase de origen"),
+            (right, 1, "Multi-cabeza\nenmascarada", "decoder-enmascarada", "frase de destino, desplazada")):
+        text(drawing, x, 778, source, SMALL)
+        arrow(drawing, (x, 764), (x, 748), head=9)
+        block(drawing, x, 728, 210, 40, "Embedding", c.PURPLE)
+        line(drawing, (x, 708), (x, 680))
+        line(drawing, (x, 652), (x, 622))
+        arrow(drawing, (x + outside * 78, 666), (x + outside * 14, 666), head=9)
+        text(drawing, x + outside * 86, 666, "posición", SMALL, "start" if outside > 0 else "end")
+        drawing.append(draw.Circle(x, 666, 14, fill=c.PAPER, stroke=c.INK, stroke_width=2.5))
+        text(drawing, x, 665, "+", 20, bold=True)
+        split(x, 622, 600, (-60, 0, 60))
+        attention(x, 574, words, name)
+        line(drawing, (x, 548), (x, 533))
+        norm(x, 516, outside, 630)
+    # encoder: feed forward y su salida
+    arrow(drawing, (left, 499), (left, 452))
+    block(drawing, left, 430, 210, 44, "Feed forward", c.SKY)
+    line(drawing, (left, 408), (left, 393))
+    norm(left, 376, -1, 480)
+    # encoder–decoder: K y V llegan del encoder, Q del propio decoder
+    line(drawing, (left, 359), (left, 318), (400, 318), (400, 482), (right - 60, 482), colour=c.INK)
+    for offset, letter, colour in ((-60, "K", c.KEY), (0, "V", c.VALUE), (60, "Q", c.QUERY)):
+        arrow(drawing, (right + offset, 499 if letter == "Q" else 482), (right + offset, 456), colour=colour, width=3.5)
+        text(drawing, right + offset - 14, 472, letter, MINIMUM, bold=True)
+    line(drawing, (right - 60, 482), (right, 482))
+    attention(right, 430, "Multi-cabeza\nencoder–decoder", "encoder-decoder")
+    line(drawing, (right, 404), (right, 389))
+    norm(right, 372, 1, 486, start=60)
+    arrow(drawing, (right, 355), (right, 316))
+    block(drawing, right, 294, 210, 44, "Feed forward", c.SKY)
+    line(drawing, (right, 272), (right, 257))
+    norm(right, 240, 1, 340)
+    arrow(drawing, (right, 223), (right, 178))
+    block(drawing, right, 158, 210, 40, "Linear", c.PURPLE)
+    arrow(drawing, (right, 138), (right, 112))
+    block(drawing, right, 92, 210, 40, "SoftMax", c.SKY)
+    arrow(drawing, (right, 72), (right, 52))
+    box(drawing, right, 35, 310, 34, "probabilidad del siguiente token", fill=c.PAPER, size=SMALL)
+    for row, (name, title, meaning) in enumerate(ATTENTIONS):
+        y = 62 + 72 * row
+        if name == highlight:
+            box(drawing, 208, y + 12, 384, 64, fill=c.YELLOW, tint=0.45, border=c.YELLOW)
+        text(drawing, 28, y, title, SIZE, "start", bold=True)
+        text(drawing, 28, y + 26, meaning, SMALL, "start")
+    return drawing
+
+
+# Los tokens de la frase que se dibujan: posición, token, id y los 4 primeros números de su fila en
+# la tabla de tokens y en la de posiciones de all-MiniLM-L6-v2.
+SENTENCE = "I gave the dog a bone because it was hungry"
+PATH = (
+    (0, "[CLS]", 101, (-0.018, -0.008, 0.047, -0.087), (-0.086, -0.033, -0.017, 0.104)),
+    (1, "i", 1045, (-0.045, -0.058, -0.002, 0.048), (-0.033, 0.002, 0.021, 0.019)),
+    (2, "gave", 2435, (-0.010, 0.095, -0.065, -0.011), (-0.013, -0.010, 0.032, -0.015)),
+    (3, "the", 1996, (-0.004, -0.020, 0.009, 0.016), (-0.023, 0.001, 0.029, -0.016)),
+    (4, "dog", 3899, (0.021, 0.012, 0.074, -0.114), (-0.031, 0.016, 0.033, 0.000)),
+    (11, "[SEP]", 102, (0.033, -0.009, -0.040, 0.010), (-0.029, 0.004, 0.024, 0.026)),
+)
+
+
+def sentence_path(desc, sentence=SENTENCE, table=PATH):
+    """De la frase a X, y de X a Q, K y V por tres proyecciones."""
+    drawing = card(680, "De la frase a Q, K y V", desc)
+    centre = 484
+    rows = {"frase": 44, "tokens": 108, "ids": 168, "tabla de tokens": 228, "+ posición": 276, "= X": 330}
+    for name, y in rows.items():
+        text(drawing, 26, y, name, SMALL, "start", bold=True)
+    box(drawing, centre, rows["frase"], 596, 42, sentence)
+    columns = [226 + 92 * i + (56 if i == len(table) - 1 else 0) for i in range(len(table))]
+    gap = (columns[-2] + columns[-1]) / 2
+    top = max(abs(value) for *_, token, place in table for a, b in zip(token, place) for value in (a, b, a + b))
+    for x, (position, token, number, by_token, by_position) in zip(columns, table):
+        if token.startswith("["):  # los tokens especiales no vienen de la frase: los añade el tokenizador
+            chip(drawing, x, rows["tokens"], 80, 36, token, c.GREY, size=SMALL, dash="6 4")
+        else:
+            arrow(drawing, (x, 65), (x, 90), head=9, width=2)
+            chip(drawing, x, rows["tokens"], 80, 36, token, c.SKY, size=SMALL)
+        arrow(drawing, (x, 126), (x, 150), head=9, width=2)
+        box(drawing, x, rows["ids"], 80, 36, str(number), fill=c.PAPER, size=SMALL)
+        arrow(drawing, (x, 186), (x, 217), head=9, width=2)
+        strip(drawing, x - 36, rows["tabla de tokens"], by_token, c.INK, top, cell=18)
+        strip(drawing, x - 36, rows["+ posición"], by_position, c.GREY, top, cell=18)
+        text(drawing, x, 252, f"+ pos. {position}", MINIMUM)
+        line(drawing, (x - 44, 300), (x + 44, 300), width=2)
+        strip(drawing, x - 36, rows["= X"], [a + b for a, b in zip(by_token, by_position)], c.INK, top, cell=18, width=3)
+    for y in (rows["tokens"], rows["ids"], rows["tabla de tokens"], rows["+ posición"], rows["= X"]):
+        text(drawing, gap, y, "…", SIZE)
+    text(drawing, centre, 368, "X: una fila por token (BERT suma además el tipo y normaliza)", SMALL)
+    arrow(drawing, (centre, 382), (centre, 412))
+    box(drawing, centre, 434, 230, 44, "X  (B, L, d_{model})", fill=c.PAPER, stroke=3, bold=True)
+    text(drawing, 26, 434, "tres copias", SMALL, "start", bold=True)
+    text(drawing, 26, 528, "proyecciones", SMALL, "start", bold=True)
+    for (letter, colour, dim, _), x in zip(THREE, (centre - 210, centre, centre + 210)):
+        turn = ((centre + (x - centre) / 3, 456), (centre + (x - centre) / 3, 480), (x, 480)) if x != centre else ((x, 456),)
+        arrow(drawing, *turn, (x, 506), colour=colour, width=3.5, head=13)
+        chip(drawing, x, 528, 120, 44, f"· W_{letter}", colour, bold=True)
+        arrow(drawing, (x, 550), (x, 588), colour=colour, width=3.5, head=13)
+        chip(drawing, x, 618, 176, 60, "", colour)
+        text(drawing, x, 604, letter, 22, bold=True)
+        text(drawing, x, 632, f"(B, L, {dim})")
     return drawing

@@ -17,6 +17,8 @@ from imagenes.animaciones import turning_dot_product  # noqa: E402
 
 TURN = "u queda fijo, v gira de 0° a 180° y vuelve; al lado, la curva de u·v según el ángulo con el punto del momento: positivo antes de 90°, cero en 90° y negativo después."
 SDPA = "Bloque Scaled Dot-Product Attention, de abajo arriba: Q y K entran en MatMul, siguen Escala, Máscara (opcional) y SoftMax, y un segundo MatMul con V da la salida; cada flecha lleva su forma"
+HEADS = "Bloque Multi-Head Attention, de abajo arriba: Q, K y V pasan por h proyecciones lineales, h atenciones en paralelo, Concat y una capa lineal W_O; cada flecha lleva su forma"
+TRANSFORMER = "Arquitectura del Transformer: a la izquierda el encoder y a la derecha el decoder, cada uno repetido N veces, con sus embeddings y posiciones abajo y la probabilidad del siguiente token arriba"
 
 # nombre del archivo → (función que lo dibuja, texto alternativo)
 FIGURES = {
@@ -32,6 +34,15 @@ FIGURES = {
     "sdpa-formula.svg": (d.sdpa_formula, "Fórmula de la atención: softmax de Q por K traspuesta, partido por la raíz de d_k, y todo por V; cada pieza con su color: puntuaciones, escala, pesos y suma ponderada de values."),
     "mapa-del-curso.svg": (d.course_map, "Mapa del curso, de la lección 00 a la 11. Sobre la fórmula softmax(Q·Kᵀ partido por la raíz de d_k, más máscara)·V, el número de la lección que explica cada pieza: 01 el producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la raíz, 04 la máscara, 05 el softmax y el conjunto; después, varias cabezas (06 a 08) y el modelo completo (09 a 11)."),
     "softmax-suma-ponderada.svg": (d.weighted_sum, "La salida de «it» como suma ponderada: cada token con su peso de atención (dog 0.53, bone 0.22 y los demás menos de 0.08), su value como tira de colores y el producto de ambos; abajo, la suma de todos."),
+    "camino-de-la-frase.svg": (d.sentence_path, "De la frase a Q, K y V: la frase se parte en tokens, cada token tiene su id, el id elige una fila de la tabla de tokens, se le suma la de su posición y sale X; tres copias de X, por W_Q, W_K y W_V, dan Q, K y V."),
+    "multi-cabeza.svg": (d.multi_head_block, f"{HEADS}."),
+    "multi-cabeza-proyeccion.svg": (partial(d.multi_head_block, highlight="proyeccion"), f"{HEADS}. Señaladas las proyecciones: cada cabeza lleva toda d_model a sus d_k dimensiones."),
+    "multi-cabeza-concat.svg": (partial(d.multi_head_block, highlight="concat"), f"{HEADS}. Señalado Concat: las salidas de las h cabezas, una tras otra, dan (B, L_q, h·d_v)."),
+    "multi-cabeza-lineal.svg": (partial(d.multi_head_block, highlight="lineal"), f"{HEADS}. Señalada la capa lineal W_O: mezcla las cabezas y vuelve a d_model."),
+    "transformer.svg": (d.transformer_architecture, f"{TRANSFORMER}; tiene tres atenciones multi-cabeza."),
+    "transformer-encoder-multi-cabeza.svg": (partial(d.transformer_architecture, highlight="encoder-multi-cabeza"), f"{TRANSFORMER}. Señalada la multi-cabeza del encoder: la frase de origen se mira a sí misma."),
+    "transformer-decoder-enmascarada.svg": (partial(d.transformer_architecture, highlight="decoder-enmascarada"), f"{TRANSFORMER}. Señalada la multi-cabeza enmascarada del decoder: cada palabra mira solo hacia atrás."),
+    "transformer-encoder-decoder.svg": (partial(d.transformer_architecture, highlight="encoder-decoder"), f"{TRANSFORMER}. Señalada la multi-cabeza encoder–decoder: Q viene del decoder, K y V del encoder."),
 }
 
 
