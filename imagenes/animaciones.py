@@ -6,8 +6,8 @@ recorrido de ida y de vuelta, y nunca pasa de ahí.
 
 from io import BytesIO
 
-import matplotlib
 import numpy as np
+from matplotlib import style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
@@ -16,8 +16,6 @@ from matplotlib.patheffects import withStroke
 from PIL import Image
 
 from course_lib import palette as c
-
-matplotlib.rcParams["font.family"] = c.FONT
 
 STEP = 3  # grados entre un fotograma y el siguiente
 FRAME_MS, PAUSE_MS = 60, 900  # duración normal y en 0°, 90° y 180°
@@ -39,12 +37,18 @@ def sign_at(degrees):
     return (degrees < 90) - (degrees > 90)
 
 
+def cos_sin(degrees):
+    """Coseno y seno redondeados: los mismos en cualquier procesador, y cos 90° es exactamente 0."""
+    theta = np.radians(degrees)
+    return np.round(np.cos(theta), 9), np.round(np.sin(theta), 9)
+
+
 def reading(norms, degrees):
-    """Los textos de cos θ y de u·v, con decimales que no se contradicen: el segundo sale también del primero."""
+    """Los textos de cos θ y de u·v; tantos decimales, que el segundo sale también del primero."""
     decimals = 4 if norms == (1, 1) else 1
-    cosine = np.cos(np.radians(degrees)) if sign_at(degrees) else 0.0
-    number = lambda value, digits: f"{value:.{digits}f}".replace("-", "−")
-    return number(cosine, 4), number(norms[0] * norms[1] * cosine, decimals)
+    cosine, _ = cos_sin(degrees)
+    texts = f"{cosine:.4f}", f"{norms[0] * norms[1] * cosine:.{decimals}f}"
+    return tuple(text.replace("-", "−") for text in texts)
 
 
 class TurningDotProduct:
@@ -71,35 +75,67 @@ class TurningDotProduct:
         for tick in np.arange(-4, 4.5, 0.5 if max(u, v) == 1 else 1):
             ax.axvline(tick, color=c.MIST, lw=1, zorder=0)
             ax.axhline(tick, color=c.MIST, lw=1, zorder=0)
-        turn = np.linspace(0, np.pi, 181)
+        cosines, sines = cos_sin(np.arange(181))
         ax.axhline(0, color=c.GREY, lw=1, zorder=1)
-        ax.plot(v * np.cos(turn), v * np.sin(turn), ":", color=c.GREY, lw=1.5, zorder=1)
+        ax.plot(v * cosines, v * sines, ":", color=c.GREY, lw=1.5, zorder=1)
         self._vector(u, 0, c.QUERY, zorder=4)
         self._letter(u + 18 * unit, 0, "u")
         self.below = -22 * unit
         (self.drop,) = ax.plot([], [], "--", color=c.GREY, lw=1.5, zorder=2)
         (self.projection,) = ax.plot([], [], lw=9, solid_capstyle="butt", zorder=3)
-        ax.text(0, -55 * unit, "proyección de v sobre u: |v| cos θ", size=13, color=c.INK, ha="center", va="center",
-                bbox={"fc": c.PAPER, "ec": "none", "pad": 2})
+        ax.text(
+            0,
+            -55 * unit,
+            "proyección de v sobre u: |v| cos θ",
+            size=13,
+            color=c.INK,
+            ha="center",
+            va="center",
+            bbox={"fc": c.PAPER, "ec": "none", "pad": 2},
+        )
 
     def _vector(self, x, y, colour, zorder):
-        arrow = {"arrowstyle": "-|>,head_width=0.45,head_length=0.9", "mutation_scale": 16,
-                 "color": colour, "lw": 4.5, "shrinkA": 0, "shrinkB": 0, "joinstyle": "miter"}
+        arrow = {
+            "arrowstyle": "-|>,head_width=0.45,head_length=0.9",
+            "mutation_scale": 16,
+            "color": colour,
+            "lw": 4.5,
+            "shrinkA": 0,
+            "shrinkB": 0,
+            "joinstyle": "miter",
+        }
         return self.plane.annotate("", (x, y), (0, 0), zorder=zorder, arrowprops=arrow)
 
-    def _letter(self, x, y, letter, size=20, **style):
-        return self.plane.text(x, y, letter, size=size, color=c.INK, ha="center", va="center",
-                               **{"weight": "bold", "zorder": 6, **style})
+    def _letter(self, x, y, letter, size=20, **options):
+        return self.plane.text(
+            x,
+            y,
+            letter,
+            size=size,
+            color=c.INK,
+            ha="center",
+            va="center",
+            **{"weight": "bold", "zorder": 6, **options},
+        )
 
     def _readout(self):
-        text = lambda x, y, words, **style: self.figure.text(
-            x / WIDTH, y / HEIGHT, words, color=c.INK, **{"va": "center", **style})
+        def text(x, y, words, **options):
+            place = (x / WIDTH, y / HEIGHT)
+            return self.figure.text(*place, words, color=c.INK, va="center", **options)
+
         text(24, 388, f"|u| = {self.norm_u}     |v| = {self.norm_v}", size=17)
         self.theta = text(300, 388, "", size=17)
         self.cosine = text(480, 388, "", size=17)
         self.product = text(24, 345, "", size=20, weight="bold")
-        self.pill = FancyBboxPatch((480 / WIDTH, 268 / HEIGHT), 300 / WIDTH, 36 / HEIGHT, mutation_aspect=WIDTH / HEIGHT,
-                                   boxstyle="round,pad=0,rounding_size=0.012", lw=2, transform=self.figure.transFigure)
+        self.pill = FancyBboxPatch(
+            (480 / WIDTH, 268 / HEIGHT),
+            300 / WIDTH,
+            36 / HEIGHT,
+            mutation_aspect=WIDTH / HEIGHT,
+            boxstyle="round,pad=0,rounding_size=0.012",
+            lw=2,
+            transform=self.figure.transFigure,
+        )
         self.figure.add_artist(self.pill)
         self.verdict = text(630, 285, "", size=13, ha="center")
 
@@ -107,12 +143,19 @@ class TurningDotProduct:
         ax = self.curve = self._axes(*CURVE)
         top = self.norm_u * self.norm_v
         angles = np.arange(0, 181)
-        values = top * np.cos(np.radians(angles))
+        values = top * cos_sin(angles)[0]
         ax.plot(angles, values, color=c.INK, lw=2.5, zorder=2)
         for sign in (1, -1):
-            ax.fill_between(angles, values, where=sign * values >= 0, color=SIGNS[sign][0], alpha=0.3, lw=0)
+            ax.fill_between(
+                angles, values, where=sign * values >= 0, color=SIGNS[sign][0], alpha=0.3, lw=0
+            )
         ax.axhline(0, color=c.GREY, lw=1)
-        ax.set(xlim=(0, 180), ylim=(-1.2 * top, 1.2 * top), xticks=range(0, 181, 45), yticks=(-top, 0, top))
+        ax.set(
+            xlim=(0, 180),
+            ylim=(-1.2 * top, 1.2 * top),
+            xticks=range(0, 181, 45),
+            yticks=(-top, 0, top),
+        )
         ax.set_xticklabels([f"{x}°" for x in range(0, 181, 45)])
         ax.set_yticklabels([f"−{top}", "0", f"{top}"])
         ax.tick_params(labelsize=12, pad=8, labelcolor=c.INK, color=c.GREY)
@@ -122,21 +165,34 @@ class TurningDotProduct:
         (self.stem,) = ax.plot([], [], color=c.GREY, lw=1.5, ls="--", zorder=3)
         (self.point,) = ax.plot([], [], "o", ms=13, mec=c.INK, mew=2, zorder=4, clip_on=False)
 
-    def _move_plane(self, theta, colour):
+    def _move_plane(self, degrees, colour):
         v, unit = self.norm_v, self.unit
-        x, y = v * np.cos(theta), v * np.sin(theta)
+        cosine, sine = cos_sin(degrees)
+        x, y = v * cosine, v * sine
         for artist in self.moving:
             artist.remove()
-        aside = theta + np.radians(60) * np.cos(theta)  # la letra se aparta del eje en 0° y en 180°
+        aside = cos_sin(degrees + 60 * cosine)  # la letra se aparta del eje en 0° y en 180°
         self.moving = [
             self._vector(x, y, c.KEY, zorder=5),
-            self._letter(x + 22 * unit * np.cos(aside), y + 22 * unit * np.sin(aside), "v"),
-            self.plane.add_patch(Arc((0, 0), 96 * unit, 96 * unit, theta2=np.degrees(theta), color=c.INK, lw=2, zorder=3)),
+            self._letter(x + 22 * unit * aside[0], y + 22 * unit * aside[1], "v"),
+            self.plane.add_patch(
+                Arc((0, 0), 96 * unit, 96 * unit, theta2=degrees, color=c.INK, lw=2, zorder=3)
+            ),
         ]
-        if theta > np.radians(32):  # con menos no cabe la letra
-            half, radius = theta / 2, 66 * unit
-            self.moving.append(self._letter(radius * np.cos(half), radius * np.sin(half), "θ", size=17, weight="normal", zorder=2.5,
-                                            path_effects=[withStroke(linewidth=5, foreground=c.PAPER)]))
+        if degrees > 32:  # con menos no cabe la letra
+            half = cos_sin(degrees / 2)
+            halo = [withStroke(linewidth=5, foreground=c.PAPER)]
+            self.moving.append(
+                self._letter(
+                    66 * unit * half[0],
+                    66 * unit * half[1],
+                    "θ",
+                    size=17,
+                    weight="normal",
+                    zorder=2.5,
+                    path_effects=halo,
+                )
+            )
         self.drop.set_data([x, x], [y, self.below])
         self.projection.set(data=([0, x], [self.below] * 2), color=colour)
 
@@ -144,8 +200,7 @@ class TurningDotProduct:
         """La imagen RGB para un ángulo en grados enteros."""
         u, v = self.norm_u, self.norm_v
         colour, verdict = SIGNS[sign_at(degrees)]
-        theta = np.radians(degrees)
-        self._move_plane(theta, colour)
+        self._move_plane(degrees, colour)
         cosine, product = reading((u, v), degrees)
         factor = f"({cosine})" if cosine.startswith("−") else cosine
         self.theta.set_text(f"θ = {degrees}°")
@@ -153,7 +208,7 @@ class TurningDotProduct:
         self.product.set_text(f"u·v = |u| |v| cos θ = {u} · {v} · {factor} = {product}")
         self.pill.set(facecolor=to_rgba(colour, 0.3), edgecolor=colour)
         self.verdict.set_text(verdict)
-        value = u * v * np.cos(theta)
+        value = u * v * cos_sin(degrees)[0]
         self.stem.set_data([degrees] * 2, [0, value])
         self.point.set(data=([degrees], [value]), markerfacecolor=colour)
         self.figure.canvas.draw()
@@ -161,14 +216,16 @@ class TurningDotProduct:
 
 
 def common_palette(frames):
-    """Los colores más frecuentes, los mismos para todos los fotogramas: ninguno baila de uno a otro."""
+    """Los colores más frecuentes, comunes a los fotogramas: ninguno baila de uno a otro."""
     width, height = frames[0].size
     sample = Image.new("RGB", (width, height * 5))
     for row in range(5):
         sample.paste(frames[row * (len(frames) - 1) // 4], (0, row * height))
     chosen = []
     for _, colour in sorted(sample.getcolors(width * height * 5), reverse=True):
-        far = all(max(abs(a - b) for a, b in zip(colour, other)) >= APART for other in chosen)
+        far = all(
+            max(abs(a - b) for a, b in zip(colour, other, strict=True)) >= APART for other in chosen
+        )
         if far and len(chosen) < COLOURS:
             chosen.append(colour)
     shared = Image.new("P", (1, 1))
@@ -178,14 +235,23 @@ def common_palette(frames):
 
 def turning_dot_product(norms=(1, 1)):
     """Los bytes del GIF: v gira de 0° a 180° y vuelve, u queda fijo."""
-    drawing = TurningDotProduct(*norms)
     angles = list(range(0, 181, STEP))
-    frames = [drawing.frame(angle) for angle in angles]
+    with style.context(["default", {"font.family": c.FONT}]):  # pase lo que pase fuera
+        drawing = TurningDotProduct(*norms)
+        frames = [drawing.frame(angle) for angle in angles]
     shared = common_palette(frames)
     frames = [frame.quantize(palette=shared, dither=Image.Dither.NONE) for frame in frames]
     there_and_back = list(range(len(angles))) + list(range(len(angles) - 2, 0, -1))
     durations = [PAUSE_MS if angles[i] in (0, 90, 180) else FRAME_MS for i in there_and_back]
     first, *others = (frames[i] for i in there_and_back)
     buffer = BytesIO()
-    first.save(buffer, "GIF", save_all=True, append_images=others, duration=durations, loop=0, optimize=True)
+    first.save(
+        buffer,
+        "GIF",
+        save_all=True,
+        append_images=others,
+        duration=durations,
+        loop=0,
+        optimize=True,
+    )
     return buffer.getvalue()

@@ -1,8 +1,8 @@
 """Dibuja las figuras del curso.
 
-    python imagenes/dibujar.py              las vuelve a dibujar todas
-    python imagenes/dibujar.py sdpa         solo las que empiezan así
-    python imagenes/dibujar.py --comprobar  dice cuáles no coinciden con su código
+python imagenes/dibujar.py              las vuelve a dibujar todas
+python imagenes/dibujar.py sdpa         solo las que empiezan así
+python imagenes/dibujar.py --comprobar  dice cuáles no coinciden con su código
 """
 
 import sys
@@ -12,37 +12,135 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from imagenes import diagramas as d  # noqa: E402
+from imagenes import bloques, escenas  # noqa: E402
 from imagenes.animaciones import turning_dot_product  # noqa: E402
 
-TURN = "u queda fijo, v gira de 0° a 180° y vuelve; al lado, la curva de u·v según el ángulo con el punto del momento: positivo antes de 90°, cero en 90° y negativo después."
-SDPA = "Bloque Scaled Dot-Product Attention, de abajo arriba: Q y K entran en MatMul, siguen Escala, Máscara (opcional) y SoftMax, y un segundo MatMul con V da la salida; cada flecha lleva su forma"
-HEADS = "Bloque Multi-Head Attention, de abajo arriba: Q, K y V pasan por h proyecciones lineales, h atenciones en paralelo, Concat y una capa lineal W_O; cada flecha lleva su forma"
-TRANSFORMER = "Arquitectura del Transformer: a la izquierda el encoder y a la derecha el decoder, cada uno repetido N veces, con sus embeddings y posiciones abajo y la probabilidad del siguiente token arriba"
+TURN = (
+    "u queda fijo, v gira de 0° a 180° y vuelve; al lado, la curva de u·v según el ángulo con el "
+    "punto del momento: positivo antes de 90°, cero en 90° y negativo después."
+)
+SDPA = (
+    "Bloque Scaled Dot-Product Attention, de abajo arriba: Q y K entran en MatMul, siguen "
+    "Escala, Máscara (opcional) y SoftMax, y un segundo MatMul con V da la salida; cada flecha "
+    "lleva su forma"
+)
+HEADS = (
+    "Bloque Multi-Head Attention, de abajo arriba: Q, K y V pasan por h proyecciones lineales, h "
+    "atenciones en paralelo, Concat y una capa lineal W_O; cada flecha lleva su forma"
+)
+TRANSFORMER = (
+    "Arquitectura del Transformer: a la izquierda el encoder y a la derecha el decoder, cada uno "
+    "repetido N veces, con sus embeddings y posiciones abajo y la probabilidad del siguiente "
+    "token arriba"
+)
 
 # nombre del archivo → (función que lo dibuja, texto alternativo)
 FIGURES = {
-    "producto-escalar-unitario.gif": (partial(turning_dot_product, norms=(1, 1)), "Animación del producto escalar de dos vectores de norma 1: " + TURN),
-    "producto-escalar.gif": (partial(turning_dot_product, norms=(3, 2)), "Animación del producto escalar de un vector de norma 3 y otro de norma 2: " + TURN),
-    "producto-escalar.svg": (d.still_dot_product, "Tres ángulos entre u, de norma 3, y v, de norma 2: con 30° el producto escalar es 5.2, con 90° es 0 y con 150° es −5.2; una barra marca la proyección de v sobre u."),
-    "sdpa.svg": (d.sdpa_block, f"{SDPA}, desde (B, L_q, d_k) hasta (B, L_q, d_v)."),
-    "sdpa-matmul-1.svg": (partial(d.sdpa_block, highlight="matmul-1"), f"{SDPA}. Señalado el primer MatMul: Q por K traspuesta da las puntuaciones (B, L_q, L_k)."),
-    "sdpa-escala.svg": (partial(d.sdpa_block, highlight="escala"), f"{SDPA}. Señalada la escala: las puntuaciones se dividen entre la raíz de d_k."),
-    "sdpa-mascara.svg": (partial(d.sdpa_block, highlight="mascara"), f"{SDPA}. Señalada la máscara opcional: pone −∞ donde no se debe atender."),
-    "sdpa-softmax.svg": (partial(d.sdpa_block, highlight="softmax"), f"{SDPA}. Señalado el softmax: convierte cada fila de puntuaciones en pesos que suman 1."),
-    "sdpa-matmul-2.svg": (partial(d.sdpa_block, highlight="matmul-2"), f"{SDPA}. Señalado el segundo MatMul: los pesos por V dan la salida (B, L_q, d_v)."),
-    "sdpa-formula.svg": (d.sdpa_formula, "Fórmula de la atención: softmax de Q por K traspuesta, partido por la raíz de d_k, y todo por V; cada pieza con su color: puntuaciones, escala, pesos y suma ponderada de values."),
-    "mapa-del-curso.svg": (d.course_map, "Mapa del curso, de la lección 00 a la 11. Sobre la fórmula softmax(Q·Kᵀ partido por la raíz de d_k, más máscara)·V, el número de la lección que explica cada pieza: 01 el producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la raíz, 04 la máscara, 05 el softmax y el conjunto; después, varias cabezas (06 a 08) y el modelo completo (09 a 11)."),
-    "softmax-suma-ponderada.svg": (d.weighted_sum, "La salida de «it» como suma ponderada: cada token con su peso de atención (dog 0.53, bone 0.22 y los demás menos de 0.08), su value como tira de colores y el producto de ambos; abajo, la suma de todos."),
-    "camino-de-la-frase.svg": (d.sentence_path, "De la frase a Q, K y V: la frase se parte en tokens, cada token tiene su id, el id elige una fila de la tabla de tokens, se le suma la de su posición y sale X; tres copias de X, por W_Q, W_K y W_V, dan Q, K y V."),
-    "multi-cabeza.svg": (d.multi_head_block, f"{HEADS}."),
-    "multi-cabeza-proyeccion.svg": (partial(d.multi_head_block, highlight="proyeccion"), f"{HEADS}. Señaladas las proyecciones: cada cabeza lleva toda d_model a sus d_k dimensiones."),
-    "multi-cabeza-concat.svg": (partial(d.multi_head_block, highlight="concat"), f"{HEADS}. Señalado Concat: las salidas de las h cabezas, una tras otra, dan (B, L_q, h·d_v)."),
-    "multi-cabeza-lineal.svg": (partial(d.multi_head_block, highlight="lineal"), f"{HEADS}. Señalada la capa lineal W_O: mezcla las cabezas y vuelve a d_model."),
-    "transformer.svg": (d.transformer_architecture, f"{TRANSFORMER}; tiene tres atenciones multi-cabeza."),
-    "transformer-encoder-multi-cabeza.svg": (partial(d.transformer_architecture, highlight="encoder-multi-cabeza"), f"{TRANSFORMER}. Señalada la multi-cabeza del encoder: la frase de origen se mira a sí misma."),
-    "transformer-decoder-enmascarada.svg": (partial(d.transformer_architecture, highlight="decoder-enmascarada"), f"{TRANSFORMER}. Señalada la multi-cabeza enmascarada del decoder: cada palabra mira solo hacia atrás."),
-    "transformer-encoder-decoder.svg": (partial(d.transformer_architecture, highlight="encoder-decoder"), f"{TRANSFORMER}. Señalada la multi-cabeza encoder–decoder: Q viene del decoder, K y V del encoder."),
+    "producto-escalar-unitario.gif": (
+        partial(turning_dot_product, norms=(1, 1)),
+        "Animación del producto escalar de dos vectores de norma 1: " + TURN,
+    ),
+    "producto-escalar.gif": (
+        partial(turning_dot_product, norms=(3, 2)),
+        "Animación del producto escalar de un vector de norma 3 y otro de norma 2: " + TURN,
+    ),
+    "producto-escalar.svg": (
+        escenas.still_dot_product,
+        "Tres ángulos entre u, de norma 3, y v, de norma 2: con 30° el producto escalar es 5.2, "
+        "con 90° es 0 y con 150° es −5.2; una barra marca la proyección de v sobre u.",
+    ),
+    "sdpa.svg": (
+        bloques.sdpa_block,
+        f"{SDPA}, desde (B, L_q, d_k) hasta (B, L_q, d_v).",
+    ),
+    "sdpa-matmul-1.svg": (
+        partial(bloques.sdpa_block, highlight="matmul-1"),
+        f"{SDPA}. Señalado el primer MatMul: Q por K traspuesta da las puntuaciones (B, L_q, L_k).",
+    ),
+    "sdpa-escala.svg": (
+        partial(bloques.sdpa_block, highlight="escala"),
+        f"{SDPA}. Señalada la escala: las puntuaciones se dividen entre la raíz de d_k.",
+    ),
+    "sdpa-mascara.svg": (
+        partial(bloques.sdpa_block, highlight="mascara"),
+        f"{SDPA}. Señalada la máscara opcional: pone −∞ donde no se debe atender.",
+    ),
+    "sdpa-softmax.svg": (
+        partial(bloques.sdpa_block, highlight="softmax"),
+        f"{SDPA}. Señalado el softmax: convierte cada fila de puntuaciones en pesos que suman 1.",
+    ),
+    "sdpa-matmul-2.svg": (
+        partial(bloques.sdpa_block, highlight="matmul-2"),
+        f"{SDPA}. Señalado el segundo MatMul: los pesos por V dan la salida (B, L_q, d_v).",
+    ),
+    "sdpa-formula.svg": (
+        escenas.sdpa_formula,
+        "Fórmula de la atención: softmax de Q por K traspuesta, partido por la raíz de d_k, y "
+        "todo por V; cada pieza con su color: puntuaciones, escala, pesos y suma ponderada de "
+        "values.",
+    ),
+    "mapa-del-curso.svg": (
+        escenas.course_map,
+        "Mapa del curso, de la lección 00 a la 11. Sobre la fórmula softmax(Q·Kᵀ partido por la "
+        "raíz de d_k, más máscara)·V, el número de la lección que explica cada pieza: 01 el "
+        "producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la raíz, 04 la máscara, 05 el softmax y el "
+        "conjunto; después, varias cabezas (06 a 08) y el modelo completo (09 a 11).",
+    ),
+    "softmax-suma-ponderada.svg": (
+        escenas.weighted_sum,
+        "La salida de «it» como suma ponderada: cada token con su peso de atención (dog 0.53, "
+        "bone 0.22 y los demás menos de 0.08), su value como tira de colores y el producto de "
+        "ambos; abajo, la suma de todos.",
+    ),
+    "it-cambia-de-idea.svg": (
+        escenas.changes_its_mind,
+        "Dos gráficas de barras con los pesos de la fila «it» en la capa 3, cabeza 1: con «it was "
+        "hungry» el peso mayor va a dog, 0.53, y bone se queda en 0.22; con «it was old» va a "
+        "bone, 0.69, y dog se queda en 0.21.",
+    ),
+    "camino-de-la-frase.svg": (
+        escenas.sentence_path,
+        "De la frase a Q, K y V: la frase se parte en tokens, cada token tiene su id, el id "
+        "elige una fila de la tabla de tokens, se le suma la de su posición y sale X; tres "
+        "copias de X, por W_Q, W_K y W_V, dan Q, K y V.",
+    ),
+    "multi-cabeza.svg": (
+        bloques.multi_head_block,
+        f"{HEADS}.",
+    ),
+    "multi-cabeza-proyeccion.svg": (
+        partial(bloques.multi_head_block, highlight="proyeccion"),
+        f"{HEADS}. Señaladas las proyecciones: cada cabeza lleva toda d_model a sus d_k "
+        f"dimensiones.",
+    ),
+    "multi-cabeza-concat.svg": (
+        partial(bloques.multi_head_block, highlight="concat"),
+        f"{HEADS}. Señalado Concat: las salidas de las h cabezas, una tras otra, dan (B, L_q, "
+        f"h·d_v).",
+    ),
+    "multi-cabeza-lineal.svg": (
+        partial(bloques.multi_head_block, highlight="lineal"),
+        f"{HEADS}. Señalada la capa lineal W_O: mezcla las cabezas y vuelve a d_model.",
+    ),
+    "transformer.svg": (
+        bloques.transformer_architecture,
+        f"{TRANSFORMER}; tiene tres atenciones multi-cabeza.",
+    ),
+    "transformer-encoder-multi-cabeza.svg": (
+        partial(bloques.transformer_architecture, highlight="encoder-multi-cabeza"),
+        f"{TRANSFORMER}. Señalada la multi-cabeza del encoder: la frase de origen se mira a sí "
+        f"misma.",
+    ),
+    "transformer-decoder-enmascarada.svg": (
+        partial(bloques.transformer_architecture, highlight="decoder-enmascarada"),
+        f"{TRANSFORMER}. Señalada la multi-cabeza enmascarada del decoder: ningún token ve a los "
+        f"siguientes.",
+    ),
+    "transformer-encoder-decoder.svg": (
+        partial(bloques.transformer_architecture, highlight="encoder-decoder"),
+        f"{TRANSFORMER}. Señalada la multi-cabeza encoder–decoder: Q viene del decoder, K y V "
+        f"del encoder.",
+    ),
 }
 
 
@@ -62,13 +160,16 @@ def stored(name):
 def alt_texts():
     """El contenido de textos_alternativos.md."""
     rows = "".join(f"\n## `{name}`\n\n{alt}\n" for name, (_, alt) in FIGURES.items())
-    return f"# Textos alternativos de las figuras\n\nLo escribe `dibujar.py`, a partir de su tabla `FIGURES`.\n{rows}".encode()
+    origin = "Lo escribe `dibujar.py`, a partir de su tabla `FIGURES`."
+    return f"# Textos alternativos de las figuras\n\n{origin}\n{rows}".encode()
 
 
 def main(arguments):
     check = "--comprobar" in arguments
     prefixes = tuple(word for word in arguments if word != "--comprobar") or ("",)
-    makers = {name: partial(render, name) for name in FIGURES} | {"textos_alternativos.md": alt_texts}
+    makers = {name: partial(render, name) for name in FIGURES} | {
+        "textos_alternativos.md": alt_texts
+    }
     different = []
     for name, make in makers.items():
         if not name.startswith(prefixes):
@@ -78,7 +179,10 @@ def main(arguments):
             different.append(name)
             if not check:
                 (HERE / name).write_bytes(content)
-    print(("No coinciden: " if check else "Dibujadas de nuevo: ") + (", ".join(different) or "ninguna"))
+    print(
+        ("No coinciden: " if check else "Dibujadas de nuevo: ")
+        + (", ".join(different) or "ninguna")
+    )
     return int(check and bool(different))
 
 
