@@ -314,11 +314,17 @@ def trust_notebooks():
     """Firma los cuadernos: JupyterLab muestra sus controles guardados sin volver a ejecutarlos."""
     notebooks = [str(path) for path in sorted(ROOT.glob("notebooks/**/*.ipynb"))]
     command = [str(VENV_PYTHON), "-m", "jupyter", "trust", *notebooks]
-    subprocess.call(command, env=environment(), stdout=subprocess.DEVNULL)
+    quiet = subprocess.DEVNULL
+    subprocess.call(command, env=environment(), stdout=quiet, stderr=quiet)
 
 
 COMMANDS = {
-    "abrir": ["jupyterlab", "notebooks/00_empieza_aqui.ipynb", f"--ServerApp.root_dir={ROOT}"],
+    "abrir": [
+        "jupyterlab",
+        f"--ServerApp.root_dir={ROOT}",
+        "--LabApp.default_url=/lab/tree/notebooks/00_empieza_aqui.ipynb",
+        "--log-level=WARN",
+    ],
     "probar": ["pytest"],
     "cuadernos": ["course_lib.notebooks"],
     "medir": ["pytest", "-o", "addopts=", "tests/bench_course_lib.py"],  # en un solo proceso

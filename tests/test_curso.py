@@ -1,0 +1,556 @@
+"""curso.py de verdad: copiado a una carpeta con espacios y acentos, prepara allí entornos pequeños.
+
+Los paquetes que instala son de mentira y se hacen aquí mismo: ninguna prueba usa la red.
+"""
+
+import ast
+import base64
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Sustituye a pytest y a JupyterLab: cuenta cómo lo llaman y sale con el código que se le pida.
+TOOL = """\
+import json, os, sys
+names = ("PYTHONUTF8", "PYTHONPATH", "PYTHONNOUSERSITE", "JUPYTER_CONFIG_PATH")
+env = {name: os.environ.get(name) for name in names}
+told = {"module": __package__, "arguments": sys.argv[1:], "cwd": os.getcwd(), "env": env}
+print(json.dumps(told))
+sys.exit(int(os.environ.get("TOOL_EXIT_CODE", "0")))
+"""
+
+
+def make_wheel(folder, name, version, source=TOOL, requires=()):
+    """Hace en `folder` un paquete instalable `name`; al ejecutarlo, corre `source`."""
+    info = f"{name}-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    metadata += "".join(f"Requires-Dist: {requirement}\n" for requirement in requires)
+    files = {
+        f"{name}/__init__.py": f"version = {version!r}\n",
+        f"{name}/__main__.py": source,
+        f"{info}/METADATA": metadata,
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = ""
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        for path, text in files.items():
+            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=")
+            record += f"{path},sha256={digest.decode()},{len(text.encode())}\n"
+            wheel.writestr(path, text)
+        wheel.writestr(f"{info}/RECORD", record + f"{info}/RECORD,,\n")
+
+
+class Course:
+    """Una copia del curso con requisitos pequeños, y cómo se le dan órdenes."""
+
+    def __init__(self, folder):
+        self.root = folder / "curso de atención, año 1"
+        self.wheels = folder / "paquetes"
+        self.root.mkdir(parents=True)
+        self.wheels.mkdir()
+        shutil.copy(ROOT / "curso.py", self.root)
+        for name in ("pytest", "jupyterlab", "jupyter"):
+            make_wheel(self.wheels, name, "1.0")
+        make_wheel(self.wheels, "modelo", "1.0", requires=["esto_no_existe"])
+        self.require("pytest==1.0", "jupyterlab==1.0", "jupyter==1.0")
+        (self.root / "constraints.txt").write_text("# nada más\n", encoding="utf-8")
+
+    def require(self, *lines):
+        """Escribe requirements.txt con `lines`."""
+        text = "\n".join(["-c constraints.txt", *lines, "modelo==1.0  # [sin-dependencias]", ""])
+        (self.root / "requirements.txt").write_text(text, encoding="utf-8")
+
+    def environment(self, **extra):
+        """Devuelve las variables: pip solo ve la carpeta de paquetes, o el índice `index`."""
+        env = {key: value for key, value in os.environ.items() if not re.match("PIP_|UV_", key)}
+        env.pop("TOOL_EXIT_CODE", None)
+        env["PIP_CONFIG_FILE"] = os.devnull
+        env["PYTHONIOENCODING"] = "utf-8"
+        index = extra.pop("index", None)
+        if index:
+            env["PIP_INDEX_URL"] = index
+        else:
+            env.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(self.wheels))
+        env.update(extra)
+        return env
+
+    def start(self, *arguments, **extra):
+        """Empieza una orden en su propio grupo de procesos, para poder matarla entera."""
+        posix = os.name == "posix"
+        return subprocess.Popen(
+            [sys.executable, "curso.py", *arguments],
+            cwd=self.root,
+            env=self.environment(**extra),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            start_new_session=posix,
+            preexec_fn=_restore_ctrl_c if posix else None,
+        )
+
+    def run(self, *arguments, **extra):
+        """Ejecuta una orden. Devuelve su código de salida, su texto y los segundos que tarda."""
+        begin = time.monotonic()
+        process = self.start(*arguments, **extra)
+        output, _ = process.communicate(timeout=50)
+        assert "Traceback" not in output, output
+        return process.returncode, output, time.monotonic() - begin
+
+    @property
+    def venv(self):
+        return self.root / ".venv"
+
+    @property
+    def stamp(self):
+        return self.venv / "instalado.txt"
+
+
+def _restore_ctrl_c():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def kill_tree(process, number=None):
+    """Manda una señal a la orden y a todo lo que ha arrancado; por omisión, la mata de golpe."""
+    if os.name == "posix":
+        os.killpg(process.pid, number or signal.SIGKILL)
+    else:
+        subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], check=True)
+    return process.communicate(timeout=20)[0]
+
+
+@pytest.fixture
+def closed_index():
+    """La dirección de un índice de paquetes que no contesta: no hay nadie en ese puerto."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        port = server.getsockname()[1]
+    return f"http://127.0.0.1:{port}/simple"
+
+
+@pytest.fixture
+def silent_index():
+    """La dirección de un índice que acepta la conexión y calla: la instalación se queda ahí."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(16)
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/simple"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Un curso ya preparado, y lo que escribió la primera vez."""
+    course = Course(tmp_path_factory.mktemp("curso"))
+    code, course.first_output, _ = course.run("probar")
+    assert code == 0, course.first_output
+    return course
+
+
+@pytest.fixture
+def curso(monkeypatch, tmp_path):
+    """El módulo curso.py importado, con su raíz en una carpeta vacía."""
+    spec = importlib.util.spec_from_file_location("curso", ROOT / "curso.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    venv = tmp_path / ".venv"
+    for name, path in {
+        "ROOT": tmp_path,
+        "VENV": venv,
+        "VENV_PYTHON": venv / "bin" / "python",
+        "STAMP": venv / "instalado.txt",
+        "LOCK": venv / "instalando.lock",
+        "LOG": venv / "instalacion.log",
+    }.items():
+        monkeypatch.setattr(module, name, path)
+    (tmp_path / "constraints.txt").write_text("", encoding="utf-8")
+    (tmp_path / "requirements.txt").write_text("torch==2.13.0\nalgo==1.0\n", encoding="utf-8")
+    return module
+
+
+def report(output):
+    """Lee lo que cuenta la herramienta de mentira, que es la última línea de la salida."""
+    return json.loads(output.strip().splitlines()[-1])
+
+
+# --- La primera vez y las siguientes --------------------------------------------------------------
+
+
+def test_first_run_says_what_it_does_and_installs(installed):
+    output = installed.first_output
+    assert "Preparo el entorno" in output
+    assert "minuto" in output
+    assert "El entorno está listo." in output
+    assert report(output)["module"] == "pytest"
+
+
+def test_package_marked_alone_is_installed_without_its_dependencies(installed):
+    assert list(installed.venv.rglob("modelo/__init__.py"))
+
+
+def test_second_run_installs_nothing_and_is_quick(installed, closed_index):
+    before = (installed.venv / "instalacion.log").read_bytes()
+    code, output, seconds = installed.run("probar", index=closed_index)
+    assert code == 0
+    assert "Preparo" not in output
+    assert (installed.venv / "instalacion.log").read_bytes() == before
+    assert seconds < 5
+
+
+def test_exit_code_and_arguments_are_passed_on(installed):
+    code, output, _ = installed.run("probar", "-k", "máscara", TOOL_EXIT_CODE="3")
+    assert code == 3
+    assert report(output)["arguments"] == ["-k", "máscara"]
+
+
+def test_programs_start_in_the_course_with_a_clean_environment(installed):
+    extra = {"PYTHONPATH": "otra", "JUPYTER_CONFIG_PATH": "mía"}
+    told = report(installed.run("probar", **extra)[1])
+    assert Path(told["cwd"]).samefile(installed.root)
+    assert told["env"] == {
+        "PYTHONUTF8": "1",
+        "PYTHONNOUSERSITE": "1",
+        "PYTHONPATH": None,
+        "JUPYTER_CONFIG_PATH": os.pathsep.join([str(installed.root / ".jupyter"), "mía"]),
+    }
+
+
+def test_open_starts_lab_at_the_first_notebook(installed):
+    code, output, _ = installed.run("abrir", "--no-browser")
+    told = report(output)
+    assert code == 0
+    assert told["module"] == "jupyterlab"
+    assert f"--ServerApp.root_dir={installed.root}" in told["arguments"]
+    assert "--LabApp.default_url=/lab/tree/notebooks/00_empieza_aqui.ipynb" in told["arguments"]
+    assert told["arguments"][-1] == "--no-browser"
+
+
+def test_measure_runs_the_benchmarks_in_one_process(installed):
+    arguments = report(installed.run("medir", "--benchmark-only")[1])["arguments"]
+    assert arguments == ["-o", "addopts=", "tests/bench_course_lib.py", "--benchmark-only"]
+
+
+def test_notebooks_are_passed_to_the_library(installed):
+    package = installed.root / "course_lib"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "notebooks.py").write_text(TOOL, encoding="utf-8")
+    told = report(installed.run("cuadernos", "notebooks/01 x.ipynb")[1])
+    assert (told["module"], told["arguments"]) == ("course_lib", ["notebooks/01 x.ipynb"])
+
+
+def test_changed_requirements_are_installed(installed, closed_index):
+    old_stamp = installed.stamp.read_text(encoding="utf-8")
+    rest = ("jupyterlab==1.0", "jupyter==1.0")
+
+    installed.require("pytest==1.0  # un comentario no obliga a instalar", *rest)
+    assert "Preparo" not in installed.run("probar", index=closed_index)[1]
+
+    make_wheel(installed.wheels, "pytest", "2.0")
+    installed.require("pytest==2.0", *rest)
+    code, output, _ = installed.run("probar", index=closed_index)
+    assert (code, "La conexión a internet falla" in output) == (1, True)
+    assert installed.stamp.read_text(encoding="utf-8") == old_stamp, "se pierde lo que ya había"
+
+    code, output, _ = installed.run("probar")
+    assert (code, "Preparo" in output) == (0, True)
+    versions = [path.parent.name for path in installed.venv.rglob("pytest-*/METADATA")]
+    assert versions == ["pytest-2.0.dist-info"]
+
+
+# --- Lo que puede salir mal -----------------------------------------------------------------------
+
+
+def test_interrupted_install_recovers(tmp_path, silent_index):
+    course = Course(tmp_path)
+    process = course.start("probar", index=silent_index)
+    written = ""
+    while "uv" not in written:  # la carpeta .venv ya está hecha y pip espera al índice
+        written += process.stdout.read(1)
+        assert process.poll() is None, written
+    time.sleep(0.5)
+    kill_tree(process)
+    assert not course.stamp.exists()
+    (course.venv / "resto.txt").touch()
+
+    code, output, _ = course.run("probar")
+    assert code == 0, output
+    assert not (course.venv / "resto.txt").exists()
+
+
+@pytest.mark.skipif(
+    os.name != "posix", reason="en Windows, Ctrl+C no se puede mandar a un solo grupo"
+)
+def test_ctrl_c_is_clean(tmp_path, silent_index):
+    course = Course(tmp_path)
+    process = course.start("probar", index=silent_index)
+    while not (course.venv / "instalando.lock").exists():
+        time.sleep(0.05)
+    time.sleep(0.5)
+    output = kill_tree(process, signal.SIGINT)
+    assert process.returncode == 130
+    assert "Interrumpido" in output
+    assert "Traceback" not in output
+
+
+def test_no_network_is_one_clear_sentence(tmp_path, closed_index):
+    course = Course(tmp_path)
+    code, output, seconds = course.run("abrir", index=closed_index)
+    assert code == 1
+    assert "La conexión a internet falla" in output
+    log = course.venv / "instalacion.log"
+    assert str(log) in output
+    assert "Errno" in log.read_text(encoding="utf-8")
+    assert seconds < 20
+
+
+def test_broken_environment_is_made_again(installed):
+    for path in installed.venv.glob("[bS]*/python*"):
+        path.unlink()
+    code, output, _ = installed.run("probar")
+    assert (code, "Preparo" in output) == (0, True)
+
+
+def test_foreign_environment_is_left_alone(tmp_path):
+    course = Course(tmp_path)
+    course.venv.mkdir()
+    (course.venv / "mío.txt").touch()
+    code, output, _ = course.run("probar")
+    assert (code, "no la ha hecho curso.py" in output) == (1, True)
+    assert (course.venv / "mío.txt").exists()
+
+
+def test_two_installs_at_once_are_refused(curso, monkeypatch):
+    monkeypatch.setattr(curso, "create_venv", lambda: pytest.fail("ha empezado a instalar"))
+    with curso.install_lock(), pytest.raises(curso.CourseError, match="Otra ventana"):
+        curso.prepare()
+
+
+def test_unknown_command_names_the_known_ones(tmp_path):
+    code, output, _ = Course(tmp_path).run("abre")
+    assert code == 1
+    assert "«abre»" in output
+    assert "abrir, probar, cuadernos, medir" in output
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("ayuda",)])
+def test_help(tmp_path, arguments):
+    code, output, _ = Course(tmp_path).run(*arguments)
+    assert code == 0
+    for command in ("abrir", "probar", "cuadernos", "medir"):
+        assert f"python curso.py {command}" in output
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp437"])
+def test_any_console_can_show_the_help(encoding):
+    env = dict(os.environ, PYTHONIOENCODING=encoding)
+    output = subprocess.check_output([sys.executable, ROOT / "curso.py"], env=env).decode(encoding)
+    assert re.search("[óo]rdenes del curso", output)
+
+
+@pytest.mark.parametrize("version", [(3, 10, 9), (3, 15, 0), (4, 0, 0)])
+def test_unsupported_python_is_named(version):
+    code = (
+        f"import runpy, sys; sys.version_info = {version}; sys.argv = ['curso.py', 'probar']; "
+        f"runpy.run_path({str(ROOT / 'curso.py')!r}, run_name='__main__')"
+    )
+    result = subprocess.run([sys.executable, "-X", "utf8", "-c", code], capture_output=True)
+    output = result.stdout.decode()
+    assert result.returncode == 1
+    assert f"Este Python es el {version[0]}.{version[1]}" in output
+    assert "entre el 3.11 y el 3.14" in output
+
+
+def test_python_3_6_can_parse_it():
+    ast.parse((ROOT / "curso.py").read_text(encoding="utf-8"), feature_version=(3, 6))
+
+
+def old_pythons():
+    """Busca los Python demasiado antiguos que haya en esta máquina, en PATH y en pyenv."""
+    for minor in range(6, 11):
+        found = [shutil.which(f"python3.{minor}")]
+        found += Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python")
+        for python in filter(None, found):
+            answer = subprocess.run([python, "-c", "print(1)"], capture_output=True)
+            if answer.stdout.strip() == b"1":
+                yield str(python)
+                break
+
+
+def test_old_pythons_of_this_machine_explain_themselves():
+    pythons = list(old_pythons())
+    if not pythons:
+        pytest.skip("en esta máquina no hay un Python anterior al 3.11")
+    for python in pythons:
+        for env in (os.environ, dict(os.environ, LC_ALL="C", PYTHONCOERCECLOCALE="0")):
+            result = subprocess.run([python, ROOT / "curso.py"], capture_output=True, env=env)
+            assert result.returncode == 1, python
+            assert b"el curso necesita uno entre el 3.11 y el 3.14" in result.stdout, python
+
+
+@pytest.mark.parametrize(
+    ("output", "sentence"),
+    [
+        ("OSError: [Errno 28] No space left on device", "No queda sitio"),
+        (
+            "The virtual environment was not created because ensurepip is not available",
+            "python3-venv",
+        ),
+        ("/usr/bin/python3: No module named venv", "python3-venv"),
+        ("ProxyError('Unable to connect to proxy', OSError('407 Proxy Auth'))", "HTTPS_PROXY"),
+        ("SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]", "PIP_CERT"),
+        ("Failed to establish: [Errno -3] Temporary failure in name resolution", "La conexión"),
+        ("NewConnectionError('<x>: [Errno 111] Connection refused')", "La conexión"),
+        ("WARNING: Retrying after 'ReadTimeoutError(\"Read timed out.\")'", "La conexión"),
+        ("ERROR: [Errno 13] Permission denied: 'x'", "No se puede escribir en"),
+        ("OSError: [Errno 30] Read-only file system: 'x'", "No se puede escribir en"),
+        ("[WinError 5] Acceso denegado: 'x.dll'", "No se puede escribir en"),
+        (
+            "HINT: This error might have occurred since ... Windows Long Path support",
+            "demasiado larga",
+        ),
+        ("ERROR: No matching distribution found for torch==2.13.0", "64 bits"),
+        ("algo que nadie ha visto nunca", "No se ha podido preparar"),
+    ],
+)
+def test_each_failure_has_its_sentence(curso, output, sentence):
+    assert sentence in curso.diagnose(output)
+
+
+@pytest.mark.parametrize(
+    ("failing", "sentence"),
+    [("mkdir", "No se puede escribir en"), ("disk_usage", "hacen falta 3")],
+)
+def test_folder_problems_are_one_sentence(curso, monkeypatch, failing, sentence):
+    def no_permission(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    if failing == "mkdir":
+        monkeypatch.setattr(curso.Path, "mkdir", no_permission)
+    else:
+        usage = type("Usage", (), {"free": 10**9})
+        monkeypatch.setattr(curso.shutil, "disk_usage", lambda _: usage)
+    with pytest.raises(curso.CourseError, match=sentence):
+        curso.prepare()
+
+
+# --- Qué PyTorch y con qué herramienta ------------------------------------------------------------
+
+NETWORK = "NewConnectionError: failed"
+MISSING = "ERROR: No matching distribution found"
+UV, PIP_CPU, UV_CPU = "pip uv", "pip torch==2.13.0+cpu", "uv --torch-backend=cpu torch==2.13.0"
+ALL_UV, ALL_PIP = "uv torch==2.13.0 algo==1.0", "pip torch==2.13.0 algo==1.0"
+
+
+@pytest.mark.parametrize(
+    ("platform", "cuda", "problems", "expected"),
+    [
+        pytest.param("linux", "", {}, [UV, PIP_CPU, ALL_UV], id="pip-tiene-el-de-procesador"),
+        pytest.param(
+            "linux", "", {PIP_CPU: MISSING}, [UV, PIP_CPU, UV_CPU, ALL_UV], id="lo-sabe-uv"
+        ),
+        pytest.param(
+            "linux",
+            "",
+            {PIP_CPU: MISSING, UV_CPU: "dns error"},
+            [UV, PIP_CPU, UV_CPU, ALL_UV],
+            id="nadie-lo-tiene",
+        ),
+        pytest.param("linux", "cuda", {}, [UV, ALL_UV], id="con-tarjeta"),
+        pytest.param("darwin", "", {}, [UV, ALL_UV], id="macos"),
+        pytest.param("win32", "", {UV: MISSING}, [UV, ALL_PIP], id="windows-sin-uv"),
+        pytest.param("win32", "", {ALL_UV: "x"}, [UV, ALL_UV, ALL_PIP], id="uv-no-puede"),
+        pytest.param("linux", "", {UV: NETWORK}, [UV, "error"], id="sin-red"),
+        pytest.param("linux", "", {PIP_CPU: NETWORK}, [UV, PIP_CPU, "error"], id="la-red-se-corta"),
+        pytest.param(
+            "win32", "", {ALL_UV: "x", ALL_PIP: "x"}, [UV, ALL_UV, ALL_PIP, "error"], id="nada-va"
+        ),
+    ],
+)
+def test_install_route(curso, monkeypatch, platform, cuda, problems, expected):
+    steps = []
+
+    def attempt(_label, *command):
+        tool = "uv" if "uv" in command[:3] else "pip"
+        first = command.index(curso.ROOT / "constraints.txt") + 1
+        steps.append(" ".join([tool, *command[first:]]))
+        return problems.get(steps[-1], "")
+
+    monkeypatch.setattr(curso, "attempt", attempt)
+    monkeypatch.setattr(curso.sys, "platform", platform)
+    monkeypatch.setenv("CURSO_TORCH", cuda)
+    try:
+        curso.install()
+    except curso.CourseError:
+        steps.append("error")
+    assert steps == expected
+
+
+# --- Los archivos de requisitos -------------------------------------------------------------------
+
+
+def pins(name):
+    """Lee los pares (nombre, resto de la línea) de un archivo de requisitos."""
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    found = [re.match(r"([A-Za-z0-9._-]+)(.*)", line) for line in lines if not line.startswith("-")]
+    return [(canonicalize_name(match[1]), match[2]) for match in found if match]
+
+
+def test_every_direct_dependency_is_exact_and_has_its_reason():
+    direct = pins("requirements.txt")
+    assert len(direct) > 10
+    for name, rest in direct:
+        assert re.fullmatch(r"==[\w.]+ +# .{10,}", rest), name
+
+
+def test_every_other_version_is_exact_and_appears_once():
+    for name, rest in pins("constraints.txt"):
+        assert re.fullmatch(r"==[\w.]+( ; sys_platform == '\w+')?", rest), name
+    names = [name for name, _ in pins("requirements.txt") + pins("constraints.txt")]
+    assert len(set(names)) == len(names)
+
+
+def test_everything_that_gets_installed_is_pinned():
+    pinned = {name for file in ("requirements.txt", "constraints.txt") for name, _ in pins(file)}
+    pending = {name for name, _ in pins("requirements.txt")} | {"atencion-paso-a-paso"}
+    seen = set()
+    while pending:
+        name = pending.pop()
+        seen.add(name)
+        try:
+            requirements = importlib.metadata.requires(name) or []
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        for requirement in map(Requirement, requirements):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                pending |= {canonicalize_name(requirement.name)} - seen
+    assert len(seen) > 80
+    assert seen - pinned == {"atencion-paso-a-paso"}
+
+
+def test_python_limits_are_the_same_everywhere(curso):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    limits = SpecifierSet(project["requires-python"])
+    (major, low), (_, high) = curso.MIN_PYTHON, curso.MAX_PYTHON
+    accepted = [minor for minor in range(30) if f"{major}.{minor}.2" in limits]
+    assert accepted == list(range(low, high + 1))
+    workflow = (ROOT / ".github/workflows/pruebas.yml").read_text(encoding="utf-8")
+    assert re.findall(r'"3\.(\d+)"', workflow) == [str(minor) for minor in accepted]
