@@ -17,7 +17,7 @@ from PIL import Image
 
 from course_lib import palette as c
 
-STEP = 3  # grados entre un fotograma y el siguiente
+ANGLES = range(0, 181, 3)  # grados; de vuelta, los mismos al revés
 FRAME_MS, PAUSE_MS = 60, 900  # duración normal y en 0°, 90° y 180°
 COLOURS, APART = 64, 16  # de la paleta común: cuántos, y cuánto difieren entre sí
 
@@ -235,14 +235,13 @@ def common_palette(frames):
 
 def turning_dot_product(norms=(1, 1)):
     """Los bytes del GIF: v gira de 0° a 180° y vuelve, u queda fijo."""
-    angles = list(range(0, 181, STEP))
     with style.context(["default", {"font.family": c.FONT}]):  # pase lo que pase fuera
         drawing = TurningDotProduct(*norms)
-        frames = [drawing.frame(angle) for angle in angles]
+        frames = [drawing.frame(angle) for angle in ANGLES]
     shared = common_palette(frames)
     frames = [frame.quantize(palette=shared, dither=Image.Dither.NONE) for frame in frames]
-    there_and_back = list(range(len(angles))) + list(range(len(angles) - 2, 0, -1))
-    durations = [PAUSE_MS if angles[i] in (0, 90, 180) else FRAME_MS for i in there_and_back]
+    there_and_back = list(range(len(ANGLES))) + list(range(len(ANGLES) - 2, 0, -1))
+    durations = [PAUSE_MS if ANGLES[i] in (0, 90, 180) else FRAME_MS for i in there_and_back]
     first, *others = (frames[i] for i in there_and_back)
     buffer = BytesIO()
     first.save(

@@ -97,7 +97,8 @@ def sdpa_formula(desc):
     """La fórmula de la atención (Vaswani et al. 2017, ecuación 1), con un color para cada pieza."""
     drawing = card(340, "Fórmula de Scaled Dot-Product Attention", desc)
     y = 166
-    text(drawing, 30, y, "Atención(Q, K, V)  =", 24, "start", bold=True)
+    text(drawing, 30, y, "Atención(Q, K, V)", 24, "start", bold=True)
+    text(drawing, 298, y, "=", 24, bold=True)
     chip(drawing, 494, y, 352, 168, "", SOFTMAX, rx=16)
     text(drawing, 392, y, "softmax", 26, bold=True)
     bracket(drawing, 470, y, 128, -1)

@@ -271,10 +271,16 @@ def test_animation_is_smooth_and_light(name):
     assert image.info["loop"] == 0  # sin fin
 
 
+def test_animation_turns_from_0_to_180_degrees():
+    """El ángulo entre dos vectores no pasa de 180°, y el de 90° se ve."""
+    assert (min(animaciones.ANGLES), max(animaciones.ANGLES)) == (0, 180)
+    assert 90 in animaciones.ANGLES
+
+
 @pytest.mark.parametrize("norms", [(1, 1), (3, 2)])
 def test_animation_numbers_agree(norms):
     """El u·v que se lee es el que sale del cos θ que se lee, y su signo es el anunciado."""
-    for degrees in range(0, 181, animaciones.STEP):
+    for degrees in animaciones.ANGLES:
         cosine, product = (text.replace("−", "-") for text in animaciones.reading(norms, degrees))
         decimals = len(product.split(".")[1])
         assert f"{norms[0] * norms[1] * float(cosine):.{decimals}f}" == product
