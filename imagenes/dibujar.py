@@ -25,7 +25,7 @@ SDPA = (
     "lleva su forma"
 )
 HEADS = (
-    "Bloque Multi-Head Attention, de abajo arriba: Q, K y V pasan por h proyecciones lineales, h "
+    "Bloque Multi-Head Attention, de abajo arriba: query, key y value pasan por h proyecciones, h "
     "atenciones en paralelo, Concat y una capa lineal W_O; cada flecha lleva su forma"
 )
 TRANSFORMER = (
@@ -89,7 +89,7 @@ FIGURES = {
     "softmax-suma-ponderada.svg": (
         escenas.weighted_sum,
         "La salida de «it» como suma ponderada: cada token con su peso de atención (dog 0.53, "
-        "bone 0.22 y los demás menos de 0.08), su value como tira de colores y el producto de "
+        "bone 0.22 y los demás, 0.08 o menos), su value como tira de colores y el producto de "
         "ambos; abajo, la suma de todos.",
     ),
     "it-cambia-de-idea.svg": (
@@ -110,7 +110,7 @@ FIGURES = {
     ),
     "multi-cabeza-proyeccion.svg": (
         partial(bloques.multi_head_block, highlight="proyeccion"),
-        f"{HEADS}. Señaladas las proyecciones: cada cabeza lleva toda d_model a sus d_k "
+        f"{HEADS}. Señaladas las proyecciones: cada cabeza lleva las d_model dimensiones a sus d_k "
         f"dimensiones.",
     ),
     "multi-cabeza-concat.svg": (
