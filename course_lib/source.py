@@ -1,8 +1,8 @@
 """Enseñar en un cuaderno el código de la propia biblioteca."""
 
 import ast
-import importlib
 import inspect
+import pkgutil
 import textwrap
 
 
@@ -13,7 +13,7 @@ def show_source(thing, docstring=True):
 
     Args:
         thing: una clase, función o método, o su nombre completo: por ejemplo,
-            ``MultiHeadAttention`` o ``"course_lib.attention.MultiHeadAttention"``.
+            ``MultiHeadAttention`` o ``"course_lib.attention.MultiHeadAttention.forward"``.
         docstring: si es False se omiten los textos de ayuda y queda solo el código.
 
     Returns:
@@ -40,14 +40,15 @@ def show_source(thing, docstring=True):
 
 
 def _find(name):
-    module, _, attribute = name.rpartition(".")
-    try:
-        return getattr(importlib.import_module(module or "course_lib"), attribute)
-    except (ImportError, AttributeError):
-        raise ValueError(
-            f"show_source: no encuentro «{name}». Escribe su nombre completo, por ejemplo "
-            '"course_lib.attention.MultiHeadAttention".'
-        ) from None
+    for full_name in (f"course_lib.{name}", name):
+        try:
+            return pkgutil.resolve_name(full_name)
+        except (ImportError, AttributeError, ValueError):
+            pass
+    raise ValueError(
+        f"show_source: no encuentro «{name}». Escribe su nombre completo, por ejemplo "
+        '"course_lib.attention.MultiHeadAttention".'
+    )
 
 
 def _without_docstrings(code):

@@ -278,7 +278,7 @@ class TransformerDecoder(nn.Module):
             source_mask: relleno del origen, ``(B, 1, 1, m_E)``.
             return_weights: si se devuelven también los pesos de cada capa.
         """
-        mask = combine_masks(causal_mask(token_ids.shape[1], token_ids.device), target_mask)
+        mask = combine_masks(causal_mask(token_ids.shape[-1], token_ids.device), target_mask)
         x = self.positional_encoding(self.output_embedding(token_ids))
         return self.decoder(x, encoder_output, mask, source_mask, return_weights)
 
