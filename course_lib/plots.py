@@ -13,7 +13,7 @@ from matplotlib import colormaps, rc_context
 from matplotlib.colors import Normalize, to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Arc, Rectangle
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 from PIL import Image
 
 from course_lib import palette
@@ -255,8 +255,10 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
         raise ValueError(f"plot_vectors: los vectores miden {vectors.shape[1]}, y en el plano miden 2.")
     labels = _labels(labels, len(vectors), "labels")
     if limits is None:
-        low, high = np.minimum(vectors.min(0), 0) - 0.8, np.maximum(vectors.max(0), 0) + 0.8
-        limits = (low[0], high[0], low[1], high[1])
+        low, high = np.minimum(vectors.min(0), 0), np.maximum(vectors.max(0), 0)
+        margin = 0.12 * (high - low).max()
+        left = 6 * margin if low[0] < 0 else margin  # a la izquierda hay que dejar sitio al nombre
+        limits = (low[0] - left, high[0] + margin, low[1] - margin, high[1] + margin)
     x_min, x_max, y_min, y_max = limits
     scale = 5.2 / max(x_max - x_min, y_max - y_min)
     with rc_context(STYLE):
@@ -277,6 +279,7 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
                 f"{label} ({_number(vector[0], 1)}, {_number(vector[1], 1)})", vector, away,
                 textcoords="offset points", ha="left" if away[0] > 4 else "right" if away[0] < -4 else "center",
                 va="center", fontweight="bold", annotation_clip=False,
+                bbox={"facecolor": palette.PAPER, "edgecolor": "none", "pad": 1.5, "alpha": 0.8},
             )  # fmt: skip
         if angle is not None:
             _draw_angle(ax, vectors[angle[0]], vectors[angle[1]])
@@ -359,6 +362,10 @@ def plot_lines(x, series, *, title=None, xlabel=None, ylabel=None, logx=False, l
             ax.axhline(reference, color=palette.GREY, linewidth=1, linestyle=(0, (6, 4)))
         ax.set(xlabel=xlabel or "", ylabel=ylabel or "")
         ax.set(xscale="log" if logx else "linear", yscale="log" if logy else "linear")
+        for axis, log in ((ax.xaxis, logx), (ax.yaxis, logy)):
+            if log:
+                axis.set_major_locator(LogLocator(numticks=8))
+                axis.set_major_formatter(lambda value, _: f"{value:g}")  # 0.1, 1, 10…
         ax.grid(color=palette.MIST)
         ax.legend(frameon=False)
         if title:

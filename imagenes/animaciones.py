@@ -52,7 +52,7 @@ def reading(norms, degrees):
 
 
 class TurningDotProduct:
-    """El plano con u y v, y al lado la curva u·v = |u||v| cos θ con el punto del momento."""
+    """El plano con u y v, y al lado la curva u·v = ‖u‖‖v‖ cos θ con el punto del momento."""
 
     def __init__(self, norm_u, norm_v):
         self.norm_u, self.norm_v = norm_u, norm_v
@@ -86,7 +86,7 @@ class TurningDotProduct:
         ax.text(
             0,
             -55 * unit,
-            "proyección de v sobre u: |v| cos θ",
+            "proyección de v sobre u: ‖v‖ cos θ",
             size=13,
             color=c.INK,
             ha="center",
@@ -123,7 +123,7 @@ class TurningDotProduct:
             place = (x / WIDTH, y / HEIGHT)
             return self.figure.text(*place, words, color=c.INK, va="center", **options)
 
-        text(24, 388, f"|u| = {self.norm_u}     |v| = {self.norm_v}", size=17)
+        text(24, 388, f"‖u‖ = {self.norm_u}     ‖v‖ = {self.norm_v}", size=17)
         self.theta = text(300, 388, "", size=17)
         self.cosine = text(480, 388, "", size=17)
         self.product = text(24, 345, "", size=20, weight="bold")
@@ -205,7 +205,7 @@ class TurningDotProduct:
         factor = f"({cosine})" if cosine.startswith("−") else cosine
         self.theta.set_text(f"θ = {degrees}°")
         self.cosine.set_text(f"cos θ = {cosine}")
-        self.product.set_text(f"u·v = |u| |v| cos θ = {u} · {v} · {factor} = {product}")
+        self.product.set_text(f"u·v = ‖u‖ ‖v‖ cos θ = {u} · {v} · {factor} = {product}")
         self.pill.set(facecolor=to_rgba(colour, 0.3), edgecolor=colour)
         self.verdict.set_text(verdict)
         value = u * v * cos_sin(degrees)[0]

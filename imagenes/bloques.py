@@ -27,7 +27,7 @@ INPUTS = (("Q", c.QUERY, "d_k", "q"), ("K", c.KEY, "d_k", "k"), ("V", c.VALUE, "
 # (nombre, altura, texto, color, qué hace, en palabras)
 STEPS = (
     ("matmul-1", 480, "MatMul", PRODUCT, "Q·K^T", "cada query con cada key"),
-    ("escala", 394, "Escala", SCALE, "÷ √d_k", "la varianza vuelve a 1"),
+    ("escala", 394, "Escala", SCALE, "÷ √d_k", "evita saturar la softmax"),
     ("mascara", 308, "Máscara (opcional)", MASK, "+ máscara", "−∞ donde no se atiende"),
     ("softmax", 222, "SoftMax", SOFTMAX, "softmax por filas", "pesos: cada fila suma 1"),
     ("matmul-2", 136, "MatMul", SUM, "pesos · V", "suma ponderada de values"),
@@ -48,7 +48,7 @@ def sdpa_block(desc, highlight=None):
         text(drawing, x, 573, letter, 22, bold=True)
         text(drawing, x, 601, f"(B, L_{length}, {dim})")
     text(drawing, note, 573, "proyecciones de la entrada", SMALL, "start")
-    text(drawing, note, 599, "self-attention: L_q = L_k", SMALL, "start")
+    text(drawing, note, 599, "autoatención: L_q = L_k", SMALL, "start")
     for (name, y, words, colour, formula, meaning), lower in zip(
         STEPS, (None, *STEPS[:-1]), strict=True
     ):
@@ -108,7 +108,7 @@ def multi_head_block(desc, highlight=None):
             size=SMALL,
             chosen=highlight == "proyeccion",
         )
-    text(drawing, note, 614, "en self-attention,", SMALL, "start")
+    text(drawing, note, 614, "en autoatención,", SMALL, "start")
     text(drawing, note, 640, "las tres son X", SMALL, "start")
     arrow(drawing, (centre, 302), (centre, 246))
     text(drawing, centre + 14, 273, "(B, h, L_q, d_v)", SIZE, "start")

@@ -52,7 +52,7 @@ def still_dot_product(desc, norms=(3, 2), angles=(30, 90, 150)):
         drawing,
         WIDTH / 2,
         325,
-        f"u·v = |u| |v| cos θ, con |u| = {norm_u} y |v| = {norm_v}. "
+        f"u·v = ‖u‖ ‖v‖ cos θ, con ‖u‖ = {norm_u} y ‖v‖ = {norm_v}. "
         "La barra: la proyección de v sobre u",
         SMALL,
     )
@@ -107,7 +107,7 @@ def sdpa_formula(desc):
     chip(drawing, 716, y, 60, 60, "V", c.VALUE, size=28, bold=True)
     for x, start, label_y, words in (
         (392, y + 84, 292, "pesos: cada\nfila suma 1"),
-        (560, y + 68, 292, "la varianza\nvuelve a 1"),
+        (560, y + 68, 292, "evita saturar\nla softmax"),
         (716, y + 30, 292, "suma ponderada\nde values"),
         (560, y - 68, 36, "cada query con cada key"),
     ):
