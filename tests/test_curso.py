@@ -369,7 +369,7 @@ def test_any_console_can_show_the_help(encoding):
 @pytest.mark.parametrize("version", [(3, 10, 9), (3, 15, 0), (4, 0, 0)])
 def test_unsupported_python_is_named(version):
     code = (
-        f"import runpy, sys; sys.version_info = {version}; sys.argv = ['curso.py', 'probar']; "
+        f"import runpy, sys; sys.version_info = {version}; sys.argv = ['curso.py', '--help']; "
         f"runpy.run_path({str(ROOT / 'curso.py')!r}, run_name='__main__')"
     )
     result = subprocess.run([sys.executable, "-X", "utf8", "-c", code], capture_output=True)
