@@ -1,0 +1,610 @@
+"""La atención del curso es la de torch: salidas, pesos y gradientes, con cualquier máscara."""
+
+# ruff: noqa: F722, F821 — las formas de jaxtyping no son expresiones de Python
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from beartype import beartype
+from helpers import (
+    MASKS,
+    TOLERANCES,
+    WITH_BLOCKED_ROWS,
+    close,
+    few,
+    leaks,
+    make_mask,
+    named_as_ours,
+    oracle_attention,
+    randomize,
+    same_gradients,
+    seeds,
+    sizes,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from jaxtyping import Bool, Float, jaxtyped
+from torch import Tensor, nn
+
+from course_lib import (
+    MultiHeadAttention,
+    ScaledDotProductAttention,
+    causal_mask,
+    convert_mask,
+    padding_mask,
+    scaled_dot_product_attention,
+)
+from course_lib.masks import MaskWarning
+
+each_mask = pytest.mark.parametrize("kind", MASKS)
+each_dtype = pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+
+
+def qkv(batch, heads, L_q, L_k, d_k, d_v, dtype=torch.float64):
+    """Query, key y value al azar, con gradiente."""
+    shapes = (batch, heads, L_q, d_k), (batch, heads, L_k, d_k), (batch, heads, L_k, d_v)
+    return [torch.randn(shape).to(dtype).requires_grad_() for shape in shapes]
+
+
+# --- Producto escalar escalado --------------------------------------------------------------------
+
+
+@each_mask
+@few
+@given(dims=sizes(6), seed=seeds)
+def test_attention_is_torchs(kind, dims, seed):
+    """Salida y gradientes de la función, y de las dos formas del módulo, iguales a los de torch."""
+    torch.manual_seed(seed)
+    inputs = qkv(*dims)
+    mask = make_mask(kind, *dims[:4])
+    theirs = F.scaled_dot_product_attention(
+        *inputs, attn_mask=None if mask is None else torch.atleast_2d(mask)
+    )
+    upstream = torch.randn_like(theirs)
+    expected = torch.autograd.grad(theirs, inputs, upstream)
+    module = ScaledDotProductAttention(dims[4])
+    for output, weights in (
+        scaled_dot_product_attention(*inputs, mask),
+        module(*inputs, mask),
+        module(*inputs, mask, need_weights=False),
+    ):
+        close(output, theirs)
+        if weights is not None:
+            assert weights.shape == tuple(dims[:4])
+        for ours, reference in zip(torch.autograd.grad(output, inputs, upstream), expected):
+            close(ours, reference)
+
+
+@each_mask
+@few
+@given(dims=sizes(6, largest=7), seed=seeds)
+def test_attention_is_the_formula(kind, dims, seed):
+    """Salida y pesos iguales a los de la ecuación 1 calculada con bucles de Python."""
+    torch.manual_seed(seed)
+    inputs = qkv(*dims)
+    mask = make_mask(kind, *dims[:4])
+    output, weights = scaled_dot_product_attention(*inputs, mask)
+    expected_output, expected_weights = oracle_attention(*inputs, mask)
+    close(output, expected_output)
+    close(weights, expected_weights)
+
+
+@each_mask
+@pytest.mark.parametrize(
+    "dims", [(2, 3, 4, 5, 6, 7), (1, 1, 1, 1, 1, 1), (1, 2, 1, 3, 4, 5)], ids=str
+)
+def test_gradients_by_finite_differences(kind, dims):
+    """El gradiente de la salida **y el de los pesos** son los de diferencias finitas."""
+    torch.manual_seed(1)
+    mask = make_mask(kind, *dims[:4])
+    assert torch.autograd.gradcheck(
+        lambda *inputs: scaled_dot_product_attention(*inputs, mask), qkv(*dims), fast_mode=True
+    )
+
+
+@each_dtype
+@each_mask
+def test_every_dtype(kind, dtype):
+    """En cada tipo, la salida y los pesos son los de float64 salvo el redondeo del propio tipo."""
+    torch.manual_seed(2)
+    dims = 3, 2, 5, 7, 8, 6
+    inputs = qkv(*dims, dtype=dtype)
+    mask = make_mask(kind, *dims[:4])
+    expected = oracle_attention(*inputs, mask)
+    output, weights = scaled_dot_product_attention(*inputs, mask)
+    fused, _ = ScaledDotProductAttention(8)(*inputs, mask, need_weights=False)
+    assert output.dtype == weights.dtype == fused.dtype == dtype
+    close(output, expected[0], dtype)
+    close(weights, expected[1], dtype)
+    close(fused, expected[0], dtype)
+    if kind not in WITH_BLOCKED_ROWS:
+        close(weights.sum(-1), torch.ones(dims[:3]), dtype)
+
+
+@each_dtype
+@pytest.mark.parametrize("need_weights", [True, False], ids=["pesos", "fundida"])
+@pytest.mark.parametrize("kind", WITH_BLOCKED_ROWS)
+def test_blocked_rows_are_zero(kind, need_weights, dtype):
+    """Una fila bloqueada del todo da 0 exacto, y sus gradientes son finitos (0 en la query)."""
+    torch.manual_seed(3)
+    dims = 3, 2, 5, 7, 8, 6
+    inputs = qkv(*dims, dtype=dtype)
+    mask = make_mask(kind, *dims[:4])
+    blocked = ~mask.expand(dims[:4]).any(-1)
+    with torch.autograd.set_detect_anomaly(True):
+        output, weights = ScaledDotProductAttention(8)(*inputs, mask, need_weights)
+        (
+            output.float().square().sum() + (0 if weights is None else weights[..., 0].sum())
+        ).backward()
+    assert blocked.any()
+    assert not output[blocked].any()
+    assert weights is None or not weights[blocked].any()
+    for x in (output, *(x.grad for x in inputs)):
+        assert x.isfinite().all()
+    assert not inputs[0].grad[blocked].any()
+
+
+def test_huge_scores_stay_finite():
+    """La softmax es estable: puntuaciones enormes dan pesos de 0 y 1, no NaN."""
+    query = torch.tensor([[1e4, 0.0]], dtype=torch.float32)
+    key = torch.tensor([[1e4, 0.0], [-1e4, 0.0], [0.0, 1.0]])
+    for mask, best in (
+        (None, 0),
+        (torch.tensor([True, True, False]), 0),
+        (torch.tensor([False, True, True]), 2),
+    ):
+        output, weights = scaled_dot_product_attention(query, key, torch.eye(3), mask)
+        assert torch.equal(weights, F.one_hot(torch.tensor([best]), 3).float())
+        assert torch.equal(output, weights)
+
+
+def test_scores_are_divided_by_the_square_root_of_d_k():
+    """Con keys 0 y √d_k·ln 3, los pesos son 1/4 y 3/4: el divisor es √d_k, y no otro."""
+    for d_k in (1, 2, 16, 64):
+        query = torch.zeros(1, d_k, dtype=torch.float64)
+        query[0, 0] = 1
+        key = torch.zeros(2, d_k, dtype=torch.float64)
+        key[1, 0] = math.sqrt(d_k) * math.log(3)
+        weights = scaled_dot_product_attention(query, key, key)[1]
+        close(weights, torch.tensor([[0.25, 0.75]]))
+
+
+def test_attention_works_without_batch_or_heads():
+    """Los ejes de delante son los que haya: ninguno, uno, dos o tres; y se difunden."""
+    q, k, v = (x.detach() for x in qkv(2, 3, 4, 5, 6, 7))
+    expected = oracle_attention(q, k, v)
+    close(scaled_dot_product_attention(q[1, 2], k[1, 2], v[1, 2])[0], expected[0][1, 2])
+    close(scaled_dot_product_attention(q[1], k[1], v[1])[1], expected[1][1])
+    close(scaled_dot_product_attention(q[None], k[None], v[None])[0], expected[0][None])
+    shared = scaled_dot_product_attention(q, k[:, :1], v[:, :1])
+    close(shared[0], oracle_attention(q, k[:, :1].expand_as(k), v[:, :1].expand_as(v))[0])
+
+
+def test_inputs_are_not_modified():
+    """Atender no toca ni Q, ni K, ni V, ni la máscara."""
+    mask = make_mask("filas bloqueadas", 2, 3, 4, 5)
+    for inputs in (qkv(2, 3, 4, 5, 6, 7), [x.detach() for x in qkv(2, 3, 4, 5, 6, 7)]):
+        copies = [x.clone() for x in (*inputs, mask)]
+        scaled_dot_product_attention(*inputs, mask)
+        assert all(torch.equal(x, copy) for x, copy in zip((*inputs, mask), copies))
+
+
+# --- Multi-cabeza ---------------------------------------------------------------------------------
+
+
+def pair_of_attentions(heads, d_k, kdim=None, vdim=None, bias=True, dtype=torch.float64):
+    """La multi-cabeza de torch y la del curso, con los mismos pesos."""
+    d_model = heads * d_k
+    theirs = nn.MultiheadAttention(
+        d_model, heads, kdim=kdim, vdim=vdim, bias=bias, batch_first=True, dtype=dtype
+    )
+    ours = MultiHeadAttention(heads, d_model, kdim=kdim, vdim=vdim, bias=bias).to(dtype)
+    ours.load_state_dict(named_as_ours(randomize(theirs)))
+    return theirs, ours
+
+
+def torch_masks(kind, mask, batch, heads, L_q, L_k, convention):
+    """La misma máscara, como la quiere ``nn.MultiheadAttention``: bloqueo booleano o aditiva."""
+    if mask is None:
+        return {}
+    blocked = convert_mask(mask, "keep", convention, dtype=torch.float64)
+    if kind == "relleno":
+        return {"key_padding_mask": blocked[:, 0, 0]}
+    if kind == "causal":
+        return {"attn_mask": blocked}
+    return {"attn_mask": blocked.expand(batch, heads, L_q, L_k).flatten(0, 1)}
+
+
+@pytest.mark.parametrize("convention", ["block", "additive"])
+@pytest.mark.parametrize("kind", [kind for kind in MASKS if kind not in WITH_BLOCKED_ROWS])
+@few
+@given(dims=sizes(7), seed=seeds, other_widths=st.booleans(), bias=st.booleans())
+def test_multi_head_is_torchs(kind, convention, dims, seed, other_widths, bias):
+    """Salida, pesos por cabeza y gradientes de entradas y parámetros, con L_q ≠ L_k, kdim y vdim."""
+    torch.manual_seed(seed)
+    batch, heads, L_q, L_k, d_k, kdim, vdim = dims
+    d_model = heads * d_k
+    widths = {"kdim": kdim, "vdim": vdim} if other_widths else {}
+    theirs, ours = pair_of_attentions(heads, d_k, **widths, bias=bias)
+    shapes = (
+        (batch, L_q, d_model),
+        (batch, L_k, widths.get("kdim", d_model)),
+        (batch, L_k, widths.get("vdim", d_model)),
+    )
+    inputs = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    mask = make_mask(kind, batch, heads, L_q, L_k)
+    expected, expected_weights = theirs(
+        *inputs,
+        average_attn_weights=False,
+        **torch_masks(kind, mask, batch, heads, L_q, L_k, convention),
+    )
+    output, weights = ours(*inputs, mask)
+    fused, nothing = ours(*inputs, mask, need_weights=False)
+    assert nothing is None
+    close(output, expected)
+    close(weights, expected_weights)
+    close(fused, expected)
+
+    upstream, upstream_weights = torch.randn_like(output), torch.randn_like(weights)
+    expected_grads = torch.autograd.grad(expected, inputs, upstream, retain_graph=True)
+    for actual in (output, fused):
+        grads = torch.autograd.grad(actual, inputs, upstream, retain_graph=True)
+        for grad, expected_grad in zip(grads, expected_grads):
+            close(grad, expected_grad)
+    torch.autograd.backward([expected, expected_weights], [upstream, upstream_weights])
+    torch.autograd.backward([output, weights], [upstream, upstream_weights])
+    same_gradients(ours, theirs)
+
+
+@each_mask
+@pytest.mark.parametrize("dims", [(2, 3, 4, 5, 7), (1, 1, 1, 1, 1)], ids=str)
+def test_multi_head_is_each_head_apart(kind, dims):
+    """Cada cabeza usa sus filas de W_Q, W_K y W_V; juntas pasan por W_O. Con bucles, sin reshape."""
+    torch.manual_seed(4)
+    batch, heads, L_q, L_k, d_k = dims
+    ours = randomize(MultiHeadAttention(heads, heads * d_k).double())
+    x, y = (
+        torch.randn(batch, L_q, heads * d_k).double(),
+        torch.randn(batch, L_k, heads * d_k).double(),
+    )
+    mask = make_mask(kind, batch, heads, L_q, L_k)
+    keep = None if mask is None else mask.expand(batch, heads, L_q, L_k)
+    outputs, all_weights = [], []
+    for head in range(heads):
+        rows = slice(head * d_k, (head + 1) * d_k)
+        q, k, v = (
+            z @ linear.weight[rows].T + linear.bias[rows]
+            for z, linear in (
+                (x, ours.query_projection),
+                (y, ours.key_projection),
+                (y, ours.value_projection),
+            )
+        )
+        output, weights = oracle_attention(q, k, v, None if keep is None else keep[:, head])
+        outputs.append(output)
+        all_weights.append(weights)
+    expected = (
+        torch.cat(outputs, -1) @ ours.output_projection.weight.T + ours.output_projection.bias
+    )
+    for need_weights in (True, False):
+        output, weights = ours(x, y, y, mask, need_weights)
+        close(output, expected)
+        assert not need_weights or close(weights, torch.stack(all_weights, 1)) is None
+        assert output.isfinite().all()
+    if kind == "todo bloqueado":  # de cero, W_O solo deja su sesgo
+        close(output, ours.output_projection.bias.expand_as(output))
+
+
+@each_dtype
+def test_multi_head_every_dtype(dtype):
+    """La multi-cabeza en cada tipo se parece a la misma en float64."""
+    torch.manual_seed(5)
+    _, ours = pair_of_attentions(2, 8)
+    nn.init.orthogonal_(ours.value_projection.weight)
+    x, y = torch.randn(3, 5, 16).double(), torch.randn(3, 7, 16).double()
+    mask = make_mask("filas bloqueadas", 3, 2, 5, 7)
+    ours.to(dtype)
+    rounded = [z.to(dtype) for z in (x, y)]
+    exact = pair_of_attentions(2, 8)[1]
+    exact.load_state_dict(ours.state_dict())
+    expected, expected_weights = exact(*(z.double() for z in (*rounded, rounded[1])), mask)
+    output, weights = ours(rounded[0], rounded[1], rounded[1], mask)
+    assert output.dtype == weights.dtype == dtype
+    scale = expected.abs().max()
+    close(output / scale, expected / scale, dtype)
+    close(
+        weights,
+        expected_weights,
+        torch.bfloat16 if dtype in (torch.bfloat16, torch.float16) else dtype,
+    )
+
+
+def test_autocast_and_training_in_half_precision():
+    """Con autocast en bfloat16 funciona y da gradientes finitos."""
+    torch.manual_seed(6)
+    ours = MultiHeadAttention(2, 8)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        output, weights = ours(*[torch.randn(2, 3, 8)] * 3, causal_mask(3))
+        output.float().sum().backward()
+    assert weights.isfinite().all()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in ours.parameters())
+
+
+def test_parameters_are_the_papers():
+    """Cuatro proyecciones y nada más: 4·d² pesos y 4·d sesgos, h capas de d_k en cada una."""
+    module = MultiHeadAttention(3, 12)
+    assert sum(p.numel() for p in module.parameters()) == 4 * 12 * 12 + 4 * 12
+    assert sum(p.numel() for p in MultiHeadAttention(3, 12, bias=False).parameters()) == 4 * 144
+    assert {name.split(".")[0] for name, _ in module.named_parameters()} == {
+        "query_projection",
+        "key_projection",
+        "value_projection",
+        "output_projection",
+    }
+
+
+def test_split_and_concat_undo_each_other():
+    """La cabeza i se queda con las columnas i·d_k … (i+1)·d_k, y al juntarlas vuelven a su sitio."""
+    module = MultiHeadAttention(3, 12)
+    x = torch.arange(2 * 5 * 12.0).reshape(2, 5, 12)
+    heads = module.split_heads(x)
+    assert heads.shape == (2, 3, 5, 4)
+    for i in range(3):
+        assert torch.equal(heads[:, i], x[:, :, 4 * i : 4 * i + 4])
+    assert torch.equal(module.concat_heads(heads), x)
+
+
+# --- Las formas, como tipos -----------------------------------------------------------------------
+
+
+@jaxtyped(typechecker=beartype)
+def typed_attention(
+    query: Float[Tensor, "B h L_q d_k"],
+    key: Float[Tensor, "B h L_k d_k"],
+    value: Float[Tensor, "B h L_k d_v"],
+    mask: Bool[Tensor, "#B #h #L_q #L_k"] | None,
+) -> tuple[Float[Tensor, "B h L_q d_v"], Float[Tensor, "B h L_q L_k"]]:
+    return scaled_dot_product_attention(query, key, value, mask)
+
+
+@jaxtyped(typechecker=beartype)
+def typed_multi_head(
+    module: MultiHeadAttention,
+    query: Float[Tensor, "B L_q d_model"],
+    key: Float[Tensor, "B L_k kdim"],
+    value: Float[Tensor, "B L_k vdim"],
+    mask: Bool[Tensor, "#B #h #L_q #L_k"],
+) -> tuple[Float[Tensor, "B L_q d_model"], Float[Tensor, "B h L_q L_k"]]:
+    return module(query, key, value, mask)
+
+
+@few
+@given(dims=sizes(8), seed=seeds)
+def test_shapes_as_types(dims, seed):
+    """Cada eje mide algo distinto y cada resultado tiene la forma que dice su docstring."""
+    torch.manual_seed(seed)
+    batch, heads, L_q, L_k, d_k, d_v, kdim, vdim = dims
+    mask = torch.rand(batch, heads, L_q, L_k) > 0.5
+    typed_attention(*qkv(batch, heads, L_q, L_k, d_k, d_v), mask)
+    typed_attention(*qkv(batch, heads, L_q, L_k, d_k, d_v), None)
+    module = MultiHeadAttention(heads, heads * d_k, kdim=kdim, vdim=vdim)
+    typed_multi_head(
+        module,
+        torch.randn(batch, L_q, heads * d_k),
+        torch.randn(batch, L_k, kdim),
+        torch.randn(batch, L_k, vdim),
+        mask,
+    )
+
+
+# --- Fugas ----------------------------------------------------------------------------------------
+
+LENGTH = 6
+
+
+def broken_attention(fault):
+    """Una atención estropeada a propósito, para saber que el detector sabe ladrar."""
+
+    def attention(query, key, value, mask):
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
+        if fault == "máscara al revés":
+            return scores.masked_fill(mask, -torch.inf).softmax(-1).nan_to_num() @ value
+        if fault == "máscara después de la softmax":
+            return scores.softmax(-1).masked_fill(~mask, 0) @ value
+        if fault == "máscara aditiva de −3":
+            return (scores - 3.0 * ~mask).softmax(-1) @ value
+        if fault == "máscara desplazada":
+            return (
+                scores.masked_fill(~mask.roll(1, -1), -torch.inf).softmax(-1).nan_to_num() @ value
+            )
+        return scores.softmax(-1) @ value  # sin máscara
+
+    return attention
+
+
+def attention_masks():
+    padding = padding_mask(torch.tensor([[1, 1, 1, 1, 0, 0]]))[0, 0]
+    scattered = torch.rand(LENGTH, LENGTH, generator=torch.Generator().manual_seed(0)) > 0.5
+    return {"causal": causal_mask(LENGTH), "relleno": padding, "cualquiera": scattered}
+
+
+each_leak_mask = pytest.mark.parametrize("mask", attention_masks().values(), ids=attention_masks())
+
+
+def key_value_function(attention, mask, dtype=torch.float32):
+    """Función de las keys y los values, con las queries fijas, para el detector de fugas."""
+    query = torch.randn(2, LENGTH, 5, generator=torch.Generator().manual_seed(1)).to(dtype)
+    return lambda x: attention(query, x, x, mask)
+
+
+@each_dtype
+@each_leak_mask
+@pytest.mark.parametrize("need_weights", [True, False], ids=["pesos", "fundida"])
+def test_no_leak_through_attention(mask, need_weights, dtype):
+    """Lo que no se puede ver no mueve ni un bit de la salida; lo que se puede ver, sí la mueve."""
+    torch.manual_seed(7)
+    x = torch.randn(2, LENGTH, 5).to(dtype)
+    module = ScaledDotProductAttention(5)
+    function = key_value_function(lambda *args: module(*args, need_weights)[0], mask, dtype)
+    assert leaks(function, x, mask.expand(LENGTH, LENGTH)) == []
+    if mask.shape[0] > 1:
+        assert leaks(function, x, torch.zeros(LENGTH, LENGTH, dtype=torch.bool)) != []
+
+
+@each_leak_mask
+@pytest.mark.parametrize("need_weights", [True, False], ids=["pesos", "fundida"])
+def test_no_leak_through_multi_head(mask, need_weights):
+    """Tampoco entre proyecciones y cabezas."""
+    torch.manual_seed(8)
+    module = MultiHeadAttention(2, 10)
+    query, x = torch.randn(2, LENGTH, 10), torch.randn(2, LENGTH, 10)
+    function = lambda y: module(query, y, y, mask, need_weights)[0]  # noqa: E731
+    assert leaks(function, x, mask.expand(LENGTH, LENGTH)) == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "máscara al revés",
+        "máscara después de la softmax",
+        "máscara aditiva de −3",
+        "máscara desplazada",
+        "sin máscara",
+    ],
+)
+@each_leak_mask
+def test_leak_detector_flags_wrong_attentions(mask, fault):
+    """El detector señala cada atención mal hecha, también la que enmascara tras la softmax."""
+    torch.manual_seed(9)
+    x = torch.randn(2, LENGTH, 5)
+    function = key_value_function(broken_attention(fault), mask)
+    assert leaks(function, x, mask.expand(LENGTH, LENGTH)) != []
+
+
+# --- Errores --------------------------------------------------------------------------------------
+
+
+def attend(mask=None, query=(2, 3, 4, 6), key=(2, 3, 5, 6), value=(2, 3, 5, 7)):
+    return scaled_dot_product_attention(
+        *(torch.randn(shape) for shape in (query, key, value)), mask
+    )
+
+
+@pytest.mark.parametrize("heads, dim, words", [
+    (5, 12, ["heads = 5", "dim_embedding = 12", "sobran 2", "heads = 2, 3, 4 o 6."]),
+    (8, 100, ["heads = 8", "dim_embedding = 100", "heads = 2, 4, 5 o 10."]),
+    (2, 1, ["heads = 2", "dim_embedding = 1", "Prueba con heads = 1."]),
+    (3, 7, ["heads = 3", "heads = 1 o 7."]),
+    (2.0, 8, ["heads = 2.0", "entero"]),
+    ("2", 8, ["heads = '2'", "entero"]),
+    (True, 8, ["heads = True", "entero"]),
+    (None, 8, ["heads = None", "entero"]),
+    (0, 8, ["heads = 0", "de 1 en adelante"]),
+    (-2, 8, ["heads = -2", "de 1 en adelante"]),
+    (2, 8.0, ["dim_embedding = 8.0", "entero"]),
+])  # fmt: skip
+def test_wrong_heads(heads, dim, words):
+    """Si las cabezas no dividen, o no son un entero, el error da los números y una salida."""
+    with pytest.raises(ValueError, match="MultiHeadAttention") as error:
+        MultiHeadAttention(heads, dim)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+@pytest.mark.parametrize("shapes, words", [
+    ({"query": (6,)}, ["query necesita al menos dos ejes", "query (6,)"]),
+    ({"key": (2, 3, 5, 8)}, ["queries miden 6", "keys 8", "d_k", "key (2, 3, 5, 8)"]),
+    ({"value": (2, 3, 4, 7)}, ["5 keys y 4 values", "L_k", "value (2, 3, 4, 7)"]),
+    ({"key": (2, 4, 5, 6)}, ["lote y cabezas", "query (2, 3, 4, 6)", "key (2, 4, 5, 6)"]),
+    ({"value": (5, 3, 5, 7)}, ["lote y cabezas", "value (5, 3, 5, 7)"]),
+])  # fmt: skip
+@pytest.mark.parametrize("module", [False, True], ids=["función", "módulo"])
+def test_shapes_that_disagree(shapes, words, module):
+    """Formas que no encajan: el error nombra cada tensor y su forma, por los dos caminos."""
+    every = {"query": (2, 3, 4, 6), "key": (2, 3, 5, 6), "value": (2, 3, 5, 7)} | shapes
+    tensors = [torch.randn(shape) for shape in every.values()]
+    with pytest.raises(ValueError, match="atención") as error:
+        if module:
+            ScaledDotProductAttention(6)(*tensors, need_weights=False)
+        else:
+            scaled_dot_product_attention(*tensors)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_other_bad_inputs():
+    """Tipos mezclados, d_k distinto del anunciado, y rango o anchura equivocados."""
+    x = torch.randn(2, 3, 4)
+    with pytest.raises(ValueError, match=r"key torch\.float64.*\.to\(dtype\)"):
+        scaled_dot_product_attention(x, x.double(), x)
+    with pytest.raises(ValueError, match=r"dim_key=8.*\(2, 3, 4\).*medir 8"):
+        ScaledDotProductAttention(8)(x, x, x)
+    module = MultiHeadAttention(2, 4, kdim=5)
+    with pytest.raises(ValueError, match=r"query tiene forma \(3, 4\).*query\.unsqueeze\(0\)"):
+        module(x[0], x, x)
+    with pytest.raises(
+        ValueError, match=r"query tiene forma \(1, 2, 3, 4\).*tres ejes: \(B, L, 4\)"
+    ):
+        module(x[None], x, x)
+    with pytest.raises(ValueError, match=r"key tiene forma \(2, 3, 4\).*medir 5"):
+        module(x, x, x)
+    with pytest.raises(ValueError, match=r"3 keys y 2 values"):
+        module(x, torch.randn(2, 3, 5), x[:, :2])
+
+
+@pytest.mark.parametrize("mask, words", [
+    (torch.ones(2, 5), ["torch.float32", "torch.bool", "mask.bool()", "~mask.bool()"]),
+    (torch.ones(2, 5, dtype=torch.long), ["torch.int64", "mask.bool()"]),
+    (torch.tensor([0.0, 0, 0, 0, -torch.inf]), ["aditiva", 'convert_mask(mask, "additive", "keep")']),
+    ([[True] * 5] * 4, ["list", "tensor booleano", "True = puede atender"]),
+])  # fmt: skip
+@pytest.mark.parametrize("need_weights", [True, False], ids=["pesos", "fundida"])
+def test_masks_that_are_not_boolean(mask, words, need_weights):
+    """Enteros, flotantes, aditivas y listas: el error dice qué es y cómo convertirla."""
+    q, k, v = qkv(2, 3, 4, 5, 6, 7)
+    with pytest.raises(TypeError) as error:
+        ScaledDotProductAttention(6)(q, k, v, mask, need_weights)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+@pytest.mark.parametrize("shape, hint", [
+    ((2, 5), "padding_mask(attention_mask)"),
+    ((5, 4), "traspuesta"),
+    ((2, 1, 5, 4), "traspuesta"),
+    ((2, 4, 5), "mask.unsqueeze(1)"),
+    ((2, 5, 1), "mask.unsqueeze(1)"),
+    ((1, 2, 3, 4, 5), "Le sobran ejes"),
+    ((3, 3), "1 o lo mismo"),
+    ((2, 3, 9, 9), "1 o lo mismo"),
+])  # fmt: skip
+@pytest.mark.parametrize("need_weights", [True, False], ids=["pesos", "fundida"])
+def test_masks_of_the_wrong_shape(shape, hint, need_weights):
+    """El error da la forma de la máscara, la de las puntuaciones y la causa más probable."""
+    q, k, v = qkv(2, 3, 4, 5, 6, 7)
+    with pytest.raises(ValueError, match="no se difunde") as error:
+        ScaledDotProductAttention(6)(q, k, v, torch.ones(shape, dtype=torch.bool), need_weights)
+    message = str(error.value)
+    assert str(shape) in message
+    assert "(2, 3, 4, 5)" in message
+    assert "L_q = 4" in message
+    assert "L_k = 5" in message
+    assert hint in message
+
+
+def test_mask_on_the_query_axis_warns():
+    """(B, 1, L_q, 1) es válida pero bloquea queries: avisa y dice cuál es la buena."""
+    with pytest.warns(MaskWarning, match=r"\(2, 1, 4, 1\).*queries.*padding_mask"):
+        attend(torch.ones(2, 1, 4, 1, dtype=torch.bool))
+
+
+def test_mask_with_batch_where_heads_go_warns():
+    """Con B = h, (B, L_q, L_k) se toma por cabezas: avisa y dice cómo se pone el lote."""
+    with pytest.warns(MaskWarning, match=r"B = h = 3.*unsqueeze\(1\)"):
+        attend(torch.ones(3, 4, 5, dtype=torch.bool), (3, 3, 4, 6), (3, 3, 5, 6), (3, 3, 5, 7))
+
+
+@pytest.mark.filterwarnings("error")
+@each_mask
+def test_good_masks_do_not_warn(kind):
+    """Las máscaras correctas no molestan."""
+    attend(make_mask(kind, 2, 3, 4, 5))
