@@ -426,8 +426,8 @@ def _degrees(u, v):
 
 
 def _text_color(background):
-    """Tinta o papel: el que más contraste con el fondo (WCAG 2.2, §1.4.3)."""
-    return max((palette.INK, palette.PAPER), key=lambda color: _contrast(color, to_hex(background)))
+    """Negro o blanco: el que más contraste con el fondo (WCAG 2.2, §1.4.3: al menos 4.5)."""
+    return max(("#000000", palette.PAPER), key=lambda color: _contrast(color, to_hex(background)))
 
 
 def _contrast(a, b):
@@ -470,7 +470,7 @@ def _number(value, decimals):
 def _array(x, name, ndim):
     """Copia en numpy de un tensor, un array o una lista, comprobada."""
     if hasattr(x, "detach"):
-        x = x.detach().cpu().double()
+        x = x.detach().cpu().double().numpy()
     array = np.array(x, dtype=float)
     if array.size == 0:
         raise ValueError(f"plots: {name} está vacío: su forma es {array.shape}.")

@@ -1,0 +1,197 @@
+"""Las gráficas: puras, legibles y capaces de contarse con palabras."""
+
+import io
+import subprocess
+import sys
+import warnings
+
+import matplotlib
+import numpy as np
+import pytest
+import torch
+from matplotlib import colormaps
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from PIL import Image
+
+from course_lib import palette
+from course_lib.plots import (
+    _contrast,
+    _text_color,
+    describe,
+    plot_distributions,
+    plot_heads,
+    plot_heatmap,
+    plot_lines,
+    plot_rows,
+    plot_vectors,
+)
+
+TOKENS = ["[CLS]", "i", "gave", "the", "dog", "a", "bone", "because", "it", "was", "old", "[SEP]"]
+
+
+def weights(*shape, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).softmax(dim=-1)
+
+
+EXAMPLES = {
+    "mapa": lambda: plot_heatmap(weights(12, 12), TOKENS, highlight_row=8, title="Pesos"),
+    "mapa rectangular": lambda: plot_heatmap(weights(3, 7), list("abc"), list("ABCDEFG")),
+    "mapa de 1 × 1": lambda: plot_heatmap([[1.0]], ["a"]),
+    "mapa de 60 × 60": lambda: plot_heatmap(weights(60, 60)),
+    "puntuaciones": lambda: plot_heatmap(torch.randn(12, 12), TOKENS, kind="scores"),
+    "cabezas": lambda: plot_heads(weights(5, 12, 12), TOKENS, layer=3, highlight_row=8),
+    "filas": lambda: plot_rows({"una": weights(12), "otra": weights(12, seed=1)}, TOKENS, title="Fila"),
+    "vectores": lambda: plot_vectors([[3.0, 1.0], [-1.0, 2.0]], ["u", "v"], angle=(0, 1), project=(1, 0)),
+    "distribuciones": lambda: plot_distributions({"d = 4": torch.randn(500), "d = 9": 3 * torch.randn(500)}),
+    "curvas": lambda: plot_lines([0.1, 1, 10], {"a": [1, 2, 3], "b": [3, 2, 1]}, logx=True, reference=2),
+}  # fmt: skip
+
+
+@pytest.fixture(params=EXAMPLES, ids=lambda name: name.replace(" ", "_"))
+def draw(request):
+    torch.manual_seed(0)
+    return EXAMPLES[request.param]
+
+
+def picture(figure):
+    data, metadata = figure._repr_mimebundle_()
+    return data, metadata["image/png"]
+
+
+def test_a_figure_is_an_image_with_its_description(draw):
+    figure = draw()
+    data, metadata = picture(figure)
+    image = Image.open(io.BytesIO(data["image/png"]))
+    assert isinstance(figure, Figure)
+    assert data["text/plain"] == metadata["alt"] == repr(figure) == str(figure) == describe(figure)
+    assert len(describe(figure).split()) > 8
+    assert image.size == pytest.approx((2 * metadata["width"], 2 * metadata["height"]), abs=1)
+    assert metadata["width"] < 1000, "no cabe en una página"
+    assert len(data["image/png"]) < 100_000
+
+
+def test_same_figure_same_bytes_and_nothing_global_changes(draw):
+    settings = dict(matplotlib.rcParams)
+    torch.manual_seed(0)
+    first = picture(draw())[0]
+    torch.manual_seed(0)
+    assert picture(draw())[0] == first
+    assert dict(matplotlib.rcParams) == settings
+
+
+def test_it_does_not_need_pyplot():
+    code = "import course_lib.plots, sys; sys.exit('matplotlib.pyplot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "make", [torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.half, torch.Tensor.bfloat16,
+             lambda x: x.clone().requires_grad_()],
+    ids=["numpy", "lista", "half", "bfloat16", "con gradiente"],
+)  # fmt: skip
+def test_any_kind_of_numbers_and_inputs_unchanged(make):
+    matrix = weights(4, 5)
+    given = make(matrix)
+    figure = plot_heatmap(given, list("abcd"), list("ABCDE"), highlight_row=1)
+    assert figure.description == plot_heatmap(matrix, list("abcd"), list("ABCDE"), highlight_row=1).description
+    torch.testing.assert_close(torch.as_tensor(given), torch.as_tensor(make(matrix)), rtol=0, atol=0)
+
+
+def test_words_say_what_is_seen():
+    row = [0.08, 0.0, 0.01, 0.05, 0.53, 0.0, 0.22, 0.0, 0.05, 0.0, 0.03, 0.03]
+    matrix = torch.full((12, 12), 1 / 12)
+    matrix[8] = torch.tensor(row)
+    text = plot_heatmap(matrix, TOKENS, highlight_row=8, title="Capa 3").description
+    assert text == (
+        "Mapa de calor de 12 × 12. Título: Capa 3. Filas: query; columnas: key. "
+        "Fila «it»: «dog» 0.53, «bone» 0.22."
+    )
+    assert "«it» → «dog» 0.53" in plot_heads(matrix[None], TOKENS, highlight_row=8).description
+    assert "hambre: «dog» 0.53, «bone» 0.22" in plot_rows({"hambre": row}, TOKENS).description
+    vectors = plot_vectors([[3, 0], [0, 4]], ["u", "v"], angle=(0, 1)).description
+    assert "u = (3.00, 0.00), norma 3.00" in vectors
+    assert "Ángulo entre u y v: 90°" in vectors
+
+
+def test_float_noise_does_not_change_the_words():
+    """Ni el ruido ni los empates: lo redondeado se ordena como en la frase."""
+    matrix = weights(12, 12).round(decimals=2) + 0.001
+    matrix[3, 4] = matrix[3, 9] = 0.7  # un empate
+    noisy = matrix + 1e-6 * torch.randn(12, 12)
+    assert plot_heatmap(matrix, TOKENS).description == plot_heatmap(noisy, TOKENS).description
+    assert "«the» → «dog» 0.70" in plot_heatmap(noisy, TOKENS).description
+    assert "−0.00" not in plot_heatmap([[-1e-9, 1.0]], ["a"], ["b", "c"], kind="scores").description
+
+
+def test_blocked_cells_are_drawn_and_told():
+    scores = torch.zeros(3, 3).masked_fill(~torch.ones(3, 3).tril().bool(), -torch.inf)
+    figure = plot_heatmap(scores, list("abc"), kind="scores")
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert texts.count("−∞") == 3
+    assert sum(patch.get_hatch() is not None for patch in figure.axes[0].patches) == 3
+    assert "Bloqueadas: 3 de 9 casillas" in figure.description
+
+
+@pytest.mark.parametrize("label", ["$x_1$", "snake_case", "🐶", "שלום", "a^b", "\\alpha", "<b>", "x" * 60])
+def test_any_token_is_plain_text(label):
+    figure = plot_heatmap(weights(2, 2), [label, "b"])
+    assert figure.axes[0].get_xticklabels()[0].get_text() == label
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # la letra del curso no tiene todos los emojis
+        picture(figure)
+    assert f"«{label}»" in figure.description
+
+
+@pytest.mark.parametrize("length", [1, 2, 12, 20])
+def test_labels_do_not_overlap(length):
+    figure = plot_heatmap(weights(length, length), ["because"] * length)
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    boxes = [text.get_window_extent(renderer) for text in figure.axes[0].texts]
+    assert len(boxes) == length**2
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_letters_are_big_enough(draw):
+    figure = draw()
+    sizes = [
+        text.get_fontsize()
+        for text in figure.findobj(matplotlib.text.Text)
+        if text.get_text() and text.get_visible()
+    ]
+    assert min(sizes) >= 9
+
+
+@pytest.mark.parametrize("name", [palette.SEQUENTIAL, palette.DIVERGING])
+def test_cell_text_contrasts_with_any_cell(name):
+    for value in np.linspace(0, 1, 101):
+        background = colormaps[name](value)
+        assert _contrast(_text_color(background), to_hex(background)) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: plot_heatmap(torch.ones(2, 3, 4)), ["(2, 3, 4)", "2 eje", "matrix[0]"]),
+        (lambda: plot_heatmap(torch.ones(2, 2), ["a"]), ["row_labels", "1 etiquetas", "hacen falta 2"]),
+        (lambda: plot_heatmap([[float("nan")]]), ["matrix", "1 NaN"]),
+        (lambda: plot_heatmap(torch.ones(0, 3)), ["vacío", "(0, 3)"]),
+        (lambda: plot_heatmap([[1.0]], kind="otro"), ["'otro'", "weights", "scores"]),
+        (lambda: plot_heads(weights(3, 2, 2), ["a", "b"], heads=[0, 3]), ["[0, 3]", "3 cabezas"]),
+        (lambda: plot_rows({"a": [1.0, 2.0]}, ["x"]), ["1 etiquetas", "2"]),
+        (lambda: plot_vectors([[1.0, 2.0, 3.0]]), ["miden 3", "miden 2"]),
+        (lambda: plot_lines([1, 2, 3], {"y": [1, 2]}), ["3 puntos", "«y»", "2"]),
+    ],
+)
+def test_bad_input_says_what_and_why(call, words):
+    with pytest.raises(ValueError) as error:  # noqa: PT011: se comprueban las palabras
+        call()
+    assert all(word in str(error.value) for word in words), error.value
+
+
+def test_describe_a_plain_figure():
+    figure = Figure()
+    ax = figure.subplots()
+    ax.set(title="Título", xlabel="x", ylabel="y")
+    assert describe(figure) == "Figura con 1 gráfica(s): Título, x, y."
