@@ -492,7 +492,7 @@ def attend(mask=None, query=(2, 3, 4, 6), key=(2, 3, 5, 6), value=(2, 3, 5, 7)):
     )
 
 
-@pytest.mark.parametrize("heads, dim, words", [
+@pytest.mark.parametrize(("heads", "dim", "words"), [
     (5, 12, ["heads = 5", "dim_embedding = 12", "sobran 2", "heads = 2, 3, 4 o 6."]),
     (8, 100, ["heads = 8", "dim_embedding = 100", "heads = 2, 4, 5 o 10."]),
     (2, 1, ["heads = 2", "dim_embedding = 1", "Prueba con heads = 1."]),
@@ -512,7 +512,7 @@ def test_wrong_heads(heads, dim, words):
     assert all(word in str(error.value) for word in words), str(error.value)
 
 
-@pytest.mark.parametrize("shapes, words", [
+@pytest.mark.parametrize(("shapes", "words"), [
     ({"query": (6,)}, ["query necesita al menos dos ejes", "query (6,)"]),
     ({"key": (2, 3, 5, 8)}, ["queries miden 6", "keys 8", "d_k", "key (2, 3, 5, 8)"]),
     ({"value": (2, 3, 4, 7)}, ["5 keys y 4 values", "L_k", "value (2, 3, 4, 7)"]),
@@ -552,7 +552,7 @@ def test_other_bad_inputs():
         module(x, torch.randn(2, 3, 5), x[:, :2])
 
 
-@pytest.mark.parametrize("mask, words", [
+@pytest.mark.parametrize(("mask", "words"), [
     (torch.ones(2, 5), ["torch.float32", "torch.bool", "mask.bool()", "~mask.bool()"]),
     (torch.ones(2, 5, dtype=torch.long), ["torch.int64", "mask.bool()"]),
     (torch.tensor([0.0, 0, 0, 0, -torch.inf]), ["aditiva", 'convert_mask(mask, "additive", "keep")']),
@@ -567,7 +567,7 @@ def test_masks_that_are_not_boolean(mask, words, need_weights):
     assert all(word in str(error.value) for word in words), str(error.value)
 
 
-@pytest.mark.parametrize("shape, hint", [
+@pytest.mark.parametrize(("shape", "hint"), [
     ((2, 5), "padding_mask(attention_mask)"),
     ((5, 4), "traspuesta"),
     ((2, 1, 5, 4), "traspuesta"),

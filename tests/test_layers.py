@@ -1,0 +1,310 @@
+"""Embedding, posición, suma y norma, y red densa: contra fórmulas independientes y contra torch."""
+
+# ruff: noqa: F722, F821 — las formas de jaxtyping no son expresiones de Python
+
+import math
+
+import pytest
+import torch
+from beartype import beartype
+from helpers import close, few, randomize, seeds, sizes
+from hypothesis import given
+from hypothesis import strategies as st
+from jaxtyping import Float, Int, jaxtyped
+from torch import Tensor, nn
+
+from course_lib import AddAndNorm, Embedding, FeedForward, PositionalEncoding
+from course_lib.layers import LearnedPositionalEncoding
+
+widths = st.sampled_from([1, 2, 3, 5, 6, 7, 16, 33, 64])
+
+
+def table_of(length, dim):
+    return PositionalEncoding(length, dim).positional_encoding
+
+
+# --- Sinusoides -----------------------------------------------------------------------------------
+
+
+@few
+@given(dim=widths, length=st.integers(1, 40))
+def test_sinusoids_are_the_formula(dim, length):
+    """Número a número: PE[pos, 2i] y PE[pos, 2i+1] con math.sin y math.cos."""
+    table = table_of(length, dim)
+    assert table.shape == (length, dim)
+    for pos in range(length):
+        for j in range(dim):
+            pair = j // 2
+            angle = pos / 10_000 ** (2 * pair / dim)
+            expected = math.cos(angle) if j % 2 else math.sin(angle)
+            assert table[pos, j].item() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 7, 512])
+def test_sinusoids_far_away(dim):
+    """En la posición 5000 el error es solo el redondeo a float32 (el ángulo se calcula en float64)."""
+    last = table_of(5001, dim)[5000].double()
+    for j in range(dim):
+        angle = 5000 / 10_000 ** (2 * (j // 2) / dim)
+        expected = math.cos(angle) if j % 2 else math.sin(angle)
+        assert abs(last[j].item() - expected) < 1e-7
+
+
+def wrong_sinusoids(length, dim):
+    """La versión equivocada de la errata: 2i/d en el seno y 2(i+1)/d en el coseno, con i ya par."""
+    table = torch.zeros(length, dim)
+    for pos in range(length):
+        for i in range(0, dim - 1, 2):
+            table[pos, i] = math.sin(pos / 10_000 ** (2 * i / dim))
+            table[pos, i + 1] = math.cos(pos / 10_000 ** (2 * (i + 1) / dim))
+    return table
+
+
+def rotation_error(table, k):
+    """Cuánto se aparta PE(pos + k) de R_k·PE(pos), con R_k deducida solo de la fórmula de giro."""
+    dim = table.shape[1]
+    worst = 0.0
+    for pair in range(dim // 2):
+        angle = k / 10_000 ** (2 * pair / dim)
+        sin, cos = table[:, 2 * pair].double(), table[:, 2 * pair + 1].double()
+        turned_sin = sin * math.cos(angle) + cos * math.sin(angle)
+        turned_cos = cos * math.cos(angle) - sin * math.sin(angle)
+        for turned, moved in ((turned_sin, sin), (turned_cos, cos)):
+            worst = max(worst, (turned[: len(table) - k] - moved[k:]).abs().max().item())
+    return worst
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 3, 10, 57, 199])
+@pytest.mark.parametrize("dim", [2, 6, 7, 64])
+def test_advancing_is_turning(dim, k):
+    """Avanzar k posiciones es girar cada par un ángulo fijo, el mismo en todas las posiciones."""
+    assert rotation_error(table_of(200, dim), k) < 1e-6
+
+
+@pytest.mark.parametrize("dim", [6, 64])
+def test_the_wrong_exponent_does_not_turn(dim):
+    """La misma comprobación descubre el exponente equivocado: puede fallar."""
+    assert rotation_error(wrong_sinusoids(60, dim), 3) > 0.1
+
+
+@pytest.mark.parametrize("dim", [2, 8, 9, 64])
+def test_each_pair_shares_its_frequency(dim):
+    """sin² + cos² = 1 en cada par y en cada posición, y la frecuencia baja de un par a otro."""
+    table = table_of(300, dim).double()
+    even, odd = table[:, 0 : 2 * (dim // 2) : 2], table[:, 1::2]
+    close(even**2 + odd**2, torch.ones_like(even), torch.float32)
+    frequencies = torch.atan2(table[1, 0 : 2 * (dim // 2) : 2], table[1, 1::2])
+    assert (frequencies.diff() < 0).all()
+    wrong = wrong_sinusoids(300, 8).double()
+    assert ((wrong[:, 2::2] ** 2 + wrong[:, 3::2] ** 2 - 1).abs() > 0.1).any()
+
+
+@few
+@given(dims=sizes(3), seed=seeds)
+def test_positions_start_at_zero_and_are_added(dims, seed):
+    """Se suman las L primeras filas, desde la posición 0, iguales para todo el lote; no se aprenden."""
+    torch.manual_seed(seed)
+    batch, length, dim = dims
+    x = torch.randn(batch, length, dim)
+    for extra in (0, 4):
+        module = PositionalEncoding(length + extra, dim)
+        close(module(x) - x, table_of(length, dim).expand_as(x), torch.float32)
+        assert module.positional_encoding[0].tolist() == [float(j % 2) for j in range(dim)]
+        assert not list(module.parameters())
+        assert not module.state_dict()
+
+
+@few
+@given(dims=sizes(3), seed=seeds)
+def test_learned_positions(dims, seed):
+    """La posición i suma la fila i de una tabla, que sí se aprende."""
+    torch.manual_seed(seed)
+    batch, length, dim = dims
+    module = LearnedPositionalEncoding(length + 2, dim)
+    x = torch.randn(batch, length, dim)
+    output = module(x)
+    for i in range(length):
+        close(output[:, i], x[:, i] + module.table.weight[i], torch.float32)
+    output.sum().backward()
+    assert torch.equal(module.table.weight.grad[:length], torch.full((length, dim), float(batch)))
+    assert not module.table.weight.grad[length:].any()
+
+
+@pytest.mark.parametrize("kind", [PositionalEncoding, LearnedPositionalEncoding])
+def test_too_long_or_too_wide(kind):
+    """Más allá de la última posición, o con otra anchura, hay error con los números."""
+    module = kind(5, 4)
+    module(torch.zeros(1, 5, 4))
+    with pytest.raises(
+        ValueError, match=rf"{kind.__name__}.*6 tokens.*5 posiciones.*acorta la frase"
+    ):
+        module(torch.zeros(1, 6, 4))
+    with pytest.raises(
+        ValueError, match=rf"{kind.__name__}: x tiene forma \(1, 5, 3\).*\(B, L, 4\)"
+    ):
+        module(torch.zeros(1, 5, 3))
+    with pytest.raises(ValueError, match=r"x tiene forma \(4,\)"):
+        module(torch.zeros(4))
+
+
+# --- Embedding ------------------------------------------------------------------------------------
+
+
+def test_embedding_scale_does_not_drown_the_position():
+    """La salida empieza con desviación 1; la posición, con 0,71: las dos se oyen (no 27,8)."""
+    torch.manual_seed(0)
+    for dim in (64, 512, 768):
+        output = Embedding(500, dim)(torch.arange(500)[None])
+        positions = table_of(500, dim)
+        assert output.std().item() == pytest.approx(1, abs=0.02)
+        assert positions.square().mean().sqrt().item() == pytest.approx(0.71, abs=0.01)
+        wrong = nn.Embedding(500, dim).weight * math.sqrt(dim)
+        assert wrong.std() > 20 * positions.std() or dim == 64
+
+
+@few
+@given(dims=sizes(4), seed=seeds, scale=st.booleans())
+def test_embedding_looks_up_rows(dims, seed, scale):
+    """Cada id da su fila de la tabla, por √d_model si ``scale``."""
+    torch.manual_seed(seed)
+    vocab, dim, batch, length = dims
+    module = randomize(Embedding(vocab, dim, scale))
+    ids = torch.randint(vocab, (batch, length))
+    output = module(ids)
+    factor = math.sqrt(dim) if scale else 1
+    for b in range(batch):
+        for i in range(length):
+            close(output[b, i], module.table.weight[ids[b, i]] * factor, torch.float32)
+
+
+@pytest.mark.parametrize(("ids", "kind", "words"), [
+    (torch.tensor([[0, 7]]), ValueError, ["entre 0 y 7", "de 0 a 6", "tokenizador"]),
+    (torch.tensor([[-1, 2]]), ValueError, ["entre -1 y 2"]),
+    (torch.randn(1, 2, 4), TypeError, ["torch.float32", "input_ids"]),
+    (torch.tensor([[True]]), TypeError, ["torch.bool"]),
+    ([[1, 2]], TypeError, ["list", "tensor de enteros"]),
+])  # fmt: skip
+def test_wrong_ids(ids, kind, words):
+    """Ids de otro vocabulario, vectores en lugar de ids, listas: cada uno con su aviso."""
+    with pytest.raises(kind, match="Embedding") as error:
+        Embedding(7, 4)(ids)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+# --- Suma y norma, red densa ----------------------------------------------------------------------
+
+
+@few
+@given(dims=sizes(3), seed=seeds, eps=st.sampled_from([1e-12, 1e-5, 0.5]))
+def test_add_and_norm_is_the_formula(dims, seed, eps):
+    """γ·(x + f − media) / √(varianza + eps) + β, por token, con la varianza sesgada."""
+    torch.manual_seed(seed)
+    module = randomize(AddAndNorm(dims[2], eps=eps).double())
+    x, sublayer = torch.randn(2, *dims, dtype=torch.float64) * 3
+    total = x + sublayer
+    mean = total.sum(-1, keepdim=True) / dims[2]
+    variance = (total - mean).square().sum(-1, keepdim=True) / dims[2]
+    gamma, beta = module.normalization.weight, module.normalization.bias
+    close(module(x, sublayer), gamma * (total - mean) / (variance + eps).sqrt() + beta)
+
+
+def test_add_and_norm_shapes_must_match():
+    """Sin difusión: sumar formas distintas es un error con las dos formas."""
+    with pytest.raises(ValueError, match=r"AddAndNorm: x tiene forma \(2, 3, 4\).*\(1, 3, 4\)"):
+        AddAndNorm(4)(torch.zeros(2, 3, 4), torch.zeros(1, 3, 4))
+
+
+def gelu(x):
+    return x * 0.5 * (1 + math.erf(x / math.sqrt(2)))
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@few
+@given(dims=sizes(3, largest=5), seed=seeds, increment=st.sampled_from([1, 2, 4]))
+def test_feed_forward_is_the_formula(activation, dims, seed, increment):
+    """W₂·f(W₁·x + b₁) + b₂, posición a posición, con la f de la fórmula (gelu exacta)."""
+    torch.manual_seed(seed)
+    module = randomize(FeedForward(dims[2], increment, activation).double())
+    function = {"relu": lambda x: max(x, 0.0), "gelu": gelu}[activation]
+    (w1, b1), (w2, b2) = ((m.weight, m.bias) for m in module.feed_forward if hasattr(m, "weight"))
+    assert w1.shape == (increment * dims[2], dims[2])
+    x = torch.randn(dims, dtype=torch.float64)
+    output = module(x)
+    for b in range(dims[0]):
+        for i in range(dims[1]):
+            hidden = (w1 @ x[b, i] + b1).detach().apply_(function)
+            close(output[b, i], w2 @ hidden + b2)
+
+
+def test_unknown_activation():
+    with pytest.raises(ValueError, match=r"activation = 'tanh'.*relu.*gelu"):
+        FeedForward(4, activation="tanh")
+
+
+# --- Dropout --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5])
+def test_dropout_is_on_the_sublayer_and_not_on_the_residual(p):
+    """Cada número de la subcapa se apaga o se divide por 1 − p; el residuo pasa siempre entero."""
+    torch.manual_seed(1)
+    module = AddAndNorm(8, dropout=p)
+    module.normalization = nn.Identity()
+    x, sublayer = torch.randn(2, 500, 20, 8)
+    kept = x + sublayer / (1 - p)
+    output = module.train()(x, sublayer)
+    dropped = torch.isclose(output, x)
+    assert (dropped | torch.isclose(output, kept, atol=1e-5)).all()
+    assert dropped.float().mean().item() == pytest.approx(p, abs=0.01)
+    mean = torch.stack([module(x, sublayer) for _ in range(50)]).mean()
+    assert mean.item() == pytest.approx((x + sublayer).mean().item(), abs=0.01)
+    assert torch.equal(module.eval()(x, sublayer), x + sublayer)
+
+
+@pytest.mark.parametrize("kind", [PositionalEncoding, LearnedPositionalEncoding])
+def test_dropout_is_on_the_sum_of_embedding_and_position(kind):
+    """Se apaga la suma, no solo una de las dos partes; en evaluación no se apaga nada."""
+    torch.manual_seed(2)
+    module = kind(20, 8, dropout=0.25)
+    x = torch.randn(500, 20, 8) + 5
+    total = module.eval()(x)
+    assert torch.equal(module(x), total)
+    output = module.train()(x)
+    dropped = output == 0
+    close(output[~dropped], total[~dropped] / 0.75, torch.float32)
+    assert dropped.float().mean().item() == pytest.approx(0.25, abs=0.01)
+    assert not torch.equal(module(x), output)
+
+
+# --- Las formas, como tipos -----------------------------------------------------------------------
+
+
+@jaxtyped(typechecker=beartype)
+def typed_embedding(
+    module: nn.Module, ids: Int[Tensor, "B L"], dim: int
+) -> Float[Tensor, "B L {dim}"]:
+    return module(ids)
+
+
+@jaxtyped(typechecker=beartype)
+def typed_layer(
+    module: nn.Module, *x: Float[Tensor, "B L d_model"]
+) -> Float[Tensor, "B L d_model"]:
+    return module(*x)
+
+
+@few
+@given(dims=sizes(4), seed=seeds)
+def test_shapes_as_types(dims, seed):
+    """Cada capa conserva (B, L, d_model), con todos los tamaños distintos."""
+    torch.manual_seed(seed)
+    vocab, dim, batch, length = dims
+    typed_embedding(Embedding(vocab, dim), torch.randint(vocab, (batch, length)), dim)
+    x = torch.randn(batch, length, dim)
+    typed_layer(AddAndNorm(dim), x, x)
+    for module in (
+        FeedForward(dim),
+        PositionalEncoding(length, dim),
+        LearnedPositionalEncoding(length, dim),
+    ):
+        typed_layer(module, x)

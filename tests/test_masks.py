@@ -1,0 +1,210 @@
+"""Las máscaras: qué dejan ver, cómo se combinan y qué hacen con ellas las dos atenciones de torch."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from helpers import close, few, oracle_attention, randomize, seeds, sizes
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from course_lib import causal_mask, combine_masks, convert_mask, padding_mask
+from course_lib.masks import CONVENTIONS, MaskWarning, check_mask
+
+each_convention = pytest.mark.parametrize("target", CONVENTIONS)
+lengths = st.integers(1, 12)
+float_types = st.sampled_from([torch.float64, torch.float32, torch.bfloat16, torch.float16])
+
+
+def random_mask(seed, *shape):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) > 0.5
+
+
+@few
+@given(length=lengths)
+def test_causal_mask(length):
+    """Se ve uno mismo y el pasado, nunca el futuro; una sola posición se ve a sí misma."""
+    mask = causal_mask(length)
+    assert mask.dtype == torch.bool
+    assert mask.tolist() == [[j <= i for j in range(length)] for i in range(length)]
+
+
+@few
+@given(dims=sizes(2), seed=seeds)
+def test_padding_mask(dims, seed):
+    """(B, L_k) → (B, 1, 1, L_k), de enteros, booleanos, flotantes o listas; no toca la original."""
+    keep = random_mask(seed, *dims)
+    for given_mask in (keep, keep.long(), keep.float(), keep.to(torch.uint8), keep.long().tolist()):
+        mask = padding_mask(given_mask)
+        assert mask.dtype == torch.bool
+        assert mask.shape == (dims[0], 1, 1, dims[1])
+        assert torch.equal(mask[:, 0, 0], keep)
+
+
+@few
+@given(dims=sizes(4), seed=seeds)
+def test_combine_masks(dims, seed):
+    """Es la conjunción, con la forma común; ``None`` no restringe; el orden da igual."""
+    batch, heads, L_q, L_k = dims
+    one, two = random_mask(seed, batch, 1, 1, L_k), random_mask(seed + 1, heads, L_q, 1)
+    combined = combine_masks(one, None, two)
+    assert combined.shape == tuple(dims)
+    for b, h, i, j in torch.cartesian_prod(*map(torch.arange, dims)).tolist():
+        assert combined[b, h, i, j] == (one[b, 0, 0, j] and two[h, i, 0])
+    assert torch.equal(combine_masks(two, one), combined)
+    assert torch.equal(combine_masks(None, one), one)
+    assert combine_masks() is combine_masks(None, None) is None
+
+
+# --- Los tres convenios ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", CONVENTIONS)
+@each_convention
+@few
+@given(dims=sizes(4, largest=5), seed=seeds, dtype=float_types)
+def test_convert_round_trip(source, target, dims, seed, dtype):
+    """Ir y volver entre dos convenios cualesquiera no pierde nada, y cada uno dice lo que dice."""
+    keep = random_mask(seed, *dims)
+    written = {
+        "keep": keep,
+        "block": ~keep,
+        "additive": torch.where(keep, 0.0, -torch.inf).to(dtype),
+    }
+    copy = written[source].clone()
+    converted = convert_mask(written[source], source, target, dtype=dtype)
+    assert converted.dtype == written[target].dtype
+    assert torch.equal(converted, written[target])
+    assert torch.equal(convert_mask(converted, target, source, dtype=dtype), written[source])
+    converted.fill_(0)
+    assert torch.equal(written[source], copy), "el resultado no comparte memoria con la original"
+
+
+@few
+@given(dims=sizes(4, largest=6), seed=seeds)
+def test_sdpa_with_converted_masks(dims, seed):
+    """F.scaled_dot_product_attention: True = atiende; la aditiva hace lo mismo."""
+    torch.manual_seed(seed)
+    L_q, L_k, d_k, d_v = dims
+    keep = random_mask(seed, L_q, L_k)
+    keep[:, 0] = True
+    q, k, v = (torch.randn(s, dtype=torch.float64) for s in ((L_q, d_k), (L_k, d_k), (L_k, d_v)))
+    expected = oracle_attention(q, k, v, keep)[0]
+    additive = convert_mask(keep, "keep", "additive", dtype=torch.float64)
+    close(F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=keep)[0], expected)
+    close(
+        F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=additive)[0], expected
+    )
+
+
+@few
+@given(dims=sizes(3, largest=6), seed=seeds)
+def test_multihead_with_converted_masks(dims, seed):
+    """nn.MultiheadAttention: True = bloquea; la aditiva hace lo mismo, y con la del curso falla."""
+    torch.manual_seed(seed)
+    batch, L_q, L_k = dims
+    keep = random_mask(seed, L_q, L_k)
+    keep[:, 0] = True
+    module = randomize(nn.MultiheadAttention(6, 2, batch_first=True, dtype=torch.float64))
+    x, y = (torch.randn(batch, length, 6, dtype=torch.float64) for length in (L_q, L_k))
+    for target in ("block", "additive"):
+        mask = convert_mask(keep, "keep", target, dtype=torch.float64)
+        weights = module(x, y, y, attn_mask=mask)[1]
+        assert torch.equal(weights > 0, keep.expand_as(weights))
+        padding = convert_mask(keep[:1].expand(batch, L_k), "keep", target, dtype=torch.float64)
+        weights = module(x, y, y, key_padding_mask=padding)[1]
+        assert torch.equal(weights > 0, keep[:1].expand_as(weights))
+    if not keep.all():
+        wrong = module(x, y, y, attn_mask=keep)[1]  # la polaridad contraria
+        assert not torch.equal(wrong > 0, keep.expand_as(wrong))
+
+
+def test_the_most_negative_number_also_blocks():
+    """Hay quien escribe −∞ como el número más negativo que cabe: también se entiende."""
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        mask = torch.tensor([0.0, torch.finfo(dtype).min, -torch.inf], dtype=dtype)
+        assert convert_mask(mask, "additive", "keep").tolist() == [True, False, False]
+
+
+# --- Errores --------------------------------------------------------------------------------------
+
+BOOL = torch.ones(2, 3, dtype=torch.bool)
+
+
+@pytest.mark.parametrize("length", [0, -1, 2.0, "5", None, True, torch.tensor(3)], ids=repr)
+def test_wrong_length(length):
+    """El largo es un entero de 1 en adelante; el error dice cuál llegó y da un ejemplo."""
+    with pytest.raises(ValueError, match=r"causal_mask: length = .*causal_mask\(5\)") as error:
+        causal_mask(length)
+    assert repr(length) in str(error.value)
+
+
+@pytest.mark.parametrize(("mask", "words"), [
+    (torch.ones(4), ["(4,)", "(B, L_k)", "attention_mask[None]"]),
+    (torch.ones(2, 1, 1, 4), ["(2, 1, 1, 4)", "(B, L_k)"]),
+    (torch.tensor([[1, 2, 0]]), ["[0, 1, 2]", "1 (token de verdad)"]),
+    (torch.tensor([[0.0, -torch.inf]]), ["-inf", 'convert_mask(mask, "additive", "keep")']),
+    (torch.tensor([[1.0, torch.nan]]), ["nan"]),
+    ([[1, 1], [1]], ["[[1, 1], [1]]", "padding=True"]),
+    (None, ["None", "padding=True"]),
+    ("frase", ["'frase'", "padding=True"]),
+])  # fmt: skip
+def test_wrong_attention_mask(mask, words):
+    """padding_mask dice qué forma o qué valores tiene lo recibido y cómo arreglarlo."""
+    with pytest.raises(ValueError, match="padding_mask: attention_mask") as error:
+        padding_mask(mask)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+@pytest.mark.parametrize(("function", "kind", "words"), [
+    (lambda: combine_masks(BOOL, BOOL.long()), TypeError, ["combine_masks", "torch.int64", "mask.bool()"]),
+    (lambda: combine_masks(BOOL, BOOL.tolist()), TypeError, ["combine_masks", "list"]),
+    (lambda: combine_masks(BOOL.long()), TypeError, ["combine_masks", "torch.int64"]),
+    (lambda: combine_masks(BOOL, BOOL.mT), ValueError, ["(2, 3) y (3, 2)", "(B, h, L_q, L_k)"]),
+    (lambda: convert_mask(BOOL, "Keep", "block"), ValueError, ["source = 'Keep'", "'keep', 'block'"]),
+    (lambda: convert_mask(BOOL, "keep", None), ValueError, ["target = None", "'additive'"]),
+    (lambda: convert_mask(BOOL, "additive", "keep"), TypeError, ["torch.bool", '"keep" o "block"']),
+    (lambda: convert_mask([[0.0]], "additive", "keep"), TypeError, ["list", "flotante"]),
+    (lambda: convert_mask(BOOL.float(), "keep", "block"), TypeError, ["torch.float32", "torch.bool"]),
+    (lambda: convert_mask(BOOL * -2.5, "additive", "keep"), ValueError, ["-2.5", "sesgo"]),
+    (lambda: convert_mask(BOOL * torch.nan, "additive", "keep"), ValueError, ["nan", "sesgo"]),
+    (lambda: convert_mask(BOOL * torch.inf, "additive", "keep"), ValueError, ["inf", "sesgo"]),
+])  # fmt: skip
+def test_wrong_masks(function, kind, words):
+    """combine_masks y convert_mask nombran el argumento, el valor y la salida."""
+    with pytest.raises(kind) as error:
+        function()
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+@pytest.mark.parametrize(("shape", "target", "hint"), [
+    ((2, 5), (2, 3, 4, 5), r"padding_mask\(attention_mask\)"),
+    ((2, 4, 5), (2, 3, 4, 5), r"mask\.unsqueeze\(1\)"),
+    ((5, 4), (2, 3, 4, 5), r"traspuesta.*mask\.mT"),
+    ((1, 1, 4, 5), (4, 5), "Le sobran ejes"),
+    ((4, 6), (4, 5), "1 o lo mismo"),
+    ((3, 4, 5), (1, 4, 5), "1 o lo mismo"),
+])  # fmt: skip
+def test_check_mask_hints(shape, target, hint):
+    """Lo que no se difunde es un error con las dos formas y una pista."""
+    with pytest.raises(ValueError, match=hint) as error:
+        check_mask(torch.ones(shape, dtype=torch.bool), target)
+    assert str(shape) in str(error.value)
+    assert str(target) in str(error.value)
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 4, 1), (4, 1), (1, 1, 4, 1)])
+def test_check_mask_warns_of_blocked_queries(shape):
+    """Tamaño 1 en el eje de las keys bloquea filas enteras: avisa."""
+    with pytest.warns(MaskWarning, match="eje de las keys.*padding_mask"):
+        check_mask(torch.ones(shape, dtype=torch.bool), (2, 3, 4, 5))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "shape", [(), (5,), (1, 5), (4, 5), (1, 1), (2, 1, 1, 5), (3, 4, 5), (1, 4, 5), (2, 3, 4, 5)]
+)
+def test_check_mask_accepts_every_broadcast(shape):
+    """Todo lo que se difunde hasta (B, h, L_q, L_k) vale, sin avisos; ``None`` también."""
+    check_mask(torch.ones(shape, dtype=torch.bool), (2, 3, 4, 5))
+    check_mask(None, (2, 3, 4, 5))
