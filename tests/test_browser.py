@@ -1,0 +1,430 @@
+"""Las lecciones en un JupyterLab de verdad, en Chromium, como las ve un estudiante.
+
+También es una orden, para mirar una lección entera en imágenes:
+
+    python tests/test_browser.py notebooks/01_producto_escalar.ipynb CARPETA [--oscuro]
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted(path.relative_to(ROOT) for path in ROOT.glob("notebooks/*.ipynb"))
+SCREENSHOTS = os.environ.get("CURSO_CAPTURAS")
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+VIEWPORT = {"width": 1200, "height": 1600}
+TIMEOUT_S = 180  # lo que puede tardar una lección entera
+
+# JupyterLab pide una vez cada imagen de un texto con la ruta tal como está escrita y, al no
+# encontrarla, con la buena. Si al final una imagen no se ve, lo dice `faults`.
+CONSOLE_ALLOWED = re.compile(r"status of 404 .*/imagenes/[^/]+$")
+
+# Qué celdas de código hay, qué número llevan y qué ha fallado, según JupyterLab.
+READ_CELLS = """() => lesson.content.widgets
+    .filter(cell => cell.model.type === 'code')
+    .map(cell => ({
+        count: cell.model.executionCount,
+        busy: cell.model.executionState === 'running',
+        raises: (cell.model.getMetadata('tags') || []).includes('raises-exception'),
+        outputs: cell.model.outputs.toJSON(),
+    }))"""
+
+# Lo que se ve en la página: cada imagen, con su tamaño real, y lo que no ha salido bien.
+READ_PAGE = r"""() => {
+    const find = selector => [...lesson.content.node.querySelectorAll(selector)];
+    const texts = selector => find(selector).map(node => node.textContent);
+    const raw = node => {
+        const copy = node.cloneNode(true);
+        copy.querySelectorAll('code, mjx-container').forEach(part => part.remove());
+        return copy.textContent.match(/.{0,20}[$\\].{0,20}/g) || [];
+    };
+    return {
+        images: find('img').map(image => ({
+            name: image.alt || image.src.slice(0, 60),
+            complete: image.complete,
+            width: image.naturalWidth,
+        })),
+        formulas: [
+            ...texts('merror, mtext[mathcolor=red]'),
+            ...find('.jp-RenderedMarkdown').flatMap(raw),
+        ],
+        widgets: texts('.jupyter-widgets-error-widget'),
+    };
+}"""
+
+OPEN = """async path => {
+    const late = new Promise((_, reject) => setTimeout(
+        () => reject(new Error('El cuaderno no se abre: ¿JupyterLab pregunta algo?')), 60000));
+    const open = async () => {
+        await jupyterapp.restored;
+        const options = {path, factory: 'Notebook'};
+        const panel = await jupyterapp.commands.execute('docmanager:open', options);
+        await panel.context.ready;
+        await panel.sessionContext.ready;
+        await panel.sessionContext.session.kernel.info;
+        jupyterapp.shell.activateById(panel.id);
+        window.lesson = panel;
+    };
+    await Promise.race([open(), late]);
+}"""
+
+CLOSE = """async () => {
+    await lesson.sessionContext.shutdown();
+    lesson.content.model.dirty = false;
+    lesson.dispose();
+}"""
+
+
+def find_chromium():
+    """Devuelve la ruta de un Chromium de este ordenador, o None si no hay ninguno."""
+    names = os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"
+    return next(filter(None, (shutil.which(name) for name in names if name)), None)
+
+
+class Lab:
+    """Un JupyterLab sobre una copia del curso, y una página de Chromium que lo maneja."""
+
+    def __init__(self, folder, page, url):
+        self.folder, self.page, self.url = folder, page, url
+        self.messages, self.outside = [], []
+        page.on("console", self._keep_message)
+        page.on("pageerror", lambda error: self.messages.append(str(error)))
+        page.context.route(lambda url: not is_local(url), self._refuse)
+        page.on("websocket", lambda ws: is_local(ws.url) or self.outside.append(ws.url))
+
+    def _keep_message(self, message):
+        text = f"{message.text} {message.location['url']}"
+        if message.type == "error" and not CONSOLE_ALLOWED.search(text):
+            self.messages.append(text)
+
+    def _refuse(self, route):
+        self.outside.append(route.request.url)
+        route.abort()
+
+    def open(self, path):
+        """Abre el cuaderno `path` (relativo a la copia) y espera a que su kernel esté listo."""
+        self.messages.clear()
+        self.outside.clear()
+        self.page.evaluate(OPEN, Path(path).as_posix())
+        self.page.evaluate("jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+
+    def run_all(self):
+        """Ejecuta todas las celdas, espera a la última y devuelve lo que hay en cada una."""
+        deadline = time.monotonic() + TIMEOUT_S
+        self.page.evaluate("void jupyterapp.commands.execute('notebook:run-all-cells')")
+        asked = time.monotonic()
+        while time.monotonic() < deadline:
+            self.page.wait_for_timeout(200)
+            cells = self.page.evaluate(READ_CELLS)
+            states = [cell["busy"] or cell["count"] for cell in cells]
+            if all(cell["count"] and not cell["busy"] for cell in cells):
+                return cells
+            # Nada más arrancar el kernel, la orden se puede perder: se repite.
+            if not any(states) and time.monotonic() - asked > 10:
+                self.page.evaluate("void jupyterapp.commands.execute('notebook:run-all-cells')")
+                asked = time.monotonic()
+            if any(is_fatal(cell) for cell in cells):
+                return cells
+        return self.page.evaluate(READ_CELLS)
+
+    def faults(self, path):
+        """Abre y ejecuta el cuaderno `path`. Devuelve todo lo que un estudiante vería mal."""
+        self.open(path)
+        cells = self.run_all()
+        page = self.look()
+        found = [
+            f"La celda de código {n} falla: {e}"
+            for n, cell in enumerate(cells, 1)
+            for e in errors(cell)
+        ]
+        counts = [cell["count"] for cell in cells]
+        if counts != list(range(1, len(cells) + 1)):
+            found.append(f"No se han ejecutado todas las celdas, en orden: {counts}")
+        found += [
+            f"La imagen no se ve: {image['name']}" for image in page["images"] if not image["width"]
+        ]
+        found += [f"La fórmula no se entiende: {text}" for text in page["formulas"]]
+        found += [f"El control no se ve: {text}" for text in page["widgets"]]
+        found += [f"Pide algo de fuera: {url}" for url in self.outside]
+        found += [f"La consola dice: {text}" for text in self.messages]
+        return found
+
+    def look(self):
+        """Recorre el cuaderno, para que todo se dibuje, y devuelve lo que se ve."""
+        for _ in self.scroll():
+            pass
+        for _ in range(50):
+            page = self.page.evaluate(READ_PAGE)
+            if all(image["complete"] for image in page["images"]):
+                break
+            self.page.wait_for_timeout(100)
+        return page
+
+    def scroll(self):
+        """Baja por el cuaderno de pantalla en pantalla."""
+        outer = self.page.locator(".jp-WindowedPanel-outer:visible")
+        top, bottom = 0, 1
+        while top < bottom:
+            size = outer.evaluate("(node, top) => (node.scrollTop = top, node.clientHeight)", top)
+            self.page.wait_for_timeout(150)
+            yield top
+            top += size
+            bottom = outer.evaluate(
+                "node => node.querySelector('.jp-Cell:last-of-type').getBoundingClientRect().bottom"
+                " - node.getBoundingClientRect().top + node.scrollTop"
+            )
+
+    def capture(self, folder, name):
+        """Guarda en `folder` el cuaderno abierto, en imágenes de una pantalla."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.look()
+        outer = self.page.locator(".jp-WindowedPanel-outer:visible")
+        paths = []
+        for number, _ in enumerate(self.scroll(), 1):
+            paths.append(folder / f"{name}-{number:02}.png")
+            outer.screenshot(path=paths[-1])
+        return paths
+
+    def close(self):
+        """Cierra el cuaderno abierto y su kernel."""
+        self.page.evaluate(CLOSE)
+
+
+def is_local(url):
+    """Dice si `url` se queda en este ordenador."""
+    parts = urlsplit(url)
+    return parts.scheme in ("data", "blob") or parts.hostname in ("localhost", "127.0.0.1")
+
+
+def errors(cell):
+    """Devuelve los errores y los avisos que muestra una celda que no los esperaba."""
+    failed = [
+        f"{o['ename']}: {o['evalue']}" for o in cell["outputs"] if o["output_type"] == "error"
+    ]
+    warned = ["".join(o["text"]) for o in cell["outputs"] if o.get("name") == "stderr"]
+    return ([] if cell["raises"] else failed) + warned
+
+
+def is_fatal(cell):
+    """Dice si esta celda detiene la ejecución de las siguientes."""
+    return not cell["raises"] and any(o["output_type"] == "error" for o in cell["outputs"])
+
+
+def free_port():
+    """Devuelve un puerto que ahora no usa nadie."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def serve_lab(course, home):
+    """Arranca JupyterLab sobre la carpeta `course`, sin tocar la configuración del usuario.
+
+    Da la dirección del servidor, con su clave.
+    """
+    settings = {
+        "JUPYTER_CONFIG_PATH": course / ".jupyter",
+        "JUPYTER_CONFIG_DIR": home / "config",
+        "JUPYTER_DATA_DIR": home / "data",
+        "JUPYTER_RUNTIME_DIR": home / "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--allow-root",
+        "--expose-app-in-browser",
+        f"--ServerApp.port={free_port()}",
+        f"--ServerApp.root_dir={course}",
+    ]
+    with (home / "lab.log").open("wb") as log:
+        server = subprocess.Popen(
+            command,
+            cwd=course,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {key: str(path) for key, path in settings.items()},
+        )
+        try:
+            yield wait_for_server(server, home)
+        finally:
+            server.terminate()
+            server.wait(timeout=30)
+
+
+def wait_for_server(server, home):
+    """Espera a que el servidor escriba dónde atiende."""
+    for _ in range(600):
+        for path in (home / "runtime").glob("jpserver-*.json"):
+            with contextlib.suppress(ValueError):  # a medio escribir
+                info = json.loads(path.read_text(encoding="utf-8"))
+                return f"http://127.0.0.1:{info['port']}/lab?reset&token={quote(info['token'])}"
+        if server.poll() is not None:
+            break
+        time.sleep(0.1)
+    raise RuntimeError("JupyterLab no arranca:\n" + (home / "lab.log").read_text(encoding="utf-8"))
+
+
+@contextlib.contextmanager
+def open_lab(course=ROOT, theme="JupyterLab Light"):
+    """Copia el curso, abre JupyterLab sobre la copia y da un `Lab` listo para usar."""
+    with contextlib.ExitStack() as stack:
+        temporary = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+        )
+        copy, home = temporary / "curso", temporary / "jupyter"
+        for name in ("notebooks", "imagenes", "course_lib", ".jupyter"):
+            if (course / name).exists():
+                shutil.copytree(
+                    course / name,
+                    copy / name,
+                    ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"),
+                )
+        chosen = home / "settings/@jupyterlab/apputils-extension/themes.jupyterlab-settings"
+        chosen.parent.mkdir(parents=True)
+        chosen.write_text(json.dumps({"theme": theme}), encoding="utf-8")
+        url = stack.enter_context(serve_lab(copy, home))
+        playwright = stack.enter_context(sync_playwright())
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+        page = stack.enter_context(browser.new_context(viewport=VIEWPORT)).new_page()
+        lab = Lab(copy, page, url)
+        page.goto(url)
+        page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+        page.evaluate("jupyterapp.restored")
+        page.evaluate("jupyterapp.shell.collapseLeft()")
+        yield lab
+        browser.close()
+
+
+# --- Las pruebas ----------------------------------------------------------------------------------
+
+pytestmark = pytest.mark.navegador
+
+
+@pytest.fixture(scope="module")
+def lab():
+    """Un JupyterLab para todas las pruebas de este archivo."""
+    if find_chromium() is None:
+        stop = pytest.fail if os.environ.get("CI") else pytest.skip
+        stop("Falta Chromium: instálalo o pon su ruta en la variable CHROMIUM.")
+    with open_lab() as lab:
+        yield lab
+
+
+def write(lab, *cells):
+    """Escribe en la copia del curso un cuaderno con estas celdas y devuelve su ruta."""
+    path = Path("notebooks/de_prueba.ipynb")
+    metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), lab.folder / path)
+    return path
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_lesson_runs_and_looks_right(lab, path, tmp_path):
+    found = lab.faults(path)
+    if found or SCREENSHOTS:
+        images = lab.capture(SCREENSHOTS or tmp_path, path.stem)
+        found += [f"Míralo en {images[0].parent}"] if found else []
+    lab.close()
+    assert found == []
+
+
+def test_menus_are_in_spanish(lab):
+    menus = lab.page.locator(".lm-MenuBar-itemLabel").all_inner_texts()
+    assert {"Archivo", "Editar", "Ver", "Ayuda"} <= set(menus)
+
+
+def test_a_sound_notebook_has_no_faults(lab):
+    path = write(
+        lab,
+        new_markdown_cell("$x^2$ y ![El bloque de la atención](../imagenes/sdpa.svg)"),
+        new_code_cell("import time; time.sleep(1); print('hola')"),
+        new_code_cell("1 / 0", metadata={"tags": ["raises-exception"]}),
+        new_code_cell("import ipywidgets; ipywidgets.IntSlider()"),
+    )
+    assert lab.faults(path) == []
+    lab.close()
+
+
+def test_every_kind_of_fault_is_seen(lab):
+    path = write(
+        lab,
+        new_markdown_cell(r"$a_b_c$, $\desconocida$ y $\frac{1$."),
+        new_markdown_cell("![Una figura que no existe](../imagenes/no-existe.svg)"),
+        new_markdown_cell("![Una figura de fuera](http://192.0.2.1/fuera.png)"),
+        new_code_cell("import warnings; warnings.warn('un aviso')"),
+        new_code_cell(
+            "from IPython.display import Javascript; Javascript('console.error(\"mal\")')"
+        ),
+        new_code_cell("1 / 0"),
+        new_code_cell("2"),
+    )
+    report = "\n".join(lab.faults(path))
+    lab.close()
+    for expected in (
+        "La celda de código 1 falla: .*un aviso",
+        "La celda de código 3 falla: ZeroDivisionError",
+        r"No se han ejecutado todas las celdas.*None\]",
+        "La imagen no se ve: Una figura que no existe",
+        "La imagen no se ve: Una figura de fuera",
+        "La fórmula no se entiende: a_b_c",
+        r"La fórmula no se entiende: \\desconocida",
+        r"La fórmula no se entiende:.* \$\\frac",
+        "Pide algo de fuera: http://192.0.2.1/fuera.png",
+        "La consola dice: .*mal",
+    ):
+        assert re.search(expected, report), f"Falta «{expected}»:\n{report}"
+
+
+# --- La orden -------------------------------------------------------------------------------------
+
+
+def main():
+    """Ejecuta una lección en JupyterLab y guarda cómo se ve."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("cuaderno", type=Path)
+    parser.add_argument("carpeta", type=Path, help="donde se guardan las imágenes")
+    parser.add_argument("--oscuro", action="store_true", help="con el tema oscuro de JupyterLab")
+    arguments = parser.parse_args()
+    notebook = arguments.cuaderno.resolve()
+    course = next(folder for folder in notebook.parents if (folder / ".jupyter").exists())
+    theme = "JupyterLab Dark" if arguments.oscuro else "JupyterLab Light"
+    with open_lab(course, theme) as lab:
+        found = lab.faults(notebook.relative_to(course))
+        images = lab.capture(arguments.carpeta, notebook.stem)
+    print(*found, f"{len(images)} imágenes en {arguments.carpeta}", sep="\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
