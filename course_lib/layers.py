@@ -183,7 +183,16 @@ class FeedForward(nn.Module):
 
 
 def check_positions(module, x, max_sequence_len, dim_embedding):
-    """Comprueba que ``x`` (B, L, d_model) cabe en la tabla de posiciones de ``module``."""
+    """Comprueba que una entrada cabe en la tabla de posiciones de un módulo.
+
+    Args:
+        module: el módulo, al que nombra el error.
+        x: lo que entra, ``(B, L, d_model)``.
+        max_sequence_len, dim_embedding: forma de la tabla.
+
+    Raises:
+        ValueError: si L pasa de ``max_sequence_len`` o la anchura no es ``dim_embedding``.
+    """
     name = type(module).__name__
     if x.dim() < 2 or x.shape[-1] != dim_embedding:
         raise ValueError(

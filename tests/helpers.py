@@ -1,4 +1,4 @@
-"""Lo que comparten las pruebas de la biblioteca: casos, referencias ajenas y un detector de fugas."""
+"""Lo que comparten las pruebas de la biblioteca: casos, referencias y un detector de fugas."""
 
 import math
 import socket
@@ -8,7 +8,20 @@ import torch
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from course_lib import causal_mask, combine_masks, padding_mask
+from course_lib import (
+    attention,
+    bert,
+    causal_mask,
+    combine_masks,
+    layers,
+    masks,
+    padding_mask,
+    source,
+    transformer,
+)
+
+# Los módulos de referencia.
+LIBRARY = attention, bert, layers, masks, source, transformer
 
 # Los tensores son diminutos: repartir cada cuenta entre varios hilos solo la retrasa.
 torch.set_num_threads(1)
@@ -77,7 +90,8 @@ def oracle_attention(query, key, value, mask=None):
         where, i = index[:-1], index[-1]
         allowed = [j for j in range(L_k) if keep[(*where, i, j)]]
         scores = {
-            j: sum(a * b for a, b in zip(q[(*where, i)], k[(*where, j)])) / math.sqrt(d_k)
+            j: sum(a * b for a, b in zip(q[(*where, i)], k[(*where, j)], strict=True))
+            / math.sqrt(d_k)
             for j in allowed
         }
         exps = {j: math.exp(s - max(scores.values())) for j, s in scores.items()}
@@ -146,10 +160,10 @@ def _attention_as_ours(theirs, read):
     else:
         weights = map(read, (theirs.q_proj_weight, theirs.k_proj_weight, theirs.v_proj_weight))
     names = ("query_projection", "key_projection", "value_projection")
-    tensors = {f"{name}.weight": weight for name, weight in zip(names, weights)}
+    tensors = {f"{name}.weight": weight for name, weight in zip(names, weights, strict=True)}
     if theirs.in_proj_bias is not None:
         biases = read(theirs.in_proj_bias).chunk(3)
-        tensors |= {f"{name}.bias": bias for name, bias in zip(names, biases)}
+        tensors |= {f"{name}.bias": bias for name, bias in zip(names, biases, strict=True)}
     return tensors | _prefixed({"output_projection": theirs.out_proj}, read)
 
 

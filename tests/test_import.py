@@ -1,0 +1,132 @@
+"""Importar el curso es barato, y todo lo público está explicado."""
+
+import ast
+import inspect
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from helpers import LIBRARY
+from torch import nn
+
+import course_lib
+
+HEAVY = "transformers", "matplotlib", "IPython", "huggingface_hub", "safetensors", "ipywidgets"
+SPANISH = {"de", "la", "el", "los", "las", "que", "con", "y", "en", "una", "un", "es", "por", "se"}
+
+
+def heavy_after(code):
+    """Qué paquetes pesados quedan cargados, en un Python nuevo, después de ``code``."""
+    program = f"{code}\nimport sys\nprint(*[name for name in {HEAVY} if name in sys.modules])"
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).resolve().parent.parent,
+    )
+    return run.stdout.split()
+
+
+@pytest.mark.parametrize("code", [
+    "import course_lib; dir(course_lib)",
+    "from course_lib import MultiHeadAttention, causal_mask",
+    "from course_lib import Transformer, load_bert, show_source; import course_lib.bert",
+])  # fmt: skip
+def test_importing_is_light(code):
+    """Importar no carga transformers, ni matplotlib, ni IPython; solo se cargan al usarlos."""
+    assert heavy_after(code) == []
+
+
+def test_the_package_alone_does_not_need_torch():
+    assert heavy_after("import course_lib, sys; assert 'torch' not in sys.modules") == []
+
+
+def test_every_name_resolves():
+    """Todo lo anunciado existe, aparece en dir() y vive en el módulo que dice."""
+    assert len(course_lib.__all__) == len(set(course_lib.__all__))
+    for name in course_lib.__all__:
+        assert getattr(course_lib, name) is not None
+    assert set(course_lib.__all__) <= set(dir(course_lib))
+    contracts = {
+        "scaled_dot_product_attention", "ScaledDotProductAttention", "MultiHeadAttention",
+        "causal_mask", "padding_mask", "combine_masks", "convert_mask",
+        "Embedding", "PositionalEncoding", "AddAndNorm", "FeedForward",
+        "EncoderLayer", "Encoder", "TransformerEncoder",
+        "DecoderLayer", "Decoder", "TransformerDecoder", "Transformer",
+        "load_bert", "extract_embeddings", "encoder_from_bert", "show_source",
+    }  # fmt: skip
+    assert contracts <= set(course_lib.__all__)
+
+
+def test_unknown_name():
+    """El error dice qué no existe y qué hay."""
+    with pytest.raises(AttributeError, match="«Atencion».*MultiHeadAttention"):
+        course_lib.Atencion  # noqa: B018
+    with pytest.raises(ImportError, match="Atencion"):
+        exec("from course_lib import Atencion")
+
+
+# --- Docstrings -----------------------------------------------------------------------------------
+
+
+def public_things():
+    """(nombre, objeto) de cada función, clase y método públicos de la biblioteca de referencia."""
+    for module in LIBRARY:
+        for name, thing in vars(module).items():
+            if name.startswith("_") or getattr(thing, "__module__", None) != module.__name__:
+                continue
+            if inspect.isclass(thing) or inspect.isfunction(thing):
+                yield f"{module.__name__}.{name}", thing
+            if inspect.isclass(thing):
+                for method, function in vars(thing).items():
+                    if inspect.isfunction(function) and not method.startswith("_"):
+                        yield f"{module.__name__}.{name}.{method}", function
+
+
+THINGS = dict(public_things())
+each_thing = pytest.mark.parametrize("name", [name for name in THINGS if "extra_repr" not in name])
+
+
+@each_thing
+def test_docstring_in_spanish(name):
+    """Toda función, clase y método públicos tienen una docstring en español."""
+    text = inspect.getdoc(THINGS[name])
+    assert text
+    words = set(text.lower().split())
+    assert words & SPANISH
+    assert not words & {"the", "of", "returns", "with"}
+    assert text.rstrip()[-1] in ".)»`:0123456789"
+
+
+@each_thing
+def test_docstring_says_arguments_results_and_shapes(name):
+    """Los argumentos salen nombrados; los ``forward``, con formas; los módulos, con su fuente."""
+    thing = THINGS[name]
+    text = inspect.getdoc(thing)
+    if inspect.isclass(thing) and not issubclass(thing, nn.Module):
+        return
+    parameters = [name for name in inspect.signature(thing).parameters if name != "self"]
+    if name.endswith(".forward"):
+        assert "(B, L" in text or "(B, m_" in text or "(..., L" in text, "falta la forma"
+    elif len(parameters) > 1:
+        assert "Args:" in text
+        assert [name for name in parameters if name not in text] == []
+    if inspect.isclass(thing):
+        assert "Fuente:" in text or "et al." in text
+
+
+def test_docstrings_name_their_errors():
+    """Si el código de una función pública lanza un error, su docstring lo nombra."""
+    for name, thing in THINGS.items():
+        if not inspect.isfunction(thing):
+            continue
+        tree = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(thing))))
+        raised = {
+            node.exc.func.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
+        }
+        assert [error for error in raised if error not in thing.__doc__] == [], name
