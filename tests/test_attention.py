@@ -73,7 +73,9 @@ def test_attention_is_torchs(kind, dims, seed):
         close(output, theirs)
         if weights is not None:
             assert weights.shape == tuple(dims[:4])
-        for ours, reference in zip(torch.autograd.grad(output, inputs, upstream), expected):
+        for ours, reference in zip(
+            torch.autograd.grad(output, inputs, upstream), expected, strict=True
+        ):
             close(ours, reference)
 
 
@@ -188,7 +190,7 @@ def test_inputs_are_not_modified():
     for inputs in (qkv(2, 3, 4, 5, 6, 7), [x.detach() for x in qkv(2, 3, 4, 5, 6, 7)]):
         copies = [x.clone() for x in (*inputs, mask)]
         scaled_dot_product_attention(*inputs, mask)
-        assert all(torch.equal(x, copy) for x, copy in zip((*inputs, mask), copies))
+        assert all(torch.equal(x, copy) for x, copy in zip((*inputs, mask), copies, strict=True))
 
 
 # --- Multi-cabeza ---------------------------------------------------------------------------------
@@ -222,7 +224,7 @@ def torch_masks(kind, mask, batch, heads, L_q, L_k, convention):
 @few
 @given(dims=sizes(7), seed=seeds, other_widths=st.booleans(), bias=st.booleans())
 def test_multi_head_is_torchs(kind, convention, dims, seed, other_widths, bias):
-    """Salida, pesos por cabeza y gradientes de entradas y parámetros, con L_q ≠ L_k, kdim y vdim."""
+    """Salida, pesos y gradientes de entradas y parámetros, con L_q ≠ L_k, kdim y vdim."""
     torch.manual_seed(seed)
     batch, heads, L_q, L_k, d_k, kdim, vdim = dims
     d_model = heads * d_k
@@ -251,7 +253,7 @@ def test_multi_head_is_torchs(kind, convention, dims, seed, other_widths, bias):
     expected_grads = torch.autograd.grad(expected, inputs, upstream, retain_graph=True)
     for actual in (output, fused):
         grads = torch.autograd.grad(actual, inputs, upstream, retain_graph=True)
-        for grad, expected_grad in zip(grads, expected_grads):
+        for grad, expected_grad in zip(grads, expected_grads, strict=True):
             close(grad, expected_grad)
     torch.autograd.backward([expected, expected_weights], [upstream, upstream_weights])
     torch.autograd.backward([output, weights], [upstream, upstream_weights])
@@ -261,7 +263,7 @@ def test_multi_head_is_torchs(kind, convention, dims, seed, other_widths, bias):
 @each_mask
 @pytest.mark.parametrize("dims", [(2, 3, 4, 5, 7), (1, 1, 1, 1, 1)], ids=str)
 def test_multi_head_is_each_head_apart(kind, dims):
-    """Cada cabeza usa sus filas de W_Q, W_K y W_V; juntas pasan por W_O. Con bucles, sin reshape."""
+    """Cada cabeza usa sus filas de W_Q, W_K y W_V; juntas pasan por W_O. Sin reshape."""
     torch.manual_seed(4)
     batch, heads, L_q, L_k, d_k = dims
     ours = randomize(MultiHeadAttention(heads, heads * d_k).double())
@@ -346,7 +348,7 @@ def test_parameters_are_the_papers():
 
 
 def test_split_and_concat_undo_each_other():
-    """La cabeza i se queda con las columnas i·d_k … (i+1)·d_k, y al juntarlas vuelven a su sitio."""
+    """La cabeza i se queda con las columnas i·d_k … (i+1)·d_k; al juntarlas, vuelven."""
     module = MultiHeadAttention(3, 12)
     x = torch.arange(2 * 5 * 12.0).reshape(2, 5, 12)
     heads = module.split_heads(x)
@@ -524,11 +526,9 @@ def test_shapes_that_disagree(shapes, words, module):
     """Formas que no encajan: el error nombra cada tensor y su forma, por los dos caminos."""
     every = {"query": (2, 3, 4, 6), "key": (2, 3, 5, 6), "value": (2, 3, 5, 7)} | shapes
     tensors = [torch.randn(shape) for shape in every.values()]
+    attention = ScaledDotProductAttention(6) if module else scaled_dot_product_attention
     with pytest.raises(ValueError, match="atención") as error:
-        if module:
-            ScaledDotProductAttention(6)(*tensors, need_weights=False)
-        else:
-            scaled_dot_product_attention(*tensors)
+        attention(*tensors)
     assert all(word in str(error.value) for word in words), str(error.value)
 
 
@@ -555,7 +555,8 @@ def test_other_bad_inputs():
 @pytest.mark.parametrize(("mask", "words"), [
     (torch.ones(2, 5), ["torch.float32", "torch.bool", "mask.bool()", "~mask.bool()"]),
     (torch.ones(2, 5, dtype=torch.long), ["torch.int64", "mask.bool()"]),
-    (torch.tensor([0.0, 0, 0, 0, -torch.inf]), ["aditiva", 'convert_mask(mask, "additive", "keep")']),
+    (torch.tensor([0.0, 0, 0, 0, -torch.inf]),
+     ["aditiva", 'convert_mask(mask, "additive", "keep")']),
     ([[True] * 5] * 4, ["list", "tensor booleano", "True = puede atender"]),
 ])  # fmt: skip
 @pytest.mark.parametrize("need_weights", [True, False], ids=["pesos", "fundida"])

@@ -16,6 +16,7 @@ import pytest
 import torch
 import transformers
 from helpers import close, cut_network
+from huggingface_hub import constants
 from huggingface_hub.errors import RepositoryNotFoundError
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertModel
@@ -52,7 +53,7 @@ VOCABULARY = [
 def offline(monkeypatch, tmp_path):
     """Sin red, y sin modelos guardados de antes."""
     cut_network(monkeypatch)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "vacía"))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "vacía"))
     monkeypatch.delenv(bert_module.ENVIRONMENT_VARIABLE, raising=False)
 
 

@@ -42,7 +42,7 @@ def test_sinusoids_are_the_formula(dim, length):
 
 @pytest.mark.parametrize("dim", [1, 2, 7, 512])
 def test_sinusoids_far_away(dim):
-    """En la posición 5000 el error es solo el redondeo a float32 (el ángulo se calcula en float64)."""
+    """En la posición 5000 el error es solo el redondeo a float32 del resultado, no del ángulo."""
     last = table_of(5001, dim)[5000].double()
     for j in range(dim):
         angle = 5000 / 10_000 ** (2 * (j // 2) / dim)
@@ -102,7 +102,7 @@ def test_each_pair_shares_its_frequency(dim):
 @few
 @given(dims=sizes(3), seed=seeds)
 def test_positions_start_at_zero_and_are_added(dims, seed):
-    """Se suman las L primeras filas, desde la posición 0, iguales para todo el lote; no se aprenden."""
+    """Se suman las L primeras filas, desde la posición 0, a todo el lote; no se aprenden."""
     torch.manual_seed(seed)
     batch, length, dim = dims
     x = torch.randn(batch, length, dim)

@@ -1,4 +1,4 @@
-"""Las máscaras: qué dejan ver, cómo se combinan y qué hacen con ellas las dos atenciones de torch."""
+"""Las máscaras: qué dejan ver, cómo se combinan y qué hacen con ellas las API de torch."""
 
 import pytest
 import torch
@@ -157,15 +157,18 @@ def test_wrong_attention_mask(mask, words):
 
 
 @pytest.mark.parametrize(("function", "kind", "words"), [
-    (lambda: combine_masks(BOOL, BOOL.long()), TypeError, ["combine_masks", "torch.int64", "mask.bool()"]),
+    (lambda: combine_masks(BOOL, BOOL.long()), TypeError,
+     ["combine_masks", "torch.int64", "mask.bool()"]),
     (lambda: combine_masks(BOOL, BOOL.tolist()), TypeError, ["combine_masks", "list"]),
     (lambda: combine_masks(BOOL.long()), TypeError, ["combine_masks", "torch.int64"]),
     (lambda: combine_masks(BOOL, BOOL.mT), ValueError, ["(2, 3) y (3, 2)", "(B, h, L_q, L_k)"]),
-    (lambda: convert_mask(BOOL, "Keep", "block"), ValueError, ["source = 'Keep'", "'keep', 'block'"]),
+    (lambda: convert_mask(BOOL, "Keep", "block"), ValueError,
+     ["source = 'Keep'", "'keep', 'block'"]),
     (lambda: convert_mask(BOOL, "keep", None), ValueError, ["target = None", "'additive'"]),
     (lambda: convert_mask(BOOL, "additive", "keep"), TypeError, ["torch.bool", '"keep" o "block"']),
     (lambda: convert_mask([[0.0]], "additive", "keep"), TypeError, ["list", "flotante"]),
-    (lambda: convert_mask(BOOL.float(), "keep", "block"), TypeError, ["torch.float32", "torch.bool"]),
+    (lambda: convert_mask(BOOL.float(), "keep", "block"), TypeError,
+     ["torch.float32", "torch.bool"]),
     (lambda: convert_mask(BOOL * -2.5, "additive", "keep"), ValueError, ["-2.5", "sesgo"]),
     (lambda: convert_mask(BOOL * torch.nan, "additive", "keep"), ValueError, ["nan", "sesgo"]),
     (lambda: convert_mask(BOOL * torch.inf, "additive", "keep"), ValueError, ["inf", "sesgo"]),
