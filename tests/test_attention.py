@@ -148,18 +148,17 @@ def test_blocked_rows_are_zero(kind, need_weights, dtype):
     assert not inputs[0].grad[blocked].any()
 
 
-def test_huge_scores_stay_finite():
-    """La softmax es estable: puntuaciones enormes dan pesos de 0 y 1, no NaN."""
-    query = torch.tensor([[1e4, 0.0]], dtype=torch.float32)
+@pytest.mark.parametrize(
+    ("keep", "best"), [((1, 1, 1), 0), ((1, 1, 0), 0), ((0, 1, 1), 2), ((0, 1, 0), 1)]
+)
+def test_huge_scores(keep, best):
+    """Puntuaciones enormes dan pesos de 0 y 1, no NaN; lo bloqueado no gana ni a −10⁸."""
+    query = torch.tensor([[1e4, 0.0]])
     key = torch.tensor([[1e4, 0.0], [-1e4, 0.0], [0.0, 1.0]])
-    for mask, best in (
-        (None, 0),
-        (torch.tensor([True, True, False]), 0),
-        (torch.tensor([False, True, True]), 2),
-    ):
-        output, weights = scaled_dot_product_attention(query, key, torch.eye(3), mask)
-        assert torch.equal(weights, F.one_hot(torch.tensor([best]), 3).float())
-        assert torch.equal(output, weights)
+    mask = torch.tensor(keep, dtype=torch.bool)
+    output, weights = scaled_dot_product_attention(query, key, torch.eye(3), mask)
+    assert torch.equal(weights, F.one_hot(torch.tensor([best]), 3).float())
+    assert torch.equal(output, weights)
 
 
 def test_scores_are_divided_by_the_square_root_of_d_k():
