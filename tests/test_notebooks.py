@@ -1,0 +1,473 @@
+"""Los cuadernos como archivos: forma normal, reglas de una lección y salidas ciertas."""
+
+import ast
+import functools
+import os
+import re
+import statistics
+import subprocess
+import sys
+import warnings
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+import course_lib
+from course_lib import notebooks
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = notebooks.course_notebooks()
+LESSONS = [path for path in NOTEBOOKS if path.parent.name == "notebooks"]
+EXEMPT_TAGS = {"nbval-ignore-output", "nbval-skip", "raises-exception"}
+MAX_EXEMPT = 0.03
+MAX_LINES = 25
+
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+
+
+def code_cells(nb):
+    return [cell for cell in nb.cells if cell.cell_type == "code"]
+
+
+def sound_notebook():
+    """Un cuaderno pequeño que cumple todas las reglas."""
+    stream = new_output("stream", name="stdout", text="0.53\n")
+    cells = [
+        new_markdown_cell("# 00 · Prueba\n\n## En este cuaderno\n\nVerás un número."),
+        new_markdown_cell(
+            "![El bloque de la atención](../imagenes/sdpa.svg) de [aquí](../README.md#licencia)"
+        ),
+        new_code_cell("from course_lib import extract_embeddings", outputs=[]),
+        new_code_cell("extract_embeddings('Hola')\nprint(0.53)", outputs=[stream]),
+        new_markdown_cell("## Resumen\n\nUn número.\n\n## Siguiente\n\nNada."),
+    ]
+    nb = new_notebook(cells=cells)
+    for cell in nb.cells:
+        del cell["id"]  # nbformat los pone al azar
+    return notebooks.normalize(nb)
+
+
+# --- La forma normal ------------------------------------------------------------------------------
+
+
+@each_notebook
+def test_notebook_is_in_normal_form(path):
+    assert notebooks.file_problems(path) == [], "Arréglalo con: python curso.py cuadernos"
+
+
+def test_a_sound_notebook_has_no_problems():
+    assert notebooks.problems(sound_notebook()) == []
+
+
+def _output(nb, kind="display_data", **fields):
+    code_cells(nb)[1].outputs.append(new_output(kind, **fields))
+
+
+# Lo que `normalize` arregla y lo que solo se arregla cambiando la celda.
+REPAIRED = {
+    "no 4.5": lambda nb: nb.update(nbformat_minor=4),
+    "cuaderno .*: kernelspec": lambda nb: nb.metadata.kernelspec.update(display_name="mi_env"),
+    "cuaderno .*: jupytext": lambda nb: nb.metadata.update(jupytext={}),
+    "cuaderno .*: widgets": lambda nb: nb.metadata.update(widgets={"state": {}}),
+    "Hay celdas vacías": lambda nb: nb.cells.append(new_code_cell(" \n")),
+    r"Celda 2: el id.*\(id\)": lambda nb: nb.cells[1].pop("id"),
+    r"Celda 4: el id.*\(id\)": lambda nb: nb.cells[3].update(id=nb.cells[2].id),
+    r"Celda 5: el id.*\(id\)": lambda nb: nb.cells[4].update(id="con espacios"),
+    "Celda 1: tiene metadatos": lambda nb: nb.cells[0].metadata.update(collapsed=False),
+    "Celda 3: tiene metadatos": lambda nb: nb.cells[2].metadata.update(execution={"a": 1}),
+    "Celda 3: no está ejecutada": lambda nb: nb.cells[2].update(execution_count=7),
+    "Celda 4: no está ejecutada": lambda nb: nb.cells[3].update(execution_count=None),
+    "Celda 4: las salidas": lambda nb: _output(nb, "stream", name="stdout", text="más\n"),
+}
+UNREPAIRED = {
+    "falla: ValueError": lambda nb: _output(nb, "error", ename="ValueError", evalue="no"),
+    "escribe un aviso: ojo": lambda nb: _output(nb, "stream", name="stderr", text="ojo\n"),
+    "dirección de memoria: 0x7f": lambda nb: _output(
+        nb, data={"text/plain": "<x at 0x7f12ab34cd>"}
+    ),
+    "ruta .*/home/ana": lambda nb: _output(nb, data={"text/html": "<a href='/home/ana/x'>x</a>"}),
+    r"ruta .*C:\\Users": lambda nb: _output(nb, data={"text/plain": "C:\\Users\\ana"}),
+    "ruta .*curso.py": lambda nb: _output(nb, data={"text/plain": str(ROOT / "curso.py")}),
+    "no es un cuaderno válido|válido": lambda nb: nb.cells[0].update(inventado=1),
+}
+
+
+@pytest.mark.parametrize("phrase", REPAIRED)
+def test_fault_is_seen_and_repaired(phrase):
+    nb = sound_notebook()
+    REPAIRED[phrase](nb)
+    assert re.search(phrase, "\n".join(notebooks.problems(nb)))
+    assert notebooks.problems(notebooks.normalize(nb)) == []
+
+
+@pytest.mark.parametrize("phrase", UNREPAIRED)
+def test_fault_is_seen_and_stays(phrase):
+    nb = sound_notebook()
+    UNREPAIRED[phrase](nb)
+    assert re.search(phrase, "\n".join(notebooks.problems(nb)))
+    assert re.search(phrase, "\n".join(notebooks.problems(notebooks.normalize(nb))))
+
+
+def test_normalize_does_not_touch_its_argument():
+    nb = sound_notebook()
+    nb.cells[0].metadata["sobra"] = 1
+    before = deepcopy(nb)
+    notebooks.normalize(nb)
+    assert nb == before
+
+
+def test_an_expected_error_is_fine_and_its_traceback_has_no_paths():
+    nb = sound_notebook()
+    nb.cells[3].metadata.tags = ["raises-exception"]
+    _output(nb, "error", ename="ValueError", evalue="no", traceback=["File /home/ana/x.py"])
+    nb = notebooks.normalize(nb)
+    assert nb.cells[3].outputs[-1].traceback == ["ValueError: no"]
+    assert notebooks.problems(nb) == []
+
+
+def test_widget_names_do_not_change_from_one_run_to_another():
+    def notebook(first, second):
+        nb = sound_notebook()
+        state = {first: {"model_name": "LayoutModel"}, second: {"layout": f"IPY_MODEL_{first}"}}
+        nb.metadata.widgets = {notebooks.WIDGET_STATE: {"state": state}}
+        _output(nb, data={notebooks.WIDGET_VIEW: {"model_id": second}, "text/plain": "control"})
+        return notebooks.normalize(nb)
+
+    one, other = notebook("f" * 32, "a" * 32), notebook("0123" * 8, "4567" * 8)
+    assert one == other
+    assert one.cells[3].outputs[-1].data[notebooks.WIDGET_VIEW]["model_id"] == "0" * 31 + "1"
+    assert notebooks.problems(one) == []
+
+
+def test_png_keeps_its_pixels_and_loses_its_texts():
+    import base64
+    import io
+
+    from matplotlib.figure import Figure
+
+    def png(**metadata):
+        buffer = io.BytesIO()
+        Figure(figsize=(1, 1)).savefig(buffer, format="png", metadata=metadata)
+        data = {"image/png": base64.encodebytes(buffer.getvalue()).decode()}
+        nb = sound_notebook()
+        _output(nb, data=data)
+        return notebooks.normalize(nb)
+
+    assert png(Software=None) == png(Title="hoy")
+
+
+def test_json_is_what_nbformat_writes(tmp_path):
+    path = tmp_path / "x.ipynb"
+    text = notebooks.to_text(sound_notebook())
+    path.write_text(text, encoding="utf-8")
+    assert notebooks.file_problems(path) == []
+    assert "Verás" in text, "los acentos se escriben tal cual"
+    for broken in (text.rstrip("\n"), text.replace('\n "', '\n  "'), text.replace("á", "\\u00e1")):
+        path.write_text(broken, encoding="utf-8")
+        assert notebooks.file_problems(path) == [
+            "El JSON no está escrito como lo escribe nbformat."
+        ]
+    path.write_text("{", encoding="utf-8")
+    assert re.search("no se puede leer", notebooks.file_problems(path)[0])
+
+
+# --- La orden «cuadernos» -------------------------------------------------------------------------
+
+
+def save(path, *sources):
+    cells = [new_code_cell(source) for source in sources]
+    path.write_text(notebooks.to_text(new_notebook(cells=cells)), encoding="utf-8")
+    return path
+
+
+def test_running_twice_gives_the_same_bytes(tmp_path, capsys):
+    path = save(
+        tmp_path / "x.ipynb",
+        "import ipywidgets\nprint('uno', flush=True)\nprint('dos')",
+        "ipywidgets.IntSlider()",
+    )
+    assert notebooks.main(["--comprobar", str(path)]) == 1
+    assert notebooks.main([str(path)]) == 0
+    first = path.read_bytes()
+    assert notebooks.main([str(path)]) == 0
+    assert path.read_bytes() == first
+    assert notebooks.main(["--comprobar", str(path)]) == 0
+    assert "guardado" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        (
+            "# la prueba\n1 / 0",
+            "la celda 2 falla:\n\n    # la prueba\n    1 / 0\n\nZeroDivisionError",
+        ),
+        ("import os; os._exit(1)", "la celda 2 falla:.*el kernel ha muerto"),
+        ("import os; print(os.getcwd())", "Celda 2: muestra una ruta"),
+    ],
+)
+def test_a_notebook_that_fails_is_not_touched(tmp_path, capsys, source, says):
+    path = save(tmp_path / "x.ipynb", "x = 1", source, "x")
+    before = path.read_bytes()
+    assert notebooks.main([str(path)]) == 1
+    assert path.read_bytes() == before
+    assert re.search(f"x.ipynb: .*{says}.*no se ha tocado", capsys.readouterr().out, re.DOTALL)
+
+
+# --- Las reglas de una lección --------------------------------------------------------------------
+
+
+@functools.cache
+def library_names():
+    """Los nombres públicos que definen los módulos que usan las lecciones."""
+    names = set(course_lib.__all__)
+    for path in (ROOT / "course_lib").rglob("*.py"):
+        if path.stem != "notebooks":  # no es para las lecciones
+            body = ast.parse(path.read_text(encoding="utf-8")).body
+            names |= {n.name for n in body if isinstance(n, ast.ClassDef | ast.FunctionDef)}
+    return {name for name in names if not name.startswith("_")}
+
+
+def defined_names(tree):
+    """Los nombres a los que el código da un valor: clases, funciones y variables."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def lesson_faults(nb, folder):
+    """Dice en qué se aparta una lección de las reglas de la casa."""
+    yield from structure_faults(nb)
+    used, library = set(), library_names()
+    for number, cell in enumerate(nb.cells, 1):
+        faults = code_faults if cell.cell_type == "code" else markdown_faults
+        yield from (f"celda {number}: {fault}" for fault in faults(cell, folder, used, library))
+    if "course_lib" not in used:
+        yield "no importa nada de course_lib"
+    if not used & {"extract_embeddings", "load_bert"}:
+        yield "no usa embeddings reales: ni extract_embeddings ni load_bert"
+
+
+def structure_faults(nb):
+    texts = [cell.source for cell in nb.cells if cell.cell_type == "markdown"]
+    headings = re.findall(r"^(#+) +(.+?) *$", "\n".join(texts), re.MULTILINE)
+    if [level for level, _ in headings].count("#") != 1 or not nb.cells[0].source.startswith("# "):
+        yield "no empieza con un título, y solo uno"
+    titles = [title for _, title in headings]
+    if titles[1:2] != ["En este cuaderno"]:
+        yield "tras el título falta «En este cuaderno»"
+    if titles[-2:] != ["Resumen", "Siguiente"]:
+        yield "no acaba con «Resumen» y «Siguiente»"
+
+
+def code_faults(cell, folder, used, library):
+    try:
+        tree = ast.parse(cell.source)
+    except SyntaxError as error:
+        yield f"no es Python sin más (¿una orden con ! o %?): {error.text}"
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom | ast.Import):
+            module = getattr(node, "module", None) or node.names[0].name
+            used.add(module.split(".")[0])
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            used.add(node.func.id)
+    repeated = library & set(defined_names(tree))
+    if repeated:
+        yield f"vuelve a definir lo que ya está en course_lib: {', '.join(sorted(repeated))}"
+    if re.search(r"\.show\(\)", cell.source):
+        yield "sobra .show(): la figura se muestra al ser la última línea"
+    if re.search(r"# *(NBVAL_|PYTEST_VALIDATE)", cell.source):
+        yield "se libra de la comparación con un comentario: usa la etiqueta"
+    if is_exempt(cell) and not re.search(r"# sin comparar: \w+", cell.source):
+        yield "no dice por qué se libra: «# sin comparar: …»"
+    if len(cell.source.splitlines()) > MAX_LINES:
+        yield f"tiene más de {MAX_LINES} líneas"
+
+
+def markdown_faults(cell, folder, used, library):
+    text = re.sub(r"```.*?```|`[^`]*`", "", cell.source, flags=re.DOTALL)
+    images = re.findall(r"!\[([^]]*)\]\(([^)\s]*)", text)
+    for tag in re.findall(r"<img[^>]*>", text):
+        fields = dict(re.findall(r"(\w+)=[\"']([^\"']*)", tag))
+        images.append((fields.get("alt", ""), fields.get("src", "")))
+    for alternative, target in images:
+        if len(alternative.split()) < 3:
+            yield f"la imagen {target} no cuenta lo que muestra: «{alternative}»"
+        if not is_file(folder / target):
+            yield f"la imagen {target} no existe"
+    for target in re.findall(r"(?<!!)\[[^]]*\]\(([^)\s]*)", text):
+        path = target.partition("#")[0]
+        if path and not re.match(r"https?:|mailto:", path) and not is_file(folder / path):
+            yield f"el enlace a {target} no lleva a ningún archivo"
+
+
+def is_file(path):
+    """Dice si existe, también donde las mayúsculas importan, y si está dentro del curso."""
+    path = Path(os.path.normpath(path))
+    return path.is_file() and path.is_relative_to(ROOT) and path.name in os.listdir(path.parent)
+
+
+def is_exempt(cell):
+    return bool(EXEMPT_TAGS & set(cell.metadata.get("tags", ())))
+
+
+@each_lesson
+def test_lesson_follows_the_rules(path):
+    assert list(lesson_faults(notebooks.read(path), path.parent)) == []
+
+
+def test_a_sound_lesson_follows_the_rules():
+    assert list(lesson_faults(sound_notebook(), ROOT / "notebooks")) == []
+
+
+def _markdown(text):
+    return lambda nb: nb.cells.insert(2, new_markdown_cell(text))
+
+
+def _code(source, **metadata):
+    return lambda nb: nb.cells.insert(4, new_code_cell(source, metadata=metadata))
+
+
+@pytest.mark.parametrize(
+    ("phrase", "spoil"),
+    [
+        ("no empieza con un título", _markdown("# Otro título")),
+        ("no empieza con un título", lambda nb: nb.cells.insert(0, new_code_cell("1"))),
+        ("falta «En este cuaderno»", lambda nb: nb.cells[0].update(source="# 00 · Prueba")),
+        ("no acaba con", lambda nb: nb.cells.append(new_markdown_cell("## Y otra cosa"))),
+        ("no importa nada", lambda nb: nb.cells[2].update(source="import torch")),
+        ("no usa embeddings", lambda nb: nb.cells[3].update(source="print(0.53)")),
+        ("celda 5: no es Python", _code("!pip install torch")),
+        ("celda 5: no es Python", _code("%pip install torch")),
+        ("vuelve a definir.*: MultiHeadAttention", _code("class MultiHeadAttention: pass")),
+        ("vuelve a definir.*: causal_mask", _code("def f():\n    def causal_mask(n): pass")),
+        ("vuelve a definir.*: padding_mask", _code("for padding_mask in (1, 2):\n    pass")),
+        ("vuelve a definir.*: plot_heatmap", _code("plot_heatmap = None")),
+        ("sobra .show", _code("plt.plot([1])\nplt.show()")),
+        ("con un comentario", _code("# NBVAL_IGNORE_OUTPUT\n1")),
+        ("por qué se libra", _code("1", tags=["nbval-ignore-output"])),
+        ("por qué se libra", _code("# sin comparar:\n1", tags=["raises-exception"])),
+        ("más de 25 líneas", _code("x = 1\n" * 26)),
+        ("no cuenta lo que muestra: «MatMul»", _markdown("![MatMul](../imagenes/sdpa.svg)")),
+        ("no cuenta lo que muestra: «»", _markdown("<img src='../imagenes/sdpa.svg'>")),
+        ("imagen .*nada.svg no existe", _markdown("![Una figura que falta](../imagenes/nada.svg)")),
+        ("imagen .*SDPA.svg no existe", _markdown("![Una figura que falta](../imagenes/SDPA.svg)")),
+        ("enlace a 99.ipynb#a", _markdown("Mira [esto](99.ipynb#a)")),
+        ("enlace a ../../fuera.md", _markdown("Mira [esto](../../fuera.md)")),
+    ],
+)
+def test_every_broken_rule_is_seen(phrase, spoil):
+    nb = sound_notebook()
+    spoil(nb)
+    faults = "\n".join(lesson_faults(nb, ROOT / "notebooks"))
+    assert re.search(phrase, faults), faults
+
+
+# --- Las medidas de la serie ----------------------------------------------------------------------
+
+
+def count_words(nb):
+    """Cuenta las palabras del texto, sin fórmulas, imágenes ni direcciones."""
+    text = "\n".join(cell.source for cell in nb.cells if cell.cell_type == "markdown")
+    text = re.sub(
+        r"\$\$.*?\$\$|\$[^$]*\$|!\[[^]]*\]|\]\([^)]*\)|<[^>]*>", " ", text, flags=re.DOTALL
+    )
+    return len(re.findall(r"\w+", text))
+
+
+def test_the_series_reads_well():
+    lengths, words = {}, {}
+    for path in LESSONS:
+        nb = notebooks.read(path)
+        lengths[path.stem] = [len(cell.source.splitlines()) for cell in code_cells(nb)]
+        words[path.stem] = count_words(nb)
+        ratio, median = (
+            words[path.stem] / len(lengths[path.stem]),
+            statistics.median(lengths[path.stem]),
+        )
+        if not (60 <= ratio <= 130 and 3 <= median <= 6):
+            warnings.warn(
+                f"{path.stem}: {ratio:.0f} palabras por celda de código (60 a 130) y "
+                f"celdas de {median:g} líneas (3 a 6)",
+                stacklevel=1,
+            )
+    every = [length for values in lengths.values() for length in values]
+    assert 3 <= statistics.median(every) <= 6, "La mitad de las celdas mide menos y la mitad, más"
+    assert 40 <= sum(words.values()) / len(every) <= 200, "Palabras por celda de código"
+
+
+def test_few_cells_are_exempt_from_comparison():
+    cells = [cell for path in NOTEBOOKS for cell in code_cells(notebooks.read(path))]
+    exempt = [cell.source for cell in cells if is_exempt(cell)]
+    assert len(exempt) <= MAX_EXEMPT * len(cells), exempt
+
+
+def test_no_class_is_defined_twice():
+    where = {}
+    for path in LESSONS:
+        for cell in code_cells(notebooks.read(path)):
+            for node in ast.walk(ast.parse(cell.source)):
+                if isinstance(node, ast.ClassDef):
+                    where.setdefault(node.name, []).append(path.stem)
+    assert {name: places for name, places in where.items() if len(places) > 1} == {}
+
+
+# --- Las salidas ----------------------------------------------------------------------------------
+
+
+def compared_outputs(nb):
+    """Lo que se compara de cada celda: todo, salvo las imágenes y las celdas exentas."""
+    compared = [
+        (cell.source, deepcopy(cell.outputs)) for cell in code_cells(nb) if not is_exempt(cell)
+    ]
+    for _, outputs in compared:
+        for output in outputs:
+            output.pop("metadata", None)  # el tamaño de las imágenes
+            for kind in ("image/png", "image/jpeg", notebooks.WIDGET_VIEW):
+                output.get("data", {}).pop(kind, None)
+    return compared
+
+
+@each_notebook
+def test_outputs_do_not_depend_on_the_number_of_threads(path, monkeypatch):
+    """nbval las compara con los hilos de serie, tantos como núcleos; aquí, con otro número."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1" if os.cpu_count() > 1 else "2")
+    committed = notebooks.read(path)
+    executed = notebooks.execute(committed, path.parent)
+    before, after = compared_outputs(notebooks.normalize(committed)), compared_outputs(executed)
+    assert [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] == []
+
+
+def test_nbval_accepts_no_wrong_output(tmp_path):
+    """Las opciones del proyecto, con las salidas de antes de ejecutar cambiadas a propósito."""
+    cells = {
+        "print(0.5301)": new_output("stream", name="stdout", text="0.5301\n"),
+        "print(0.5302)": new_output("stream", name="stdout", text="0.5301\n"),
+        "12": new_output("execute_result", data={"text/plain": "13"}, execution_count=3),
+        "print('hola')": new_output("stream", name="stdout", text="adiós\n"),
+        "'texto'": new_output("display_data", data={"text/html": "'texto'"}),
+        "1e-7": new_output("execute_result", data={"text/plain": "1e-07"}, execution_count=6),
+    }
+    nb = new_notebook(cells=[new_code_cell(c, outputs=[o]) for c, o in cells.items()])
+    path = tmp_path / "mal.ipynb"
+    path.write_text(notebooks.to_text(notebooks.normalize(nb)), encoding="utf-8")
+    options = "-n0", "-rA", "--color=no", "-p", "no:cacheprovider", f"--rootdir={ROOT}"
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-c",
+        str(ROOT / "pyproject.toml"),
+        *options,
+        str(path),
+    ]
+    report = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    outcomes = re.findall(r"^(PASSED|FAILED) .*?::Cell (\d)", report, re.MULTILINE)
+    assert {cell for result, cell in outcomes if result == "FAILED"} == {"1", "2", "3", "4"}, report
+    assert {cell for result, cell in outcomes if result == "PASSED"} == {"0", "5"}, report
