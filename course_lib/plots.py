@@ -1,803 +1,501 @@
-"""Gráficas: funciones puras que reciben tensores y devuelven una figura.
+"""Dibujar tensores: entra un tensor, sale una figura que sabe describirse con palabras.
 
-No usan ``pyplot``: no hay estado global y nada se muestra dos veces. Valen
-tensores de torch (también con gradiente), arrays de NumPy y listas. Cada figura
-lleva su descripción en palabras, calculada con los datos: es su texto
-alternativo y lo que queda donde no hay imágenes.
-
-El texto se dibuja tal cual: ``$`` y ``_`` no son LaTeX. En los mapas de calor
-las filas son queries y las columnas, keys. Todas lanzan ``ValueError`` si las
-formas, las etiquetas o los valores no encajan.
+Las funciones son puras: no cambian lo que reciben ni tocan el estado global de matplotlib.
+Aceptan tensores (con gradiente o sin él), arrays y listas. Cada una devuelve una
+``CourseFigure``: en un cuaderno se ve como imagen y su descripción es su texto alternativo.
 """
 
-import sys
-import unicodedata
-from functools import cache, wraps
-from io import BytesIO
-from math import atan2, ceil, degrees, hypot
+import io
+import math
+import warnings
 
 import numpy as np
-from matplotlib import colormaps, style
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import Normalize, to_rgb
+from matplotlib import colormaps, rc_context
+from matplotlib.colors import Normalize, to_hex
 from matplotlib.figure import Figure
-from matplotlib.font_manager import findfont, get_font
 from matplotlib.patches import Arc, Rectangle
-from matplotlib.patheffects import withStroke
-from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 from PIL import Image
 
-from . import palette as c
+from course_lib import palette
 
-DPI = 160  # la imagen se muestra a la mitad: nítida en pantallas de doble densidad
-TEXT, SMALL, TITLE = 13, 11, 15  # tamaños de letra en puntos; ninguno baja de SMALL
-LINE = 1.17 / 72  # altura de una línea, en pulgadas por punto de letra
-WIDTH = 10.2  # anchura máxima en pulgadas: unos 816 píxeles en pantalla
-MAX_VALUES = 20  # con más tokens no caben los números en las celdas
-MAX_LABEL, MAX_DESCRIPTION = 16, 900  # caracteres
-
-HALO = withStroke(linewidth=3, foreground=c.PAPER)
-HATCHES = ("", "///", "...", "xxx", "\\\\\\", "+++")
-DASHES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 2)))
+DPI = 160  # el doble de lo que se muestra: nítido en un proyector
 STYLE = {
-    "font.family": c.FONT, "font.size": TEXT, "text.parse_math": False, "text.color": c.INK,
-    "axes.labelcolor": c.INK, "axes.edgecolor": c.GREY, "axes.labelpad": 8,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
-    "axes.formatter.useoffset": False, "axes.titlelocation": "left", "axes.titlesize": TEXT,
-    "axes.titleweight": "bold", "axes.titlepad": 6, "figure.facecolor": c.PAPER,
-    "xtick.color": c.INK, "ytick.color": c.INK, "grid.color": c.MIST, "grid.linewidth": 1,
-    "legend.frameon": False, "legend.handlelength": 2.4, "legend.borderpad": 0.2,
-    "legend.borderaxespad": 0.3, "legend.labelspacing": 0.3,
-    "hatch.linewidth": 1.2, "lines.linewidth": 2.4,
-}  # fmt: skip
+    "font.family": palette.FONT,
+    "font.size": 11,
+    "text.color": palette.INK,
+    "text.parse_math": False,  # un token con «$» es texto, no una fórmula
+    "axes.edgecolor": palette.GREY,
+    "axes.labelcolor": palette.INK,
+    "axes.titlesize": 13,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 12,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": palette.INK,
+    "ytick.color": palette.INK,
+    "hatch.linewidth": 0.8,
+}
+HATCHES = ("", "///", "...", "xx")
 
 
 class CourseFigure(Figure):
-    """Una figura que sabe contarse: ``description`` dice con palabras lo que muestra."""
+    """Una figura de matplotlib con su descripción en ``description``."""
 
     description = ""
 
     def __repr__(self):
-        return self.description
+        return self.description or super().__repr__()
 
     __str__ = __repr__
 
-    def to_png(self):
-        """Bytes de la imagen: los mismos cada vez, y pocos."""
-        with style.context(["default", STYLE]):
-            canvas = FigureCanvasAgg(self)
-            canvas.draw()
-        image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-        image = image.quantize(256, dither=Image.Dither.NONE)
-        image.save(buffer := BytesIO(), "png", optimize=True)
-        return buffer.getvalue()
-
     def _repr_mimebundle_(self, include=None, exclude=None):
-        width, height = (round(inches * DPI / 2) for inches in self.get_size_inches())
-        meta = {"alt": self.description, "width": width, "height": height}
-        return {"image/png": self.to_png(), "text/plain": self.description}, {"image/png": meta}
-
-
-# El modo «inline» de matplotlib registra su manera de mostrar toda Figure, y esa gana a
-# _repr_mimebundle_. Un registro más concreto, que no devuelve nada, deja pasar la nuestra.
-if "IPython" in sys.modules and (shell := sys.modules["IPython"].get_ipython()):
-    for kind in ("png", "svg+xml", "jpeg"):
-        shell.display_formatter.formatters[f"image/{kind}"].for_type(CourseFigure, lambda _: None)
-
-
-def _styled(function):
-    @wraps(function)
-    def wrapper(*args, **kwargs):
-        with style.context(["default", STYLE]):
-            return function(*args, **kwargs)
-
-    return wrapper
-
-
-# --- Lo que se puede dibujar -----------------------------------------------------------------
-
-
-@_styled
-def plot_heatmap(
-    matrix, row_labels=None, col_labels=None, *, title=None, kind="weights", decimals=2,
-    highlight_row=None, row_title="query", col_title="key", values=True, limit=None,
-):  # fmt: skip
-    """Mapa de calor token × token, con el valor escrito en cada celda.
-
-    Args:
-        matrix: ``(L_q, L_k)``. Si es booleana se dibuja como máscara: True = puede atender.
-        row_labels, col_labels: los tokens de las filas y de las columnas. Sin ``col_labels`` una
-            matriz cuadrada usa los mismos; sin ninguno, se numeran desde 0.
-        kind: ``"weights"``, de 0 a 1, o ``"scores"``, centrado en 0. Las puntuaciones −∞
-            (enmascaradas) salen rayadas.
-        highlight_row: fila que se enmarca: su número o su token.
-        values: escribe los números, si caben: hasta 20 tokens.
-        limit: valor del color más intenso; por defecto 1 en los pesos y el mayor valor absoluto
-            en las puntuaciones.
-    """
-    me = "plot_heatmap"
-    matrix = _array(me, "matrix", matrix, 2, infinite=kind == "scores")
-    kind = "mask" if matrix.dtype == bool else kind
-    _check_kind(me, kind, matrix, limit)
-    rows = _labels(me, "row_labels", row_labels, matrix.shape[0])
-    square = col_labels is None and len(set(matrix.shape)) == 1
-    cols = _labels(me, "col_labels", row_labels if square else col_labels, matrix.shape[1])
-    row = _index(me, "highlight_row", highlight_row, rows)
-    texts = _cells(matrix, kind, decimals) if values and max(matrix.shape) <= MAX_VALUES else None
-    if texts is not None:
-        side = max(_width(text, SMALL) for text in texts.flat) + 0.1
-        side = max(side, 0.46, min(0.75, 7 / max(matrix.shape)))
-        texts = texts if side * len(cols) <= WIDTH else None
-    size = [min(0.46, 8.8 / n) if texts is None else side for n in (len(cols), len(rows))]
-    figure, ax = _new(size[0] * len(cols), size[1] * len(rows))
-    mesh = _draw_matrix(ax, matrix, rows, cols, size, kind, texts, row, limit)
-    ax.set_ylabel(row_title, weight="bold")
-    ax.set_xlabel(col_title, weight="bold")
-    if kind != "mask" and texts is None:
-        _colour_bar(ax, mesh, "peso" if kind == "weights" else "puntuación")
-    head = "Máscara" if kind == "mask" else "Mapa de calor"
-    head += f" {len(rows)} × {len(cols)} (filas: {row_title}; columnas: {col_title})."
-    return _finish(figure, title, head, _tell_matrix(matrix, rows, cols, kind, decimals, row))
-
-
-@_styled
-def plot_heads(
-    weights, tokens, *, heads=None, titles=None, highlight_row=None, layer=None, max_columns=4,
-    col_tokens=None, title=None,
-):  # fmt: skip
-    """Los pesos de varias cabezas, una al lado de otra.
-
-    Args:
-        weights: ``(h, L_q, L_k)``, los pesos de una frase.
-        tokens: los L_q tokens de las filas; también los de las columnas si no hay ``col_tokens``.
-        heads: números de las cabezas que se dibujan; por defecto, todas.
-        titles: un título por cabeza dibujada; por defecto «Cabeza 0», «Cabeza 1»…
-        highlight_row: fila que se enmarca: su número o su token.
-        layer: número de capa, para el título.
-        col_tokens: los L_k tokens de las columnas, si son otros.
-    """
-    me = "plot_heads"
-    weights = _array(me, "weights", weights, 3)
-    _check_kind(me, "weights", weights)
-    heads = list(range(len(weights)) if heads is None else heads)
-    if not heads or not all(0 <= head < len(weights) for head in heads):
-        raise ValueError(
-            f"{me}: heads = {heads}, y weights tiene {len(weights)} cabezas: elige números de 0 a "
-            f"{len(weights) - 1}."
-        )
-    names = _labels(me, "titles", titles or [f"Cabeza {head}" for head in heads], len(heads))
-    rows = _labels(me, "tokens", tokens, weights.shape[1])
-    col_tokens = tokens if col_tokens is None else col_tokens
-    cols = _labels(me, "col_tokens", col_tokens, weights.shape[2])
-    row = _index(me, "highlight_row", highlight_row, rows)
-
-    gap, room = 0.2, WIDTH - max(_width(_shown(name), SMALL) for name in rows)
-    fit = max(2, int((room + gap) / (len(cols) * SMALL * LINE + gap)))
-    columns = max(1, min(max_columns, len(heads), fit))
-    cell = min(0.58, ((room + gap) / columns - gap) / len(cols), 4.5 / len(rows))
-    width, height = cell * len(cols), cell * len(rows)
-    figure, told = CourseFigure(figsize=(WIDTH, WIDTH), dpi=DPI), []
-    for i, (head, name) in enumerate(zip(heads, names, strict=True)):
-        line, column = divmod(i, columns)
-        box = [column * (width + gap), -line * (height + 0.5), width, height]
-        ax = figure.add_axes([inches / WIDTH for inches in box])
-        texts = _cells(weights[head], "weights", 2) if cell >= 0.46 else None
-        _draw_matrix(ax, weights[head], rows, cols, (cell, cell), "weights", texts, row, below=True)
-        ax.set_title(_shown(name))
-        last = i + columns >= len(heads)
-        ax.tick_params(labelleft=column == 0, labelbottom=last)
-        ax.set_ylabel("" if column else "query", weight="bold")
-        ax.set_xlabel("key" if last else "", weight="bold")
-        if row is None:
-            most = _top(weights[head].mean(0), cols, count=1)
-            told.append(f"{name}: la key más atendida es {most}, de media.")
-        else:
-            most = _top(weights[head, row], cols, count=1)
-            told.append(f"{name}: {_quote(rows, row)} mira a {most}.")
-    title = title or (None if layer is None else f"Capa {layer}")
-    head = (
-        f"{len(heads)} cabezas con pesos {len(rows)} × {len(cols)} (filas: query; columnas: key)."
-    )
-    return _finish(figure, title, head, told)
-
-
-@_styled
-def plot_rows(rows, labels, *, title=None, highlight=None, decimals=2, ylabel="peso"):
-    """Una o varias distribuciones sobre los mismos tokens, en barras agrupadas.
-
-    Args:
-        rows: diccionario nombre → vector ``(L_k,)``; por ejemplo, la fila «it» en dos frases.
-        labels: los L_k tokens. Uno que cambia de frase a frase: ``"hungry\\nold"``.
-        highlight: token o tokens (texto o número) que se resaltan.
-    """
-    me = "plot_rows"
-    rows = _named(me, "rows", rows)
-    n = len(next(iter(rows.values())))
-    labels = _labels(me, "labels", labels, n)
-    _check_lengths(me, rows, n, "labels")
-    several = highlight if isinstance(highlight, (list, tuple, set)) else [highlight]
-    marked = {_index(me, "highlight", one, labels) for one in several} - {None}
-    texts = {name: [_fixed(x, decimals) for x in row] for name, row in rows.items()}
-    bar = max(_width(text, SMALL) for row in texts.values() for text in row) + 0.08
-    slot = max(bar * len(rows) + 0.16, min(1.1, 6 / n))
-    upright = slot * n <= WIDTH - 1
-    if upright:
-        figure, ax = _new(slot * n, 3)
-        draw, across, along, band = ax.bar, ax.xaxis, ax.yaxis, ax.axvspan
-        ax.set_xlim(-0.5, n - 0.5)
-    else:  # no caben de pie: tumbadas, una debajo de otra
-        bar, slot = 0.2, 0.2 * len(rows) + 0.13
-        figure, ax = _new(6.5, slot * n)
-        draw, across, along, band = ax.barh, ax.yaxis, ax.xaxis, ax.axhspan
-        ax.set_ylim(n - 0.5, -0.5)
-    for k, (name, row) in enumerate(rows.items()):
-        look = {"color": c.CYCLE[k], "hatch": HATCHES[k], "edgecolor": c.PAPER, "linewidth": 0}
-        at = np.arange(n) + (k - (len(rows) - 1) / 2) * bar / slot
-        bars = draw(at, row, bar / slot * 0.92, label=_shown(name, 60), zorder=2, **look)
-        ax.bar_label(bars, texts[name], padding=2, fontsize=SMALL, zorder=3)
-    low, high = (pick([pick(row) for row in rows.values()]) for pick in (min, max))
-    (ax.set_ylim if upright else ax.set_xlim)(min(0, low * 1.15), max(high, 1e-9) * 1.13)
-    turned = upright and max(_width(_shown(name)) for name in labels) > slot - 0.05
-    turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if turned else {}
-    across.set_ticks(range(n), [_shown(name) for name in labels], **turn)
-    for i in marked:
-        band(i - 0.5, i + 0.5, color=c.MIST, zorder=0)
-        across.get_ticklabels()[i].set_weight("bold")
-    along.set_label_text(_shown(ylabel, 60))
-    along.set_major_locator(_ticks(5))
-    along.grid()
-    ax.tick_params(length=0)
-    _legend(ax)
-    head = f"Barras: {ylabel} de {n} tokens en {_count(rows, 'serie')}."
-    told = [f"«{name}»: {_top(row, labels, decimals)}." for name, row in rows.items()]
-    return _finish(figure, title, head, told)
-
-
-@_styled
-def plot_vectors(
-    vectors, labels=None, *, title=None, angle=None, project=None, limits=None, norms=False
-):
-    """Vectores del plano, dibujados desde el origen y con la misma escala en los dos ejes.
-
-    Args:
-        vectors: ``(n, 2)``, o un diccionario nombre → vector ``(2,)``.
-        labels: un nombre por vector; por defecto «u», «v», «w»…
-        angle: pareja ``(i, j)`` de vectores cuyo ángulo se marca.
-        project: pareja ``(i, j)``: dibuja la proyección de i sobre j.
-        limits: número L (los ejes van de −L a L) o ``(xmin, xmax, ymin, ymax)``.
-        norms: añade la norma de cada vector a su nombre.
-    """
-    me = "plot_vectors"
-    if isinstance(vectors, dict):
-        labels, vectors = list(vectors) if labels is None else labels, list(vectors.values())
-    vectors = _array(me, "vectors", vectors, 2)
-    if vectors.shape[1] != 2:
-        raise ValueError(
-            f"{me}: vectors tiene forma {vectors.shape} y los vectores del plano tienen 2 "
-            "componentes: elige dos, por ejemplo vectors[:, :2]."
-        )
-    names = _labels(me, "labels", labels or list("uvwxyzabcdefghijklmnopqrst"), len(vectors), True)
-    if limits is None:
-        low, high = np.minimum(vectors.min(0), 0), np.maximum(vectors.max(0), 0)
-        half, middle = max(*(high - low), 1e-9) * 0.62, (low + high) / 2
-        limits = np.stack([middle - half, middle + half], 1).ravel()
-    x0, x1, y0, y1 = limits if np.ndim(limits) else (-limits, limits, -limits, limits)
-    span = max(x1 - x0, y1 - y0)
-    figure, ax = _new(5.4 * (x1 - x0) / span, 5.4 * (y1 - y0) / span)
-    ax.set(xlim=(x0, x1), ylim=(y0, y1), xlabel="componente 0", ylabel="componente 1")
-    ax.xaxis.set_major_locator(_ticks(6))
-    ax.yaxis.set_major_locator(_ticks(6))
-    ax.grid()
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    ax.axhline(0, color=c.GREY, lw=1)
-    ax.axvline(0, color=c.GREY, lw=1)
-    told = [
-        f"{name} = ({_fixed(x)}, {_fixed(y)}), norma {_fixed(hypot(x, y))}."
-        for name, (x, y) in zip(names, vectors, strict=True)
-    ]
-    if project is not None:
-        i, j = _pair(me, "project", project, names, vectors)
-        axis = vectors[j] / np.linalg.norm(vectors[j])
-        length = vectors[i] @ axis
-        foot = length * axis
-        ax.plot(*np.stack([0 * foot, foot], 1), color=c.YELLOW, lw=9, solid_capstyle="butt")
-        ax.plot(*np.stack([vectors[i], foot], 1), color=c.GREY, lw=1.6, ls="--")
-        away = foot - vectors[i] if hypot(*(foot - vectors[i])) > 1e-9 * span else (0, -1)
-        _beside(ax, foot / 2, away, f"proyección {_fixed(length)}", fontsize=SMALL)
-        told.append(f"La proyección de {names[i]} sobre {names[j]} mide {_fixed(length)}.")
-    if angle is not None:
-        i, j = _pair(me, "angle", angle, names, vectors)
-        start, end = (degrees(atan2(y, x)) for x, y in vectors[[i, j]])
-        turn = (end - start + 180) % 360 - 180
-        ends = {"theta1": min(start, start + turn), "theta2": max(start, start + turn)}
-        ax.add_patch(Arc((0, 0), 0.3 * span, 0.3 * span, lw=1.8, color=c.INK, **ends))
-        middle = np.radians(start + turn / 2)
-        way, said = np.array([np.cos(middle), np.sin(middle)]), f"{_fixed(abs(turn), 1)}°"
-        _beside(ax, 0.15 * span * way, way, said)
-        cosine = _fixed(np.cos(np.radians(turn)))
-        told.append(f"El ángulo entre {names[i]} y {names[j]} es de {said} (coseno {cosine}).")
-    for k, (name, vector) in enumerate(zip(names, vectors, strict=True)):
-        look = {"color": c.CYCLE[k % len(c.CYCLE)], "lw": 2.8, "mutation_scale": 20}
-        arrow = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, **look}
-        ax.annotate("", vector, (0, 0), arrowprops=arrow, annotation_clip=False)
-        if not vector.any():
-            ax.plot(0, 0, "o", color=look["color"], ms=9)
-        name = _shown(name)
-        norm = f"\n‖{name}‖ = {_fixed(hypot(*vector))}" if norms else ""
-        _beside(ax, vector, vector, name + norm, weight="bold")
-    return _finish(figure, title, f"{_count(names, 'vector')} en el plano.", told)
-
-
-@_styled
-def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
-    """Histogramas superpuestos, con la media y la desviación típica de cada muestra.
-
-    El eje vertical es la densidad: cada histograma encierra área 1.
-
-    Args:
-        samples: diccionario nombre → muestra, de cualquier forma: se aplana.
-        bins: número de intervalos, los mismos para todas las muestras.
-        log: eje vertical logarítmico.
-    """
-    samples = _named("plot_distributions", "samples", samples, None)
-    edges = np.histogram_bin_edges(np.concatenate(list(samples.values())), bins)
-    figure, ax = _new(8.6, 3.9)
-    told = []
-    for k, (name, sample) in enumerate(samples.items()):
-        tiny = np.abs(sample).max() < 0.01
-        mean, std = _number(sample.mean(), tiny), _number(sample.std(), tiny)
-        density = np.histogram(sample, edges, density=True)[0]
-        label = f"{_shown(name, 60)}:  media {mean},  desviación típica {std}"
-        ax.stairs(density, edges, fill=True, color=c.CYCLE[k], alpha=0.12)
-        ax.stairs(density, edges, color=c.CYCLE[k], ls=DASHES[k], lw=2.2, label=label)
-        told.append(f"«{name}»: media {mean} y desviación típica {std}, de {sample.size} valores.")
-    ax.set(xlim=edges[[0, -1]], xlabel=_shown(xlabel or "valor", 60), ylabel="densidad")
-    ax.grid(axis="y")
-    if log:
-        _log_axis(ax, "y")
-    else:
-        ax.set_ylim(0)
-    _legend(ax, columns=1)
-    return _finish(figure, title, f"Histogramas de {_count(samples, 'muestra')}.", told)
-
-
-@_styled
-def plot_lines(
-    x, series, *, title=None, xlabel=None, ylabel=None, logx=False, logy=False, reference=None
-):
-    """Curvas sobre el mismo eje: la softmax según la temperatura, la varianza según d_k…
-
-    Args:
-        x: ``(n,)``.
-        series: diccionario nombre → vector ``(n,)``.
-        logx, logy: escala logarítmica.
-        reference: lo esperado, en gris: un número, un vector ``(n,)`` o un diccionario
-            nombre → número o vector.
-    """
-    me = "plot_lines"
-    x = _array(me, "x", x, 1)
-    series = _named(me, "series", series)
-    expected = reference if isinstance(reference, dict) else {"referencia": reference}
-    expected = {} if reference is None else _named(me, "reference", expected, None)
-    expected = {name: np.repeat(y, len(x) if y.size == 1 else 1) for name, y in expected.items()}
-    _check_lengths(me, {**series, **expected}, len(x), "x")
-    for log, values in (("logx", {"x": x}), ("logy", {**series, **expected})):
-        for name, y in values.items():
-            if {"logx": logx, "logy": logy}[log] and y.min() <= 0:
-                raise ValueError(
-                    f"{me}: «{name}» llega a {y.min():g} y en escala logarítmica todo tiene que "
-                    f"ser positivo: quita {log}=True."
-                )
-    few = len(x) <= 12
-    figure, ax = _new(8.6, 4.1)
-    for k, (name, y) in enumerate(series.items()):
-        look = {"color": c.CYCLE[k], "ls": DASHES[k], "marker": "osD^vX"[k] if few else None}
-        ax.plot(x, y, label=_shown(name, 60), ms=8, **look)
-    for name, y in expected.items():
-        ax.plot(x, y, color=c.GREY, lw=8, alpha=0.35, label=_shown(name, 60), zorder=1)
-    ax.set(xlabel=_shown(xlabel or "x", 60), ylabel=_shown(ylabel, 60) if ylabel else "")
-    if logx:
-        _log_axis(ax, "x", x if few else None)
-    if logy:
-        _log_axis(ax, "y")
-    ax.grid()
-    _legend(ax)
-    ends = [_number(v, logx) for v in x[[0, -1]]]
-    head = f"Curvas de {ylabel or _count(series, 'serie')} según {xlabel or 'x'}"
-    logs = " y ".join(name for log, name in ((logx, "horizontal"), (logy, "vertical")) if log)
-    head += f", de {ends[0]} a {ends[1]}" + (f" (escala logarítmica: {logs})." if logs else ".")
-    told = []
-    for name, y in series.items():
-        text = [_number(v, logy or np.abs(y).max() < 0.01) for v in y]
-        told.append(f"«{name}» va de {text[0]} a {text[-1]}")
-        for word, where in (("máximo", y.argmax()), ("mínimo", y.argmin())):
-            if (best := text[where]) not in (text[0], text[-1]):
-                told[-1] += f", con {word} {best} en {_number(x[text.index(best)], logx)}"
-        told[-1] += "."
-    return _finish(figure, title, head, told)
-
-
-@_styled
-def plot_vector_strips(vectors, labels=None, *, title=None, dims=16, limit=None):
-    """Cada vector, una tira de colores: morado lo positivo, naranja lo negativo.
-
-    Args:
-        vectors: ``(L, d_model)``, un vector por token.
-        labels: los L tokens.
-        dims: cuántas dimensiones se dibujan, desde la primera.
-        limit: valor del color más intenso; por defecto, el mayor valor absoluto dibujado.
-    """
-    me = "plot_vector_strips"
-    vectors = _array(me, "vectors", vectors, 2)
-    names = _labels(me, "labels", labels, len(vectors))
-    shown = vectors[:, :dims]
-    size = (min(0.46, 8.4 / shown.shape[1]), min(0.36, 8.8 / len(names)))
-    figure, ax = _new(size[0] * shown.shape[1], size[1] * len(names))
-    numbers = [str(i) for i in range(shown.shape[1])]
-    mesh = _draw_matrix(ax, shown, names, numbers, size, "scores", limit=limit)
-    ax.set_xlabel("dimensión", weight="bold")
-    _colour_bar(ax, mesh, "valor")
-    head = (
-        f"Tiras de color: {_count(names, 'vector')} de {vectors.shape[1]} dimensiones, de las que "
-        f"se ven {len(numbers)}. Los valores van de {_fixed(shown.min())} a {_fixed(shown.max())}."
-    )
-    return _finish(figure, title, head, [f"Vectores: {', '.join(f'«{n}»' for n in names)}."])
+        """PNG nítido y ligero, con la descripción como texto alternativo y como texto llano."""
+        raw, small = io.BytesIO(), io.BytesIO()
+        with rc_context(STYLE), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing")  # un emoji se ve como un recuadro
+            self.savefig(raw, format="png", dpi=DPI, bbox_inches="tight", pad_inches=0.12)
+        picture = Image.open(raw).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        picture.save(small, format="png", optimize=True)
+        width, height = (round(side / 2) for side in picture.size)
+        data = {"image/png": small.getvalue(), "text/plain": self.description}
+        return data, {"image/png": {"alt": self.description, "width": width, "height": height}}
 
 
 def describe(figure):
-    """La descripción en palabras de una figura, también de las que no son del curso."""
+    """Cuenta con palabras lo que muestra una figura.
+
+    Args:
+        figure: una figura de este módulo, o cualquiera de matplotlib.
+
+    Returns:
+        Una descripción en español: la suya o, si no la tiene, sus títulos y ejes.
+    """
     if getattr(figure, "description", ""):
         return figure.description
-    pieces = [figure.get_suptitle()]
+    parts = []
     for ax in figure.axes:
-        pieces += [ax.get_title(loc) for loc in ("left", "center", "right")]
-        pieces += [f"eje x: {ax.get_xlabel()}"] if ax.get_xlabel() else []
-        pieces += [f"eje y: {ax.get_ylabel()}"] if ax.get_ylabel() else []
-    return "; ".join(filter(None, pieces)) or "Figura sin títulos."
+        names = (ax.get_title(), ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel())
+        parts.append(", ".join(name for name in names if name) or "ejes sin título")
+    return f"Figura con {len(parts)} gráfica(s): " + "; ".join(parts) + "."
 
 
-# --- Leer y comprobar lo que llega -----------------------------------------------------------
+def plot_heatmap(
+    matrix,
+    row_labels=None,
+    col_labels=None,
+    *,
+    title=None,
+    kind="weights",
+    decimals=2,
+    highlight_row=None,
+    row_title="query",
+    col_title="key",
+    values=None,
+):
+    """Mapa de calor token × token. Las filas son queries y las columnas, keys.
+
+    Args:
+        matrix: ``(L_q, L_k)``. Un −∞ se dibuja rayado: está bloqueado.
+        row_labels: L_q etiquetas.
+        col_labels: L_k etiquetas; si faltan y la matriz es cuadrada, las de las filas.
+        title: título.
+        kind: ``"weights"`` (de 0 a 1) o ``"scores"`` (con signo, centrado en 0).
+        decimals: decimales de los valores.
+        highlight_row: índice de la fila que se recuadra.
+        row_title, col_title: qué son las filas y las columnas.
+        values: si se escriben los valores; por defecto, hasta 20 tokens.
+
+    Raises:
+        ValueError: si la matriz o las etiquetas no encajan, o hay NaN.
+    """
+    matrix = _array(matrix, "matrix", 2)
+    if kind not in ("weights", "scores"):
+        raise ValueError(f'plot_heatmap: kind = {kind!r}. Elige "weights" o "scores".')
+    L_q, L_k = matrix.shape
+    rows = _labels(row_labels, L_q, "row_labels")
+    if col_labels is None and row_labels is not None and L_q == L_k:
+        col_labels = row_labels
+    cols = _labels(col_labels, L_k, "col_labels")
+    values = max(L_q, L_k) <= 20 if values is None else values
+    cell = 0.2 + 0.095 * (decimals + 2) if values else max(0.2, 7.5 / max(L_q, L_k, 20))
+    with rc_context(STYLE):
+        figure = CourseFigure(figsize=(L_k * cell + 1.6, L_q * cell + 1.6))
+        ax = figure.subplots()
+        image = _heatmap(ax, matrix, rows, cols, kind, decimals if values else None, highlight_row)
+        ax.set_xlabel(f"{col_title} →", loc="left")
+        ax.set_ylabel(f"← {row_title}", loc="top")
+        if title:
+            ax.set_title(title)
+        if not values:
+            figure.colorbar(image, ax=ax, shrink=0.8)
+    named = f"Título: {title}. " if title else ""
+    figure.description = (
+        f"Mapa de calor de {L_q} × {L_k}. {named}Filas: {row_title}; columnas: {col_title}. "
+        + _describe_matrix(matrix, rows, cols, decimals, highlight_row)
+    )
+    return figure
 
 
-def _plain(value):
-    if hasattr(value, "detach"):  # torch: sin gradiente y en un tipo que NumPy conozca
-        value = value.detach().cpu()
-        return (value if str(value.dtype) == "torch.bool" else value.double()).numpy()
-    return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else value
+def plot_heads(weights, tokens, *, heads=None, titles=None, highlight_row=None, layer=None, max_columns=4):
+    """Los pesos de varias cabezas, una al lado de otra.
+
+    Args:
+        weights: ``(h, L_q, L_k)``; con L_q = L_k = ``len(tokens)``.
+        tokens: los tokens de la frase.
+        heads: qué cabezas se dibujan; por defecto, todas.
+        titles: un título por cabeza dibujada; por defecto, su número.
+        highlight_row: índice de la fila que se recuadra.
+        layer: número de capa, para el título.
+        max_columns: cabezas por fila.
+
+    Raises:
+        ValueError: si las formas no encajan o hay NaN.
+    """
+    weights = _array(weights, "weights", 3)
+    heads = list(range(len(weights))) if heads is None else list(heads)
+    if not heads or max(heads) >= len(weights):
+        raise ValueError(f"plot_heads: heads = {heads} y hay {len(weights)} cabezas, desde la 0.")
+    tokens = _labels(tokens, weights.shape[1], "tokens")
+    _labels(tokens, weights.shape[2], "tokens")
+    titles = _labels(titles or [f"cabeza {head}" for head in heads], len(heads), "titles")
+    n_cols = min(max_columns, len(heads))
+    n_rows = math.ceil(len(heads) / n_cols)
+    side = max(2.0, 0.2 * len(tokens))
+    with rc_context(STYLE):
+        figure = CourseFigure(figsize=(n_cols * (side + 0.2) + 0.9, n_rows * (side + 0.4) + 0.9))
+        axes = figure.subplots(n_rows, n_cols, squeeze=False, gridspec_kw={"wspace": 0.08, "hspace": 0.2})
+        for i, ax in enumerate(axes.flat):
+            if i >= len(heads):
+                ax.set_axis_off()
+                continue
+            _heatmap(ax, weights[heads[i]], tokens, tokens, "weights", None, highlight_row, size=10)
+            ax.set_title(titles[i], fontsize=11, pad=4 if i >= n_cols else 8)
+            if i % n_cols:
+                ax.set_yticklabels([])
+            if i >= n_cols:
+                ax.set_xticklabels([])
+        if layer is not None:
+            figure.suptitle(f"Las cabezas de la capa {layer}", x=0.125, ha="left", y=1.0, fontsize=13)
+    where = "" if layer is None else f" de la capa {layer}"
+    focus = [] if highlight_row is None else [highlight_row]
+    lines = []
+    for head, name in zip(heads, titles):
+        matrix = weights[head]
+        i, j = (focus[0], matrix[focus[0]].argmax()) if focus else np.unravel_index(matrix.argmax(), matrix.shape)
+        lines.append(f"{name}: «{tokens[i]}» → «{tokens[j]}» {_number(matrix[i, j], 2)}")
+    what = "el mayor peso de la fila recuadrada" if focus else "el mayor peso"
+    figure.description = (
+        f"{len(heads)} mapas de calor de {len(tokens)} × {len(tokens)}, uno por cabeza{where}; de cada uno, {what}. "
+        + "; ".join(lines)
+        + "."
+    )
+    return figure
 
 
-def _array(me, name, value, ndim, infinite=False):
-    try:
-        array = np.array(_plain(value))
-        array = array if array.dtype == bool else array.astype(float)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{me}: {name} = {value!r:.60} no es una tabla de números. Pasa un tensor, un array o "
-            "listas del mismo largo."
-        ) from None
-    if ndim is not None and array.ndim != ndim:
-        axes = {1: "un eje, (n,)", 2: "dos ejes, (filas, columnas)", 3: "tres ejes, (h, L_q, L_k)"}
-        first = f"{name}{'[0]' * (array.ndim - ndim)}"
-        advice = f" ¿Te sobra el lote o la cabeza? Prueba {first}." if array.ndim > ndim else ""
-        raise ValueError(f"{me}: {name} tiene forma {array.shape} y necesita {axes[ndim]}.{advice}")
+def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
+    """Una o varias distribuciones sobre los mismos tokens, en barras agrupadas.
+
+    Args:
+        rows: diccionario de nombre → vector ``(L,)``.
+        labels: L etiquetas.
+        title: título.
+        highlight: índices de las etiquetas que se marcan en negrita.
+        ylabel: qué miden las barras.
+
+    Raises:
+        ValueError: si algún vector no mide lo que ``labels`` o hay NaN.
+    """
+    rows = {name: _array(row, name, 1) for name, row in rows.items()}
+    labels = _labels(labels, len(next(iter(rows.values()))), "labels")
+    for name, row in rows.items():
+        _labels(labels, len(row), f"labels para «{name}»")
+    highlight = np.atleast_1d([] if highlight is None else highlight).astype(int).tolist()
+    positions, width = np.arange(len(labels)), 0.8 / len(rows)
+    with rc_context(STYLE):
+        figure = CourseFigure(figsize=(max(5.0, len(labels) * (0.22 + 0.42 * len(rows))), 3.6))
+        ax = figure.subplots()
+        for i, (name, row) in enumerate(rows.items()):
+            bars = ax.bar(
+                positions + (i - (len(rows) - 1) / 2) * width, row, width * 0.94, label=name,
+                color=palette.CYCLE[i], hatch=HATCHES[i % 4], edgecolor=palette.PAPER, linewidth=0,
+            )  # fmt: skip
+            ax.bar_label(bars, [_number(x, 2) for x in row], fontsize=9.5, padding=2)
+        ax.set_xticks(positions, map(_short, labels))
+        ax.tick_params(axis="x", length=0)
+        ax.set_ylabel(ylabel)
+        ax.margins(x=0.01, y=0.12)
+        ax.axhline(0, color=palette.GREY, linewidth=0.8)
+        for i in highlight:
+            ax.get_xticklabels()[i].set_fontweight("bold")
+        if len(rows) > 1:
+            ax.legend(frameon=False)
+        if title:
+            ax.set_title(title)
+    sentences = [f"{name}: {_top(row, labels)}" for name, row in rows.items()]
+    named = f"Título: {title}. " if title else ""
+    figure.description = f"Barras para {len(labels)} etiquetas. {named}" + ". ".join(sentences) + "."
+    return figure
+
+
+def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, limits=None):
+    """Vectores del plano, dibujados desde el origen.
+
+    Args:
+        vectors: ``(n, 2)``.
+        labels: n nombres.
+        title: título.
+        angle: par ``(i, j)`` de vectores cuyo ángulo se marca.
+        project: par ``(i, j)``: dibuja la proyección del vector i sobre el j.
+        limits: ``(x_min, x_max, y_min, y_max)``; por defecto, los que hagan falta.
+
+    Raises:
+        ValueError: si los vectores no son del plano o las etiquetas no encajan.
+    """
+    vectors = np.stack([_array(vector, "vectors", 1) for vector in vectors])
+    if vectors.shape[1] != 2:
+        raise ValueError(f"plot_vectors: los vectores miden {vectors.shape[1]}, y en el plano miden 2.")
+    labels = _labels(labels, len(vectors), "labels")
+    if limits is None:
+        low, high = np.minimum(vectors.min(0), 0), np.maximum(vectors.max(0), 0)
+        margin = 0.12 * (high - low).max()
+        left = 6 * margin if low[0] < 0 else margin  # a la izquierda hay que dejar sitio al nombre
+        limits = (low[0] - left, high[0] + margin, low[1] - margin, high[1] + margin)
+    x_min, x_max, y_min, y_max = limits
+    scale = 5.2 / max(x_max - x_min, y_max - y_min)
+    with rc_context(STYLE):
+        figure = CourseFigure(figsize=((x_max - x_min) * scale + 0.6, (y_max - y_min) * scale + 0.6))
+        ax = figure.subplots()
+        ax.set(xlim=(x_min, x_max), ylim=(y_min, y_max), aspect="equal", axisbelow=True)
+        ax.grid(color=palette.MIST)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(MaxNLocator(integer=True))
+        ax.axhline(0, color=palette.GREY, linewidth=0.8)
+        ax.axvline(0, color=palette.GREY, linewidth=0.8)
+        for i, (vector, label) in enumerate(zip(vectors, labels)):
+            color = palette.CYCLE[i % len(palette.CYCLE)]
+            arrow = {"arrowstyle": "-|>,head_width=0.35,head_length=0.7", "color": color, "linewidth": 2.6}
+            ax.annotate("", vector, (0, 0), arrowprops={**arrow, "shrinkA": 0, "shrinkB": 0})
+            away = vector / (np.linalg.norm(vector) or 1) * 13
+            ax.annotate(
+                f"{label} ({_number(vector[0], 1)}, {_number(vector[1], 1)})", vector, away,
+                textcoords="offset points", ha="left" if away[0] > 4 else "right" if away[0] < -4 else "center",
+                va="center", fontweight="bold", annotation_clip=False,
+                bbox={"facecolor": palette.PAPER, "edgecolor": "none", "pad": 1.5, "alpha": 0.8},
+            )  # fmt: skip
+        if angle is not None:
+            _draw_angle(ax, vectors[angle[0]], vectors[angle[1]])
+        if project is not None:
+            i, j = project
+            foot = vectors[j] * (vectors[i] @ vectors[j]) / (vectors[j] @ vectors[j])
+            ax.plot(*zip(vectors[i], foot), color=palette.GREY, linestyle=":", linewidth=1.6)
+            ax.plot(*zip((0, 0), foot), color=palette.INK, linewidth=5, alpha=0.35)
+        if title:
+            ax.set_title(title)
+    listed = "; ".join(
+        f"{label} = ({', '.join(_number(x, 2) for x in vector)}), norma {_number(np.linalg.norm(vector), 2)}"
+        for label, vector in zip(labels, vectors)
+    )
+    named = f"Título: {title}. " if title else ""
+    between = ""
+    if angle is not None:
+        i, j = angle
+        between = f" Ángulo entre {labels[i]} y {labels[j]}: {_degrees(vectors[i], vectors[j]):.0f}°."
+    figure.description = f"{len(vectors)} vectores del plano desde el origen. {named}{listed}.{between}"
+    return figure
+
+
+def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
+    """Histogramas superpuestos, con media y desviación en la leyenda.
+
+    Args:
+        samples: diccionario de nombre → muestras, de cualquier forma.
+        bins: número de intervalos, comunes a todos.
+        title, xlabel: título y nombre del eje.
+        log: si el eje vertical es logarítmico.
+    """
+    samples = {name: _array(x, name, None).ravel() for name, x in samples.items()}
+    edges = np.linspace(min(x.min() for x in samples.values()), max(x.max() for x in samples.values()), bins + 1)
+    facts = {
+        name: f"media {_number(x.mean(), 2)}, desviación {_number(x.std(), 2)}" for name, x in samples.items()
+    }
+    with rc_context(STYLE):
+        figure = CourseFigure(figsize=(7.6, 3.8))
+        ax = figure.subplots()
+        for i, (name, x) in enumerate(samples.items()):
+            ax.hist(x, edges, density=True, histtype="step", linewidth=2.2, log=log,
+                    color=palette.CYCLE[i % len(palette.CYCLE)], linestyle=("-", "--", ":", "-.")[i % 4],
+                    label=f"{name}: {facts[name]}")  # fmt: skip
+        ax.set(xlabel=xlabel or "", ylabel="densidad")
+        ax.legend(frameon=False)
+        if title:
+            ax.set_title(title)
+    named = f"Título: {title}. " if title else ""
+    listed = "; ".join(f"{name}: {fact}" for name, fact in facts.items())
+    figure.description = f"Histogramas de {len(samples)} conjuntos. {named}{listed}."
+    return figure
+
+
+def plot_lines(x, series, *, title=None, xlabel=None, ylabel=None, logx=False, logy=False, reference=None):
+    """Curvas sobre un mismo eje.
+
+    Args:
+        x: ``(n,)``.
+        series: diccionario de nombre → ``(n,)``.
+        title, xlabel, ylabel: título y ejes.
+        logx, logy: si un eje es logarítmico.
+        reference: altura de una línea horizontal de referencia.
+
+    Raises:
+        ValueError: si alguna curva no tiene n puntos o hay NaN.
+    """
+    x = _array(x, "x", 1)
+    series = {name: _array(y, name, 1) for name, y in series.items()}
+    for name, y in series.items():
+        if len(y) != len(x):
+            raise ValueError(f"plot_lines: x tiene {len(x)} puntos y «{name}» tiene {len(y)}.")
+    with rc_context(STYLE):
+        figure = CourseFigure(figsize=(7.6, 3.8))
+        ax = figure.subplots()
+        for i, (name, y) in enumerate(series.items()):
+            color, style = palette.CYCLE[i % len(palette.CYCLE)], ("-", "--", "-.", ":")[i % 4]
+            ax.plot(x, y, color=color, linestyle=style, linewidth=2.4, label=name)
+        if reference is not None:
+            ax.axhline(reference, color=palette.GREY, linewidth=1, linestyle=(0, (6, 4)))
+        ax.set(xlabel=xlabel or "", ylabel=ylabel or "")
+        ax.set(xscale="log" if logx else "linear", yscale="log" if logy else "linear")
+        for axis, log in ((ax.xaxis, logx), (ax.yaxis, logy)):
+            if log:
+                axis.set_major_locator(LogLocator(numticks=8))
+                axis.set_major_formatter(lambda value, _: f"{value:g}")  # 0.1, 1, 10…
+        ax.grid(color=palette.MIST)
+        ax.legend(frameon=False)
+        if title:
+            ax.set_title(title)
+    named = f"Título: {title}. " if title else ""
+    listed = "; ".join(
+        f"{name}: de {_number(y[0], 2)} a {_number(y[-1], 2)}" for name, y in series.items()
+    )
+    axis = f"{xlabel or 'x'} va de {_number(x[0], 2)} a {_number(x[-1], 2)}"
+    figure.description = f"Curvas. {named}{axis}. {listed}."
+    return figure
+
+
+def _heatmap(ax, matrix, rows, cols, kind, decimals, highlight_row, size=11):
+    """Dibuja una matriz en ``ax``; con ``decimals`` escribe además los valores."""
+    finite = matrix[np.isfinite(matrix)]
+    limit = np.abs(finite).max() if finite.size and finite.any() else 1.0
+    norm = Normalize(0, 1) if kind == "weights" else Normalize(-limit, limit)
+    cmap = colormaps[palette.SEQUENTIAL if kind == "weights" else palette.DIVERGING]
+    image = ax.imshow(np.ma.masked_invalid(matrix), cmap=cmap, norm=norm)
+    for i, j in zip(*np.nonzero(np.isneginf(matrix))):
+        box = {"facecolor": palette.MIST, "edgecolor": palette.GREY, "hatch": "////", "linewidth": 0}
+        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **box))
+    if decimals is not None:
+        for (i, j), value in np.ndenumerate(matrix):
+            blocked = np.isneginf(value)
+            color = palette.INK if blocked else _text_color(cmap(norm(value)))
+            back = {"facecolor": palette.PAPER, "edgecolor": "none", "pad": 1} if blocked else None
+            text = "−∞" if blocked else _number(value, decimals)
+            ax.text(j, i, text, ha="center", va="center", color=color, fontsize=size - 1, bbox=back)
+    turn = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"} if decimals else {"rotation": 90}
+    ax.set_xticks(range(len(cols)), map(_short, cols), fontsize=size, **turn)
+    ax.set_yticks(range(len(rows)), map(_short, rows), fontsize=size)
+    ax.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
+    for edges, line in ((range(len(cols) - 1), ax.axvline), (range(len(rows) - 1), ax.axhline)):
+        for edge in edges if max(len(rows), len(cols)) <= 20 else ():
+            line(edge + 0.5, color=palette.PAPER, linewidth=1, zorder=0.9)  # separa las casillas
+    ax.xaxis.set_label_position("top")
+    ax.spines[:].set_visible(False)
+    if highlight_row is not None:
+        frame = {"fill": False, "edgecolor": palette.VERMILION, "linewidth": 2.4, "clip_on": False, "zorder": 3}
+        ax.add_patch(Rectangle((-0.5, highlight_row - 0.5), len(cols), 1, **frame))
+        ax.get_yticklabels()[highlight_row].set_fontweight("bold")
+    return image
+
+
+def _draw_angle(ax, u, v):
+    first, second = (np.degrees(np.arctan2(w[1], w[0])) for w in (u, v))
+    start, end = (first, second) if (second - first) % 360 <= 180 else (second, first)
+    radius = 0.45 * min(np.linalg.norm(u), np.linalg.norm(v))
+    arc = Arc((0, 0), 2 * radius, 2 * radius, theta1=start, theta2=end, color=palette.INK, linewidth=1.4)
+    ax.add_patch(arc)
+    middle = np.radians(start + ((end - start) % 360) / 2)
+    position = 1.35 * radius * np.array([np.cos(middle), np.sin(middle)])
+    ax.text(*position, f"{_degrees(u, v):.0f}°", ha="center", va="center")
+
+
+def _degrees(u, v):
+    cosine = u @ v / (np.linalg.norm(u) * np.linalg.norm(v))
+    return np.degrees(np.arccos(np.clip(cosine, -1, 1)))
+
+
+def _text_color(background):
+    """Negro o blanco: el que más contraste con el fondo (WCAG 2.2, §1.4.3: al menos 4.5)."""
+    return max(("#000000", palette.PAPER), key=lambda color: _contrast(color, to_hex(background)))
+
+
+def _contrast(a, b):
+    def luminance(color):
+        channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _describe_matrix(matrix, rows, cols, decimals, highlight_row):
+    blocked = int(np.isneginf(matrix).sum())
+    note = f" Bloqueadas: {blocked} de {matrix.size} casillas." if blocked else ""
+    if highlight_row is not None:
+        return f"Fila «{rows[highlight_row]}»: {_top(matrix[highlight_row], cols, decimals)}.{note}"
+    if len(rows) > 20:
+        i, j = np.unravel_index(np.round(matrix, decimals).argmax(), matrix.shape)
+        return f"El mayor valor, {_number(matrix[i, j], decimals)}, en «{rows[i]}» → «{cols[j]}».{note}"
+    return "El mayor de cada fila: " + "; ".join(
+        f"«{row}» → {_top(values, cols, decimals, 1)}" for row, values in zip(rows, matrix)
+    ) + f".{note}"
+
+
+def _top(values, labels, decimals=2, count=2):
+    """Los mayores valores con su etiqueta; los empates, en el orden de la frase."""
+    rounded = np.round(values, decimals)
+    order = np.argsort(-rounded, kind="stable")[:count]
+    return ", ".join(f"«{labels[i]}» {_number(rounded[i], decimals)}" for i in order)
+
+
+def _short(label):
+    """Una etiqueta que cabe; entera está en la descripción."""
+    return label if len(label) <= 16 else label[:15] + "…"
+
+
+def _number(value, decimals):
+    """Un número redondeado, con el signo menos de verdad y sin «−0.00»."""
+    if not np.isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    return f"{round(float(value), decimals) + 0.0:.{decimals}f}".replace("-", "−")
+
+
+def _array(x, name, ndim):
+    """Copia en numpy de un tensor, un array o una lista, comprobada."""
+    if hasattr(x, "detach"):
+        x = x.detach().cpu().double().numpy()
+    array = np.array(x, dtype=float)
     if array.size == 0:
-        raise ValueError(f"{me}: {name} tiene forma {array.shape}: está vacío, no hay qué dibujar.")
+        raise ValueError(f"plots: {name} está vacío: su forma es {array.shape}.")
+    if ndim is not None and array.ndim != ndim:
+        advice = f" Elige uno del lote, por ejemplo {name}[0]." if array.ndim == ndim + 1 else ""
+        raise ValueError(
+            f"plots: {name} tiene forma {array.shape} y tiene que tener {ndim} eje(s).{advice}"
+        )
     if np.isnan(array).any():
-        where = ", ".join(map(str, np.argwhere(np.isnan(array))[0]))
-        advice = "¿Una softmax de una fila enmascarada entera?"
-        raise ValueError(f"{me}: {name} tiene NaN (el primero, en [{where}]). {advice}")
-    if np.isposinf(array).any() or not infinite and np.isinf(array).any():
-        advice = ' Si son puntuaciones con máscara, usa kind="scores".' if "heat" in me else ""
-        raise ValueError(f"{me}: {name} tiene infinitos y no se pueden dibujar.{advice}")
+        raise ValueError(f"plots: {name} contiene {np.isnan(array).sum()} NaN. Busca de dónde salen.")
     return array
 
 
-def _check_kind(me, kind, array, limit=None):
-    if kind not in ("weights", "scores", "mask"):
-        raise ValueError(f'{me}: kind = {kind!r}, y tiene que ser "weights" o "scores".')
-    low, high = array.min(), array.max()
-    if kind == "weights" and limit is None and not -1e-4 <= low <= high <= 1 + 1e-4:
-        raise ValueError(
-            f"{me}: los pesos van de 0 a 1 y estos van de {low:.2f} a {high:.2f}. Si son "
-            'puntuaciones o productos, usa plot_heatmap con kind="scores".'
-        )
-
-
-def _check_lengths(me, named, length, other):
-    for name, values in named.items():
-        if len(values) != length:
-            raise ValueError(
-                f"{me}: «{name}» mide {len(values)} y {other} mide {length}: tienen que medir lo "
-                "mismo."
-            )
-
-
-def _labels(me, name, labels, count, spare=False):
-    if isinstance(labels, str):
-        raise ValueError(
-            f"{me}: {name} = {labels!r:.40} es un solo texto: pasa una lista de tokens, por "
-            "ejemplo frase.split()."
-        )
-    labels = [str(label) for label in (range(count) if labels is None else labels)]
-    if len(labels) != count and not (spare and len(labels) > count):
-        raise ValueError(
-            f"{me}: {name} tiene {len(labels)} etiquetas y hacen falta {count}: una para cada uno."
-        )
-    return labels[:count]
-
-
-def _named(me, name, groups, ndim=1):
-    most, found = len(HATCHES), type(groups).__name__
-    if not isinstance(groups, dict) or not 1 <= len(groups) <= most:
-        found = f"{len(groups)} entradas" if isinstance(groups, dict) else found
-        raise ValueError(
-            f"{me}: {name} tiene que ser un diccionario nombre → números, con entre 1 y {most} "
-            f"entradas, y es: {found}."
-        )
-    return {str(k): _array(me, f"{name}[{k!r}]", v, ndim).ravel() for k, v in groups.items()}
-
-
-def _index(me, name, wanted, labels):
-    if wanted is None:
-        return None
-    if isinstance(wanted, str) and wanted in labels:
-        return labels.index(wanted)
-    if not isinstance(wanted, str) and -len(labels) <= int(wanted) < len(labels):
-        return int(wanted) % len(labels)
-    raise ValueError(
-        f"{me}: {name} = {wanted!r} no está: usa un número de 0 a {len(labels) - 1} o uno de estos "
-        f"tokens: {', '.join(labels):.200}."
-    )
-
-
-def _pair(me, name, pair, names, vectors):
-    try:
-        i, j = (_index(me, name, one, names) for one in pair)
-    except TypeError:
-        raise ValueError(f"{me}: {name} = {pair!r}, y tiene que ser una pareja (i, j).") from None
-    for k in (i, j):
-        if not vectors[k].any():
-            raise ValueError(
-                f"{me}: {name} = {pair!r}, pero «{names[k]}» es el vector nulo: no tiene dirección."
-            )
-    return i, j
-
-
-# --- Contar lo que se ve ---------------------------------------------------------------------
-
-
-def _fixed(x, decimals=2):
-    # Primero a cinco decimales: así un ruido de 1e-6 no cambia 0.12 por 0.13 en 0.125.
-    text = f"{round(float(x), max(5, decimals + 2)):.{decimals}f}"
-    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
-
-
-def _number(x, relative=False):
-    """Tres cifras; con ``relative``, también las de los números muy pequeños: 3.1·10⁻⁷."""
-    x = float(x) if relative else round(float(x), 5)
-    if x == round(x) and abs(x) < 1e5:
-        return f"{x:.0f}".replace("-", "−")
-    if abs(x) >= 1e5 or relative and abs(x) < 0.01:
-        digits, power = f"{x:.1e}".split("e")
-        return f"{digits}·{_power(int(power))}".replace("-", "−")
-    return _fixed(x, max(0, 3 - len(str(int(abs(x))))))
-
-
-def _power(exponent):
-    return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-
-
-def _count(things, noun):
-    plural = "" if len(things) == 1 else "es" if noun.endswith("r") else "s"
-    return f"{len(things)} {noun}{plural}"
-
-
-def _quote(names, i):
-    again = f" [{i}]" if names.count(names[i]) > 1 else ""
-    name = names[i].replace("\n", " / ")
-    return f"«{name}»{again}"
-
-
-def _top(row, names, decimals=2, count=3):
-    """Los mayores de una fila; los que empatan al redondear, en el orden de los tokens."""
-    texts = {i: _fixed(x, decimals) for i, x in enumerate(row) if np.isfinite(x)}
-    if not texts:
-        return "nadie: toda la fila está enmascarada"
-    if len(texts) > 1 and len(set(texts.values())) == 1:
-        return f"todos por igual ({texts.popitem()[1]})"
-    order = sorted(texts, key=lambda i: -float(texts[i].replace("−", "-")))
-    return ", ".join(f"{_quote(names, i)} ({texts[i]})" for i in order[:count])
-
-
-def _tell_matrix(matrix, rows, cols, kind, decimals, highlight):
-    if kind == "mask":
-        told = []
-        for i, row in enumerate(matrix):
-            seen = ", ".join(_quote(cols, j) for j in np.flatnonzero(row)) or "nadie"
-            told.append(f"{_quote(rows, i)} puede atender a {'todos' if row.all() else seen}.")
-        return told
-    masked = int(np.isneginf(matrix).sum())
-    told = [f"Celdas enmascaradas (−∞): {masked}."] if masked else []
-    if highlight is not None:
-        best = _top(matrix[highlight], cols, decimals)
-        return [f"En la fila {_quote(rows, highlight)}, de mayor a menor: {best}.", *told]
-    if len(rows) > MAX_VALUES:
-        row, col = np.unravel_index(matrix.argmax(), matrix.shape)
-        best = _top(matrix[row], cols, decimals, 1)
-        return [*told, f"Lo más alto de la tabla: {_quote(rows, row)} → {best}."]
-    told.append(f"{'El mayor peso' if kind == 'weights' else 'La mayor puntuación'} de cada fila:")
-    lines = [f"{_quote(rows, i)} → {_top(row, cols, decimals, 1)}" for i, row in enumerate(matrix)]
-    return told + [line + ";" for line in lines[:-1]] + [lines[-1] + "."]
-
-
-# --- Dibujar ---------------------------------------------------------------------------------
-
-
-@cache
-def _font():
-    return get_font(findfont(c.FONT))
-
-
-def _width(text, size=TEXT):
-    """Anchura de un texto, en pulgadas."""
-    font, widest = _font(), 0
-    font.set_size(size, 72)
-    for line in text.split("\n"):
-        font.set_text(line)
-        widest = max(widest, font.get_width_height()[0] / 64 / 72)
-    return widest
-
-
-def _shown(text, most=MAX_LABEL):
-    """El texto, como se dibuja: recortado, y con U+… donde la letra no tiene el signo."""
-    if not text.strip():
-        return repr(text)
-    shown = ""
-    for sign in text if len(text) <= most else text[: most - 1] + "…":
-        if sign == "\n" or _font().get_char_index(ord(sign)):
-            shown += sign
-        elif unicodedata.category(sign) not in ("Mn", "Cf"):
-            shown += f"U+{ord(sign):04X}"
-    return shown
-
-
-def _new(width, height):
-    """Figura con unos ejes de ese tamaño en pulgadas; _finish le ajusta los márgenes."""
-    figure = CourseFigure(figsize=(WIDTH, WIDTH), dpi=DPI)
-    return figure, figure.add_axes([0, 0, width / WIDTH, height / WIDTH])
-
-
-def _cells(matrix, kind, decimals):
-    if kind == "mask":
-        return np.where(matrix, "sí", "no")
-    texts = [_fixed(x, decimals) if np.isfinite(x) else "−∞" for x in matrix.flat]
-    return np.array(texts).reshape(matrix.shape)
-
-
-def _luminance(colour):
-    rgb = np.array(to_rgb(colour))
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return linear @ (0.2126, 0.7152, 0.0722)
-
-
-def _ink_on(colour):
-    """Tinta, blanco o negro: el primero que contraste 4.5 o más (WCAG 2.2, 1.4.3)."""
-    for ink in (c.INK, c.PAPER, "#000000"):
-        low, high = sorted((_luminance(ink), _luminance(colour)))
-        if (high + 0.05) / (low + 0.05) >= 4.5:
-            break
-    return ink
-
-
-def _draw_matrix(ax, matrix, rows, cols, size, kind, texts=None, row=None, limit=None, below=False):
-    """Celdas de ``size`` pulgadas, tokens, textos y marco. ``below``: las keys, debajo."""
-    hidden = ~matrix if kind == "mask" else np.isneginf(matrix)
-    number = np.where(hidden, 0, matrix).astype(float) * (0.35 if kind == "mask" else 1)
-    limit = limit or (max(np.abs(number).max(), 1e-9) if kind == "scores" else 1)
-    norm = Normalize(-limit if kind == "scores" else 0, limit)
-    cmap = colormaps[c.DIVERGING if kind == "scores" else c.SEQUENTIAL]
-    lines = {"edgecolors": c.PAPER, "linewidth": 1.2} if max(matrix.shape) <= 30 else {}
-    mesh = ax.pcolormesh(np.ma.array(number, mask=hidden), norm=norm, cmap=cmap, snap=True, **lines)
-    ax.patch.set(hatch="//////", edgecolor=c.MIST, linewidth=0)  # se ve donde no hay celda
-    ax.set(xlim=(0, len(cols)), ylim=(len(rows), 0))
-    ax.spines[:].set_visible(False)
-
-    letter = TEXT if min(size) >= TEXT * LINE else SMALL
-    side, other = ("bottom", "top") if below else ("top", "bottom")
-    ticks = {side: True, f"label{side}": True, other: False, f"label{other}": False}
-    ax.tick_params(length=0, pad=4, labelsize=letter, **ticks)
-    ax.xaxis.set_label_position(side)
-    labels, step, turn = [_shown(name) for name in cols], 1, {}
-    if max(_width(label, letter) for label in labels) > size[0] - 0.05:
-        turn = {"rotation": 45, "va": "baseline"}
-        if size[0] * 0.7 < letter * LINE:  # ni en diagonal: de pie, y si hace falta uno de cada dos
-            turn, step = {"rotation": 90, "va": "center"}, ceil(letter * LINE / size[0])
-        turn |= {"ha": "right" if below else "left", "rotation_mode": "anchor"}
-    ax.set_xticks(np.arange(0, len(cols), step) + 0.5, labels[::step], **turn)
-    step = ceil(letter * LINE / size[1])
-    ax.set_yticks(np.arange(0, len(rows), step) + 0.5, [_shown(name) for name in rows[::step]])
-
-    for (i, j), text in np.ndenumerate(texts if texts is not None else np.empty((0, 0))):
-        ink = c.INK if hidden[i, j] else _ink_on(cmap(norm(number[i, j])))
-        ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=SMALL, color=ink)
-    if row is not None:
-        frame = {"fill": False, "lw": 2.4, "edgecolor": c.INK, "clip_on": False, "zorder": 5}
-        ax.add_patch(Rectangle((0, row), len(cols), 1, **frame))
-        if row % step == 0:
-            ax.get_yticklabels()[row // step].set_weight("bold")
-    return mesh
-
-
-def _colour_bar(ax, mesh, label):
-    x, y, width, height = ax.get_position().bounds
-    bar = ax.figure.add_axes([x + width + 0.2 / WIDTH, y, 0.16 / WIDTH, height])
-    ticks = _ticks(5 if height * WIDTH > 1.5 else 2)
-    ax.figure.colorbar(mesh, cax=bar, label=label, ticks=ticks)
-    bar.spines[:].set_visible(False)
-    bar.tick_params(length=0)
-
-
-def _beside(ax, at, way, text, **look):
-    """Escribe junto a un punto, hacia fuera."""
-    dx, dy = np.asarray(way, float) / (hypot(*way) or 1)
-    look["ha"] = "left" if dx > 0.35 else "right" if dx < -0.35 else "center"
-    look["va"] = "bottom" if dy > 0.35 else "top" if dy < -0.35 else "center"
-    place = {"xytext": (dx * 9, dy * 9), "textcoords": "offset points", "annotation_clip": False}
-    ax.annotate(text, at, zorder=6, path_effects=[HALO], **place, **look)
-
-
-def _legend(ax, columns=4):
-    """Leyenda encima de los ejes, donde no tapa ningún dato."""
-    labels = ax.get_legend_handles_labels()[1]
-    fit = int(ax.get_position().width * WIDTH / (max(map(_width, labels)) + 0.75))
-    ax.legend(ncols=max(1, min(columns, fit)), loc="lower left", bbox_to_anchor=(-0.01, 1))
-
-
-def _ticks(most):
-    return MaxNLocator(most, steps=[1, 2, 5, 10])
-
-
-def _log_axis(ax, name, at=None):
-    ax.set(**{f"{name}scale": "log"})
-    axis = getattr(ax, f"{name}axis")
-    if at is not None:
-        axis.set_ticks(at)
-    axis.set_minor_locator(NullLocator())
-    plain = lambda x, _: f"{x:g}" if 1e-3 <= x < 1e5 else _power(round(np.log10(x)))  # noqa: E731
-    axis.set_major_formatter(plain)
-
-
-def _finish(figure, title, head, told):
-    """Ajusta la figura a lo dibujado, pone el título a la izquierda y la describe."""
-    box, margin = figure.get_tightbbox(FigureCanvasAgg(figure).get_renderer()), 0.12
-    lines = [""] if title else []
-    for word in _shown(title, 200).split() if title else ():
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and _width(longer, TITLE) * 1.12 > max(box.width, 5):  # la negrita ocupa más
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    width = max([box.width, *(_width(line, TITLE) * 1.12 for line in lines)])
-    height = box.height + (len(lines) * TITLE * 1.25 / 72 + 0.12 if lines else 0)
-    size = [ceil((inches + 2 * margin) * DPI / 2) * 2 / DPI for inches in (width, height)]
-    places = [ax.get_position().bounds for ax in figure.axes]
-    dx, dy = (round((margin - low) * DPI) / DPI for low in (box.x0, box.y0))
-    figure.set_size_inches(size)
-    for ax, (x, y, w, h) in zip(figure.axes, places, strict=True):
-        place = [x * WIDTH + dx, y * WIDTH + dy, w * WIDTH, h * WIDTH]
-        ax.set_position([inches / size[i % 2] for i, inches in enumerate(place)])
-    corner = (margin / size[0], 1 - margin / size[1])
-    look = {"va": "top", "fontsize": TITLE, "weight": "bold", "linespacing": 1.25}
-    figure.text(*corner, "\n".join(lines), **look)
-
-    text = head
-    if title:
-        text += f" Título: {title}" + ("" if title[-1] in ".?!…" else ".")
-    for i, sentence in enumerate(told):
-        if len(text) + len(sentence) > MAX_DESCRIPTION - 20:
-            text += f" … y {len(told) - i} más."
-            break
-        text += " " + sentence
-    figure.description = text
-    return figure
+def _labels(labels, count, name):
+    labels = [str(i) for i in range(count)] if labels is None else [str(label) for label in labels]
+    if len(labels) != count:
+        raise ValueError(f"plots: {name} tiene {len(labels)} etiquetas y hacen falta {count}.")
+    return labels
