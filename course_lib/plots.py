@@ -7,6 +7,7 @@ Aceptan tensores (con gradiente o sin él), arrays y listas. Cada una devuelve u
 
 import io
 import math
+import sys
 import warnings
 
 import numpy as np
@@ -62,6 +63,13 @@ class CourseFigure(Figure):
         return data, {"image/png": {"alt": self.description, "width": width, "height": height}}
 
 
+# El modo «inline» de matplotlib registra su manera de mostrar toda Figure, y esa gana a
+# _repr_mimebundle_. Un registro más concreto, que no devuelve nada, deja pasar la nuestra.
+if "IPython" in sys.modules and (shell := sys.modules["IPython"].get_ipython()):
+    for kind in ("png", "svg+xml", "jpeg"):
+        shell.display_formatter.formatters[f"image/{kind}"].for_type(CourseFigure, lambda _: None)
+
+
 def describe(figure):
     """Cuenta con palabras lo que muestra una figura.
 
@@ -112,6 +120,8 @@ def plot_heatmap(
     matrix = _array(matrix, "matrix", 2)
     if kind not in ("weights", "scores"):
         raise ValueError(f'plot_heatmap: kind = {kind!r}. Elige "weights" o "scores".')
+    if kind == "weights":
+        _check_weights(matrix, "matrix")
     L_q, L_k = matrix.shape
     rows = _labels(row_labels, L_q, "row_labels")
     if col_labels is None and row_labels is not None and L_q == L_k:
@@ -137,12 +147,23 @@ def plot_heatmap(
     return figure
 
 
-def plot_heads(weights, tokens, *, heads=None, titles=None, highlight_row=None, layer=None, max_columns=4):
+def plot_heads(
+    weights,
+    tokens,
+    col_tokens=None,
+    *,
+    heads=None,
+    titles=None,
+    highlight_row=None,
+    layer=None,
+    max_columns=4,
+):
     """Los pesos de varias cabezas, una al lado de otra.
 
     Args:
-        weights: ``(h, L_q, L_k)``; con L_q = L_k = ``len(tokens)``.
-        tokens: los tokens de la frase.
+        weights: ``(h, L_q, L_k)``.
+        tokens: los L_q tokens que preguntan.
+        col_tokens: los L_k que responden; por defecto, los mismos.
         heads: qué cabezas se dibujan; por defecto, todas.
         titles: un título por cabeza dibujada; por defecto, su número.
         highlight_row: índice de la fila que se recuadra.
@@ -153,15 +174,16 @@ def plot_heads(weights, tokens, *, heads=None, titles=None, highlight_row=None, 
         ValueError: si las formas no encajan o hay NaN.
     """
     weights = _array(weights, "weights", 3)
+    _check_weights(weights, "weights")
     heads = list(range(len(weights))) if heads is None else list(heads)
     if not heads or max(heads) >= len(weights):
         raise ValueError(f"plot_heads: heads = {heads} y hay {len(weights)} cabezas, desde la 0.")
     tokens = _labels(tokens, weights.shape[1], "tokens")
-    _labels(tokens, weights.shape[2], "tokens")
+    col_tokens = _labels(tokens if col_tokens is None else col_tokens, weights.shape[2], "col_tokens")
     titles = _labels(titles or [f"cabeza {head}" for head in heads], len(heads), "titles")
     n_cols = min(max_columns, len(heads))
     n_rows = math.ceil(len(heads) / n_cols)
-    side = max(2.0, 0.2 * len(tokens))
+    side = max(2.0, 0.2 * len(tokens), 0.2 * len(col_tokens))
     with rc_context(STYLE):
         figure = CourseFigure(figsize=(n_cols * (side + 0.2) + 0.9, n_rows * (side + 0.4) + 0.9))
         axes = figure.subplots(n_rows, n_cols, squeeze=False, gridspec_kw={"wspace": 0.08, "hspace": 0.2})
@@ -169,7 +191,7 @@ def plot_heads(weights, tokens, *, heads=None, titles=None, highlight_row=None, 
             if i >= len(heads):
                 ax.set_axis_off()
                 continue
-            _heatmap(ax, weights[heads[i]], tokens, tokens, "weights", None, highlight_row, size=10)
+            _heatmap(ax, weights[heads[i]], tokens, col_tokens, "weights", None, highlight_row, size=10)
             ax.set_title(titles[i], fontsize=11, pad=4 if i >= n_cols else 8)
             if i % n_cols:
                 ax.set_yticklabels([])
@@ -183,10 +205,10 @@ def plot_heads(weights, tokens, *, heads=None, titles=None, highlight_row=None, 
     for head, name in zip(heads, titles):
         matrix = weights[head]
         i, j = (focus[0], matrix[focus[0]].argmax()) if focus else np.unravel_index(matrix.argmax(), matrix.shape)
-        lines.append(f"{name}: «{tokens[i]}» → «{tokens[j]}» {_number(matrix[i, j], 2)}")
+        lines.append(f"{name}: «{tokens[i]}» → «{col_tokens[j]}» {_number(matrix[i, j], 2)}")
     what = "el mayor peso de la fila recuadrada" if focus else "el mayor peso"
     figure.description = (
-        f"{len(heads)} mapas de calor de {len(tokens)} × {len(tokens)}, uno por cabeza{where}; de cada uno, {what}. "
+        f"{len(heads)} mapas de calor de {len(tokens)} × {len(col_tokens)}, uno por cabeza{where}; de cada uno, {what}. "
         + "; ".join(lines)
         + "."
     )
@@ -383,12 +405,14 @@ def plot_lines(x, series, *, title=None, xlabel=None, ylabel=None, logx=False, l
 
 def _heatmap(ax, matrix, rows, cols, kind, decimals, highlight_row, size=11):
     """Dibuja una matriz en ``ax``; con ``decimals`` escribe además los valores."""
+    small = max(matrix.shape) <= 20
     finite = matrix[np.isfinite(matrix)]
     limit = np.abs(finite).max() if finite.size and finite.any() else 1.0
     norm = Normalize(0, 1) if kind == "weights" else Normalize(-limit, limit)
     cmap = colormaps[palette.SEQUENTIAL if kind == "weights" else palette.DIVERGING]
+    cmap = cmap.with_extremes(bad=palette.GREY)
     image = ax.imshow(np.ma.masked_invalid(matrix), cmap=cmap, norm=norm)
-    for i, j in zip(*np.nonzero(np.isneginf(matrix))):
+    for i, j in zip(*np.nonzero(np.isneginf(matrix))) if small else ():
         box = {"facecolor": palette.MIST, "edgecolor": palette.GREY, "hatch": "////", "linewidth": 0}
         ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **box))
     if decimals is not None:
@@ -403,7 +427,7 @@ def _heatmap(ax, matrix, rows, cols, kind, decimals, highlight_row, size=11):
     ax.set_yticks(range(len(rows)), map(_short, rows), fontsize=size)
     ax.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
     for edges, line in ((range(len(cols) - 1), ax.axvline), (range(len(rows) - 1), ax.axhline)):
-        for edge in edges if max(len(rows), len(cols)) <= 20 else ():
+        for edge in edges if small else ():
             line(edge + 0.5, color=palette.PAPER, linewidth=1, zorder=0.9)  # separa las casillas
     ax.xaxis.set_label_position("top")
     ax.spines[:].set_visible(False)
@@ -489,9 +513,18 @@ def _array(x, name, ndim):
         raise ValueError(
             f"plots: {name} tiene forma {array.shape} y tiene que tener {ndim} eje(s).{advice}"
         )
-    if np.isnan(array).any():
-        raise ValueError(f"plots: {name} contiene {np.isnan(array).sum()} NaN. Busca de dónde salen.")
+    bad = np.isnan(array) | np.isposinf(array)
+    if bad.any():
+        raise ValueError(f"plots: {name} contiene {bad.sum()} NaN o +∞. Busca de dónde salen.")
     return array
+
+
+def _check_weights(array, name):
+    if array.min() < -1e-6 or array.max() > 1 + 1e-6:
+        raise ValueError(
+            f"plots: {name} va de {array.min():.2f} a {array.max():.2f}, y los pesos van de 0 a 1. "
+            'Si son puntuaciones, usa plot_heatmap(…, kind="scores").'
+        )
 
 
 def _labels(labels, count, name):

@@ -1,5 +1,6 @@
 """Las gráficas: puras, legibles y capaces de contarse con palabras."""
 
+import base64
 import io
 import subprocess
 import sys
@@ -42,6 +43,7 @@ EXAMPLES = {
     "mapa de 60 × 60": lambda: plot_heatmap(weights(60, 60)),
     "puntuaciones": lambda: plot_heatmap(torch.randn(12, 12), TOKENS, kind="scores"),
     "cabezas": lambda: plot_heads(weights(5, 12, 12), TOKENS, layer=3, highlight_row=8),
+    "cabezas cruzadas": lambda: plot_heads(weights(2, 3, 5), list("abc"), list("ABCDE")),
     "filas": lambda: plot_rows({"una": weights(12), "otra": weights(12, seed=1)}, TOKENS, title="Fila"),
     "vectores": lambda: plot_vectors([[3.0, 1.0], [-1.0, 2.0]], ["u", "v"], angle=(0, 1), project=(1, 0)),
     "distribuciones": lambda: plot_distributions({"d = 4": torch.randn(500), "d = 9": 3 * torch.randn(500)}),
@@ -177,6 +179,8 @@ def test_cell_text_contrasts_with_any_cell(name):
         (lambda: plot_heatmap(torch.ones(2, 3, 4)), ["(2, 3, 4)", "2 eje", "matrix[0]"]),
         (lambda: plot_heatmap(torch.ones(2, 2), ["a"]), ["row_labels", "1 etiquetas", "hacen falta 2"]),
         (lambda: plot_heatmap([[float("nan")]]), ["matrix", "1 NaN"]),
+        (lambda: plot_heatmap([[float("inf")]], kind="scores"), ["matrix", "+∞"]),
+        (lambda: plot_heatmap([[5.0, -9.0]]), ["-9.00", "5.00", 'kind="scores"']),
         (lambda: plot_heatmap(torch.ones(0, 3)), ["vacío", "(0, 3)"]),
         (lambda: plot_heatmap([[1.0]], kind="otro"), ["'otro'", "weights", "scores"]),
         (lambda: plot_heads(weights(3, 2, 2), ["a", "b"], heads=[0, 3]), ["[0, 3]", "3 cabezas"]),
@@ -189,6 +193,23 @@ def test_bad_input_says_what_and_why(call, words):
     with pytest.raises(ValueError) as error:  # noqa: PT011: se comprueban las palabras
         call()
     assert all(word in str(error.value) for word in words), error.value
+
+
+@pytest.mark.parametrize("setup", ["", "import matplotlib.pyplot as plt; plt.plot([1])"])
+def test_the_notebook_shows_our_image(setup):
+    """También con el modo «inline» de matplotlib, que registra su propia forma de mostrar figuras."""
+    from nbclient import NotebookClient
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    code = "from course_lib.plots import plot_rows\nplot_rows({'a': [0.2, 0.8]}, ['x', 'y'])"
+    nb = new_notebook(cells=[new_code_cell(setup), new_code_cell(code)])
+    NotebookClient(nb, kernel_name="python3", timeout=60).execute()
+    (output,) = nb.cells[1].outputs
+    figure = plot_rows({"a": [0.2, 0.8]}, ["x", "y"])
+    expected, metadata = picture(figure)
+    assert output.data["text/plain"] == figure.description
+    assert output.metadata["image/png"] == metadata
+    assert base64.b64decode(output.data["image/png"]) == expected["image/png"]
 
 
 def test_describe_a_plain_figure():
