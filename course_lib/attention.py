@@ -170,7 +170,8 @@ class MultiHeadAttention(nn.Module):
 
     def split_heads(self, x):
         """Reparte la última dimensión entre las cabezas: (B, L, h·d_k) → (B, h, L, d_k)."""
-        return x.unflatten(-1, (self.heads, self.dim_key)).transpose(1, 2)
+        batch, length, _ = x.shape
+        return x.view(batch, length, self.heads, self.dim_key).transpose(1, 2)
 
     def concat_heads(self, x):
         """Junta las cabezas, una tras otra: (B, h, L, d_k) → (B, L, h·d_k)."""
