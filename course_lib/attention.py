@@ -224,7 +224,9 @@ def _check_shapes(query, key, value, mask):
         ) from None
     if not query.dtype == key.dtype == value.dtype:
         dtypes = ", ".join(f"{name} {x.dtype}" for name, x in named.items())
-        raise ValueError(f"atención: los tipos no coinciden: {dtypes}. Usa .to(dtype) para igualarlos.")
+        raise ValueError(
+            f"atención: los tipos no coinciden: {dtypes}. Usa .to(dtype) para igualarlos."
+        )
     check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
 
 
@@ -242,4 +244,6 @@ def _suggest_heads(heads, dim_embedding):
 def _check_positive_integers(where, **arguments):
     for name, value in arguments.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{where}: {name} = {value!r} y tiene que ser un entero de 1 en adelante.")
+            raise ValueError(
+                f"{where}: {name} = {value!r} y tiene que ser un entero de 1 en adelante."
+            )

@@ -84,7 +84,9 @@ class BertEmbeddings:
 
     def __repr__(self):
         batch, length, width = self.token_embeddings.shape
-        return f"BertEmbeddings(B={batch}, L={length}, d_model={width}, capas={len(self.attentions)})"
+        return (
+            f"BertEmbeddings(B={batch}, L={length}, d_model={width}, capas={len(self.attentions)})"
+        )
 
 
 def load_bert(model_name=None):
@@ -188,7 +190,9 @@ class BertEncoder(TransformerEncoder):
             eps=eps,
         )
         self.input_embedding.factor = 1.0
-        self.positional_encoding = LearnedPositionalEncoding(config.max_position_embeddings, d_model)
+        self.positional_encoding = LearnedPositionalEncoding(
+            config.max_position_embeddings, d_model
+        )
         self.sentence_type = nn.Embedding(config.type_vocab_size, d_model)
         self.normalization = nn.LayerNorm(d_model, eps=eps)
 
@@ -328,7 +332,13 @@ def _hub_folder(model_name):
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
-    files = ["config.json", "model*.safetensors*", "tokenizer*", "vocab.txt", "special_tokens_map.json"]
+    files = [
+        "config.json",
+        "model*.safetensors*",
+        "tokenizer*",
+        "vocab.txt",
+        "special_tokens_map.json",
+    ]
     try:
         folder = Path(snapshot_download(model_name, allow_patterns=files, local_files_only=True))
         if any(folder.glob("model*.safetensors")):
@@ -388,7 +398,9 @@ def _check_sentences(sentences):
     if isinstance(sentences, str):
         sentences = [sentences]
     if not isinstance(sentences, (list, tuple)):
-        decode = ' Si son bytes en UTF-8, usa .decode("utf-8").' if isinstance(sentences, bytes) else ""
+        decode = (
+            ' Si son bytes en UTF-8, usa .decode("utf-8").' if isinstance(sentences, bytes) else ""
+        )
         raise TypeError(
             f"extract_embeddings: has pasado {type(sentences).__name__} ({sentences!r:.40}) y espera "
             f"una frase (str) o una lista de frases.{decode}"
@@ -402,7 +414,9 @@ def _check_sentences(sentences):
                 f"({sentence!r:.40}) y tiene que ser un texto."
             )
         if not sentence.strip():
-            raise ValueError(f"extract_embeddings: la frase {i} está vacía. Escribe alguna palabra.")
+            raise ValueError(
+                f"extract_embeddings: la frase {i} está vacía. Escribe alguna palabra."
+            )
     return list(sentences)
 
 
@@ -445,7 +459,9 @@ def _warn_about_losses(sentences, tokens, tokenizer, limit):
 def _words_that_lose_accents(sentence, tokenizer):
     if sentence.isascii():
         return []
-    words = {word.strip(".,;:¿?¡!«»\"'()…"): None for word in sentence.split() if not word.isascii()}
+    words = {
+        word.strip(".,;:¿?¡!«»\"'()…"): None for word in sentence.split() if not word.isascii()
+    }
     pieces = {word: tokenizer.tokenize(word) for word in words if any(map(str.isalpha, word))}
     return [
         (word, parts)

@@ -75,7 +75,7 @@ def padding_mask(attention_mask):
     except (TypeError, ValueError, RuntimeError):
         raise ValueError(
             f"padding_mask: attention_mask = {attention_mask!r:.60} no es una tabla (B, L_k) de unos "
-            "y ceros. ¿Has pedido al tokenizador padding=True y return_tensors=\"pt\"?"
+            'y ceros. ¿Has pedido al tokenizador padding=True y return_tensors="pt"?'
         ) from None
     if attention_mask.dim() != 2:
         raise ValueError(

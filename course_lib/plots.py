@@ -179,32 +179,44 @@ def plot_heads(
     if not heads or max(heads) >= len(weights):
         raise ValueError(f"plot_heads: heads = {heads} y hay {len(weights)} cabezas, desde la 0.")
     tokens = _labels(tokens, weights.shape[1], "tokens")
-    col_tokens = _labels(tokens if col_tokens is None else col_tokens, weights.shape[2], "col_tokens")
+    col_tokens = _labels(
+        tokens if col_tokens is None else col_tokens, weights.shape[2], "col_tokens"
+    )
     titles = _labels(titles or [f"cabeza {head}" for head in heads], len(heads), "titles")
     n_cols = min(max_columns, len(heads))
     n_rows = math.ceil(len(heads) / n_cols)
     side = max(2.0, 0.2 * len(tokens), 0.2 * len(col_tokens))
     with rc_context(STYLE):
         figure = CourseFigure(figsize=(n_cols * (side + 0.2) + 0.9, n_rows * (side + 0.4) + 0.9))
-        axes = figure.subplots(n_rows, n_cols, squeeze=False, gridspec_kw={"wspace": 0.08, "hspace": 0.2})
+        axes = figure.subplots(
+            n_rows, n_cols, squeeze=False, gridspec_kw={"wspace": 0.08, "hspace": 0.2}
+        )
         for i, ax in enumerate(axes.flat):
             if i >= len(heads):
                 ax.set_axis_off()
                 continue
-            _heatmap(ax, weights[heads[i]], tokens, col_tokens, "weights", None, highlight_row, size=10)
+            _heatmap(
+                ax, weights[heads[i]], tokens, col_tokens, "weights", None, highlight_row, size=10
+            )
             ax.set_title(titles[i], fontsize=11, pad=4 if i >= n_cols else 8)
             if i % n_cols:
                 ax.set_yticklabels([])
             if i >= n_cols:
                 ax.set_xticklabels([])
         if layer is not None:
-            figure.suptitle(f"Las cabezas de la capa {layer}", x=0.125, ha="left", y=1.0, fontsize=13)
+            figure.suptitle(
+                f"Las cabezas de la capa {layer}", x=0.125, ha="left", y=1.0, fontsize=13
+            )
     where = "" if layer is None else f" de la capa {layer}"
     focus = [] if highlight_row is None else [highlight_row]
     lines = []
     for head, name in zip(heads, titles):
         matrix = weights[head]
-        i, j = (focus[0], matrix[focus[0]].argmax()) if focus else np.unravel_index(matrix.argmax(), matrix.shape)
+        i, j = (
+            (focus[0], matrix[focus[0]].argmax())
+            if focus
+            else np.unravel_index(matrix.argmax(), matrix.shape)
+        )
         lines.append(f"{name}: «{tokens[i]}» → «{col_tokens[j]}» {_number(matrix[i, j], 2)}")
     what = "el mayor peso de la fila recuadrada" if focus else "el mayor peso"
     figure.description = (
@@ -256,7 +268,9 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
             ax.set_title(title)
     sentences = [f"{name}: {_top(row, labels)}" for name, row in rows.items()]
     named = f"Título: {title}. " if title else ""
-    figure.description = f"Barras para {len(labels)} etiquetas. {named}" + ". ".join(sentences) + "."
+    figure.description = (
+        f"Barras para {len(labels)} etiquetas. {named}" + ". ".join(sentences) + "."
+    )
     return figure
 
 
@@ -276,7 +290,9 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
     """
     vectors = np.stack([_array(vector, "vectors", 1) for vector in vectors])
     if vectors.shape[1] != 2:
-        raise ValueError(f"plot_vectors: los vectores miden {vectors.shape[1]}, y en el plano miden 2.")
+        raise ValueError(
+            f"plot_vectors: los vectores miden {vectors.shape[1]}, y en el plano miden 2."
+        )
     labels = _labels(labels, len(vectors), "labels")
     if limits is None:
         low, high = np.minimum(vectors.min(0), 0), np.maximum(vectors.max(0), 0)
@@ -286,7 +302,9 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
     x_min, x_max, y_min, y_max = limits
     scale = 5.2 / max(x_max - x_min, y_max - y_min)
     with rc_context(STYLE):
-        figure = CourseFigure(figsize=((x_max - x_min) * scale + 0.6, (y_max - y_min) * scale + 0.6))
+        figure = CourseFigure(
+            figsize=((x_max - x_min) * scale + 0.6, (y_max - y_min) * scale + 0.6)
+        )
         ax = figure.subplots()
         ax.set(xlim=(x_min, x_max), ylim=(y_min, y_max), aspect="equal", axisbelow=True)
         ax.grid(color=palette.MIST)
@@ -296,7 +314,11 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
         ax.axvline(0, color=palette.GREY, linewidth=0.8)
         for i, (vector, label) in enumerate(zip(vectors, labels)):
             color = palette.CYCLE[i % len(palette.CYCLE)]
-            arrow = {"arrowstyle": "-|>,head_width=0.35,head_length=0.7", "color": color, "linewidth": 2.6}
+            arrow = {
+                "arrowstyle": "-|>,head_width=0.35,head_length=0.7",
+                "color": color,
+                "linewidth": 2.6,
+            }
             ax.annotate("", vector, (0, 0), arrowprops={**arrow, "shrinkA": 0, "shrinkB": 0})
             away = vector / (np.linalg.norm(vector) or 1) * 13
             ax.annotate(
@@ -322,8 +344,12 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
     between = ""
     if angle is not None:
         i, j = angle
-        between = f" Ángulo entre {labels[i]} y {labels[j]}: {_degrees(vectors[i], vectors[j]):.0f}°."
-    figure.description = f"{len(vectors)} vectores del plano desde el origen. {named}{listed}.{between}"
+        between = (
+            f" Ángulo entre {labels[i]} y {labels[j]}: {_degrees(vectors[i], vectors[j]):.0f}°."
+        )
+    figure.description = (
+        f"{len(vectors)} vectores del plano desde el origen. {named}{listed}.{between}"
+    )
     return figure
 
 
@@ -337,9 +363,12 @@ def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
         log: si el eje vertical es logarítmico.
     """
     samples = {name: _array(x, name, None).ravel() for name, x in samples.items()}
-    edges = np.linspace(min(x.min() for x in samples.values()), max(x.max() for x in samples.values()), bins + 1)
+    edges = np.linspace(
+        min(x.min() for x in samples.values()), max(x.max() for x in samples.values()), bins + 1
+    )
     facts = {
-        name: f"media {_number(x.mean(), 2)}, desviación {_number(x.std(), 2)}" for name, x in samples.items()
+        name: f"media {_number(x.mean(), 2)}, desviación {_number(x.std(), 2)}"
+        for name, x in samples.items()
     }
     with rc_context(STYLE):
         figure = CourseFigure(figsize=(7.6, 3.8))
@@ -358,7 +387,9 @@ def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
     return figure
 
 
-def plot_lines(x, series, *, title=None, xlabel=None, ylabel=None, logx=False, logy=False, reference=None):
+def plot_lines(
+    x, series, *, title=None, xlabel=None, ylabel=None, logx=False, logy=False, reference=None
+):
     """Curvas sobre un mismo eje.
 
     Args:
@@ -413,7 +444,12 @@ def _heatmap(ax, matrix, rows, cols, kind, decimals, highlight_row, size=11):
     cmap = cmap.with_extremes(bad=palette.GREY)
     image = ax.imshow(np.ma.masked_invalid(matrix), cmap=cmap, norm=norm)
     for i, j in zip(*np.nonzero(np.isneginf(matrix))) if small else ():
-        box = {"facecolor": palette.MIST, "edgecolor": palette.GREY, "hatch": "////", "linewidth": 0}
+        box = {
+            "facecolor": palette.MIST,
+            "edgecolor": palette.GREY,
+            "hatch": "////",
+            "linewidth": 0,
+        }
         ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **box))
     if decimals is not None:
         for (i, j), value in np.ndenumerate(matrix):
@@ -422,7 +458,9 @@ def _heatmap(ax, matrix, rows, cols, kind, decimals, highlight_row, size=11):
             back = {"facecolor": palette.PAPER, "edgecolor": "none", "pad": 1} if blocked else None
             text = "−∞" if blocked else _number(value, decimals)
             ax.text(j, i, text, ha="center", va="center", color=color, fontsize=size - 1, bbox=back)
-    turn = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"} if decimals else {"rotation": 90}
+    turn = (
+        {"rotation": 45, "ha": "left", "rotation_mode": "anchor"} if decimals else {"rotation": 90}
+    )
     ax.set_xticks(range(len(cols)), map(_short, cols), fontsize=size, **turn)
     ax.set_yticks(range(len(rows)), map(_short, rows), fontsize=size)
     ax.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
@@ -432,7 +470,13 @@ def _heatmap(ax, matrix, rows, cols, kind, decimals, highlight_row, size=11):
     ax.xaxis.set_label_position("top")
     ax.spines[:].set_visible(False)
     if highlight_row is not None:
-        frame = {"fill": False, "edgecolor": palette.VERMILION, "linewidth": 2.4, "clip_on": False, "zorder": 3}
+        frame = {
+            "fill": False,
+            "edgecolor": palette.VERMILION,
+            "linewidth": 2.4,
+            "clip_on": False,
+            "zorder": 3,
+        }
         ax.add_patch(Rectangle((-0.5, highlight_row - 0.5), len(cols), 1, **frame))
         ax.get_yticklabels()[highlight_row].set_fontweight("bold")
     return image
@@ -442,7 +486,9 @@ def _draw_angle(ax, u, v):
     first, second = (np.degrees(np.arctan2(w[1], w[0])) for w in (u, v))
     start, end = (first, second) if (second - first) % 360 <= 180 else (second, first)
     radius = 0.45 * min(np.linalg.norm(u), np.linalg.norm(v))
-    arc = Arc((0, 0), 2 * radius, 2 * radius, theta1=start, theta2=end, color=palette.INK, linewidth=1.4)
+    arc = Arc(
+        (0, 0), 2 * radius, 2 * radius, theta1=start, theta2=end, color=palette.INK, linewidth=1.4
+    )
     ax.add_patch(arc)
     middle = np.radians(start + ((end - start) % 360) / 2)
     position = 1.35 * radius * np.array([np.cos(middle), np.sin(middle)])
@@ -477,9 +523,13 @@ def _describe_matrix(matrix, rows, cols, decimals, highlight_row):
     if len(rows) > 20:
         i, j = np.unravel_index(np.round(matrix, decimals).argmax(), matrix.shape)
         return f"El mayor valor, {_number(matrix[i, j], decimals)}, en «{rows[i]}» → «{cols[j]}».{note}"
-    return "El mayor de cada fila: " + "; ".join(
-        f"«{row}» → {_top(values, cols, decimals, 1)}" for row, values in zip(rows, matrix)
-    ) + f".{note}"
+    return (
+        "El mayor de cada fila: "
+        + "; ".join(
+            f"«{row}» → {_top(values, cols, decimals, 1)}" for row, values in zip(rows, matrix)
+        )
+        + f".{note}"
+    )
 
 
 def _top(values, labels, decimals=2, count=2):

@@ -97,8 +97,13 @@ def test_any_kind_of_numbers_and_inputs_unchanged(make):
     matrix = weights(4, 5)
     given = make(matrix)
     figure = plot_heatmap(given, list("abcd"), list("ABCDE"), highlight_row=1)
-    assert figure.description == plot_heatmap(matrix, list("abcd"), list("ABCDE"), highlight_row=1).description
-    torch.testing.assert_close(torch.as_tensor(given), torch.as_tensor(make(matrix)), rtol=0, atol=0)
+    assert (
+        figure.description
+        == plot_heatmap(matrix, list("abcd"), list("ABCDE"), highlight_row=1).description
+    )
+    torch.testing.assert_close(
+        torch.as_tensor(given), torch.as_tensor(make(matrix)), rtol=0, atol=0
+    )
 
 
 def test_words_say_what_is_seen():
@@ -136,7 +141,9 @@ def test_blocked_cells_are_drawn_and_told():
     assert "Bloqueadas: 3 de 9 casillas" in figure.description
 
 
-@pytest.mark.parametrize("label", ["$x_1$", "snake_case", "🐶", "שלום", "a^b", "\\alpha", "<b>", "x" * 60])
+@pytest.mark.parametrize(
+    "label", ["$x_1$", "snake_case", "🐶", "שלום", "a^b", "\\alpha", "<b>", "x" * 60]
+)
 def test_any_token_is_plain_text(label):
     figure = plot_heatmap(weights(2, 2), [label, "b"])
     shown = figure.axes[0].get_xticklabels()[0].get_text()
@@ -177,7 +184,10 @@ def test_cell_text_contrasts_with_any_cell(name):
     ("call", "words"),
     [
         (lambda: plot_heatmap(torch.ones(2, 3, 4)), ["(2, 3, 4)", "2 eje", "matrix[0]"]),
-        (lambda: plot_heatmap(torch.ones(2, 2), ["a"]), ["row_labels", "1 etiquetas", "hacen falta 2"]),
+        (
+            lambda: plot_heatmap(torch.ones(2, 2), ["a"]),
+            ["row_labels", "1 etiquetas", "hacen falta 2"],
+        ),
         (lambda: plot_heatmap([[float("nan")]]), ["matrix", "1 NaN"]),
         (lambda: plot_heatmap([[float("inf")]], kind="scores"), ["matrix", "+∞"]),
         (lambda: plot_heatmap([[5.0, -9.0]]), ["-9.00", "5.00", 'kind="scores"']),
@@ -190,14 +200,14 @@ def test_cell_text_contrasts_with_any_cell(name):
     ],
 )
 def test_bad_input_says_what_and_why(call, words):
-    with pytest.raises(ValueError) as error:  # noqa: PT011: se comprueban las palabras
+    with pytest.raises(ValueError) as error:  # noqa: PT011
         call()
     assert all(word in str(error.value) for word in words), error.value
 
 
 @pytest.mark.parametrize("setup", ["", "import matplotlib.pyplot as plt; plt.plot([1])"])
 def test_the_notebook_shows_our_image(setup):
-    """También con el modo «inline» de matplotlib, que registra su propia forma de mostrar figuras."""
+    """También con el modo «inline» de matplotlib, que tiene su forma de mostrar figuras."""
     from nbclient import NotebookClient
     from nbformat.v4 import new_code_cell, new_notebook
 
