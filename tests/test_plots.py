@@ -129,7 +129,10 @@ def test_float_noise_does_not_change_the_words():
     noisy = matrix + 1e-6 * torch.randn(12, 12)
     assert plot_heatmap(matrix, TOKENS).description == plot_heatmap(noisy, TOKENS).description
     assert "«the» → «dog» 0.70" in plot_heatmap(noisy, TOKENS).description
-    assert "−0.00" not in plot_heatmap([[-1e-9, 1.0]], ["a"], ["b", "c"], kind="scores").description
+    many = [str(i) for i in range(40)]
+    assert "«0» 0.03, «1» 0.03" in plot_rows({"a": torch.full((40,), 1 / 40)}, many).description
+    figure = plot_heatmap([[-1e-9, 1.0]], ["a"], ["b", "c"], kind="scores")
+    assert [text.get_text() for text in figure.axes[0].texts] == ["0.00", "1.00"]
 
 
 def test_blocked_cells_are_drawn_and_told():
@@ -146,7 +149,9 @@ def test_blocked_cells_are_drawn_and_told():
 )
 def test_any_token_is_plain_text(label):
     figure = plot_heatmap(weights(2, 2), [label, "b"])
-    shown = figure.axes[0].get_xticklabels()[0].get_text()
+    (first, _) = figure.axes[0].get_xticklabels()
+    shown = first.get_text()
+    assert not first.get_parse_math()
     assert shown == label or len(shown) == 16 and label.startswith(shown[:-1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # tampoco molesta con un carácter que no sabe dibujar
@@ -190,6 +195,7 @@ def test_cell_text_contrasts_with_any_cell(name):
         ),
         (lambda: plot_heatmap([[float("nan")]]), ["matrix", "1 NaN"]),
         (lambda: plot_heatmap([[float("inf")]], kind="scores"), ["matrix", "+∞"]),
+        (lambda: plot_heatmap([[-0.5]]), ["-0.50", "de 0 a 1"]),
         (lambda: plot_heatmap([[5.0, -9.0]]), ["-9.00", "5.00", 'kind="scores"']),
         (lambda: plot_heatmap(torch.ones(0, 3)), ["vacío", "(0, 3)"]),
         (lambda: plot_heatmap([[1.0]], kind="otro"), ["'otro'", "weights", "scores"]),
