@@ -39,8 +39,9 @@ def scaled_dot_product_attention(query, key, value, mask=None):
     """
     _check_shapes(query, key, value, mask)
     d_k = query.shape[-1]
-    # Es lo mismo que (Q·Kᵀ) / √d_k, pero divide L_q·d_k números en vez de L_q·L_k. Las keys de cada
-    # cabeza están a saltos en la memoria: juntarlas antes de trasponer ahorra una copia lenta.
+    # Es lo mismo que (Q·Kᵀ) / √d_k, pero divide L_q·d_k números en vez de L_q·L_k: menos, si la
+    # frase es larga. Las keys de cada cabeza están a saltos en la memoria: juntarlas antes de
+    # trasponer ahorra una copia lenta.
     scores = (query / math.sqrt(d_k)) @ key.contiguous().transpose(-2, -1)
     if mask is not None:
         # Antes de la softmax: lo bloqueado recibe el número más negativo que cabe,

@@ -67,7 +67,7 @@ FIGURES = {
     ),
     "sdpa-softmax.svg": (
         partial(bloques.sdpa_block, highlight="softmax"),
-        f"{SDPA}. Señalado el softmax: convierte cada fila de puntuaciones en pesos que suman 1.",
+        f"{SDPA}. Señalada la softmax: convierte cada fila de puntuaciones en pesos que suman 1.",
     ),
     "sdpa-matmul-2.svg": (
         partial(bloques.sdpa_block, highlight="matmul-2"),
@@ -83,7 +83,7 @@ FIGURES = {
         escenas.course_map,
         "Mapa del curso, de la lección 00 a la 11. Sobre la fórmula softmax(Q·Kᵀ partido por la "
         "raíz de d_k, más máscara)·V, el número de la lección que explica cada pieza: 01 el "
-        "producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la raíz, 04 la máscara, 05 el softmax y el "
+        "producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la raíz, 04 la máscara, 05 la softmax y el "
         "conjunto; después, varias cabezas (06 a 08) y el modelo completo (09 a 11).",
     ),
     "softmax-suma-ponderada.svg": (
