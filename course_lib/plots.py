@@ -297,7 +297,7 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
     if limits is None:
         low, high = np.minimum(vectors.min(0), 0), np.maximum(vectors.max(0), 0)
         margin = 0.12 * (high - low).max()
-        left = 6 * margin if low[0] < 0 else margin  # a la izquierda hay que dejar sitio al nombre
+        left = 7 * margin if low[0] < 0 else margin  # a la izquierda hay que dejar sitio al nombre
         limits = (low[0] - left, high[0] + margin, low[1] - margin, high[1] + margin)
     x_min, x_max, y_min, y_max = limits
     scale = 5.2 / max(x_max - x_min, y_max - y_min)
