@@ -1,0 +1,52 @@
+"""Los números de las figuras son los del modelo, no unos parecidos."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from course_lib import encoder_from_bert, extract_embeddings, load_bert
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from imagenes.escenas import PATH, TWO_SENTENCES, WEIGHTED_SUM  # noqa: E402
+
+LAYER, HEAD = 3, 1
+SENTENCES = [f"I gave the dog a bone because it was {ending}" for ending in ("hungry", "old")]
+
+
+@pytest.fixture(scope="module")
+def embeddings():
+    return extract_embeddings(SENTENCES)
+
+
+def close(drawn, real, decimals):
+    """Si lo dibujado es lo real, redondeado a ``decimals``."""
+    half = 0.5 * 10**-decimals + 1e-5
+    torch.testing.assert_close(torch.tensor(drawn), real, atol=half, rtol=0)
+
+
+def test_rows_of_the_two_sentences(embeddings):
+    for i, row in enumerate(TWO_SENTENCES):
+        tokens, weights = zip(*row, strict=True)
+        assert list(tokens) == embeddings.tokens[i]
+        close(weights, embeddings.attentions[LAYER][i, HEAD, tokens.index("it")], 4)
+
+
+def test_values_of_the_weighted_sum(embeddings):
+    attention = encoder_from_bert(load_bert()).encoder.encoder_layers[LAYER].multi_head_attention
+    with torch.no_grad():
+        projected = attention.value_projection(embeddings.hidden_states[LAYER])
+        values = attention.split_heads(projected)[0, HEAD]
+    tokens, _, drawn = zip(*WEIGHTED_SUM, strict=True)
+    assert list(tokens) == embeddings.tokens[0]
+    close(drawn, values[:, :8], 2)
+
+
+def test_path_of_the_sentence(embeddings):
+    for position, token, token_id, word, place in PATH:
+        assert embeddings.tokens[0][position] == token
+        assert embeddings.input_ids[0, position] == token_id
+        close(word, embeddings.token_embeddings[0, position, : len(word)], 3)
+        close(place, embeddings.positional_encodings[0, position, : len(place)], 3)
