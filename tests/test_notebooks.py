@@ -90,7 +90,7 @@ UNREPAIRED = {
     ),
     "ruta .*/home/ana": lambda nb: _output(nb, data={"text/html": "<a href='/home/ana/x'>x</a>"}),
     r"ruta .*C:\\Users": lambda nb: _output(nb, data={"text/plain": "C:\\Users\\ana"}),
-    "ruta .*curso.py": lambda nb: _output(nb, data={"text/plain": str(ROOT / "curso.py")}),
+    "Celda .*: muestra una ruta": lambda nb: _output(nb, data={"text/plain": str(ROOT / "curso.py")}),
     "no es un cuaderno válido|válido": lambda nb: nb.cells[0].update(inventado=1),
 }
 
