@@ -204,9 +204,12 @@ def plot_heads(
             if i >= n_cols:
                 ax.set_xticklabels([])
         if layer is not None:
+            figure.draw_without_rendering()  # para saber hasta dónde llegan las etiquetas
+            top = max(ax.get_tightbbox().y1 for ax in axes[0]) / figure.bbox.height
             figure.suptitle(
-                f"Las cabezas de la capa {layer}", x=0.125, ha="left", y=1.0, fontsize=13
-            )
+                f"Las cabezas de la capa {layer}", x=0.125, y=top + 0.02, ha="left", va="bottom",
+                fontsize=13,
+            )  # fmt: skip
     where = "" if layer is None else f" de la capa {layer}"
     focus = [] if highlight_row is None else [highlight_row]
     lines = []
@@ -262,8 +265,8 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
         ax.axhline(0, color=palette.GREY, linewidth=0.8)
         for i in highlight:
             ax.get_xticklabels()[i].set_fontweight("bold")
-        if len(rows) > 1:
-            ax.legend(frameon=False)
+        if len(rows) > 1:  # debajo: dentro puede tapar una barra
+            ax.legend(frameon=False, ncols=len(rows), loc="upper left", bbox_to_anchor=(0, -0.1))
         if title:
             ax.set_title(title)
     sentences = [f"{name}: {_top(row, labels)}" for name, row in rows.items()]
