@@ -381,7 +381,7 @@ def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
                     color=palette.CYCLE[i % len(palette.CYCLE)], linestyle=("-", "--", ":", "-.")[i % 4],
                     label=f"{name}: {facts[name]}")  # fmt: skip
         ax.set(xlabel=xlabel or "", ylabel="densidad")
-        ax.legend(frameon=False)
+        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(0, -0.15))  # debajo
         if title:
             ax.set_title(title)
     named = f"Título: {title}. " if title else ""
