@@ -35,7 +35,7 @@ HELP = """\
   python curso.py cuadernos [archivos]   ejecuta los cuadernos y guarda sus salidas
   python curso.py medir                  mide cuánto tarda la biblioteca del curso
 
-Lo que escribas detrás llega a la herramienta: «abrir --no-browser», «probar -k mascaras».
+Lo que escribas detrás llega a la herramienta: «abrir --no-browser», «probar -k masks».
 
 La primera vez se instala todo: tarda alrededor de un minuto con buena conexión y ocupa unos
 2 GB. Después, segundos. En Linux se instala el PyTorch que usa solo el procesador; si quieres

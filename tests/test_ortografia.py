@@ -1,0 +1,296 @@
+"""El español del curso, sin faltas: lecciones, docstrings, mensajes, textos alternativos y documentos.
+
+El diccionario de ``tests/diccionario`` es el de LibreOffice (RLA-ES 2.8) y lo lee spylls, un Hunspell
+escrito en Python. Las palabras del curso que no conoce están en ``tests/palabras.txt``, una por
+línea y por orden alfabético. Lo que va entre comillas o en cursiva puede estar en inglés.
+"""
+
+import functools
+import itertools
+import re
+import unicodedata
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from prosa import ITALICS, QUOTES, clean, markdown_piece, notebook_pieces, pieces, sources
+from spylls.hunspell import Dictionary
+
+HERE = Path(__file__).resolve().parent
+LETTERS = "a-zA-ZáéíóúüñÁÉÍÓÚÜÑ"
+TOKEN = re.compile(r"\w+(?:[-'’]\w+)*")
+DOUBLED = re.compile(
+    rf"(?<![\w-])([{LETTERS}]{{2,}}|[aeouy])(?:[ \t]+|[ \t]*\n[ \t>]*)\1(?![\w-])", re.IGNORECASE
+)
+
+# Palabras que existen y que aquí son una falta: la ortografía de antes de 2010, o la tilde olvidada.
+UNWANTED = {
+    "sólo": "solo",
+    "guión": "guion",
+    "éste": "este",
+    "ésta": "esta",
+    "éstos": "estos",
+    "éstas": "estas",
+    "ésto": "esto",
+    "ése": "ese",
+    "ésa": "esa",
+    "ésos": "esos",
+    "ésas": "esas",
+    "aquél": "aquel",
+    "aquélla": "aquella",
+    "aquéllos": "aquellos",
+    "aquéllas": "aquellas",
+    "mas": "más",
+    "mascara": "máscara",
+    "mascaras": "máscaras",
+    "numero": "número",
+    "ultimo": "último",
+    "ultima": "última",
+    "titulo": "título",
+    "articulo": "artículo",
+    "calculo": "cálculo",
+    "indice": "índice",
+    "vacio": "vacío",
+    "valla": "vaya",
+    "echo": "hecho",
+}
+
+
+def plain(text):
+    """El texto sin tildes y en minúsculas: por él se ordena."""
+    return unicodedata.normalize("NFD", text).encode("ascii", "ignore").decode().casefold()
+
+
+@functools.cache
+def own_words():
+    return frozenset((HERE / "palabras.txt").read_text(encoding="utf-8").split())
+
+
+@functools.cache
+def dictionary(language):
+    own = HERE / "diccionario" / language  # el inglés viene con spylls
+    return Dictionary.from_files(language if language == "en_US" else str(own))
+
+
+@functools.cache
+def is_in(language, word):
+    return dictionary(language).lookup(word)
+
+
+def is_own(word):
+    return word in own_words() or word.lower() in own_words()
+
+
+def is_known(word):
+    return is_own(word) or is_in("es_ES", word)
+
+
+def is_english(word):
+    return is_own(word) or is_in("en_US", word)
+
+
+def accented(word):
+    """Las palabras españolas que solo se distinguen de `word` en una tilde."""
+    marks = str.maketrans("aeiouáéíóú", "áéíóúaeiou")
+    variants = (word[:i] + c.translate(marks) + word[i + 1 :] for i, c in enumerate(word))
+    return [variant for variant in variants if variant != word and is_in("es_ES", variant)]
+
+
+@functools.cache
+def suggestions(word):
+    """Hasta tres palabras que quizá querías escribir; primero, las que solo cambian en una tilde."""
+    if word.lower() in UNWANTED:
+        return [UNWANTED[word.lower()]]
+    others = (w for w in dictionary("es_ES").suggest(word) if re.fullmatch(r"\w+", w))
+    return list(dict.fromkeys([*accented(word), *itertools.islice(others, 3)]))[:3]
+
+
+# --- Las faltas de un trozo de prosa --------------------------------------------------------------
+
+
+def words(text):
+    """Las palabras que se pueden comprobar, con su sitio: ni siglas, ni identificadores, ni letras."""
+    for match in TOKEN.finditer(text):
+        token = match[0]
+        if is_own(token) or re.search(rf"[^{LETTERS}'’-]", token):
+            continue
+        for part in re.finditer(r"[^'’-]{2,}", token):
+            if not any(letter.isupper() for letter in part[0][1:]):
+                yield match.start() + part.start(), part[0]
+
+
+def foreign_spans(piece):
+    """Los trozos en inglés: cursivas, comillas y textos enteros de los que todo lo es."""
+    spans = [m.span() for pattern in (ITALICS, QUOTES) for m in pattern.finditer(piece.text)]
+    if piece.is_string:
+        spans.append((0, len(piece.text)))
+    for start, end in spans:
+        inside = [word for _, word in words(piece.text[start:end])]
+        if all(map(is_english, inside)) and (len(inside) > 2 or not any(map(accented, inside))):
+            yield range(start, end)
+
+
+def in_any(position, spans):
+    return any(position in span for span in spans)
+
+
+def faults(piece):
+    """Dice las faltas de un trozo: dónde están, qué palabra es y qué se puede escribir."""
+    foreign = list(foreign_spans(piece))
+    for position, word in words(piece.text):
+        if word.lower() not in UNWANTED and is_known(word):
+            continue
+        if not in_any(position, foreign):
+            options = ", ".join(suggestions(word)) or "nada parecido"
+            yield f"{piece.where(position)}: «{word}» (¿{options}?)"
+    for match in DOUBLED.finditer(piece.text):
+        if not in_any(match.start(), foreign):
+            yield f"{piece.where(match.start())}: «{match[1]} {match[1]}» (palabra repetida)"
+
+
+@pytest.mark.parametrize("file", sources())
+def test_spelling(file):
+    found = [fault for piece in pieces(file) for fault in faults(piece)]
+    assert found == [], "\n".join(["Si alguna no es una falta, va en tests/palabras.txt:", *found])
+
+
+# --- La lista del curso ---------------------------------------------------------------------------
+
+
+def test_own_words_are_sorted_and_needed():
+    lines = (HERE / "palabras.txt").read_text(encoding="utf-8").splitlines()
+    assert lines == sorted(set(lines), key=lambda word: (plain(word), word))
+    assert [word for word in lines if is_in("es_ES", word) or not re.fullmatch(r"\S+", word)] == []
+    assert [word for word in lines if word != word.lower() and word.lower() in lines] == []
+
+
+# --- La prueba ve las faltas ----------------------------------------------------------------------
+
+WRONG = {
+    "tambien": "también",
+    "atencion": "atención",
+    "aqui": "aquí",
+    "matrizes": "matrices",
+    "haver": "haber",
+    "dimenciones": "dimensiones",
+    "pocisión": "posición",
+    "posicion": "posición",
+    "funcion": "función",
+    "Segun": "Según",
+    "vetcores": "vectores",
+    "multipilcar": "multiplicar",
+    "fué": "fue",
+    "proyecciónes": "proyecciones",
+    "multiplicandolas": "multiplicándolas",
+    "mascara": "máscara",
+    "mas": "más",
+    "Valla": "vaya",
+    "sólo": "solo",
+    "éste": "este",
+    "guión": "guion",
+}
+
+
+def found_in(text):
+    return list(faults(markdown_piece(text, "x.md")))
+
+
+@pytest.mark.parametrize("word", WRONG)
+def test_a_misspelled_word_is_seen(word):
+    (fault,) = found_in(f"# Título\n\nUna frase con {word} dentro.")
+    assert fault.startswith(f"x.md, línea 3: «{word}» (¿")
+    assert WRONG[word] in re.findall(r"\w+", fault.partition("¿")[2])
+
+
+@pytest.mark.parametrize(
+    "text", ["suma de de los pesos", "La la softmax", "a\na", "los **los** pesos"]
+)
+def test_a_doubled_word_is_seen(text):
+    assert len(found_in(text)) == 1
+
+
+GOOD = """
+también atención Aquí matrices haber dimensión trasponerla multiplicándolas fíjate compáralas
+solo guion aún autoatención multi-cabeza embeddings Softmax encoder–decoder ¿cuánto? ponlo
+BERT NaN d_model MultiHeadAttention causal_mask 3.ª Kᵀ θ «dog» *padding* **softmax** [CLS]
+"""
+ENGLISH = "*it was hungry*", "«Attention is not not Explanation»", '"the **old** city"'
+
+
+@pytest.mark.parametrize("text", [*GOOD.split(), *ENGLISH])
+def test_a_good_word_passes(text):
+    assert found_in(f"Una frase con {text} dentro.") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`atencion`",
+        "``atencion``",
+        "```python\natencion = 1\n```",
+        "$atencion$ y $$\natencion\n$$",
+        "[El enlace](atencion.md#atencion) y https://atencion.es",
+        "<div class='atencion'>",
+        "atencion.py y ../atencion/atencion.ipynb",
+        "la `softmax`, la `softmax`; de `a` de `b`",
+        "| token | token |",
+    ],
+)
+def test_what_is_not_prose_is_not_read(text):
+    assert found_in(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![La atencion en una figura](../imagenes/sdpa.svg)",
+        "<img alt='La atencion' src='x.svg'>",
+        "[la atencion](x.md)",
+        "> **⚠️ Error frecuente: «la atencion»**",
+        "| `uno` | atencion |",
+        r"$$\text{atencion}_i = \sum_j p_j v_j$$",
+        "*atencion*",
+        "«posicion»",  # sin tilde, en inglés no existe
+        "*dimension*",  # y esta sí, pero le falta la tilde
+    ],
+)
+def test_prose_is_read_wherever_it_is(text):
+    assert len(found_in(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = 1  # la atencion",
+        "# la\n# la softmax",
+        'raise ValueError("la atencion falla")',
+        'raise ValueError(f"la {x} atencion {x} falla")',
+        'def f(x):\n    """La atencion."""',
+        'def f(query):\n    """Atiende.\n\n    Args:\n        query: la atencion.\n    """',
+        'class A:\n    """La atencion."""',
+    ],
+)
+def test_programs_are_read(source):
+    nb = new_notebook(cells=[new_markdown_cell("Hola"), new_code_cell(source)])
+    (fault,) = [fault for piece in notebook_pieces(nb, "x.ipynb") for fault in faults(piece)]
+    assert fault.startswith("x.ipynb, celda 2, línea ")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "atencion = {'atencion': 'atencion'}  # (B, atencion_q) → atencion(x)",
+        'extract_embeddings("I gave the dog a bone because it was hungry")',
+        'pattern = r"atencion (\\d+)"',
+        'f"{atencion} y {atencion:atencion}ésima"',
+        'def f(atencion, key):\n    """Atiende.\n\n    Args:\n        atencion, key: vale.\n    """',
+    ],
+)
+def test_the_code_of_a_program_is_not_read(source):
+    nb = new_notebook(cells=[new_code_cell(source)])
+    assert [fault for piece in notebook_pieces(nb) for fault in faults(piece)] == []
+
+
+def test_cleaning_keeps_every_line_in_its_place():
+    text = "uno `a\nb` dos\n\n$$x\n= \\text{tres}$$ <b\n> cuatro\n```\nx\n```\ncinco"
+    assert [len(line) for line in clean(text).split("\n")] == [len(x) for x in text.split("\n")]
