@@ -208,7 +208,7 @@ def transformer_architecture(desc, highlight=None):
         norm(x, 516, outside, 630)
     # encoder: feed forward y su salida
     arrow(drawing, (left, 499), (left, 452))
-    block(drawing, left, 430, 210, 44, "Feed forward", c.SKY)
+    block(drawing, left, 430, 210, 44, "Red densa (FFN)", c.SKY)
     line(drawing, (left, 408), (left, 393))
     norm(left, 376, -1, 480)
     # encoder–decoder: K y V llegan del encoder, Q del propio decoder
@@ -227,7 +227,7 @@ def transformer_architecture(desc, highlight=None):
     line(drawing, (right, 404), (right, 389))
     norm(right, 372, 1, 486, start=60)
     arrow(drawing, (right, 355), (right, 316))
-    block(drawing, right, 294, 210, 44, "Feed forward", c.SKY)
+    block(drawing, right, 294, 210, 44, "Red densa (FFN)", c.SKY)
     line(drawing, (right, 272), (right, 257))
     norm(right, 240, 1, 340)
     arrow(drawing, (right, 223), (right, 178))
