@@ -1,0 +1,218 @@
+"""Cada lección, proyectada: con jupyterlab-slideshow, en una pantalla pequeña, todo se ve.
+
+También es una orden, para mirar las diapositivas de una lección, una imagen cada una:
+
+    python tests/test_slides.py notebooks/01_producto_escalar.ipynb CARPETA [--oscuro]
+"""
+
+import argparse
+import contextlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from test_browser import CLOSE, OPEN, ROOT, lab, open_lab, write  # noqa: F401
+
+from course_lib import notebooks
+
+LESSONS = [
+    path.relative_to(ROOT) for path in filter(notebooks.is_lesson, notebooks.course_notebooks())
+]
+SCREEN = {"width": 1280, "height": 720}  # la de un proyector modesto
+SMALLEST_FIGURE = 0.6  # de su tamaño en el cuaderno: más pequeña no se lee
+
+ACTIVE = "lesson.content.activeCellIndex"
+STARTED = f"{ACTIVE} === 0 && document.querySelector('.jp-Deck .jp-deck-mod-visible')"
+
+# Lo que se ve de las celdas de la diapositiva, y qué parte se sale de su sitio.
+READ_SLIDE = r"""smallest => {
+    const cells = lesson.content.widgets.map((cell, index) => [cell.node, index + 1])
+        .filter(([node]) => node.matches('.jp-deck-mod-onscreen.jp-deck-mod-visible'));
+    const remote = document.querySelector('.jp-Deck-Remote').getBoundingClientRect();
+    const leaves = 'p, li, h1, h2, h3, h4, pre, table, img, svg, mjx-container, .cm-line';
+    const painted = leaf => {  // una imagen puede no llenar su caja
+        const box = leaf.getBoundingClientRect();
+        if (!leaf.naturalHeight) return box;
+        const scale = Math.min(box.width / leaf.naturalWidth, box.height / leaf.naturalHeight);
+        return new DOMRect(
+            box.x, box.y, scale * leaf.naturalWidth, scale * leaf.naturalHeight);
+    };
+    const faults = [];
+    for (const [node, number] of cells) {
+        const say = text => faults.push(`celda ${number}: ${text}`);
+        const seen = [...node.querySelectorAll(leaves + ', .jp-OutputArea-output')]
+            .map(leaf => [leaf, painted(leaf)])
+            .filter(([leaf, box]) => box.width && box.height && !leaf.closest('mjx-assistive-mml'));
+        const over = Math.round(Math.max(
+            ...seen.map(([, box]) => Math.max(-box.top, box.bottom - innerHeight))));
+        const wide = Math.round(Math.max(
+            ...seen.map(([, box]) => Math.max(-box.left, box.right - innerWidth))));
+        if (over > 1) say(`se sale ${over} píxeles a lo alto`);
+        if (wide > 1) say(`se sale ${wide} píxeles a lo ancho`);
+        for (const part of [node, ...node.querySelectorAll('div, pre')]) {
+            const style = getComputedStyle(part);
+            const clips = axis => ['auto', 'scroll', 'hidden'].includes(style[axis]);
+            if (!part.clientHeight || part.matches('.cm-cursorLayer')) continue;
+            if (clips('overflowX') && part.scrollWidth > part.clientWidth + 2)
+                say(`se corta ${part.scrollWidth - part.clientWidth} píxeles a lo ancho`);
+            if (clips('overflowY') && part.scrollHeight > part.clientHeight + 2)
+                say(`se corta ${part.scrollHeight - part.clientHeight} píxeles a lo alto`);
+        }
+        for (const [leaf, box] of seen.filter(([leaf]) => !leaf.matches('.jp-OutputArea-output'))) {
+            if (leaf.matches('img')) {
+                const scale = box.height / (leaf.getAttribute('height') || leaf.naturalHeight);
+                if (scale < smallest) say(`la figura queda al ${Math.round(100 * scale)} %`);
+            }
+            const range = document.createRange();
+            range.selectNodeContents(leaf);
+            const inks = leaf.matches('img, svg, mjx-container') ? [box] : [...range.getClientRects()];
+            if (inks.some(ink => ink.right > remote.left + 2 && ink.bottom > remote.top + 2))
+                say('queda bajo el mando');
+        }
+    }
+    for (const part of lesson.node.querySelectorAll('.jp-Notebook, .jp-WindowedPanel-outer')) {
+        const hidden = part.scrollHeight - part.clientHeight;
+        if (hidden > 2) faults.push(`celda ${cells.at(-1)[1]}: no cabe, faltan ${hidden} píxeles`);
+    }
+    return {cells: cells.map(([, number]) => number), faults: [...new Set(faults)]};
+}"""
+
+
+@contextlib.contextmanager
+def open_deck(lab, path):  # noqa: F811
+    """Abre el cuaderno `path` tal como está guardado y empieza a proyectarlo."""
+    page = lab.page
+    page.set_viewport_size(SCREEN)
+    page.evaluate(OPEN, Path(path).as_posix())
+    if "widgets" in notebooks.read(lab.folder / path).metadata:
+        lab.run_all()  # un control solo se ve si su kernel lo ha creado
+    page.evaluate(f"{ACTIVE} = 0")
+    page.evaluate("jupyterapp.commands.execute('deck:start')")
+    page.wait_for_function(STARTED)
+    page.wait_for_function(
+        "[...lesson.content.node.querySelectorAll('img')].every(i => i.complete)"
+    )
+    page.wait_for_timeout(1200)  # al empezar, la extensión mueve las barras laterales
+    yield page
+    page.evaluate("jupyterapp.commands.execute('deck:stop')")
+    page.evaluate(CLOSE)
+
+
+def ends(nb):
+    """Dice con qué celda acaba cada diapositiva: la última que aparece en ella."""
+    kinds = [cell.metadata.get("slideshow", {}).get("slide_type") for cell in nb.cells]
+    following = kinds[1:] + ["slide"]
+    return [k for k, kind in enumerate(following) if kind in ("slide", "subslide")]
+
+
+def slides(page, lab, path):  # noqa: F811
+    """Da lo que se ve en cada diapositiva, con todas sus celdas a la vista."""
+    for last in ends(notebooks.read(lab.folder / path)):
+        page.evaluate(f"{ACTIVE} = {last}")
+        yield page.evaluate(READ_SLIDE, SMALLEST_FIGURE)
+
+
+# --- Las pruebas ----------------------------------------------------------------------------------
+
+pytestmark = pytest.mark.navegador
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_every_cell_fits_the_screen(lab, path):  # noqa: F811
+    with open_deck(lab, path) as page:
+        seen = list(slides(page, lab, path))
+    total = len(notebooks.read(lab.folder / path).cells)
+    assert [fault for slide in seen for fault in slide["faults"]] == []
+    assert sorted({cell for slide in seen for cell in slide["cells"]}) == list(range(1, total + 1))
+
+
+def test_the_keys_of_the_readme(lab):  # noqa: F811
+    path = Path("notebooks/01_producto_escalar.ipynb")
+    cells = notebooks.read(lab.folder / path).cells
+    sections = [k for k, cell in enumerate(cells) if cell.metadata.slideshow.slide_type == "slide"]
+    second, third = sections[1:3]
+
+    def press(key):
+        before = page.evaluate(ACTIVE)
+        page.keyboard.press(key)
+        page.wait_for_function(f"{ACTIVE} !== {before}", polling=10)
+        return page.evaluate(ACTIVE)
+
+    with open_deck(lab, path) as page:
+        assert [press("Space") for _ in cells[1:]] == list(range(1, len(cells)))
+        assert press("Shift+Space") == len(cells) - 2
+        page.keyboard.press("Escape")
+        page.wait_for_function("!document.body.dataset.jpDeckMode")
+    with open_deck(lab, path) as page:
+        page.evaluate(f"{ACTIVE} = {second}")
+        assert press("ArrowRight") == third
+        assert press("ArrowLeft") == second
+        assert press("ArrowDown") == second + 1
+
+
+def test_what_does_not_fit_is_seen(lab):  # noqa: F811
+    def cell(new, source):
+        return new(source, metadata={"slideshow": {"slide_type": "slide"}})
+
+    path = write(
+        lab,
+        cell(new_markdown_cell, "# Cabe"),
+        cell(new_markdown_cell, "Una línea más.\n\n" * 30),
+        cell(new_code_cell, "x = 0\n" * 40),
+        cell(new_code_cell, "y = " + "1 + " * 60 + "1"),
+        cell(
+            new_markdown_cell, "Mucho texto.\n\n" * 14 + "![Una figura alta](../imagenes/sdpa.svg)"
+        ),
+    )
+    with open_deck(lab, path) as page:
+        seen = list(slides(page, lab, path))
+    report = "\n".join(fault for slide in seen for fault in slide["faults"])
+    for expected in (
+        "celda 2: no cabe, faltan",
+        "celda 3: se sale .* a lo alto",
+        "celda 4: se corta .* a lo ancho",
+        "celda 5: la figura queda al",
+    ):
+        assert re.search(expected, report), f"Falta «{expected}»:\n{report}"
+    assert "celda 1:" not in report
+
+
+def test_a_hyphen_hides_a_cell(lab):  # noqa: F811
+    """Por eso course_lib.notebooks no lo admite como tipo."""
+    kinds = "slide", "-", "fragment"
+    cells = [
+        new_markdown_cell(kind, metadata={"slideshow": {"slide_type": kind}}) for kind in kinds
+    ]
+    path = write(lab, *cells)
+    with open_deck(lab, path) as page:
+        assert [slide["cells"] for slide in slides(page, lab, path)] == [[1, 3]]
+
+
+# --- La orden -------------------------------------------------------------------------------------
+
+
+def main():
+    """Guarda cómo se ve cada diapositiva de una lección."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("cuaderno", type=Path)
+    parser.add_argument("carpeta", type=Path, help="donde se guardan las imágenes")
+    parser.add_argument("--oscuro", action="store_true", help="con el tema oscuro de JupyterLab")
+    arguments = parser.parse_args()
+    notebook = arguments.cuaderno.resolve()
+    course = next(folder for folder in notebook.parents if (folder / ".jupyter").exists())
+    theme = "JupyterLab Dark" if arguments.oscuro else "JupyterLab Light"
+    arguments.carpeta.mkdir(parents=True, exist_ok=True)
+    faults = []
+    with open_lab(course, theme) as lab, open_deck(lab, notebook.relative_to(course)) as page:  # noqa: F811
+        for number, slide in enumerate(slides(page, lab, notebook.relative_to(course)), 1):
+            page.wait_for_timeout(150)  # lo que aparece, aparece poco a poco
+            page.screenshot(path=arguments.carpeta / f"{notebook.stem}-{number:03}.png")
+            faults += [f"Diapositiva {number}, {fault}" for fault in slide["faults"]]
+    print(*faults, f"{number} imágenes en {arguments.carpeta}", sep="\n")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
