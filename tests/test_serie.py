@@ -64,6 +64,13 @@ def test_index_has_every_lesson_in_order(where):
         assert title(lesson).endswith(name.removeprefix(title(lesson)[:5]))
 
 
+def test_every_figure_is_in_a_lesson_or_in_the_readme():
+    shown = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown += "\n".join(text for path in LESSONS for text in texts(notebooks.read(path)))
+    drawn = {path.name for path in (ROOT / "imagenes").iterdir() if path.suffix in (".svg", ".gif")}
+    assert drawn == set(re.findall(r"imagenes/([\w-]+\.\w+)\)", shown))
+
+
 # --- Los minutos ----------------------------------------------------------------------------------
 
 WORDS_A_MINUTE = 160  # leer despacio un texto técnico
