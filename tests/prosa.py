@@ -117,6 +117,10 @@ def python_pieces(source, file="", cell=None):
     """Las docstrings, los comentarios y los textos con espacios de un programa."""
     tree = ast.parse(source)
     names = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    for node in ast.walk(tree):  # lo que un explorador guarda se declara en su clase
+        if isinstance(node, ast.ClassDef):
+            fields = [target for line in node.body for target in getattr(line, "targets", ())]
+            names |= {field.id for field in fields if isinstance(field, ast.Name)}
     for line, text in _comments(source):
         yield Piece(file, cell, line, _clean_python(text, names))
     docstrings = set()

@@ -1,0 +1,25 @@
+"""Exploradores: piezas que responden a la mano, en el cuaderno.
+
+Cada explorador son tres archivos con el mismo nombre: el de Python, una función pura de su estado
+(`compute`) y el control que lo guarda; el de JavaScript, que lo dibuja sin esperar al kernel; y los
+dos comparten `comun.js` y `explorador.css`. Las cuentas que JavaScript repite para ir deprisa se
+comparan con las de Python en `tests/test_explorers.py`.
+
+El texto que representa a un explorador describe su estado: es lo que ve quien lee el cuaderno donde
+no hay controles, y lo que comparan las pruebas.
+"""
+
+from importlib import import_module
+
+_MODULES = {"VectorExplorer": "vectors"}
+__all__ = sorted(_MODULES)
+
+
+def __getattr__(name):
+    if name not in _MODULES:
+        raise AttributeError(f"course_lib.explorers no tiene «{name}». Hay: {', '.join(__all__)}.")
+    return getattr(import_module(f"course_lib.explorers.{_MODULES[name]}"), name)
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,86 @@
+// Lo que comparten los exploradores: crear elementos, controles que obedecen al teclado dentro de
+// JupyterLab y una frase, para la vista y para el lector de pantalla, que dice cómo está todo.
+
+const SVG_TAGS = new Set(['svg', 'g', 'path', 'line', 'rect', 'circle', 'text', 'polygon', 'title']);
+let serial = 0;
+
+/** Crea un elemento con atributos e hijos. Los hijos de texto son texto, nunca HTML. */
+function make(tag, attributes = {}, ...children) {
+  const node = SVG_TAGS.has(tag)
+    ? document.createElementNS('http://www.w3.org/2000/svg', tag)
+    : document.createElement(tag);
+  set(node, attributes);
+  node.append(...children);
+  return node;
+}
+
+/** Cambia atributos; `onclick` y los demás `on…` son funciones que escuchan. */
+function set(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    else if (value === null || value === false) node.removeAttribute(name);
+    else node.setAttribute(name, value === true ? '' : value);
+  }
+}
+
+/** Un número con `decimals` decimales, con el signo menos de verdad y sin «menos cero». */
+function show(number, decimals = 2) {
+  const text = number.toFixed(decimals);
+  return (Number(text) === 0 ? text.replace('-', '') : text).replace('-', '−');
+}
+
+/** JupyterLab se queda con las flechas: con esto, en lo que tiene el foco, no. */
+function focusable(node) {
+  set(node, { 'data-lm-suppress-shortcuts': 'true' });
+  return node;
+}
+
+/** Una casilla con su nombre. */
+function checkbox(label, checked, onChange) {
+  const box = focusable(make('input', { type: 'checkbox', onchange: () => onChange(box.checked) }));
+  box.checked = checked;
+  return { node: make('label', { class: 'exp-control' }, box, ` ${label}`), set: on => { box.checked = on; } };
+}
+
+/** Una barra con su nombre y su valor a la vista. `format` lo escribe. */
+function slider(label, { min, max, step, value, format = String }, onInput) {
+  const id = `exp-${serial++}`;
+  const output = make('output', { for: id });
+  const input = focusable(make('input', { type: 'range', id, min, max, step }));
+  const update = x => {
+    input.value = x;
+    output.textContent = format(Number(x));
+    set(input, { 'aria-valuetext': format(Number(x)) });
+  };
+  set(input, { oninput: () => { update(input.value); onInput(Number(input.value)); } });
+  update(value);
+  return { node: make('div', { class: 'exp-control' }, make('label', { for: id }, label), input, output), set: update };
+}
+
+/** Un botón. */
+function button(label, onClick, pressed = null) {
+  return focusable(make('button', { type: 'button', class: 'exp-button', 'aria-pressed': pressed, onclick: onClick }, label));
+}
+
+/** Una frase que el lector de pantalla lee cuando deja de cambiar. */
+function announcer() {
+  const node = make('p', { class: 'exp-say', role: 'status', 'aria-live': 'polite' });
+  let timer;
+  return {
+    node,
+    say(text) {
+      clearTimeout(timer);
+      timer = setTimeout(() => { if (node.textContent !== text) node.textContent = text; }, 150);
+    },
+  };
+}
+
+/** Guarda un trait y avisa al kernel, si lo hay, cuando la mano para. */
+function saver(model) {
+  let timer;
+  return (name, value) => {
+    model.set(name, value);
+    clearTimeout(timer);
+    timer = setTimeout(() => model.save_changes(), 120);
+  };
+}

@@ -1,0 +1,106 @@
+"""Los exploradores, todos: cómo están hechos, lo que guardan y que viven sin kernel."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_browser import CLOSE, lab  # noqa: F401
+
+from course_lib import explorers, notebooks
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "course_lib" / "explorers"
+WIDGETS = "application/vnd.jupyter.widget-state+json"
+MAX_STATE = 60_000  # bytes de estado guardado por explorador
+
+each_class = pytest.mark.parametrize("name", explorers.__all__)
+
+
+def saved_explorers(path):
+    """Los exploradores guardados en un cuaderno: el estado de cada uno."""
+    widgets = notebooks.read(path).metadata.get("widgets", {}).get(WIDGETS, {})
+    states = [model["state"] for model in widgets.get("state", {}).values()]
+    return [state for state in states if "_esm" in state]
+
+
+LESSONS = [path for path in notebooks.course_notebooks() if saved_explorers(path)]
+each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+
+
+@each_class
+def test_it_has_a_sentence_and_a_docstring(name):
+    first, second = (getattr(explorers, name)() for _ in range(2))
+    assert repr(first) == repr(second) == first.describe()
+    assert 40 <= len(repr(first)) <= 600
+    assert getattr(explorers, name).__doc__
+
+
+@each_class
+def test_changing_a_trait_never_breaks_it(name):
+    """Un error en lo que se ejecuta al cambiar un control no se ve en el cuaderno: aquí, sí."""
+    explorer = getattr(explorers, name)()
+    for trait in explorer.traits(sync=True):
+        if not trait.startswith("_") and trait not in ("layout", "tabbable", "tooltip"):
+            explorer.notify_change(
+                {"name": trait, "old": None, "new": getattr(explorer, trait), "owner": explorer,
+                 "type": "change"}
+            )  # fmt: skip
+    assert explorer.describe()
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.js")), ids=lambda path: path.name)
+def test_javascript_brings_nothing_from_outside_and_writes_no_html(path):
+    text = path.read_text(encoding="utf-8")
+    urls = re.findall(r"https?://[^'\"\s]+", text)
+    assert [url for url in urls if not url.startswith("http://www.w3.org/")] == []
+    for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+        assert forbidden not in text
+    assert not re.search(r"^\s*import\b|\bimport\(|\bfetch\(|XMLHttpRequest", text, re.MULTILINE)
+
+
+@each_lesson
+def test_saved_state_is_small(path):
+    for state in saved_explorers(path):
+        assert len(str(state).encode()) <= MAX_STATE, state["_anywidget_id"]
+
+
+# --- En un navegador ------------------------------------------------------------------------------
+
+
+@pytest.mark.navegador
+@each_lesson
+def test_it_lives_with_no_kernel(lab, path):  # noqa: F811
+    """Con el cuaderno guardado y de confianza, el explorador se ve y responde sin ejecutar nada."""
+    copy = lab.folder / path.relative_to(ROOT)
+    environment = os.environ | {"JUPYTER_DATA_DIR": str(lab.folder.parent / "jupyter" / "data")}
+    subprocess.run([sys.executable, "-m", "jupyter", "trust", copy], env=environment, check=True)
+    page = lab.page
+    page.evaluate(
+        """async path => {
+            const options = {path, factory: 'Notebook'};
+            const panel = await jupyterapp.commands.execute('docmanager:open', options);
+            await panel.context.ready;
+            await panel.sessionContext.ready;
+            jupyterapp.shell.activateById(panel.id);
+            window.lesson = panel;
+        }""",
+        path.relative_to(ROOT).as_posix(),
+    )
+    for _ in lab.scroll():
+        if page.locator(".exp").count():
+            break
+    explorer = page.locator(".exp").first
+    explorer.wait_for(timeout=20_000)
+    page.evaluate("lesson.sessionContext.shutdown()")
+    page.wait_for_function("!lesson.sessionContext.session?.kernel")
+    before = explorer.inner_text()
+    control = explorer.locator("input[type=checkbox], button, input[type=range], select").first
+    control.focus()
+    page.keyboard.press("Space" if control.get_attribute("type") != "range" else "ArrowRight")
+    page.wait_for_function(
+        "before => document.querySelector('.exp').innerText !== before", arg=before, timeout=5000
+    )
+    page.evaluate(CLOSE.replace("await lesson.sessionContext.shutdown();", ""))
