@@ -11,7 +11,10 @@ no hay controles, y lo que comparan las pruebas.
 
 from importlib import import_module
 
-_MODULES = {"VectorExplorer": "vectors"}
+_MODULES = {
+    "InfluenceExplorer": "influence",
+    "VectorExplorer": "vectors",
+}
 __all__ = sorted(_MODULES)
 
 

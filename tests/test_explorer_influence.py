@@ -1,0 +1,124 @@
+"""El explorador de influencia: sus mapas, sus límites y lo que hace en un navegador."""
+
+import pytest
+import torch
+import traitlets
+from nbformat.v4 import new_code_cell
+from test_browser import lab, write  # noqa: F401
+
+from course_lib import causal_mask
+from course_lib.explorers.base import source
+from course_lib.explorers.influence import (
+    LAYERS,
+    InfluenceExplorer,
+    bert_maps,
+    compute,
+    influence_maps,
+)
+from course_lib.transformer import EncoderLayer
+
+
+def test_maps_are_those_of_touching_one_by_one():
+    torch.manual_seed(3)
+    layers = [EncoderLayer(2, 8).requires_grad_(False) for _ in range(2)]
+    x = torch.randn(1, 5, 8)
+    maps = influence_maps(layers, x)
+    assert maps.shape == (2, 2, 5, 5)
+    push = torch.randn(8, generator=torch.Generator().manual_seed(0))
+    for masked, mask in enumerate((None, causal_mask(5))):
+        for j in range(5):
+            touched = x.clone()
+            touched[0, j] += push
+            before, after = x, touched
+            for depth, layer in enumerate(layers):
+                before, after = layer(before, mask), layer(after, mask)
+                change = (after - before)[0].norm(dim=-1)
+                torch.testing.assert_close(maps[depth, masked, :, j], change, atol=1e-5, rtol=1e-4)
+
+
+def test_the_mask_leaves_exact_zeros_in_bert():
+    tokens, maps = bert_maps()
+    future = ~causal_mask(len(tokens))
+    assert maps.shape == (LAYERS, 2, len(tokens), len(tokens))
+    assert (maps[:, 0] > 0).all()
+    assert (maps[:, 1][:, future] == 0).all()
+    assert (maps[:, 1][:, ~future] > 0).all()
+
+
+@pytest.mark.parametrize("masked", [True, False])
+@pytest.mark.parametrize("layers", range(1, LAYERS + 1))
+def test_every_state(layers, masked):
+    explorer = InfluenceExplorer(layers=layers, masked=masked)
+    last = len(explorer.tokens) - 1
+    for token in range(last + 1):
+        explorer.token = token
+        result = compute(explorer.maps, layers, masked, token)
+        assert result["moved"] == list(range(token if masked else 0, last + 1))
+        assert result["leaks"] == ([] if masked else list(range(token)))
+        assert f"mueve {len(result['moved'])} de 12" in explorer.describe()
+
+
+def test_its_text_says_its_state():
+    assert repr(InfluenceExplorer()) == (
+        "Influencia tras 1 capa de BERT, con máscara causal: tocar «it» mueve 4 de 12 salidas, "
+        "0 de ellas anteriores."
+    )
+
+
+@pytest.mark.parametrize(("name", "value"), [("token", -1), ("token", 12), ("layers", 0), ("layers", 4)])  # fmt: skip
+def test_wrong_values_are_refused(name, value):
+    explorer = InfluenceExplorer()
+    with pytest.raises(traitlets.TraitError, match=f"{name} = {value}"):
+        setattr(explorer, name, value)
+    assert (explorer.token, explorer.layers) == (8, 1)
+
+
+# --- En un navegador ------------------------------------------------------------------------------
+
+COMPUTE_IN_JS = """async ([text, maps, states]) => {
+    const blob = new Blob([text], {type: 'text/javascript'});
+    const module = await import(URL.createObjectURL(blob));
+    return states.map(state => module.compute(maps, ...state));
+}"""
+
+
+@pytest.mark.navegador
+def test_javascript_computes_the_same(lab):  # noqa: F811
+    maps = InfluenceExplorer().maps
+    states = [[k, m, t] for k in range(1, LAYERS + 1) for m in (True, False) for t in range(12)]
+    theirs = lab.page.evaluate(COMPUTE_IN_JS, [source("influence"), maps, states])
+    assert theirs == [compute(maps, *state) for state in states]
+
+
+@pytest.mark.navegador
+def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
+    path = write(
+        lab,
+        new_code_cell(
+            "from course_lib.explorers import InfluenceExplorer\n"
+            "explorer = InfluenceExplorer()\nexplorer"
+        ),
+    )
+    assert lab.faults(path) == []
+    page, explorer = lab.page, lab.page.locator(".exp")
+
+    def says(text):
+        page.wait_for_function(
+            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
+        )
+
+    says("«it» mueve 4 de 12")
+    explorer.get_by_role("button", name="Tocar gave").click()
+    says("«gave» mueve 10 de 12")
+    page.keyboard.press("ArrowRight")
+    says("«the» mueve 9 de 12")
+    page.keyboard.press("End")
+    says("«[SEP]» mueve 1 de 12")
+    explorer.get_by_label("máscara causal").uncheck()
+    says("Van antes 11: a ellas les llega el futuro.")
+    layers = explorer.get_by_role("slider", name="capas")
+    layers.focus()
+    page.keyboard.press("ArrowRight")
+    assert layers.get_attribute("aria-valuetext") == "2"
+    assert lab.messages == []
+    lab.close()
