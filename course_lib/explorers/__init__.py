@@ -12,6 +12,7 @@ no hay controles, y lo que comparan las pruebas.
 from importlib import import_module
 
 _MODULES = {
+    "CrossAttentionExplorer": "cross",
     "InfluenceExplorer": "influence",
     "VectorExplorer": "vectors",
 }

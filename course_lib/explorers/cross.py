@@ -1,0 +1,106 @@
+"""Atención cruzada, paso a paso: qué mira cada paso de la escritura en la frase de origen."""
+
+import torch
+import traitlets
+
+from course_lib.explorers.base import Explorer, source
+
+MAX_TOKENS = 40
+MAX_NUMBERS = 12_000
+
+
+def compute(weights, head, step):
+    """Dice qué mira un paso de la escritura.
+
+    Args:
+        weights: ``(h, m_D, m_E)``; cada fila suma 1.
+        head: el número de una cabeza, o −1 para la media de todas.
+        step: la fila, de 0 a m_D − 1.
+
+    Returns:
+        Diccionario: ``row`` (los m_E pesos), ``best`` (el token de origen que más recibe) y
+        ``even`` (lo que recibiría cada uno a partes iguales).
+    """
+    weights = torch.as_tensor(weights, dtype=torch.float64)
+    row = weights[:, step].mean(dim=0) if head < 0 else weights[head, step]
+    return {"row": row.tolist(), "best": int(row.argmax()), "even": 1 / len(row)}
+
+
+class CrossAttentionExplorer(Explorer):
+    """Recorre la escritura paso a paso y enseña a qué mira cada uno en la frase de origen.
+
+    Args:
+        source_tokens: los m_E tokens que leyó el encoder.
+        seen: los m_D tokens que ve el decoder, empezando por la marca de inicio.
+        predicted: los m_D tokens que predice, uno por paso.
+        weights: pesos cruzados ``(h, m_D, m_E)`` (o ``(1, h, m_D, m_E)``), tensor o listas.
+        step: en qué paso empieza.
+        head: qué cabeza se ve; −1 es la media.
+        note: una advertencia que se ve siempre, por ejemplo «pesos sin entrenar».
+
+    Raises:
+        traitlets.TraitError: si los tamaños no encajan o las filas no suman 1.
+    """
+
+    _esm = source("cross")
+    source_tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    seen = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    predicted = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    weights = traitlets.List().tag(sync=True)
+    step = traitlets.Int(0).tag(sync=True)
+    head = traitlets.Int(-1).tag(sync=True)
+    note = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, source_tokens, seen, predicted, weights, **state):
+        weights = torch.as_tensor(weights).detach()
+        if weights.dim() == 4 and len(weights) == 1:
+            weights = weights[0]
+        sizes = (len(seen), len(source_tokens))
+        if weights.dim() != 3 or weights.shape[1:] != sizes or len(predicted) != len(seen):
+            raise traitlets.TraitError(
+                f"CrossAttentionExplorer: weights tiene forma {tuple(weights.shape)}, y tiene que "
+                f"ser (h, m_D, m_E) = (h, {sizes[0]}, {sizes[1]}); predicted tiene "
+                f"{len(predicted)} tokens y seen, {sizes[0]}: tienen que ser los mismos."
+            )
+        if max(sizes) > MAX_TOKENS or weights.numel() > MAX_NUMBERS:
+            raise traitlets.TraitError(
+                f"CrossAttentionExplorer: {weights.numel()} pesos y frases de {sizes} tokens son "
+                f"demasiado para dibujarlos: como mucho {MAX_TOKENS} tokens y {MAX_NUMBERS} pesos."
+            )
+        sums = weights.double().sum(dim=-1)
+        if weights.numel() == 0 or not torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
+            raise traitlets.TraitError(
+                "CrossAttentionExplorer: cada fila de weights tiene que sumar 1. ¿Son puntuaciones "
+                "sin softmax, o una fila prohibida entera?"
+            )
+        numbers = [[[round(x, 4) for x in row] for row in m] for m in weights.double().tolist()]
+        super().__init__(
+            source_tokens=list(source_tokens), seen=list(seen), predicted=list(predicted),
+            weights=numbers, **state,
+        )  # fmt: skip
+
+    @traitlets.validate("step")
+    def _check_step(self, proposal):
+        return self._within("step", proposal["value"], 0, len(self.seen) - 1)
+
+    @traitlets.validate("head")
+    def _check_head(self, proposal):
+        return self._within("head", proposal["value"], -1, len(self.weights) - 1)
+
+    def _within(self, name, value, low, high):
+        if not low <= value <= high:
+            raise traitlets.TraitError(
+                f"CrossAttentionExplorer: {name} = {value}, y tiene que estar entre {low} y {high}."
+            )
+        return value
+
+    def describe(self):
+        result = compute(self.weights, self.head, self.step)
+        head = "media de las cabezas" if self.head < 0 else f"cabeza {self.head}"
+        note = f" {self.note}" if self.note else ""
+        return (
+            f"Atención cruzada, paso {self.step + 1} de {len(self.seen)}, {head}: para predecir "
+            f"«{self.predicted[self.step]}» mira sobre todo a "
+            f"«{self.source_tokens[result['best']]}» ({result['row'][result['best']]:.2f}; "
+            f"a partes iguales, {result['even']:.2f}).{note}"
+        )
