@@ -94,7 +94,7 @@ OPEN = """async path => {
 }"""
 
 CLOSE = """async () => {
-    await lesson.sessionContext.shutdown();
+    if (lesson.sessionContext.session?.kernel) await lesson.sessionContext.shutdown();
     lesson.content.model.dirty = false;
     lesson.dispose();
 }"""

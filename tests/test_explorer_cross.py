@@ -6,7 +6,7 @@ import traitlets
 from nbformat.v4 import new_code_cell
 from test_browser import lab, write  # noqa: F401
 
-from course_lib.explorers.base import source
+from course_lib.explorers.base import esm
 from course_lib.explorers.cross import CrossAttentionExplorer, compute
 
 ORIGIN, SEEN, PREDICTED = list("abcde"), ["<inicio>", "x", "y"], ["x", "y", "<fin>"]
@@ -85,7 +85,7 @@ COMPUTE_IN_JS = """async ([text, weights, states]) => {
 def test_javascript_computes_the_same(lab):  # noqa: F811
     weights = random_weights(7, 11, 9).double().tolist()
     states = [[head, step] for head in range(-1, 7) for step in range(11)]
-    theirs = lab.page.evaluate(COMPUTE_IN_JS, [source("cross"), weights, states])
+    theirs = lab.page.evaluate(COMPUTE_IN_JS, [esm("cross"), weights, states])
     for state, result in zip(states, theirs, strict=True):
         mine = compute(weights, *state)
         assert result["row"] == pytest.approx(mine["row"], abs=1e-12)

@@ -7,7 +7,7 @@ from nbformat.v4 import new_code_cell
 from test_browser import lab, write  # noqa: F401
 
 from course_lib import causal_mask
-from course_lib.explorers.base import source
+from course_lib.explorers.base import esm
 from course_lib.explorers.influence import (
     LAYERS,
     InfluenceExplorer,
@@ -86,7 +86,7 @@ COMPUTE_IN_JS = """async ([text, maps, states]) => {
 def test_javascript_computes_the_same(lab):  # noqa: F811
     maps = InfluenceExplorer().maps
     states = [[k, m, t] for k in range(1, LAYERS + 1) for m in (True, False) for t in range(12)]
-    theirs = lab.page.evaluate(COMPUTE_IN_JS, [source("influence"), maps, states])
+    theirs = lab.page.evaluate(COMPUTE_IN_JS, [esm("influence"), maps, states])
     assert theirs == [compute(maps, *state) for state in states]
 
 

@@ -8,7 +8,7 @@ import traitlets
 from nbformat.v4 import new_code_cell
 from test_browser import lab, write  # noqa: F401
 
-from course_lib.explorers.base import source
+from course_lib.explorers.base import esm
 from course_lib.explorers.vectors import LIMIT, VectorExplorer, compute
 
 
@@ -82,7 +82,7 @@ COMPUTE_IN_JS = """async ([text, states]) => {
 def test_javascript_computes_the_same(lab):  # noqa: F811
     cases = list(states(300))
     for vectors, theirs in zip(
-        cases, lab.page.evaluate(COMPUTE_IN_JS, [source("vectors"), cases]), strict=True
+        cases, lab.page.evaluate(COMPUTE_IN_JS, [esm("vectors"), cases]), strict=True
     ):
         mine = compute(vectors)
         assert theirs.keys() == mine.keys()

@@ -77,6 +77,7 @@ WORDS_A_MINUTE = 160  # leer despacio un texto técnico
 SECONDS_A_LINE = 5  # leer una línea de código
 SECONDS_A_FIGURE = 30  # mirar una figura o una fórmula
 SECONDS_A_PREDICTION = 45  # pensar un «Antes de ejecutar»
+SECONDS_AN_EXPLORER = 120  # mover un explorador hasta ver la respuesta
 
 
 def minutes(nb):
@@ -92,6 +93,8 @@ def minutes(nb):
     lines = sum(bool(line.strip()) for code in codes(nb) for line in code.splitlines())
     seconds = SECONDS_A_LINE * lines + SECONDS_A_PREDICTION * predictions
     seconds += SECONDS_A_FIGURE * (figures + len(formulas))
+    explorers = sum(code.count("Explorer(") for code in codes(nb))
+    seconds += SECONDS_AN_EXPLORER * explorers
     return len(re.findall(r"\w+", prose)) / WORDS_A_MINUTE + seconds / 60
 
 

@@ -12,8 +12,13 @@ no hay controles, y lo que comparan las pruebas.
 from importlib import import_module
 
 _MODULES = {
+    "AttentionExplorer": "attention",
     "CrossAttentionExplorer": "cross",
     "InfluenceExplorer": "influence",
+    "MaskExplorer": "mask",
+    "MultiHeadExplorer": "heads",
+    "ScalingExplorer": "scaling",
+    "SoftmaxExplorer": "softmax",
     "VectorExplorer": "vectors",
 }
 __all__ = sorted(_MODULES)

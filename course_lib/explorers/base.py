@@ -6,8 +6,11 @@ import anywidget
 
 HERE = Path(__file__).parent
 
+# Lo que comparten la página y Python, sin eco: uno que llega tarde desharía lo que la mano ha movido.
+SHARED = {"sync": True, "echo_update": False}
 
-def source(name):
+
+def esm(name):
     """Devuelve el módulo de JavaScript de un explorador: lo común y lo suyo."""
     return "\n".join(
         (HERE / file).read_text(encoding="utf-8") for file in ("comun.js", f"{name}.js")

@@ -3,7 +3,7 @@
 import torch
 import traitlets
 
-from course_lib.explorers.base import Explorer, source
+from course_lib.explorers.base import SHARED, Explorer, esm
 
 MAX_TOKENS = 40
 MAX_NUMBERS = 12_000
@@ -42,14 +42,14 @@ class CrossAttentionExplorer(Explorer):
         traitlets.TraitError: si los tamaños no encajan o las filas no suman 1.
     """
 
-    _esm = source("cross")
-    source_tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    seen = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    predicted = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    weights = traitlets.List().tag(sync=True)
-    step = traitlets.Int(0).tag(sync=True)
-    head = traitlets.Int(-1).tag(sync=True)
-    note = traitlets.Unicode("").tag(sync=True)
+    _esm = esm("cross")
+    source_tokens = traitlets.List(traitlets.Unicode()).tag(**SHARED)
+    seen = traitlets.List(traitlets.Unicode()).tag(**SHARED)
+    predicted = traitlets.List(traitlets.Unicode()).tag(**SHARED)
+    weights = traitlets.List().tag(**SHARED)
+    step = traitlets.Int(0).tag(**SHARED)
+    head = traitlets.Int(-1).tag(**SHARED)
+    note = traitlets.Unicode("").tag(**SHARED)
 
     def __init__(self, source_tokens, seen, predicted, weights, **state):
         weights = torch.as_tensor(weights).detach()
@@ -58,9 +58,9 @@ class CrossAttentionExplorer(Explorer):
         sizes = (len(seen), len(source_tokens))
         if weights.dim() != 3 or weights.shape[1:] != sizes or len(predicted) != len(seen):
             raise traitlets.TraitError(
-                f"CrossAttentionExplorer: weights tiene forma {tuple(weights.shape)}, y tiene que "
-                f"ser (h, m_D, m_E) = (h, {sizes[0]}, {sizes[1]}); predicted tiene "
-                f"{len(predicted)} tokens y seen, {sizes[0]}: tienen que ser los mismos."
+                f"CrossAttentionExplorer: `weights` tiene forma {tuple(weights.shape)}, y tiene que "
+                f"ser (h, m_D, m_E) = (h, {sizes[0]}, {sizes[1]}); `predicted` tiene "
+                f"{len(predicted)} tokens y `seen`, {sizes[0]}: tienen que ser los mismos."
             )
         if max(sizes) > MAX_TOKENS or weights.numel() > MAX_NUMBERS:
             raise traitlets.TraitError(
@@ -70,7 +70,7 @@ class CrossAttentionExplorer(Explorer):
         sums = weights.double().sum(dim=-1)
         if weights.numel() == 0 or not torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
             raise traitlets.TraitError(
-                "CrossAttentionExplorer: cada fila de weights tiene que sumar 1. ¿Son puntuaciones "
+                "CrossAttentionExplorer: cada fila de `weights` tiene que sumar 1. ¿Son puntuaciones "
                 "sin softmax, o una fila prohibida entera?"
             )
         numbers = [[[round(x, 4) for x in row] for row in m] for m in weights.double().tolist()]

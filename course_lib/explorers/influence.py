@@ -6,7 +6,7 @@ import torch
 import traitlets
 
 from course_lib.bert import encoder_from_bert, extract_embeddings, load_bert
-from course_lib.explorers.base import Explorer, source
+from course_lib.explorers.base import SHARED, Explorer, esm
 from course_lib.masks import causal_mask
 
 SENTENCE = "I gave the dog a bone because it was hungry"
@@ -79,12 +79,12 @@ class InfluenceExplorer(Explorer):
         traitlets.TraitError: si no hay ese token o ese número de capas.
     """
 
-    _esm = source("influence")
-    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    maps = traitlets.List().tag(sync=True)
-    token = traitlets.Int(8).tag(sync=True)
-    layers = traitlets.Int(1).tag(sync=True)
-    masked = traitlets.Bool(True).tag(sync=True)
+    _esm = esm("influence")
+    tokens = traitlets.List(traitlets.Unicode()).tag(**SHARED)
+    maps = traitlets.List().tag(**SHARED)
+    token = traitlets.Int(8).tag(**SHARED)
+    layers = traitlets.Int(1).tag(**SHARED)
+    masked = traitlets.Bool(True).tag(**SHARED)
 
     def __init__(self, **state):
         tokens, maps = bert_maps()

@@ -5,7 +5,7 @@ import math
 import torch
 import traitlets
 
-from course_lib.explorers.base import Explorer, source
+from course_lib.explorers.base import SHARED, Explorer, esm
 
 LIMIT = 4.0  # hasta dónde llegan las puntas, en cada eje
 NAMES = "uvw"
@@ -52,9 +52,9 @@ class VectorExplorer(Explorer):
         traitlets.TraitError: si los vectores no son dos o tres pares de números en ese margen.
     """
 
-    _esm = source("vectors")
-    vectors = traitlets.List([[3.0, 1.0], [1.0, 2.0]]).tag(sync=True)
-    unit = traitlets.Bool(False).tag(sync=True)
+    _esm = esm("vectors")
+    vectors = traitlets.List([[3.0, 1.0], [1.0, 2.0]]).tag(**SHARED)
+    unit = traitlets.Bool(False).tag(**SHARED)
 
     @traitlets.validate("vectors")
     def _check(self, proposal):

@@ -1,0 +1,152 @@
+"""Los pesos de atención de un BERT de verdad, en la frase que quieras o en dos."""
+
+import base64
+import warnings
+from functools import lru_cache
+
+import torch
+import traitlets
+
+from course_lib.bert import TokenizationWarning, extract_embeddings, load_bert
+from course_lib.explorers.base import SHARED, Explorer, esm
+
+DEFAULT = [f"I gave the dog a bone because it was {word}" for word in ("hungry", "old")]
+LIMITS = "64 tokens y 1000 caracteres"
+STEPS = 65535  # cada peso viaja como un entero de 16 bits: el error no llega a 0.00001
+ORDINALS = ("primera", "segunda")
+
+
+def compute(weights, query, other=None):
+    """Lee la fila ``query`` de los pesos de una cabeza y, si la hay, de los de otra frase.
+
+    Returns:
+        Diccionario con ``row`` (la fila), ``top`` (las keys, de más peso a menos; si empatan,
+        antes la primera) y ``difference``: la fila de ``other`` menos esta, o ``None`` si no
+        hay otra o no tienen los mismos tokens.
+    """
+    weights = torch.as_tensor(weights, dtype=torch.float64)
+    row, difference = weights[query], None
+    if other is not None and len(other) == len(weights):
+        difference = (torch.as_tensor(other, dtype=torch.float64)[query] - row).tolist()
+    top = row.sort(descending=True, stable=True).indices.tolist()
+    return {"row": row.tolist(), "top": top, "difference": difference}
+
+
+@lru_cache(maxsize=16)
+def _read(sentence, _model_name):
+    """Devuelve los tokens, los pesos (capas, cabezas, L, L) en enteros y los avisos."""
+    if sentence.encode("utf-8", "ignore").decode() != sentence:
+        raise ValueError(" tiene un carácter roto (medio emoji). Vuelve a escribirla.")
+    length = len(load_bert().tokenizer(sentence, truncation=False, verbose=False)["input_ids"])
+    if length > 64 or len(sentence) > 1000:
+        size = f"{length} tokens y {len(sentence)} caracteres"
+        raise ValueError(f" tiene {size}, y aquí caben {LIMITS}. Escribe una más corta.")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        embeddings = extract_embeddings(sentence)
+    notes = [str(w.message) for w in caught if issubclass(w.category, TokenizationWarning)]
+    weights = torch.stack(embeddings.attentions)[:, 0].double()
+    return embeddings.tokens[0], (weights * STEPS).round().int(), notes
+
+
+def read(sentences):
+    """Pasa por BERT una o dos frases; si alguna no sirve, lo dice un ``TraitError``."""
+    if len(sentences) not in (1, 2) or not all(isinstance(text, str) for text in sentences):
+        raise traitlets.TraitError(
+            f"AttentionExplorer: sentences = {sentences!r:.80}, y tiene que ser una lista de una o "
+            'dos frases. Por ejemplo, ["The cat sat down"].'
+        )
+    readings = []
+    for ordinal, text in zip(ORDINALS, sentences):
+        try:
+            readings.append(_read(text, load_bert().name))
+        except ValueError as error:
+            reason = str(error).removeprefix("extract_embeddings: la frase 0")  # es esta
+            raise traitlets.TraitError(f"La {ordinal} frase{reason}") from None
+    return readings
+
+
+def pack(tokens, weights, notes):
+    """Prepara una frase para el viaje a la página."""
+    code = base64.b64encode(weights.numpy().astype("<u2").tobytes()).decode()
+    return {"tokens": tokens, "shape": list(weights.shape), "weights": code, "notes": notes}
+
+
+class AttentionExplorer(Explorer):
+    """A quién mira cada token, en cualquier capa y cabeza del BERT del curso.
+
+    Args:
+        sentences: una frase, o una lista de una o dos, de hasta 64 tokens cada una.
+        layer, head, query: la capa, la cabeza y la posición del token que mira, desde 0.
+
+    Raises:
+        traitlets.TraitError: si una frase no sirve, o la capa, la cabeza o la query no existen.
+    """
+
+    _esm = esm("attention")
+    sentences = traitlets.TraitType([]).tag(**SHARED)  # lo que valen lo dicen los validadores
+    layer = traitlets.TraitType(3).tag(**SHARED)
+    head = traitlets.TraitType(1).tag(**SHARED)
+    query = traitlets.TraitType(1).tag(**SHARED)
+    data = traitlets.List().tag(**SHARED)  # lo que `pack` hace de cada frase
+    request = traitlets.Dict().tag(**SHARED)  # lo que pide la página: frases y número de orden
+    answered = traitlets.Int(0).tag(**SHARED)  # el número de la última petición resuelta
+    error = traitlets.Unicode("").tag(**SHARED)
+
+    def __init__(self, sentences=DEFAULT, **traits):
+        sentences = list(sentences) if isinstance(sentences, (list, tuple)) else [sentences]
+        first = {"query": 8} if sentences == DEFAULT else {}  # «it»
+        super().__init__(sentences=sentences, **first | traits)
+
+    @traitlets.validate("sentences")
+    def _check_sentences(self, proposal):
+        value = proposal["value"]
+        value = list(value) if isinstance(value, (list, tuple)) else [value]
+        return value if read(value) else None
+
+    @traitlets.validate("layer", "head", "query")
+    def _check_index(self, proposal):
+        name, value, readings = proposal["trait"].name, proposal["value"], read(self.sentences)
+        length = max(len(tokens) for tokens, *_ in readings)
+        limits = dict(zip(("layer", "head", "query"), (*readings[0][1].shape[:2], length)))
+        if type(value) is not int or not 0 <= value < limits[name]:
+            raise traitlets.TraitError(
+                f"AttentionExplorer: {name} = {value!r:.40}, y tiene que ser un entero entre 0 y "
+                f"{limits[name] - 1}."
+            )
+        return value
+
+    @traitlets.observe("sentences")
+    def _fill(self, _change):
+        readings = read(self.sentences)
+        with self.hold_sync():  # llega a la página de una vez
+            self.data, self.error = [pack(*reading) for reading in readings], ""
+            self.query = min(self.query, max(len(tokens) for tokens, *_ in readings) - 1)
+
+    @traitlets.observe("request")
+    def _answer(self, change):
+        with self.hold_sync():
+            try:
+                first, second = change["new"]["sentences"]
+                self.sentences = [first, second] if second.strip() else [first]
+                self.error = ""
+            except traitlets.TraitError as error:
+                self.error = str(error)
+            except Exception as error:  # pase lo que pase, la página recibe respuesta
+                self.error = f"No he podido calcular los pesos: {str(error)[:300]}"
+            finally:
+                self.answered = change["new"].get("serial", 0)
+
+    def describe(self):
+        several = len(self.sentences) > 1
+        names = [f"«{s}»" if len(s) <= 60 else f"«{s[:59]}…»" for s in self.sentences]
+        parts = [f"Frase{'s' * several}: {' y '.join(names)}", f"capa {self.layer}"]
+        parts += [f"cabeza {self.head}", f"posición {self.query}"]
+        for ordinal, (tokens, weights, _) in zip(ORDINALS, read(self.sentences)):
+            text = "no hay token en esa posición"
+            if self.query < len(tokens):
+                result = compute(weights[self.layer, self.head].double() / STEPS, self.query)
+                best = [f"«{tokens[j]}» ({result['row'][j]:.2f})" for j in result["top"][:2]]
+                text = f"«{tokens[self.query]}» mira a {' y a '.join(best)}"
+            parts.append(f"en la {ordinal}, {text}" if several else text)
+        return "; ".join(parts) + "."

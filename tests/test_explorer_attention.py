@@ -1,0 +1,348 @@
+"""El explorador de atención: sus cuentas, sus límites y lo que hace en un navegador."""
+
+import base64
+import json
+import math
+import struct
+
+import pytest
+import torch
+import traitlets
+from nbformat.v4 import new_code_cell
+from test_browser import lab, write  # noqa: F401
+
+from course_lib.bert import BertUnavailableError, extract_embeddings, load_bert
+from course_lib.explorers import attention
+from course_lib.explorers.attention import DEFAULT, STEPS, AttentionExplorer, compute
+from course_lib.explorers.base import esm
+
+LONG = "a " * 2500  # 5000 caracteres
+
+
+def states(count):
+    """Matrices de pesos al azar, siempre las mismas, y las que suelen dar problemas."""
+    draw = torch.Generator().manual_seed(0)
+    size = lambda: torch.randint(1, 13, (), generator=draw).item()  # noqa: E731
+    yield torch.full((4, 4), 0.25).tolist(), 2, torch.eye(4).tolist()  # todo empata
+    yield [[1.0]], 0, None
+    for _ in range(count):
+        n = size()
+        m = n if size() > 3 else size()
+        one, two = (torch.randn(k, k, generator=draw).double().mul(3).softmax(-1) for k in (n, m))
+        query = torch.randint(0, min(n, m), (), generator=draw).item()
+        yield one.tolist(), query, two.tolist() if size() > 2 else None
+
+
+def unpack(data):
+    """Deshace el viaje sin la biblioteca: lista plana de pesos."""
+    raw = base64.b64decode(data["weights"])
+    return [n / STEPS for n in struct.unpack(f"<{len(raw) // 2}H", raw)]
+
+
+def ask(explorer, *sentences):
+    """Pide como lo hace la página y comprueba que hay respuesta."""
+    serial = explorer.answered + 1
+    explorer.request = {"serial": serial, "sentences": [*sentences, ""][:2]}
+    assert explorer.answered == serial
+
+
+@pytest.mark.parametrize(("weights", "query", "other"), list(states(40)))
+def test_compute(weights, query, other):
+    result = compute(weights, query, other)
+    assert result["row"] == weights[query]
+    pairs = sorted((-weight, j) for j, weight in enumerate(weights[query]))
+    assert result["top"] == [j for _, j in pairs]
+    if other is None or len(other) != len(weights):
+        assert result["difference"] is None
+    else:
+        change = [b - a for a, b in zip(weights[query], other[query])]
+        assert result["difference"] == pytest.approx(change, abs=1e-15)
+
+
+def test_the_weights_that_travel_are_those_of_bert():
+    explorer = AttentionExplorer()
+    config = load_bert().model.config
+    for sentence, data in zip(DEFAULT, explorer.data, strict=True):
+        embeddings = extract_embeddings(sentence)
+        length = len(embeddings.tokens[0])
+        assert data["tokens"] == embeddings.tokens[0]
+        assert data["shape"] == [6, 12, length, length]
+        travelled = torch.tensor(unpack(data)).view(6, 12, length, length)
+        for k, layer in enumerate(load_bert().model.encoder.layer):  # con la fórmula, paso a paso
+            X = embeddings.hidden_states[k][0]
+            Q, K = layer.attention.self.query(X), layer.attention.self.key(X)
+            Q, K = (t.view(length, config.num_attention_heads, -1).transpose(0, 1) for t in (Q, K))
+            weights = (Q @ K.transpose(-1, -2) / math.sqrt(Q.shape[-1])).softmax(-1)
+            torch.testing.assert_close(travelled[k], weights, atol=1.2e-5, rtol=0)
+    assert len(json.dumps(explorer.data)) < 60 * 1024, "lo que pesa en el cuaderno"
+
+
+def test_its_text_says_its_state():
+    assert repr(AttentionExplorer()) == (
+        "Frases: «I gave the dog a bone because it was hungry» y «I gave the dog a bone because it "
+        "was old»; capa 3; cabeza 1; posición 8; en la primera, «it» mira a «dog» (0.53) y a «bone» "
+        "(0.22); en la segunda, «it» mira a «bone» (0.69) y a «dog» (0.21)."
+    )
+    explorer = AttentionExplorer(["The dog sat on the mat", "Hi"], query=6)
+    assert "en la segunda, no hay token en esa posición" in repr(explorer)
+    assert len(repr(AttentionExplorer("x" * 999))) < 250
+    assert repr(AttentionExplorer("The cat sat")).startswith("Frase: «The cat sat»; capa 3;")
+
+
+def test_every_layer_head_and_query():
+    explorer = AttentionExplorer()
+    for name, count in {"layer": 6, "head": 12, "query": 12}.items():
+        for value in range(count):
+            setattr(explorer, name, value)
+            assert "mira a" in repr(explorer)
+        for wrong in (-1, count, 1.5, "1", None, True, math.nan):
+            with pytest.raises(traitlets.TraitError, match=rf"{name} = .*entre 0 y {count - 1}\."):
+                setattr(explorer, name, wrong)
+        assert getattr(explorer, name) == count - 1
+        with pytest.raises(traitlets.TraitError, match="un entero entre 0 y"):
+            AttentionExplorer(**{name: 99})
+
+
+WRONG = {
+    "": "está vacía",
+    "   ": "está vacía",
+    "\u200f\u202e": "ningún carácter visible",
+    "\x00": "ningún carácter visible",
+    "medio \ud83d": "carácter roto",
+    LONG: "2502 tokens y 5000 caracteres, y aquí caben 64 tokens y 1000 caracteres",
+    "x" * 5000: "3 tokens y 5000 caracteres",
+    "a " * 63: "65 tokens",
+}
+
+
+@pytest.mark.parametrize("text", WRONG, ids=lambda text: ascii(text)[:12])
+def test_wrong_sentences_are_refused(text):
+    with pytest.raises(traitlets.TraitError, match=f"La primera frase.*{WRONG[text]}"):
+        AttentionExplorer(text)
+    explorer = AttentionExplorer()
+    before = explorer.data
+    ask(explorer, "Hello", text if text.strip() else "\u200f")
+    assert explorer.error.startswith("La segunda frase")
+    ask(explorer, text)
+    assert explorer.error.startswith("La primera frase")
+    assert WRONG[text] in explorer.error
+    assert explorer.sentences == DEFAULT
+    assert explorer.data is before
+    ask(explorer, "Hello")
+    assert (explorer.error, explorer.sentences) == ("", ["Hello"])
+
+
+@pytest.mark.parametrize("value", [None, 3, [], ["a", "b", "c"], ["a", 3], b"a", {"a": 1}])
+def test_what_is_not_a_sentence_is_refused(value):
+    explorer = AttentionExplorer()
+    for attempt in (AttentionExplorer, lambda value: setattr(explorer, "sentences", value)):
+        with pytest.raises(traitlets.TraitError, match="una lista de una o dos frases"):
+            attempt(value)
+    assert explorer.sentences == DEFAULT
+
+
+def test_losses_are_notes_and_not_stderr(recwarn, capsys):
+    explorer = AttentionExplorer(["Hola 😀 niño", "Hello"])
+    ask(explorer, "Adiós 😀", '"><script>alert(1)</script>')
+    first, second = explorer.data
+    assert len(first["notes"]) == 2
+    assert "[UNK]" in first["notes"][0]
+    assert second["notes"] == []
+    assert second["tokens"][1:6] == ['"', ">", "<", "script", ">"]
+    assert len(recwarn) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_shorter_sentence_moves_the_query():
+    explorer = AttentionExplorer(query=11)
+    ask(explorer, "Hi")
+    assert explorer.query == 2
+    explorer.sentences = [*DEFAULT]
+    assert explorer.query == 2
+
+
+@pytest.mark.parametrize("failure", [BertUnavailableError("no está"), MemoryError("sin memoria")])
+def test_a_failure_is_answered(monkeypatch, failure):
+    explorer = AttentionExplorer()
+
+    def fail(*_):
+        raise failure
+
+    monkeypatch.setattr(attention, "extract_embeddings", fail)
+    ask(explorer, f"Nobody has read {type(failure).__name__}")
+    assert explorer.error == f"No he podido calcular los pesos: {failure}"
+    assert explorer.sentences == DEFAULT
+    explorer.request = {"serial": 99}
+    assert explorer.answered == 99
+    monkeypatch.undo()
+    ask(explorer, "Hello")
+    assert explorer.error == ""
+
+
+# --- En un navegador ------------------------------------------------------------------------------
+
+IN_JS = """async ([text, states, data]) => {
+    const blob = new Blob([text], {type: 'text/javascript'});
+    const module = await import(URL.createObjectURL(blob));
+    const {layers, heads, matrix} = module.unpack(data);
+    const flat = [];
+    for (let l = 0; l < layers; l++) for (let h = 0; h < heads; h++) flat.push(...matrix(l, h).flat());
+    return [states.map(state => module.compute(...state)), flat];
+}"""
+
+STATE = """async code => {
+    const kernel = lesson.sessionContext.session.kernel;
+    const future = kernel.requestExecute({code});
+    let text = '';
+    future.onIOPub = message => { text += message.content.text ?? ''; };
+    await future.done;
+    return text.trim();
+}"""
+
+
+@pytest.mark.navegador
+def test_javascript_computes_the_same(lab):  # noqa: F811
+    cases, data = list(states(250)), AttentionExplorer().data[0]
+    theirs, flat = lab.page.evaluate(IN_JS, [esm("attention"), cases, data])
+    assert flat == unpack(data)
+    for case, other in zip(cases, theirs, strict=True):
+        mine = compute(*case)
+        assert mine.keys() == other.keys()
+        assert mine["top"] == other["top"]
+        assert mine["row"] == pytest.approx(other["row"], abs=1e-12)
+        if mine["difference"] is None:
+            assert other["difference"] is None
+        else:
+            assert mine["difference"] == pytest.approx(other["difference"], abs=1e-12)
+
+
+@pytest.mark.navegador
+def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
+    path = write(
+        lab,
+        new_code_cell(
+            "from course_lib.explorers.attention import AttentionExplorer\n"
+            "explorer = AttentionExplorer()\nexplorer"
+        ),
+    )
+    assert lab.faults(path) == []
+    page = lab.page
+    explorer = page.locator(".exp")
+
+    def says(text):
+        page.wait_for_function(
+            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
+        )
+
+    says(
+        "En la primera, «it» mira a «dog» (0.53) y a «bone» (0.22). En la segunda, «it» mira a «bone»"
+    )
+    change = explorer.get_by_role("row", name="segunda − primera").get_by_role("cell")
+    assert change.nth(6).inner_text() == "+0.47"
+
+    # El ratón: pasar por un token lo lee; al salir, vuelve el elegido; con un clic se queda.
+    group = explorer.get_by_role("radiogroup").first
+    group.get_by_role("radio", name="bone, posición 6").hover()
+    says("En la primera, «bone» mira")
+    explorer.get_by_role("button", name="Calcular").hover()
+    says("En la primera, «it» mira")
+    group.get_by_role("radio", name="was, posición 9").click()
+    says("En la primera, «was» mira")
+
+    # El teclado: de token en token, sin que JupyterLab se entere.
+    active = page.evaluate("lesson.content.activeCellIndex")
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    says("En la primera, «[SEP]» mira")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    says("En la primera, «i» mira")
+    assert page.evaluate("lesson.content.activeCellIndex") == active
+    assert page.evaluate("document.activeElement.getAttribute('aria-checked')") == "true"
+
+    # La matriz: la fila de «gave» es la tercera.
+    grid = explorer.get_by_role("img").first.bounding_box()
+    row = grid["height"] * (1 - 9.5 / 12 * (1 - 78 / 320))
+    page.mouse.click(grid["x"] + grid["width"] / 2, grid["y"] + row)
+    page.mouse.move(0, 0)
+    says("En la primera, «gave» mira")
+
+    # Capa y cabeza, con los desplegables y con las miniaturas.
+    explorer.get_by_label("Capa", exact=True).select_option("5")
+    explorer.get_by_label("Cabeza", exact=True).select_option("2")
+    assert explorer.get_by_role("button", name="cabeza 2").get_attribute("aria-pressed") == "true"
+    explorer.get_by_role("button", name="cabeza 11").click()
+    assert explorer.get_by_label("Cabeza", exact=True).input_value() == "11"
+    page.wait_for_timeout(400)
+    state = page.evaluate(STATE, "print(explorer.layer, explorer.head, explorer.query)")
+    assert state.split() == ["5", "11", "2"]
+
+    # Y Python también manda.
+    page.evaluate(STATE, "explorer.layer, explorer.head, explorer.query = 3, 1, 8")
+    says("En la primera, «it» mira a «dog» (0.53)")
+    assert lab.messages == []
+    lab.close()
+
+
+@pytest.mark.navegador
+def test_it_asks_the_kernel_for_sentences(lab):  # noqa: F811
+    path = write(
+        lab,
+        new_code_cell(
+            "from course_lib.explorers.attention import AttentionExplorer\n"
+            "explorer = AttentionExplorer()\nexplorer"
+        ),
+    )
+    assert lab.faults(path) == []
+    page = lab.page
+    explorer = page.locator(".exp")
+    first = explorer.get_by_label("Frase", exact=True)
+    second = explorer.get_by_label("Otra frase (opcional)")
+    error, tokens = explorer.get_by_role("alert"), explorer.get_by_role("radio")
+
+    def send(one, two=""):
+        first.fill(one)
+        second.fill(two)
+        before = int(page.evaluate(STATE, "print(explorer.answered)"))
+        second.press("Enter")
+        page.wait_for_function(
+            "document.querySelector('.exp-texts + p').innerText.trim() === 'Calcular'"
+        )
+        assert int(page.evaluate(STATE, "print(explorer.answered)")) == before + 1
+
+    send("The cat sat down")
+    assert tokens.count() == 6
+    assert explorer.locator("figure").count() == 1
+    assert explorer.get_by_role("table").count() == 0
+    for wrong, said in {"": "está vacía", LONG: "2502 tokens", "\u200f": "visible"}.items():
+        send(wrong)
+        assert said in error.inner_text()
+        assert first.input_value() == wrong
+        assert tokens.count() == 6  # sigue el dibujo anterior
+    send(wrong)  # el mismo error otra vez tampoco lo deja esperando
+    page.evaluate("() => { window.hacked = 0; window.alert = () => { window.hacked = 1; }; }")
+    send("<img src=x onerror=alert(1)>", '"><script>alert(1)</script> 😀 y medio \ud83d')
+    assert error.is_hidden()
+    assert "[UNK]" in explorer.locator(".exp-note").inner_text()
+    assert explorer.locator("img, script").count() == 0
+    assert "<img src=x onerror=alert(1)>" in explorer.locator("figcaption").first.inner_text()
+    assert "no se pueden restar" in explorer.get_by_role("region").inner_text()
+
+    # La página sola: sin kernel se sigue cambiando de cabeza; pedir una frase avisa y no borra nada.
+    page.evaluate("lesson.sessionContext.shutdown()")
+    page.wait_for_function("!lesson.sessionContext.session?.kernel")
+    explorer.get_by_role("button", name="cabeza 4").click()
+    assert explorer.get_by_label("Cabeza", exact=True).input_value() == "4"
+    before = tokens.count()
+    first.fill("The cat sat down")
+    second.fill("")
+    first.press("Enter")
+    state = explorer.locator(".exp-texts + p")
+    assert "Calculando…" in state.inner_text()
+    state.get_by_text("El kernel no contesta").wait_for(timeout=12_000)
+    assert tokens.count() == before
+    assert first.input_value() == "The cat sat down"
+    assert page.evaluate("window.hacked") == 0
+    # JupyterLab apunta que no tiene a quién mandar lo que se ha cambiado: nada más.
+    assert [text for text in lab.messages if "Could not send widget sync" not in text] == []
+    lab.close()

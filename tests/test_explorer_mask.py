@@ -1,0 +1,312 @@
+"""El explorador de máscaras: sus cuentas, sus límites y lo que hace en un navegador."""
+
+import math
+import random
+import re
+
+import numpy as np
+import pytest
+import torch
+import traitlets
+from nbformat.v4 import new_code_cell
+from test_browser import lab, write  # noqa: F401
+
+from course_lib import causal_mask, convert_mask, scaled_dot_product_attention
+from course_lib.explorers.base import esm
+from course_lib.explorers.mask import PRESETS, SCORES, MaskExplorer, compute, name_of, preset
+from course_lib.masks import CONVENTIONS
+
+WORDS = ["el", "perro", "come", "pan"]
+V = [[1.0, 0.0], [0.0, 1.0], [2.0, 2.0], [-1.0, 3.0]]
+
+
+def states(count):
+    """Estados al azar, siempre los mismos, y los que suelen dar problemas."""
+    draw = random.Random(0)
+    for name in PRESETS:
+        for padding in (1, 2):
+            mask = preset(name, 4, padding)
+            yield [SCORES, V, mask]
+            yield [SCORES, V, [[not keep for keep in row] for row in mask]]
+    yield [[[1000.0, -1000.0, 0.0, 0.0]] * 4, V, preset("causal", 4)]
+    for _ in range(count):
+        L, d_v = draw.randint(4, 6), draw.randint(1, 4)
+        scale, some = draw.choice((0.1, 3, 50)), draw.choice((0.1, 0.5, 0.9))
+        yield [
+            [[draw.gauss(0, scale) for _ in range(L)] for _ in range(L)],
+            [[draw.gauss(0, 2) for _ in range(d_v)] for _ in range(L)],
+            [[draw.random() < some for _ in range(L)] for _ in range(L)],
+        ]
+
+
+def test_the_numbers_of_the_lesson():
+    Q = torch.tensor([[2.0, 0, 1, 1], [0, 2, 1, 1], [1, 1, 2, 0], [1, 0, 0, 3]])
+    K = torch.tensor([[1.0, 1, 0, 2], [2, 0, 2, 0], [0, 3, 1, 0], [1, 1, 1, 3]])
+    assert (Q @ K.T / math.sqrt(4)).tolist() == SCORES
+    output, weights = scaled_dot_product_attention(Q, K, torch.tensor(V), causal_mask(4))
+    explorer = MaskExplorer()
+    assert (explorer.words, explorer.values) == (WORDS, V)
+    result = compute(explorer.scores, explorer.values, explorer.mask)
+    torch.testing.assert_close(torch.tensor(result["weights"]), weights)
+    torch.testing.assert_close(torch.tensor(result["output"]), output)
+
+
+@pytest.mark.parametrize("state", list(states(40)))
+def test_compute(state):
+    scores, values, mask = state
+    result = compute(scores, values, mask)
+    L = len(scores)
+    assert result["empty"] == [i for i in range(L) if not any(mask[i])]
+    for i in range(L):
+        allowed = [j for j in range(L) if mask[i][j]]
+        assert result["masked"][i] == [scores[i][j] if mask[i][j] else None for j in range(L)]
+        powers = {j: math.exp(scores[i][j] - max(scores[i][k] for k in allowed)) for j in allowed}
+        weights = [powers.get(j, 0) / sum(powers.values()) if powers else 0 for j in range(L)]
+        assert result["weights"][i] == pytest.approx(weights, abs=1e-9)
+        output = [sum(w * row[d] for w, row in zip(weights, values)) for d in range(len(values[0]))]
+        assert result["output"][i] == pytest.approx(output, abs=1e-9)
+    assert result["block"] == [[not keep for keep in row] for row in mask]
+    assert result["additive"] == [[0.0 if keep else None for keep in row] for row in mask]
+    additive = torch.tensor(
+        [[-math.inf if x is None else x for x in r] for r in result["additive"]]
+    )
+    assert convert_mask(additive, "additive", "keep").tolist() == mask
+
+
+@pytest.mark.parametrize("length", [4, 5, 6])
+def test_presets_and_their_names(length):
+    for padding in range(1, length - 1):
+        for name in PRESETS:
+            mask = preset(name, length, padding)
+            for i, row in enumerate(mask):
+                past, real = name in ("causal", "las dos"), name in ("relleno", "las dos")
+                assert row == [
+                    (j <= i or not past) and (j < length - padding or not real)
+                    for j in range(length)
+                ]
+            assert name_of(mask, padding) == name
+            assert name_of([[not keep for keep in row] for row in mask], padding) == (
+                f"{name}, invertida"
+            )
+    odd = preset("causal", length)
+    odd[0][-1] = True
+    assert name_of(odd) == "hecha a mano"
+
+
+def test_the_inverted_causal_mask_leaves_the_last_row_empty():
+    opposite = ~causal_mask(4)
+    assert compute(SCORES, V, opposite.tolist())["empty"] == [3]
+    assert repr(MaskExplorer(mask=opposite)) == (
+        "Máscara causal, invertida, escrita como keep: 6 permisos de 16; sin ningún permiso: pan; "
+        "salidas: el (-0.40, 2.00), perro (0.87, 2.38), come (-1.00, 3.00), pan (0.00, 0.00)."
+    )
+
+
+def test_its_traits():
+    six = [*WORDS, "y", "pan"]
+    explorer = MaskExplorer(
+        words=six, scores=torch.zeros(6, 6), values=np.ones((6, 3)), padding=4, convention="block"
+    )
+    assert explorer.mask == causal_mask(6).tolist()
+    for padding in range(1, 5):
+        explorer.padding = padding
+        explorer.mask = preset("relleno", 6, padding)
+        assert "Máscara relleno, escrita como block" in explorer.describe()
+    for convention in CONVENTIONS:
+        explorer.convention = convention
+        assert f"como {convention}:" in explorer.describe()
+    explorer.mask = torch.zeros(6, 6).bool()
+    assert "0 permisos de 36; sin ningún permiso: el, perro, come, pan, y, pan" in repr(explorer)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "message"),
+    [
+        ("words", WORDS[:3], "de 4 a 6 tokens"),
+        ("words", [*WORDS, "y"], "números .* de 5 filas"),
+        ("words", [*WORDS[:3], ""], "de 1 a 12 letras"),
+        ("words", "pan y", "una lista de 4 a 6 tokens"),
+        ("words", [1, 2, 3, 4], "una lista de 4 a 6 tokens"),
+        ("words", None, "una lista de 4 a 6 tokens"),
+        ("scores", [[1, 2], [3, 4]], "4 filas .* y 4 columnas"),
+        ("scores", [[1, 2, 3, 4]] * 3 + [[1]], "4 filas .* y 4 columnas"),
+        ("scores", [[math.nan] * 4] * 4, "números entre −1000 y 1000"),
+        ("scores", torch.full((4, 4), -math.inf), "números entre −1000 y 1000"),
+        ("scores", [["1"] * 4] * 4, "números entre −1000 y 1000"),
+        ("scores", 7, "una tabla de números"),
+        ("values", [[]] * 4, "de 1 a 4 columnas"),
+        ("values", [[1] * 5] * 4, "de 1 a 4 columnas"),
+        ("values", [1, 2, 3, 4], "de 1 a 4 columnas"),
+        ("mask", causal_mask(5), r"tensor \(5, 5\), .* de 4 filas"),
+        ("mask", [[1] * 4] * 4, "booleanos"),
+        ("mask", convert_mask(causal_mask(4), "keep", "additive"), "booleanos"),
+        ("mask", None, "booleanos"),
+        ("padding", 0, "un entero de 1 a 2"),
+        ("padding", 3, "un entero de 1 a 2"),
+        ("padding", True, "un entero de 1 a 2"),
+        ("padding", 1.0, "un entero de 1 a 2"),
+        ("convention", "torch", '"keep", "block" o "additive"'),
+        ("convention", None, '"keep", "block" o "additive"'),
+    ],
+)
+def test_what_is_wrong_is_refused(name, wrong, message):
+    explorer = MaskExplorer()
+    before = repr(explorer), getattr(explorer, name)
+    with pytest.raises(traitlets.TraitError, match=message):
+        setattr(explorer, name, wrong)
+    assert (repr(explorer), getattr(explorer, name)) == before
+    with pytest.raises(traitlets.TraitError, match=message):
+        MaskExplorer(**{name: wrong})
+
+
+# --- En un navegador ------------------------------------------------------------------------------
+
+COMPUTE_IN_JS = """async ([text, states]) => {
+    const blob = new Blob([text], {type: 'text/javascript'});
+    const module = await import(URL.createObjectURL(blob));
+    return states.map(([scores, values, mask]) => {
+        const result = module.compute(scores, values, mask);
+        const name = module.nameOf(mask, 1);
+        const state = {...result, words: mask.map((_, i) => 't' + i), row: 0, name};
+        return [result, name, module.sentence(state)];
+    });
+}"""
+PRESETS_IN_JS = """async ([text, cases]) => {
+    const blob = new Blob([text], {type: 'text/javascript'});
+    const module = await import(URL.createObjectURL(blob));
+    return cases.map(([name, length, padding]) => module.preset(name, length, padding));
+}"""
+
+
+@pytest.mark.navegador
+def test_javascript_computes_the_same(lab):  # noqa: F811
+    cases = list(states(250))
+    answers = lab.page.evaluate(COMPUTE_IN_JS, [esm("mask"), cases])
+    for (scores, values, mask), (theirs, name, said) in zip(cases, answers, strict=True):
+        mine = compute(scores, values, mask)
+        assert theirs.keys() == mine.keys()
+        for key in ("block", "additive", "masked", "empty"):
+            assert theirs[key] == mine[key], key
+        for key in ("weights", "output"):
+            for row, other in zip(mine[key], theirs[key], strict=True):
+                assert row == pytest.approx(other, abs=1e-9)
+        assert name == name_of(mask)
+        assert ("NaN" in said) == bool(mine["empty"])
+    cases = [[name, L, pad] for name in PRESETS for L in (4, 5, 6) for pad in range(1, L - 1)]
+    theirs = lab.page.evaluate(PRESETS_IN_JS, [esm("mask"), cases])
+    assert theirs == [preset(*case) for case in cases]
+
+
+def ask(page, code):
+    """Lo que imprime `code` en el kernel de la lección."""
+    page.wait_for_timeout(400)
+    return page.evaluate(
+        """async code => {
+            const future = lesson.sessionContext.session.kernel.requestExecute({code});
+            let text = '';
+            future.onIOPub = message => { text += message.content.text ?? ''; };
+            await future.done;
+            return text.trim();
+        }""",
+        code,
+    )
+
+
+@pytest.mark.navegador
+def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
+    path = write(
+        lab,
+        new_code_cell(
+            "from course_lib.explorers.mask import MaskExplorer\n"
+            "explorer = MaskExplorer(mask=[[True] * 4] * 4)\nexplorer"
+        ),
+    )
+    assert lab.faults(path) == []
+    page = lab.page
+    explorer = page.locator(".exp")
+
+    def cell(query, key):
+        return explorer.get_by_role("button", name=f"{query} puede mirar a {key}", exact=True)
+
+    def pressed():
+        return [[cell(q, k).get_attribute("aria-pressed") == "true" for k in WORDS] for q in WORDS]
+
+    def row(table, query):
+        found = explorer.get_by_role("table", name=table).get_by_role(
+            "row", name=re.compile(rf"^{query} [−\d]")
+        )
+        return found.get_by_role("cell").all_inner_texts()
+
+    def says(text):
+        page.wait_for_function(
+            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
+        )
+
+    def choose(name):
+        explorer.get_by_role("button", name=name, exact=True).click()
+
+    says("Máscara sin máscara")
+
+    # El ratón: una pulsación tapa una casilla; otra la deja como estaba.
+    cell("el", "pan").click()
+    assert pressed() == [[True, True, True, False]] + [[True] * 4] * 3
+    assert row("enmascaradas (−∞)", "el") == ["2.00", "3.00", "0.50", "−∞"]
+    assert row("pesos: softmax por filas", "el")[3] == "0.00"
+    cell("el", "pan").click()
+    assert pressed() == [[True] * 4] * 4
+
+    # Con el botón apretado, de punta a punta y deprisa: la fila entera, sin saltarse ninguna.
+    first, last = cell("come", "el").bounding_box(), cell("come", "pan").bounding_box()
+    page.mouse.move(first["x"] + 9, first["y"] + 9)
+    page.mouse.down()
+    page.mouse.move(last["x"] + 9, last["y"] + 9, steps=1)
+    page.mouse.up()
+    page.mouse.move(first["x"] + 9, first["y"] - 20)  # suelto ya no escribe
+    assert pressed() == [[True] * 4] * 2 + [[False] * 4] + [[True] * 4]
+    assert row("salida", "come") == ["0.00", "0.00"]
+    says("«come» no tiene a nadie a quien mirar: en el curso, sus pesos y su salida valen 0")
+    says("NaN")
+    assert ask(page, "print(explorer.mask[2])") == str([False] * 4)
+
+    # El teclado: flechas, espacio y Mayús con flecha. El cuaderno no se mueve de celda.
+    active = page.evaluate("lesson.content.activeCellIndex")
+    choose("causal")
+    assert pressed() == causal_mask(4).tolist()
+    cell("perro", "come").focus()
+    for key in ("ArrowLeft", "ArrowLeft", "Space", "Shift+ArrowRight", "ArrowDown", "End", "Space"):
+        page.keyboard.press(key)
+    assert pressed() == [
+        [True, False, False, False], [False] * 4, [True, True, True, True], [True] * 4,
+    ]  # fmt: skip
+    assert explorer.locator(".m-grid [tabindex='0']").count() == 1
+    assert page.evaluate("document.activeElement.ariaLabel") == "come puede mirar a pan"
+    assert page.evaluate("lesson.content.activeCellIndex") == active
+    says("«come» reparte su peso")
+
+    # Los tres convenios: otra escritura, los mismos permisos.
+    choose("causal")
+    for name, texts in (
+        ("block", ["False", "True"]), ("aditiva", ["0", "−∞"]), ("keep", ["True", "False"])
+    ):  # fmt: skip
+        explorer.get_by_role("radio", name=name).check()
+        assert [cell("el", k).inner_text() for k in ("el", "pan")] == texts
+        assert pressed() == causal_mask(4).tolist()
+    explorer.get_by_role("radio", name="block").check()
+    assert ask(page, "print(explorer.convention)") == "block"
+
+    # Las máscaras conocidas.
+    choose("las dos")
+    explorer.get_by_label("tokens de relleno, al final").press("ArrowRight")
+    assert pressed() == preset("las dos", 4, 2)
+    choose("invertida")
+    says("Máscara las dos, invertida")
+    assert ask(page, "print(explorer.padding, explorer)").startswith(
+        "2 Máscara las dos, invertida, escrita como block: 9 permisos"
+    )
+
+    # Y de Python a la página.
+    ask(page, "explorer.mask = [[True] * 4] * 4; explorer.padding = 1")
+    says("Máscara sin máscara")
+    assert pressed() == [[True] * 4] * 4
+    assert lab.messages == []
+    lab.close()
