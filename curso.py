@@ -33,7 +33,7 @@ HELP = """\
   python curso.py abrir                  prepara el entorno y abre el curso en JupyterLab
   python curso.py probar                 prepara el entorno y ejecuta todas las pruebas
   python curso.py cuadernos [archivos]   ejecuta los cuadernos y guarda sus salidas
-  python curso.py medir                  mide cuánto tarda la biblioteca del curso
+  python curso.py medir                  mide cuánto tardan la biblioteca y los exploradores
 
 Lo que escribas detrás llega a la herramienta: «abrir --no-browser», «probar -k masks».
 
@@ -327,7 +327,13 @@ COMMANDS = {
     ],
     "probar": ["pytest"],
     "cuadernos": ["course_lib.notebooks"],
-    "medir": ["pytest", "-o", "addopts=", "tests/bench_course_lib.py"],  # en un solo proceso
+    "medir": [  # en un solo proceso
+        "pytest",
+        "-o",
+        "addopts=",
+        "tests/bench_course_lib.py",
+        "tests/bench_explorers.py",
+    ],
 }
 
 

@@ -4,7 +4,7 @@
 
 Al final imprime una tabla de Markdown. Variables de entorno:
 
-- ``CURSO_MEDIDAS=tabla.md`` guarda además la tabla en un archivo.
+- ``CURSO_MEDIDAS=tabla.md`` añade además la tabla a un archivo.
 - ``CURSO_HILOS=2`` mide con dos hilos y tiempo de reloj; conviene un ordenador tranquilo.
 
 Nunca se exige un número de segundos, que depende de la máquina, sino una razón entre dos cosas
@@ -19,6 +19,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from bench_support import (
+    CPU_TIME,
     THREADS,
     Table,
     clock,
@@ -64,7 +65,12 @@ each_mode = pytest.mark.parametrize("train", [False, True], ids=["inferencia", "
 
 @pytest.fixture(scope="session")
 def table(request):
-    table = Table()
+    how = "1 hilo, tiempo de procesador" if CPU_TIME else f"{THREADS} hilo(s), tiempo de reloj"
+    table = Table(
+        "Medidas de course_lib",
+        f"Cada cifra es una mediana; {how}, salvo al cargar el modelo y al arrancar Python (tiempo "
+        "de reloj). «+» en un límite es lo que se perdona porque la medida oscila.",
+    )
     request.config.pluginmanager.register(table)
     return table
 

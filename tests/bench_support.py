@@ -1,4 +1,4 @@
-"""Cómo se mide y cómo se cuenta lo medido: lo usa ``bench_course_lib.py``."""
+"""Cómo se mide y cómo se cuenta lo medido: lo usan ``bench_course_lib.py`` y el de exploradores."""
 
 import json
 import os
@@ -80,7 +80,8 @@ class Table:
 
     HEADER = ("qué se mide", "tamaño", "curso", "referencia", "razón", "límite", "¿cumple?")
 
-    def __init__(self):
+    def __init__(self, title, how):
+        self.title, self.how = title, how
         self.rows = []
         self.load = _load()
 
@@ -104,13 +105,10 @@ class Table:
 
     def markdown(self):
         """El texto de la tabla, con la máquina y la manera de medir."""
-        how = "1 hilo, tiempo de procesador" if CPU_TIME else f"{THREADS} hilo(s), tiempo de reloj"
         lines = [
             f"Máquina: {machine()}. Carga al empezar: {self.load}.",
             "",
-            "Razón = curso ÷ referencia: menos de 1, el curso gana. Cada cifra es una mediana; "
-            f"{how}, salvo al cargar el modelo y al arrancar Python (tiempo de reloj). «+» en un "
-            "límite es lo que se perdona porque la medida oscila.",
+            f"Razón = curso ÷ referencia: menos de 1, el curso gana. {self.how}",
             "",
             *("| " + " | ".join(row) + " |" for row in [self.HEADER, ["---"] * 7, *self.rows]),
         ]
@@ -118,11 +116,12 @@ class Table:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter):
-        terminalreporter.section("Medidas de course_lib")
+        terminalreporter.section(self.title)
         terminalreporter.write_line(self.markdown())
         path = os.environ.get("CURSO_MEDIDAS")
         if path:
-            Path(path).write_text(self.markdown(), encoding="utf-8")
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(f"{self.markdown()}\n")
 
 
 def seconds(value):

@@ -245,7 +245,8 @@ def test_open_starts_lab_at_the_first_notebook(installed):
 
 def test_measure_runs_the_benchmarks_in_one_process(installed):
     arguments = report(installed.run("medir", "--benchmark-only")[1])["arguments"]
-    assert arguments == ["-o", "addopts=", "tests/bench_course_lib.py", "--benchmark-only"]
+    benches = ["tests/bench_course_lib.py", "tests/bench_explorers.py"]
+    assert arguments == ["-o", "addopts=", *benches, "--benchmark-only"]
 
 
 def test_notebooks_are_passed_to_the_library(installed):

@@ -1,5 +1,6 @@
 """Los exploradores, todos: cómo están hechos, lo que guardan y que viven sin kernel."""
 
+import json
 import os
 import re
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from nbconvert import HTMLExporter
 from test_browser import CLOSE, lab  # noqa: F401
 
 from course_lib import explorers, notebooks
@@ -77,6 +79,24 @@ def test_saved_state_is_small(path):
         assert len(str(state).encode()) <= MAX_STATE, state["_anywidget_id"]
 
 
+@each_class
+def test_it_stands_in_its_lessons_with_a_question(name):
+    """El README dice en qué lecciones está, y en ellas hay una pregunta justo antes."""
+    row = re.search(
+        rf"^\| `{name}` \|([^|]*)\|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE
+    )
+    found = []
+    for path in notebooks.course_notebooks():
+        question = False  # en el último texto
+        for cell in notebooks.read(path).cells:
+            if cell.cell_type == "markdown":
+                question = re.search(r"\*\*Antes de ejecutar:\*\*.*¿.*\?", cell.source, re.DOTALL)
+            elif re.search(rf"\b{name}\(", cell.source):
+                found.append(path.stem[:2])
+                assert question
+    assert found == re.findall(r"\d\d", row[1]) != []
+
+
 # --- En un navegador ------------------------------------------------------------------------------
 
 
@@ -127,3 +147,68 @@ def test_it_lives_with_no_kernel(lab, path):  # noqa: F811
             assert any(answers(page, explorer, control) for control in controls(explorer))
     finally:
         page.evaluate(CLOSE)
+
+
+# Un modelo como el de los controles de Jupyter, para verlos en una página sin Jupyter.
+SHOW = """async states => {
+    for (const state of states) {
+        const style = document.createElement('style');
+        style.textContent = state._css;
+        const el = document.createElement('div');
+        document.body.append(style, el);
+        const listeners = {};
+        const model = {
+            get: name => state[name],
+            set: (name, value) => {
+                state[name] = value;
+                (listeners[`change:${name}`] ?? []).forEach(listener => listener());
+            },
+            on: (name, listener) => { (listeners[name] ??= []).push(listener); },
+            off: (name, listener) => {
+                listeners[name] = (listeners[name] ?? []).filter(other => other !== listener);
+            },
+            save_changes: () => {},
+        };
+        const text = new Blob([state._esm], {type: 'text/javascript'});
+        const module = await import(URL.createObjectURL(text));
+        module.default.render({model, el});
+    }
+}"""
+
+# Lo que se sale de su explorador, salvo lo que se desliza dentro de su propia caja.
+CUT = """() => [...document.querySelectorAll('.exp')].flatMap(root => {
+    const right = Math.min(innerWidth, root.getBoundingClientRect().right) + 1;
+    return [...root.querySelectorAll('*')].filter(node => {
+        for (let up = node.parentElement; up !== root.parentElement; up = up.parentElement)
+            if (['auto', 'scroll'].includes(getComputedStyle(up).overflowX)) return false;
+        return node.getBoundingClientRect().right > right;
+    }).map(node => `${root.className}: ${node.tagName} ${node.className} ${node.textContent.slice(0, 30)}`);
+})"""
+
+
+@pytest.mark.navegador
+@each_lesson
+def test_it_lives_in_an_exported_page_at_200_percent(lab, path):  # noqa: F811
+    """Una lección exportada a HTML lleva sus exploradores: en una página estrecha, responden."""
+    html, _ = HTMLExporter().from_filename(str(path))
+    script = rf'<script type="{re.escape(WIDGETS)}">(.*?)</script>'
+    saved = json.loads(re.search(script, html, re.DOTALL)[1])["state"].values()
+    states = [model["state"] for model in saved if "_esm" in model["state"]]
+    assert len(states) == len(saved_explorers(path))
+
+    page = lab.page.context.new_page()
+    faults = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda message: message.type == "error" and faults.append(message.text))
+    page.set_viewport_size({"width": 640, "height": 450})  # 1280 × 900, ampliado al 200 %
+    page.emulate_media(reduced_motion="reduce")
+    page.goto("about:blank")
+    page.evaluate(SHOW, states)
+    found = page.locator(".exp").all()
+    assert len(found) == len(states)
+    for explorer in found:
+        assert any(answers(page, explorer, control) for control in controls(explorer))
+    assert page.evaluate(CUT) == []
+    assert page.evaluate("document.getAnimations().length") == 0
+    assert faults == lab.outside == []
+    page.close()

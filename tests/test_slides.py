@@ -26,6 +26,10 @@ SMALLEST_FIGURE = 0.6  # de su tamaño en el cuaderno: más pequeña no se lee
 ACTIVE = "lesson.content.activeCellIndex"
 STARTED = f"{ACTIVE} === 0 && document.querySelector('.jp-Deck .jp-deck-mod-visible')"
 
+# Las celdas ya no están una debajo de otra: solo queda la primera diapositiva.
+DEALT = """[...lesson.node.querySelectorAll('.jp-Notebook, .jp-WindowedPanel-outer')]
+    .every(part => part.scrollHeight < 2 * innerHeight)"""
+
 # Lo que se ve de las celdas de la diapositiva, y qué parte se sale de su sitio.
 READ_SLIDE = r"""smallest => {
     const cells = lesson.content.widgets.map((cell, index) => [cell.node, index + 1])
@@ -94,6 +98,7 @@ def open_deck(lab, path):  # noqa: F811
     page.wait_for_function(
         "[...lesson.content.node.querySelectorAll('img')].every(i => i.complete)"
     )
+    page.wait_for_function(DEALT)
     page.wait_for_timeout(1200)  # al empezar, la extensión mueve las barras laterales
     yield page
     page.evaluate("jupyterapp.commands.execute('deck:stop')")

@@ -97,7 +97,7 @@ function panel({ tokens, weights, name, text, pick, peek }) {
   const LEFT = 20 + 8.5 * longest;
   const RIGHT = LEFT + 96;
   const y = i => 34 + i * ROW;
-  const lines = make('svg', { viewBox: `0 0 ${RIGHT + 42 + 9 * longest} ${y(tokens.length) - 8}`,
+  const lines = make('svg', { viewBox: `0 0 ${RIGHT + 46 + 10 * longest} ${y(tokens.length) - 8}`,
     role: 'radiogroup', 'aria-label': `Tokens de la ${name}: elige la query con las flechas`, onpointerleave: () => peek(null) });
   const flat = { stroke: 'var(--mute)', fill: 'none' };
   lines.append(make('text', { x: LEFT, y: 14, 'text-anchor': 'end', opacity: 0.8, 'font-size': 13 }, 'query'),
