@@ -157,8 +157,8 @@ def test_a_shorter_sentence_moves_the_query():
     explorer = AttentionExplorer(query=11)
     ask(explorer, "Hi")
     assert explorer.query == 2
-    explorer.sentences = [*DEFAULT]
-    assert explorer.query == 2
+    explorer.sentences = [*DEFAULT]  # sigue a [SEP]
+    assert explorer.query == 11
 
 
 @pytest.mark.parametrize("failure", [BertUnavailableError("no está"), MemoryError("sin memoria")])
@@ -177,6 +177,23 @@ def test_a_failure_is_answered(monkeypatch, failure):
     monkeypatch.undo()
     ask(explorer, "Hello")
     assert explorer.error == ""
+
+
+def test_another_sentence_follows_the_same_token():
+    explorer = AttentionExplorer()
+    assert explorer.query == 8  # «it»
+    ask(explorer, "I gave a bone to the dog because it was hungry")
+    assert explorer.data[0]["tokens"][explorer.query] == "it"
+    ask(explorer, "it said it was old")  # el más cercano, si hay varios
+    assert explorer.query == 3
+    ask(explorer, "The cat")  # si ya no está, la misma posición, sin salirse
+    assert explorer.query == 3
+
+
+def test_what_rounds_to_zero_is_not_said():
+    explorer = AttentionExplorer("I gave the dog a bone because it was hungry")
+    explorer.layer, explorer.head, explorer.query = 0, 2, 11
+    assert explorer.describe().endswith("«[SEP]» mira a «hungry» (1.00).")
 
 
 # --- En un navegador ------------------------------------------------------------------------------
@@ -326,6 +343,11 @@ def test_it_asks_the_kernel_for_sentences(lab):  # noqa: F811
     assert "[UNK]" in explorer.locator(".exp-note").inner_text()
     assert explorer.locator("img, script").count() == 0
     assert "<img src=x onerror=alert(1)>" in explorer.locator("figcaption").first.inner_text()
+    shown = explorer.inner_text()
+    send("\u202eI gave the dog")  # una marca que daría la vuelta a la frase se ve, y no actúa
+    assert r"\u202eI gave" in explorer.locator("figcaption").inner_text()
+    assert "\u202e" not in explorer.inner_text() != shown
+    send("<img src=x onerror=alert(1)>", '"><script>alert(1)</script> 😀 y medio \ud83d')
     assert "no se pueden restar" in explorer.get_by_role("region").inner_text()
 
     # La página sola: sin kernel se sigue cambiando de cabeza; pedir una frase avisa y no borra nada.

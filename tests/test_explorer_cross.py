@@ -7,7 +7,7 @@ from nbformat.v4 import new_code_cell
 from test_browser import lab, write  # noqa: F401
 
 from course_lib.explorers.base import esm
-from course_lib.explorers.cross import CrossAttentionExplorer, compute
+from course_lib.explorers.cross import CrossAttentionExplorer, compute, looks, show
 
 ORIGIN, SEEN, PREDICTED = list("abcde"), ["<inicio>", "x", "y"], ["x", "y", "<fin>"]
 
@@ -45,6 +45,36 @@ def test_its_text_says_its_state():
         "Atención cruzada, paso 1 de 1, media de las cabezas: para predecir «perro» mira sobre "
         "todo a «bone» (0.60; a partes iguales, 0.50). Ojo."
     )
+
+
+@pytest.mark.parametrize(
+    ("row", "words", "even"),
+    [
+        ([0.9, 0.1], "mira sobre todo a «a» (0.90", "0.50"),
+        ([0.31, 0.09, 0.2, 0.2, 0.2], "lo que más mira es «a» (0.31", "0.20"),
+        ([0.5, 0.25, 0.25], "mira sobre todo a «a» (0.50", "0.33"),
+        ([0.4, 0.4, 0.2], "lo que más mira son «a» y «b» (0.40 cada uno", "0.33"),
+        ([0.302, 0.3, 0.298, 0.1], "lo que más mira son «a», «b» y «c» (0.30 cada uno", "0.25"),
+        # Casi iguales: nadie se destaca, aunque uno sea el mayor.
+        ([0.22, 0.2, 0.19, 0.2, 0.19], "mira casi por igual a todos; a «a», apenas más (0.22", "0.20"),
+        ([0.23, 0.23, 0.18, 0.18, 0.18], "mira casi por igual a todos; a «a» y «b», apenas más (0.23 cada uno", "0.20"),
+        ([0.21, 0.21, 0.21, 0.21, 0.161], "mira casi por igual a todos; a 4 tokens, apenas más (0.21 cada uno", "0.20"),
+        ([0.25] * 4, "mira casi por igual a todos (0.25 cada uno", "0.25"),
+        # El mayor se aleja poco, pero hay a quien no se mira: no es «por igual a todos».
+        ([0.24, 0.24, 0.24, 0.24, 0.04], "lo que más mira son 4 tokens (0.24 cada uno", "0.20"),
+        ([0.1] * 9 + [0.05, 0.05], "lo que más mira son 9 tokens (0.10 cada uno", "0.09"),
+        ([1.0], "mira sobre todo a «a» (1.00", "1.00"),
+    ],
+)  # fmt: skip
+def test_it_stresses_only_what_stands_out(row, words, even):
+    said = looks(compute([[row]], 0, 0), "abcdefghijk")
+    assert said == f"{words}; a partes iguales, {even})"
+
+
+def test_halves_are_rounded_as_on_the_screen():
+    assert [show(x) for x in (0.125, 0.375, 0.085, 0.995, 1.0)] == [
+        "0.13", "0.38", "0.09", "0.99", "1.00",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -89,7 +119,25 @@ def test_javascript_computes_the_same(lab):  # noqa: F811
     for state, result in zip(states, theirs, strict=True):
         mine = compute(weights, *state)
         assert result["row"] == pytest.approx(mine["row"], abs=1e-12)
-        assert (result["best"], result["even"]) == (mine["best"], mine["even"])
+        for name in ("best", "even", "ties", "near", "mostly"):
+            assert result[name] == mine[name]
+
+
+WORDS_IN_JS = COMPUTE_IN_JS.replace(
+    "module.compute(weights, ...state)",
+    "module.looks(module.compute(weights, 0, state), [...'abcdefghijkl'])",
+)
+
+
+@pytest.mark.navegador
+@pytest.mark.parametrize("origin", [1, 2, 3, 5, 8, 12])
+def test_javascript_says_the_same(lab, origin):  # noqa: F811
+    generator = torch.Generator().manual_seed(origin)
+    sharpness = torch.linspace(0, 2, 120)[:, None]
+    rows = torch.softmax(sharpness * torch.randn(120, origin, generator=generator), dim=-1)
+    weights = [[[round(x, 4) for x in row] for row in rows.double().tolist()]]
+    theirs = lab.page.evaluate(WORDS_IN_JS, [esm("cross"), weights, list(range(120))])
+    assert theirs == [looks(compute(weights, 0, step), "abcdefghijkl") for step in range(120)]
 
 
 @pytest.mark.navegador
@@ -115,7 +163,6 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     assert box.locator("img").count() == 0
     box.get_by_role("button", name="siguiente →").click()
     says("Paso 2: para predecir «perro» mira sobre todo a «dog» (0.80")
-    assert box.get_by_role("button", name="siguiente →").is_disabled()
     box.get_by_role("slider", name="paso").focus()
     page.keyboard.press("ArrowLeft")
     says("Paso 1")
@@ -124,4 +171,61 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     box.get_by_role("combobox", name="pesos de").select_option("media")
     says("(0.40")
     assert lab.messages == []
+    lab.close()
+
+
+@pytest.mark.navegador
+def test_the_ends_keep_the_focus_and_the_labels_can_be_read(lab):  # noqa: F811
+    """Al llegar al final con Intro, el foco se queda; y nada se lee a menos de 11 píxeles."""
+    path = write(
+        lab,
+        new_code_cell(
+            "import torch\nfrom course_lib.explorers import CrossAttentionExplorer\n"
+            "origin = '[CLS] i gave the dog a bone because it was hungry [SEP]'.split()\n"
+            "weights = torch.full((1, 3, 12), 0.9 / 11)\nweights[:, :, 4] = 0.1\n"
+            "weights[:, 2] = torch.eye(12)[4]\n"
+            "CrossAttentionExplorer(origin, ['uno', 'dos', 'tres'], ['dos', 'tres', 'fin'], weights)"
+        ),
+    )
+    assert lab.faults(path) == []
+    page, box = lab.page, lab.page.locator(".exp")
+    focused = "() => document.activeElement.textContent"
+    back, forward = (box.get_by_role("button", name=name) for name in ("← anterior", "siguiente →"))
+
+    def where(step):
+        page.wait_for_function(
+            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=step
+        )
+        return page.evaluate(focused), back.is_disabled(), forward.is_disabled()
+
+    # Con pesos casi iguales no hay negrita; cuando uno destaca, sí.
+    bold = box.locator(".c-scroll").first.locator("text[font-weight='700']")
+    assert bold.count() == 1  # la query
+    cells = box.locator("svg").last.locator("rect").all()[:36]
+    opacity = [float(cell.get_attribute("fill-opacity")) for cell in cells]
+    assert (max(opacity), min(opacity)) == (1, 0)
+    assert "el mayor de la rejilla (1.00)" in box.inner_text()
+
+    forward.focus()
+    for _ in range(4):  # dos llegan al final; las demás no hacen nada
+        page.keyboard.press("Enter")
+    assert where("Paso 3") == ("siguiente →", False, True)
+    assert bold.all_text_contents()[:1] == ["1.00"]
+    back.focus()
+    for _ in range(4):
+        page.keyboard.press("Enter")
+    assert where("Paso 1") == ("← anterior", True, False)
+
+    names = box.locator("svg").last.locator("text").all_text_contents()
+    assert names[:3] == ["uno", "dos", "tres"]
+    assert names[3:] == box.locator("svg").first.locator("text").all_text_contents()[1:24:2]
+    before = page.viewport_size
+    page.set_viewport_size({"width": 800, "height": 900})
+    page.wait_for_timeout(300)
+    sizes = box.locator("svg text").evaluate_all(
+        "all => all.map(text => parseFloat(getComputedStyle(text).fontSize)"
+        " * text.ownerSVGElement.getScreenCTM().a)"
+    )
+    page.set_viewport_size(before)
+    assert min(sizes) >= 11
     lab.close()

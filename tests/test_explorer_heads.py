@@ -311,7 +311,7 @@ def test_javascript_computes_the_same(lab):  # noqa: F811
         ({"station": 4, "head": 1}, "Con la cabeza 1, «dog» mira sobre todo a «a» (0.39)."),
         ({"station": 5}, "vuelven a estar uno tras otro, 12 números: no se calcula nada."),
         ({"station": 6}, "12 números, y cada uno combina los de todas las cabezas."),
-        ({"station": 6, "muted": [1]}, "los de las cabezas que quedan. Con la cabeza 1 apagada "
+        ({"station": 6, "muted": [1]}, "los de las cabezas encendidas. Con la cabeza 1 apagada "
          "cambian 4 de 12 números en Concat y 12 de 12 en la salida; el cambio mide 1.43."),
         ({"station": 6, "muted": [0, 1, 2]}, "no le llega nada de la frase. Con las cabezas 0, 1 y "
          "2 apagadas cambian 12 de 12 números en Concat y 12 de 12"),

@@ -65,6 +65,12 @@ def test_its_text_says_its_state():
     )
 
 
+@pytest.mark.parametrize("masked", [True, False])
+def test_the_first_token_has_nothing_before(masked):
+    text = InfluenceExplorer(masked=masked, token=0).describe()
+    assert text.endswith("«[CLS]» mueve 12 de 12 salidas, y es el primero: antes no hay nada.")
+
+
 @pytest.mark.parametrize(("name", "value"), [("token", -1), ("token", 12), ("layers", 0), ("layers", 4)])  # fmt: skip
 def test_wrong_values_are_refused(name, value):
     explorer = InfluenceExplorer()
@@ -88,6 +94,80 @@ def test_javascript_computes_the_same(lab):  # noqa: F811
     states = [[k, m, t] for k in range(1, LAYERS + 1) for m in (True, False) for t in range(12)]
     theirs = lab.page.evaluate(COMPUTE_IN_JS, [esm("influence"), maps, states])
     assert theirs == [compute(maps, *state) for state in states]
+
+
+ENDS_IN_JS = """async ([text, states]) => {
+    const blob = new Blob([text], {type: 'text/javascript'});
+    const module = await import(URL.createObjectURL(blob));
+    return states.map(([moved, token, masked]) =>
+        module.sentence({moved, leaks: moved.filter(i => i < token)}, [...'abcd'], token, masked));
+}"""
+
+
+@pytest.mark.navegador
+def test_what_it_says_is_true_in_every_case(lab):  # noqa: F811
+    """Con máscara o sin ella, en el primero, en medio o al final, se mueva lo que se mueva."""
+    sets = [[i for i in range(4) if number >> i & 1] for number in range(16)]
+    states = [[moved, t, masked] for moved in sets for t in range(4) for masked in (True, False)]
+    texts = lab.page.evaluate(ENDS_IN_JS, [esm("influence"), states])
+    for (moved, token, masked), text in zip(states, texts, strict=True):
+        leaks = sum(i < token for i in moved)
+        names = f": {', '.join('abcd'[i] for i in moved)}" if moved else ""
+        assert text.startswith(f"Tocar «{'abcd'[token]}» mueve {len(moved)} de 4 salidas{names}. ")
+        assert ("Es el primero: antes no hay nada." in text) == (token == 0)
+        assert ("el futuro no se escapa" in text) == (masked and token > 0 and not leaks)
+        assert ("Ninguna va antes" in text) == (token > 0 and not leaks)
+        assert (f"Van antes {leaks}: a ellas les llega el futuro." in text) == (leaks > 1)
+        assert ("Va antes 1: a ella le llega el futuro." in text) == (leaks == 1)
+
+
+@pytest.mark.navegador
+def test_the_keys_move_the_token_and_never_the_notebook(lab):  # noqa: F811
+    path = write(
+        lab,
+        new_code_cell("from course_lib.explorers import InfluenceExplorer"),
+        new_code_cell("InfluenceExplorer(masked=False, token=0)"),
+        new_code_cell("print('línea\\n' * 60)"),
+    )
+    assert lab.faults(path) == []
+    page, explorer = lab.page, lab.page.locator(".exp")
+    before = page.viewport_size
+    page.set_viewport_size({"width": 1000, "height": 500})
+    said = explorer.locator(".exp-say")
+    tokens = explorer.locator("[role=button]")
+    tokens.first.scroll_into_view_if_needed()
+    tokens.first.click()
+    page.wait_for_timeout(300)
+    place = "() => document.querySelector('.exp-handle').getBoundingClientRect().top"
+    top, now = page.evaluate(place), 0
+    # Baja y sube lo bastante para que, si la página se deslizara, se viera.
+    assert page.evaluate(
+        "() => { const box = document.querySelector('.jp-WindowedPanel-outer');"
+        " return box.scrollHeight > box.clientHeight + 200; }"
+    )
+    moves = {"ArrowDown": 1, "ArrowRight": 2, "PageDown": 2, "Space": 2, "Enter": 2, "ArrowUp": 1,
+             "ArrowLeft": 0, "PageUp": 0, "End": 11, "ArrowDown ": 11, "Home": 0, "ArrowUp ": 0}  # fmt: skip
+    for key, now in moves.items():
+        page.keyboard.press(key.strip())
+        page.wait_for_timeout(120)
+        assert tokens.nth(now).get_attribute("aria-pressed") == "true", key
+        assert tokens.nth(now).evaluate("node => node === document.activeElement"), key
+        assert page.evaluate(place) == pytest.approx(top, abs=0.5), key
+    page.wait_for_timeout(300)  # la frase espera a que la mano pare
+    assert "Es el primero: antes no hay nada." in said.text_content()
+
+    # El foco del primero y del último cabe en el dibujo, y el mapa lleva los nombres.
+    scene, grid = explorer.locator("svg").first, explorer.locator("svg").last
+    page.set_viewport_size(before)
+    page.wait_for_timeout(200)
+    for token in (tokens.first, tokens.last):
+        outer, inner = scene.bounding_box(), token.bounding_box()
+        assert inner["x"] - outer["x"] >= 5
+        assert outer["x"] + outer["width"] - inner["x"] - inner["width"] >= 5
+    names = tokens.all_text_contents()
+    assert grid.locator("text").all_text_contents() == names + names
+    assert "Cada fila es una salida; cada columna, el token que se toca" in explorer.inner_text()
+    lab.close()
 
 
 @pytest.mark.navegador

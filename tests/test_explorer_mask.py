@@ -111,7 +111,7 @@ def test_its_traits():
     for padding in range(1, 5):
         explorer.padding = padding
         explorer.mask = preset("relleno", 6, padding)
-        assert "Máscara relleno, escrita como block" in explorer.describe()
+        assert "Máscara de relleno, escrita como block" in explorer.describe()
     for convention in CONVENTIONS:
         explorer.convention = convention
         assert f"como {convention}:" in explorer.describe()
@@ -245,7 +245,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     def choose(name):
         explorer.get_by_role("button", name=name, exact=True).click()
 
-    says("Máscara sin máscara")
+    says("Sin máscara.")
 
     # El ratón: una pulsación tapa una casilla; otra la deja como estaba.
     cell("el", "pan").click()
@@ -299,14 +299,14 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     explorer.get_by_label("tokens de relleno, al final").press("ArrowRight")
     assert pressed() == preset("las dos", 4, 2)
     choose("invertida")
-    says("Máscara las dos, invertida")
+    says("Máscara causal y de relleno, invertida")
     assert ask(page, "print(explorer.padding, explorer)").startswith(
-        "2 Máscara las dos, invertida, escrita como block: 9 permisos"
+        "2 Máscara causal y de relleno, invertida, escrita como block: 9 permisos"
     )
 
     # Y de Python a la página.
     ask(page, "explorer.mask = [[True] * 4] * 4; explorer.padding = 1")
-    says("Máscara sin máscara")
+    says("Sin máscara.")
     assert pressed() == [[True] * 4] * 4
     assert lab.messages == []
     lab.close()

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from nbconvert import HTMLExporter
-from test_browser import CLOSE, lab  # noqa: F401
+from nbformat.v4 import new_code_cell
+from test_browser import CLOSE, lab, write  # noqa: F401
 
 from course_lib import explorers, notebooks
 
@@ -135,18 +136,43 @@ def test_it_lives_with_no_kernel(lab, path):  # noqa: F811
         path.relative_to(ROOT).as_posix(),
     )
     try:
-        for _ in lab.scroll():
-            pass
+        total = len(saved_explorers(path))
+        for _ in range(20):  # el cuaderno dibuja lo que se ve, y lo guardado llega un poco después
+            for _ in lab.scroll():
+                pass
+            if page.locator(".exp").count() == total:
+                break
         page.wait_for_function("lesson.sessionContext.session?.kernel")
         page.evaluate("lesson.sessionContext.shutdown()")
         page.wait_for_function("!lesson.sessionContext.session?.kernel")
         explorers = page.locator(".exp").all()
-        assert len(explorers) == len(saved_explorers(path))
+        assert len(explorers) == total
         for explorer in explorers:
             explorer.wait_for(timeout=20_000)
             assert any(answers(page, explorer, control) for control in controls(explorer))
     finally:
         page.evaluate(CLOSE)
+
+
+@pytest.mark.navegador
+def test_the_notebook_can_be_saved_from_a_control(lab):  # noqa: F811
+    """Las flechas son del explorador; Ctrl + S, de JupyterLab."""
+    path = write(lab, new_code_cell("from course_lib.explorers import *\nSoftmaxExplorer()"))
+    assert lab.faults(path) == []
+    page = lab.page
+    control = page.locator(".exp input[type=range]").first
+    control.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("lesson.content.model.dirty")
+    page.keyboard.press("Control+s")
+    page.wait_for_function("!lesson.content.model.dirty")
+    before, active = control.input_value(), "lesson.content.activeCellIndex"
+    cell = page.evaluate(active)
+    page.keyboard.press("ArrowRight")
+    assert control.input_value() != before
+    assert page.evaluate(active) == cell
+    assert lab.messages == []
+    lab.close()
 
 
 # Un modelo como el de los controles de Jupyter, para verlos en una página sin Jupyter.

@@ -49,7 +49,7 @@ export function sentence(rows, query) {
   return rows.map(({ tokens, result }, i) => {
     const where = rows.length > 1 ? `En la ${ORDINALS[i]}, ` : '';
     if (!result) return `${where}no hay token en la posición ${query}.`;
-    const best = result.top.slice(0, 2).map(j => `«${tokens[j]}» (${show(result.row[j])})`);
+    const best = result.top.slice(0, 2).filter((j, n) => n === 0 || result.row[j] >= 0.005).map(j => `«${tokens[j]}» (${show(result.row[j])})`);
     return `${where}«${tokens[query]}» mira a ${best.join(' y a ')}.`;
   }).join(' ');
 }
@@ -112,7 +112,7 @@ function panel({ tokens, weights, name, text, pick, peek }) {
       onclick: () => { pick(i); node.focus(); }, onpointerenter: () => peek(i),
       onkeydown(event) {
         const last = tokens.length - 1;
-        const to = { ArrowDown: i + 1, ArrowRight: i + 1, ArrowUp: i - 1, ArrowLeft: i - 1, Home: 0, End: last, ' ': i, Enter: i }[event.key];
+        const to = { ArrowDown: i + 1, ArrowRight: i + 1, ArrowUp: i - 1, ArrowLeft: i - 1, Home: 0, End: last, PageUp: 0, PageDown: last, ' ': i, Enter: i }[event.key];
         if (to === undefined) return;
         event.preventDefault();
         event.stopPropagation();
@@ -166,13 +166,14 @@ function panel({ tokens, weights, name, text, pick, peek }) {
     set(frame, { y: MARGIN + CELL * shown, visibility: result ? null : 'hidden' });
     return result;
   }
-  const title = make('figcaption', {}, `${name[0].toUpperCase()}${name.slice(1)}: «${text.length > 80 ? `${text.slice(0, 79)}…` : text}»`);
+  const title = make('figcaption', {}, `${name[0].toUpperCase()}${name.slice(1)}: «${visible(text.length > 80 ? `${text.slice(0, 79)}…` : text)}»`);
   return { mark, node: make('figure', {}, title, make('div', { class: 'exp-row' }, lines, make('div', { class: 'exp-scroll' }, grid))) };
 }
 
 function render({ model, el }) {
   const save = saver(model);
   const voice = announcer();
+  const written = ['', '']; // lo último que se puso en las dos casillas
   let readings, matrices, panels, waiting = null, timer;
 
   const inputs = ['Frase', 'Otra frase (opcional)'].map(label => focusable(make('input', { type: 'text', 'aria-label': label, spellcheck: 'false', autocomplete: 'off',
@@ -191,11 +192,12 @@ function render({ model, el }) {
       make('div', { class: 'exp-texts' }, ...inputs.map(input => make('label', {}, make('span', {}, input.getAttribute('aria-label')), input))),
       make('p', {}, button('Calcular', ask), ' ', state)), error, notes,
     make('div', { class: 'exp-choose' }, make('div', {}, layer.node, head.node, caption), heads), voice.node, drawings, numbers,
-    make('p', {}, 'Pasa por un token de la izquierda, o por una fila de la matriz, para leer su fila; con un clic se queda. Con el teclado: tabulador hasta los tokens y flechas.')));
+    make('p', {}, 'Pasa por un token, o por una fila de la matriz, para leer sus pesos; con un clic se queda. Con el teclado: tabulador hasta los tokens y flechas. En las matrices, cuanto más color, más peso.')));
 
   // --- Pedir otra frase al kernel -----------------------------------------------------------------
   function ask() {
     const sentences = inputs.map(input => input.value.replace(/\p{Surrogate}/gu, '\ufffd'));
+    inputs.forEach((input, i) => { written[i] = input.value; });
     waiting = Math.max(model.get('answered'), model.get('request').serial ?? 0) + 1;
     state.textContent = 'Calculando…';
     clearTimeout(timer);
@@ -214,7 +216,7 @@ function render({ model, el }) {
 
   function complain() {
     const text = model.get('error');
-    error.textContent = text && `No se ha podido: ${text} Sigue a la vista lo anterior.`;
+    error.textContent = text && `No se ha podido. ${visible(text)} Sigue a la vista lo anterior.`;
     error.hidden = !text;
   }
 
@@ -224,13 +226,15 @@ function render({ model, el }) {
 
   // --- Dibujar ------------------------------------------------------------------------------------
   function write() { // lo que se está escribiendo no se toca
-    if (waiting === null) inputs.forEach((input, i) => { input.value = model.get('sentences')[i] ?? ''; });
+    if (waiting === null) inputs.forEach((input, i) => {
+      if (input.value === written[i]) input.value = written[i] = model.get('sentences')[i] ?? '';
+    });
   }
 
   function load() {
     readings = model.get('data').map(unpack);
     notes.replaceChildren(...readings.flatMap((reading, i) => reading.notes.map(note =>
-      make('p', { class: 'exp-note' }, `Aviso, ${ORDINALS[i]} frase: ${note}`))));
+      make('p', { class: 'exp-note' }, `Aviso, ${ORDINALS[i]} frase: ${visible(note)}`))));
     draw();
   }
 

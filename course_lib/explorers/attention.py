@@ -118,10 +118,14 @@ class AttentionExplorer(Explorer):
 
     @traitlets.observe("sentences")
     def _fill(self, _change):
-        readings = read(self.sentences)
+        readings, query = read(self.sentences), self.query
+        before = self.data[0]["tokens"][query : query + 1] if self.data else []
+        places = [i for i, token in enumerate(readings[0][0]) if [token] == before]
+        if places:  # se sigue al mismo token, esté donde esté
+            query = min(places, key=lambda place: abs(place - query))
         with self.hold_sync():  # llega a la página de una vez
             self.data, self.error = [pack(*reading) for reading in readings], ""
-            self.query = min(self.query, max(len(tokens) for tokens, *_ in readings) - 1)
+            self.query = min(query, max(len(tokens) for tokens, *_ in readings) - 1)
 
     @traitlets.observe("request")
     def _answer(self, change):
@@ -146,7 +150,9 @@ class AttentionExplorer(Explorer):
             text = "no hay token en esa posición"
             if self.query < len(tokens):
                 result = compute(weights[self.layer, self.head].double() / STEPS, self.query)
-                best = [f"«{tokens[j]}» ({result['row'][j]:.2f})" for j in result["top"][:2]]
+                first, *second = result["top"][:2]  # el segundo, si se ve que no es 0
+                seen = [first, *(j for j in second if result["row"][j] >= 0.005)]
+                best = [f"«{tokens[j]}» ({result['row'][j]:.2f})" for j in seen]
                 text = f"«{tokens[self.query]}» mira a {' y a '.join(best)}"
             parts.append(f"en la {ordinal}, {text}" if several else text)
         return "; ".join(parts) + "."

@@ -29,10 +29,18 @@ function show(number, decimals = 2) {
   return (Number(text) === 0 ? text.replace('-', '') : text).replace('-', '−');
 }
 
-/** JupyterLab se queda con las flechas: con esto, en lo que tiene el foco, no. */
+/** JupyterLab se queda con las flechas: con esto, en lo que tiene el foco, no. Con Ctrl o ⌘ sigue mandando él: se puede guardar. */
 function focusable(node) {
-  set(node, { 'data-lm-suppress-shortcuts': 'true' });
+  const keep = on => set(node, { 'data-lm-suppress-shortcuts': on ? 'true' : null });
+  const modifier = on => event => { if (event.key === 'Control' || event.key === 'Meta') keep(on); };
+  set(node, { onkeydown: modifier(false), onkeyup: modifier(true), onblur: () => keep(true) });
+  keep(true);
   return node;
+}
+
+/** El texto, con las marcas que darían la vuelta a la frase escritas con su código. */
+function visible(text) {
+  return text.replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, mark => `\\u${mark.charCodeAt(0).toString(16)}`);
 }
 
 /** Una casilla con su nombre. */

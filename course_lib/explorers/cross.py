@@ -1,5 +1,7 @@
 """Atención cruzada, paso a paso: qué mira cada paso de la escritura en la frase de origen."""
 
+from decimal import ROUND_HALF_UP, Decimal
+
 import torch
 import traitlets
 
@@ -7,6 +9,13 @@ from course_lib.explorers.base import SHARED, Explorer, esm
 
 MAX_TOKENS = 40
 MAX_NUMBERS = 12_000
+NEAR = 1.25  # «casi por igual»: ningún peso se aleja más que esto de las partes iguales
+MOSTLY = 2  # «sobre todo»: el mayor es al menos este número de partes iguales, o la mitad del total
+
+
+def show(number):
+    """Dos decimales, redondeados como en la pantalla."""
+    return str(Decimal(number).quantize(Decimal("0.01"), ROUND_HALF_UP))
 
 
 def compute(weights, head, step):
@@ -18,12 +27,39 @@ def compute(weights, head, step):
         step: la fila, de 0 a m_D − 1.
 
     Returns:
-        Diccionario: ``row`` (los m_E pesos), ``best`` (el token de origen que más recibe) y
-        ``even`` (lo que recibiría cada uno a partes iguales).
+        Diccionario: ``row`` (los m_E pesos), ``best`` (el token de origen que más recibe),
+        ``even`` (lo que recibiría cada uno a partes iguales), ``ties`` (los que, con dos decimales,
+        reciben tanto como el mayor), ``near`` (si todos reciben casi lo mismo) y ``mostly`` (si el
+        mayor destaca).
     """
     weights = torch.as_tensor(weights, dtype=torch.float64)
     row = weights[:, step].mean(dim=0) if head < 0 else weights[head, step]
-    return {"row": row.tolist(), "best": int(row.argmax()), "even": 1 / len(row)}
+    row = [round(weight, 9) for weight in row.tolist()]
+    top, even = max(row), 1 / len(row)
+    return {
+        "row": row,
+        "best": row.index(top),
+        "even": even,
+        "ties": [j for j, weight in enumerate(row) if show(weight) == show(top)],
+        "near": len(row) > 1 and top < NEAR * even and min(row) > even / NEAR,
+        "mostly": top >= min(MOSTLY * even, 0.5),
+    }
+
+
+def looks(result, tokens):
+    """Dice con palabras a qué mira una fila, sin destacar lo que apenas destaca."""
+    row, ties = result["row"], result["ties"]
+    names = [f"«{tokens[j]}»" for j in ties]
+    many = len(names) > 1
+    named = " y ".join([", ".join(names[:-1]), names[-1]]) if many else names[0]
+    named = named if len(ties) <= 3 else f"{len(ties)} tokens"
+    each = " cada uno" if many else ""
+    numbers = f"({show(max(row))}{each}; a partes iguales, {show(result['even'])})"
+    if result["near"]:
+        more = f"; a {named}, apenas más" if len(ties) < len(row) else ""
+        return f"mira casi por igual a todos{more} {numbers}"
+    verb = "mira sobre todo a" if result["mostly"] else f"lo que más mira {'son' if many else 'es'}"
+    return f"{verb} {named} {numbers}"
 
 
 class CrossAttentionExplorer(Explorer):
@@ -100,7 +136,5 @@ class CrossAttentionExplorer(Explorer):
         note = f" {self.note}" if self.note else ""
         return (
             f"Atención cruzada, paso {self.step + 1} de {len(self.seen)}, {head}: para predecir "
-            f"«{self.predicted[self.step]}» mira sobre todo a "
-            f"«{self.source_tokens[result['best']]}» ({result['row'][result['best']]:.2f}; "
-            f"a partes iguales, {result['even']:.2f}).{note}"
+            f"«{self.predicted[self.step]}» {looks(result, self.source_tokens)}.{note}"
         )

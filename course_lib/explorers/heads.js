@@ -79,7 +79,7 @@ export function sentence(result, { tokens, heads }, { query, head, station, mute
     `Con la cabeza ${head}, ${word} mira sobre todo a «${tokens[winner]}» (${show(result.weights[head][winner])}).`,
     `Los trozos de ${word} vuelven a estar uno tras otro, ${width} números: no se calcula nada.`,
     muted.length === heads ? `Sin ninguna cabeza, a la salida de ${word} no le llega nada de la frase.`
-      : `La salida de ${word}: ${width} números, y cada uno combina los de ${muted.length ? 'las cabezas que quedan' : 'todas las cabezas'}.`,
+      : `La salida de ${word}: ${width} números, y cada uno combina los de ${muted.length === 0 ? 'todas las cabezas' : muted.length === heads - 1 ? 'la única cabeza encendida' : 'las cabezas encendidas'}.`,
   ][station - 1];
   if (!muted.length) return said;
   const off = muted.length > 1 ? `Con las cabezas ${join(muted)} apagadas` : `Con la cabeza ${muted[0]} apagada`;
@@ -226,7 +226,7 @@ function render({ model, el }) {
     stops.forEach((stop, i) => set(stop, { 'aria-current': i + 1 === now.station ? 'step' : null }));
     set(back, { 'aria-disabled': now.station === 1 ? 'true' : null }); // sin perder el foco al llegar
     set(forward, { 'aria-disabled': now.station === STATIONS.length ? 'true' : null });
-    shapes.textContent = `Toda la frase: ${written}`;
+    shapes.textContent = `En toda la frase, ${written}`;
     text.textContent = told(`«${names[now.query]}»`, now.head);
     detail.replaceChildren(...nodes(result, now));
     voice.say(sentence(result, { tokens: names, heads }, now));

@@ -111,11 +111,13 @@ class InfluenceExplorer(Explorer):
 
     def describe(self):
         result = compute(self.maps, self.layers, self.masked, self.token)
-        moved, leaks = len(result["moved"]), len(result["leaks"])
+        moved = len(result["moved"])
+        before = f"{len(result['leaks'])} de ellas anteriores"
+        if self.token == 0:
+            before = "y es el primero: antes no hay nada"
         mask = "con máscara causal" if self.masked else "sin máscara"
         plural = "s" if self.layers > 1 else ""
         return (
             f"Influencia tras {self.layers} capa{plural} de BERT, {mask}: tocar "
-            f"«{self.tokens[self.token]}» mueve {moved} de {len(self.tokens)} salidas, "
-            f"{leaks} de ellas anteriores."
+            f"«{self.tokens[self.token]}» mueve {moved} de {len(self.tokens)} salidas, {before}."
         )

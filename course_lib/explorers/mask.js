@@ -23,6 +23,7 @@ body[data-jp-theme-light='false'] .exp-mask [aria-pressed='true'] { color: #111;
 .exp-mask .m-steps th[scope='row'] { padding-left: 0.5rem; }
 .exp-mask .m-row th { box-shadow: inset 5px 0 0 var(--k); text-decoration: underline; }
 .exp-mask .m-op { font-size: 1.3em; font-weight: 700; padding-right: 0.2rem; }
+.exp-mask .exp-say { min-height: 3em; }
 .exp-mask fieldset { border: 1px solid var(--mute); border-radius: 0.4rem; margin: 0.5rem 0; padding: 0.2rem 0.6rem; }
 .exp-mask .m-side { flex: 1 1 18rem; min-width: 0; }
 .exp-mask .m-row-of { display: flex; flex-wrap: wrap; gap: 0.4rem; margin-bottom: 0.4rem; }
@@ -67,16 +68,23 @@ export function nameOf(mask, padding) {
   return 'hecha a mano';
 }
 
+/** El nombre, para empezar una frase. */
+function titleOf(name) {
+  const [known, ...rest] = name.split(', ');
+  const title = { 'sin máscara': 'Sin máscara', relleno: 'Máscara de relleno', 'las dos': 'Máscara causal y de relleno' };
+  return [title[known] ?? `Máscara ${known}`, ...rest].join(', ');
+}
+
 /** Une con comas y una «y». */
 function join(parts) {
   const last = parts.at(-1);
-  return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} ${/^«?h?i/i.test(last) ? 'e' : 'y'} ${last}`;
+  return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} ${/^«?h?i(?![aeo])/i.test(last) ? 'e' : 'y'} ${last}`;
 }
 
 /** Lo que se ve, en una frase: la fila elegida y las que no tienen a quien mirar. */
 export function sentence({ masked, weights, empty, words, row, name }) {
   const quoted = i => `«${words[i]}»`;
-  let text = `Máscara ${name}.`;
+  let text = `${titleOf(name)}.`;
   if (!empty.includes(row)) {
     const seen = masked[row].flatMap((x, j) => (x === null ? [] : [`${quoted(j)} (${show(weights[row][j])})`]));
     text += ` ${quoted(row)} reparte su peso entre ${join(seen)}.`;
@@ -169,7 +177,7 @@ function render({ model, el }) {
   function move(...place) { focus = place; draw(); }
 
   function press(event) {
-    const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], Home: [0, -9], End: [0, 9] }[event.key];
+    const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], Home: [0, -9], End: [0, 9], PageUp: [-9, 0], PageDown: [9, 0] }[event.key];
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();

@@ -33,6 +33,14 @@ def name_of(mask, padding=1):
     return "hecha a mano"
 
 
+def title_of(name):
+    """Escribe el nombre de una máscara para empezar una frase."""
+    known, *rest = name.split(", ")
+    titles = {"sin máscara": "Sin máscara", "relleno": "Máscara de relleno"}
+    titles["las dos"] = "Máscara causal y de relleno"
+    return ", ".join([titles.get(known, f"Máscara {known}"), *rest])
+
+
 def compute(scores, values, mask):
     """Calcula los pasos de la atención enmascarada, desde las puntuaciones ya escaladas.
 
@@ -107,7 +115,7 @@ class MaskExplorer(Explorer):
         rows = [", ".join(f"{round(x, 6):.2f}" for x in row) for row in result["output"]]
         outputs = ", ".join(f"{word} ({row})" for word, row in zip(self.words, rows))
         return (
-            f"Máscara {name_of(self.mask, self.padding)}, escrita como {self.convention}: "
+            f"{title_of(name_of(self.mask, self.padding))}, escrita como {self.convention}: "
             f"{sum(map(sum, self.mask))} permisos de {len(self.words) ** 2}; sin ningún permiso: "
             f"{empty}; salidas: {outputs.replace('-0.00', '0.00')}."
         )

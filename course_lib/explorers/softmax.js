@@ -148,6 +148,7 @@ function render({ model, el }) {
     const [x, step] = [state.logits[index], event.shiftKey ? 1 : 0.1];
     const next = { ArrowUp: x + step, ArrowRight: x + step, ArrowDown: x - step, ArrowLeft: x - step,
       PageUp: x + 1, PageDown: x - 1, Home: -LIMIT, End: LIMIT }[event.key];
+    if (event.key === ' ' || event.key === 'Enter') event.preventDefault(); // el cuaderno no se mueve
     if (next === undefined) return;
     event.preventDefault();
     event.stopPropagation();
@@ -193,7 +194,8 @@ function render({ model, el }) {
       set(column.hit, { x: middle - width / 2 + 2, width: width - 4 });
       set(column.bar, { x: middle - half, width: 2 * half, ...between(yTop(0), yTop(shifted)) });
       set(column.tip, { x: middle - half - 2, width: 2 * half + 4, y: yTop(shifted) - 3.5 });
-      set(column.value, { x: middle, y: shifted < 0 ? yTop(shifted) + 18 : yTop(shifted) - 8 });
+      const [above, below] = [yTop(shifted) - 8, yTop(shifted) + 18]; // si no cabe fuera de la barra, dentro
+      set(column.value, { x: middle, y: shifted < 0 ? (below > TOP.to + 4 ? above : below) : above < TOP.from + 2 ? below : above });
       column.value.textContent = short(shifted);
       set(column.group, { 'aria-valuenow': logits[i], 'aria-valuetext': `${short(logits[i])}, peso ${brief(result.weights[i])}` });
       set(column.name, { x: middle });
