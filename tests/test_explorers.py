@@ -13,6 +13,7 @@ from nbformat.v4 import new_code_cell
 from test_browser import CLOSE, lab, write  # noqa: F401
 
 from course_lib import explorers, notebooks
+from course_lib.explorers.base import esm
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "course_lib" / "explorers"
@@ -72,6 +73,15 @@ def test_javascript_brings_nothing_from_outside_and_writes_no_html(path):
     for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
         assert forbidden not in text
     assert not re.search(r"^\s*import\b|\bimport\(|\bfetch\(|XMLHttpRequest", text, re.MULTILINE)
+
+
+@each_lesson
+def test_saved_code_is_todays(path):
+    """Si cambia un explorador, hay que volver a ejecutar sus lecciones: «python curso.py cuadernos»."""
+    for state in saved_explorers(path):
+        module = state["_anywidget_id"].split(".")[-2]
+        assert state["_esm"] == esm(module), module
+        assert state["_css"] == (FOLDER / "explorador.css").read_text(encoding="utf-8")
 
 
 @each_lesson
