@@ -100,6 +100,15 @@ CLOSE = """async () => {
 }"""
 
 
+ASK = """async code => {
+    const future = lesson.sessionContext.session.kernel.requestExecute({code});
+    let text = '';
+    future.onIOPub = message => { text += message.content.text ?? ''; };
+    await future.done;
+    return text.trim();
+}"""
+
+
 def find_chromium():
     """Devuelve la ruta de un Chromium de este ordenador, o None si no hay ninguno."""
     names = os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"
@@ -173,6 +182,11 @@ class Lab:
         found += [f"Pide algo de fuera: {url}" for url in self.outside]
         found += [f"La consola dice: {text}" for text in self.messages]
         return found
+
+    def ask(self, code):
+        """Ejecuta `code` en el kernel del cuaderno abierto y devuelve lo que imprime."""
+        self.page.wait_for_timeout(400)  # un explorador avisa cuando la mano para
+        return self.page.evaluate(ASK, code)
 
     def look(self):
         """Recorre el cuaderno, para que todo se dibuje, y devuelve lo que se ve."""

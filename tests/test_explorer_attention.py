@@ -207,15 +207,6 @@ IN_JS = """async ([text, states, data]) => {
     return [states.map(state => module.compute(...state)), flat];
 }"""
 
-STATE = """async code => {
-    const kernel = lesson.sessionContext.session.kernel;
-    const future = kernel.requestExecute({code});
-    let text = '';
-    future.onIOPub = message => { text += message.content.text ?? ''; };
-    await future.done;
-    return text.trim();
-}"""
-
 
 @pytest.mark.navegador
 def test_javascript_computes_the_same(lab):  # noqa: F811
@@ -290,12 +281,11 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     assert explorer.get_by_role("button", name="cabeza 2").get_attribute("aria-pressed") == "true"
     explorer.get_by_role("button", name="cabeza 11").click()
     assert explorer.get_by_label("Cabeza", exact=True).input_value() == "11"
-    page.wait_for_timeout(400)
-    state = page.evaluate(STATE, "print(explorer.layer, explorer.head, explorer.query)")
+    state = lab.ask("print(explorer.layer, explorer.head, explorer.query)")
     assert state.split() == ["5", "11", "2"]
 
     # Y Python también manda.
-    page.evaluate(STATE, "explorer.layer, explorer.head, explorer.query = 3, 1, 8")
+    lab.ask("explorer.layer, explorer.head, explorer.query = 3, 1, 8")
     says("En la primera, «it» mira a «dog» (0.53)")
     assert lab.messages == []
     lab.close()
@@ -320,12 +310,12 @@ def test_it_asks_the_kernel_for_sentences(lab):  # noqa: F811
     def send(one, two=""):
         first.fill(one)
         second.fill(two)
-        before = int(page.evaluate(STATE, "print(explorer.answered)"))
+        before = int(lab.ask("print(explorer.answered)"))
         second.press("Enter")
         page.wait_for_function(
             "document.querySelector('.exp-texts + p').innerText.trim() === 'Calcular'"
         )
-        assert int(page.evaluate(STATE, "print(explorer.answered)")) == before + 1
+        assert int(lab.ask("print(explorer.answered)")) == before + 1
 
     send("The cat sat down")
     assert tokens.count() == 6

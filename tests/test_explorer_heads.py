@@ -275,15 +275,6 @@ SAY_IN_JS = f"""async ([text, data, view]) => {{
     return module.sentence(module.compute(data, view.query, view.muted), data, view);
 }}"""
 
-READ_KERNEL = """async code => {
-    const kernel = lesson.sessionContext.session.kernel;
-    const future = kernel.requestExecute({code});
-    let text = '';
-    future.onIOPub = message => { text += message.content.text ?? ''; };
-    await future.done;
-    return text.trim();
-}"""
-
 
 def flat(value):
     """Los números de una lista de listas, en una sola."""
@@ -358,9 +349,8 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
         )
 
     def state():
-        page.wait_for_timeout(400)
         code = "print(explorer.query, explorer.head, explorer.station, explorer.muted)"
-        return page.evaluate(READ_KERNEL, code)
+        return lab.ask(code)
 
     result = compute(data, 1)
     assert current() == "1 · X"
@@ -430,7 +420,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     assert state() == "1 1 6 [0, 2]"
 
     # Y lo que se cambia en Python se ve; lo que está mal, no.
-    page.evaluate(READ_KERNEL, "explorer.muted, explorer.station, explorer.query = [], 1, 4")
+    lab.ask("explorer.muted, explorer.station, explorer.query = [], 1, 4")
     said("«bone» entra")
     assert not explorer.get_by_label("apaga la cabeza 0").is_checked()
     assert lab.messages == []
@@ -473,6 +463,5 @@ def test_a_late_kernel_does_not_undo_what_the_hand_does(lab):  # noqa: F811
         forward.click()
         page.wait_for_timeout(300)
     assert explorer.locator("[aria-current=step]").inner_text().startswith("5")
-    page.wait_for_timeout(400)
-    assert page.evaluate(READ_KERNEL, "print(explorer.station, explorer.muted)") == "5 [0]"
+    assert lab.ask("print(explorer.station, explorer.muted)") == "5 [0]"
     lab.close()

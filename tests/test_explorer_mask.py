@@ -197,21 +197,6 @@ def test_javascript_computes_the_same(lab):  # noqa: F811
     assert theirs == [preset(*case) for case in cases]
 
 
-def ask(page, code):
-    """Lo que imprime `code` en el kernel de la lección."""
-    page.wait_for_timeout(400)
-    return page.evaluate(
-        """async code => {
-            const future = lesson.sessionContext.session.kernel.requestExecute({code});
-            let text = '';
-            future.onIOPub = message => { text += message.content.text ?? ''; };
-            await future.done;
-            return text.trim();
-        }""",
-        code,
-    )
-
-
 @pytest.mark.navegador
 def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     path = write(
@@ -266,7 +251,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     assert row("salida", "come") == ["0.00", "0.00"]
     says("«come» no tiene a nadie a quien mirar: en el curso, sus pesos y su salida valen 0")
     says("NaN")
-    assert ask(page, "print(explorer.mask[2])") == str([False] * 4)
+    assert lab.ask("print(explorer.mask[2])") == str([False] * 4)
 
     # El teclado: flechas, espacio y Mayús con flecha. El cuaderno no se mueve de celda.
     active = page.evaluate("lesson.content.activeCellIndex")
@@ -292,7 +277,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
         assert [cell("el", k).inner_text() for k in ("el", "pan")] == texts
         assert pressed() == causal_mask(4).tolist()
     explorer.get_by_role("radio", name="block").check()
-    assert ask(page, "print(explorer.convention)") == "block"
+    assert lab.ask("print(explorer.convention)") == "block"
 
     # Las máscaras conocidas.
     choose("las dos")
@@ -300,12 +285,12 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     assert pressed() == preset("las dos", 4, 2)
     choose("invertida")
     says("Máscara causal y de relleno, invertida")
-    assert ask(page, "print(explorer.padding, explorer)").startswith(
+    assert lab.ask("print(explorer.padding, explorer)").startswith(
         "2 Máscara causal y de relleno, invertida, escrita como block: 9 permisos"
     )
 
     # Y de Python a la página.
-    ask(page, "explorer.mask = [[True] * 4] * 4; explorer.padding = 1")
+    lab.ask("explorer.mask = [[True] * 4] * 4; explorer.padding = 1")
     says("Sin máscara.")
     assert pressed() == [[True] * 4] * 4
     assert lab.messages == []

@@ -219,15 +219,6 @@ DRAW_ALONE = """async ([code, state]) => {
     return [wide, state.divisor, said, Object.keys(listeners).length];
 }"""
 
-ASK_PYTHON = """async code => {
-    const kernel = lesson.sessionContext.session.kernel;
-    const future = kernel.requestExecute({code});
-    let text = '';
-    future.onIOPub = message => { text += message.content.text ?? ''; };
-    await future.done;
-    return text.trim();
-}"""
-
 
 @pytest.mark.navegador
 def test_javascript_computes_the_same(lab):  # noqa: F811
@@ -310,10 +301,9 @@ def test_it_answers_to_the_mouse_and_to_the_keys(lab):  # noqa: F811
     wait_for("se divide por 1")
 
     # El estado va a Python y vuelve de Python.
-    page.wait_for_timeout(400)
-    state = page.evaluate(ASK_PYTHON, "print(explorer.d_k, explorer.divisor)")
+    state = lab.ask("print(explorer.d_k, explorer.divisor)")
     assert state == "1 d_k"
-    page.evaluate(ASK_PYTHON, "explorer.d_k, explorer.divisor = 32, 'sqrt(d_model)'")
+    lab.ask("explorer.d_k, explorer.divisor = 32, 'sqrt(d_model)'")
     wait_for("√12 veces menor")
     assert width.get_attribute("aria-valuetext") == "32"
     assert explorer.get_by_role("radio", name="√d_model").is_checked()

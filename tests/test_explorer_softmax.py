@@ -146,15 +146,6 @@ SAY_IN_JS = f"""async ([text, states]) => {{
     return states.map(state => module.sentence(module.compute(...state)));
 }}"""
 
-READ_KERNEL = """async code => {
-    const kernel = lesson.sessionContext.session.kernel;
-    const future = kernel.requestExecute({code});
-    let text = '';
-    future.onIOPub = message => { text += message.content.text ?? ''; };
-    await future.done;
-    return text.trim();
-}"""
-
 
 @pytest.mark.navegador
 def test_javascript_computes_the_same(lab):  # noqa: F811
@@ -212,9 +203,8 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
         )
 
     def state():
-        page.wait_for_timeout(400)
         code = "print(explorer.logits, explorer.temperature, explorer.shift)"
-        return page.evaluate(READ_KERNEL, code)
+        return lab.ask(code)
 
     assert column(4) == ["0.0900", "0.2447", "0.6652"]
 
@@ -275,7 +265,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     assert column(4) == ["0.3006", "0.3322", "0.3672"]
 
     # Y lo que se cambia en Python se ve.
-    page.evaluate(READ_KERNEL, "explorer.logits = [2, 2, 2, 2]")
+    lab.ask("explorer.logits = [2, 2, 2, 2]")
     said("Empatan todas")
     assert column(4) == ["0.2500"] * 4
     assert lab.messages == []
@@ -304,6 +294,5 @@ def test_a_late_kernel_does_not_undo_what_the_hand_does(lab):  # noqa: F811
         page.keyboard.press("ArrowUp")
         page.wait_for_timeout(40)
     assert first.get_attribute("aria-valuenow") == "4.1"
-    page.wait_for_timeout(400)
-    assert page.evaluate(READ_KERNEL, "print(explorer.logits)") == "[4.1, 2.0, 3.0]"
+    assert lab.ask("print(explorer.logits)") == "[4.1, 2.0, 3.0]"
     lab.close()

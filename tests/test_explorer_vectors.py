@@ -184,17 +184,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     assert explorer.get_by_role("row", name="‖v‖").get_by_role("cell").inner_text() == "1.00"
     explorer.get_by_label("un tercer vector, w").check()
     assert explorer.get_by_role("row").count() == 7 + 4
-    page.wait_for_timeout(400)
-    state = page.evaluate(
-        """async () => {
-            const kernel = lesson.sessionContext.session.kernel;
-            const future = kernel.requestExecute({code: 'print(explorer.unit, len(explorer.vectors))'});
-            let text = '';
-            future.onIOPub = message => { text += message.content.text ?? ''; };
-            await future.done;
-            return text;
-        }"""
-    )
+    state = lab.ask("print(explorer.unit, len(explorer.vectors))")
     assert state.split() == ["True", "3"]
     assert lab.messages == []
     lab.close()
@@ -298,20 +288,6 @@ def test_the_keys_and_norm_1_on_the_page(lab):  # noqa: F811
             for k in range(3 if third.is_checked() else 2)
         ]
 
-    def in_kernel(code):
-        page.wait_for_timeout(400)
-        return page.evaluate(
-            """async code => {
-                const kernel = lesson.sessionContext.session.kernel;
-                const future = kernel.requestExecute({code});
-                let text = '';
-                future.onIOPub = message => { text += message.content.text ?? ''; };
-                await future.done;
-                return text.trim();
-            }""",
-            code,
-        )
-
     # Con el foco en una punta, las teclas que mueven la página no la mueven ni cambian nada.
     handles.nth(1).focus()
     explorer.scroll_into_view_if_needed()
@@ -338,7 +314,7 @@ def test_the_keys_and_norm_1_on_the_page(lab):  # noqa: F811
     assert "gira" in handles.nth(1).get_attribute("aria-label")
     norm.uncheck()
     assert tips() == free
-    assert in_kernel("print(explorer.unit, explorer.vectors)") == (
+    assert lab.ask("print(explorer.unit, explorer.vectors)") == (
         "False [[2.0, 0.0], [1.0, 1.0], [1.4, -1.4]]"
     )
 
@@ -351,7 +327,7 @@ def test_the_keys_and_norm_1_on_the_page(lab):  # noqa: F811
     assert tips() == [pytest.approx((0, 100)), free[1], free[2]]
 
     # Desde (−1, 0), la flecha de subir sube.
-    in_kernel("explorer.vectors = [[-3, 0], [1, 1]]; explorer.unit = True")
+    lab.ask("explorer.vectors = [[-3, 0], [1, 1]]; explorer.unit = True")
     page.wait_for_timeout(300)
     assert norm.is_checked()
     assert tips()[0] == pytest.approx((-50, 0))
@@ -362,6 +338,6 @@ def test_the_keys_and_norm_1_on_the_page(lab):  # noqa: F811
     # Python la ha puesto y la página la quita: cada uno vuelve a medir lo suyo.
     norm.uncheck()
     assert row("‖u‖") == "3.00"
-    assert in_kernel("print(explorer.vectors[1])") == "[1.0, 1.0]"
+    assert lab.ask("print(explorer.vectors[1])") == "[1.0, 1.0]"
     assert lab.messages == []
     lab.close()
