@@ -196,6 +196,7 @@ SHOW = """async states => {
         const model = {
             get: name => state[name],
             set: (name, value) => {
+                if (JSON.stringify(value) === JSON.stringify(state[name])) return;
                 state[name] = value;
                 (listeners[`change:${name}`] ?? []).forEach(listener => listener());
             },
