@@ -281,8 +281,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     assert explorer.get_by_role("button", name="cabeza 2").get_attribute("aria-pressed") == "true"
     explorer.get_by_role("button", name="cabeza 11").click()
     assert explorer.get_by_label("Cabeza", exact=True).input_value() == "11"
-    state = lab.ask("print(explorer.layer, explorer.head, explorer.query)")
-    assert state.split() == ["5", "11", "2"]
+    assert lab.prints("print(explorer.layer, explorer.head, explorer.query)", "5 11 2")
 
     # Y Python también manda.
     lab.ask("explorer.layer, explorer.head, explorer.query = 3, 1, 8")

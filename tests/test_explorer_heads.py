@@ -348,9 +348,10 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
             "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
         )
 
-    def state():
-        code = "print(explorer.query, explorer.head, explorer.station, explorer.muted)"
-        return lab.ask(code)
+    def state_is(text):
+        return lab.prints(
+            "print(explorer.query, explorer.head, explorer.station, explorer.muted)", text
+        )
 
     result = compute(data, 1)
     assert current() == "1 · X"
@@ -389,7 +390,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     assert row("cabeza 1") == texts(compute(data, 2)["weights"][1])
     page.keyboard.press("ArrowUp")
     assert page.evaluate("lesson.content.activeCellIndex") == active
-    assert state() == "1 1 4 []"
+    assert state_is("1 1 4 []")
 
     # Apagar: con el ratón y con el teclado.
     explorer.get_by_label("apaga la cabeza 0").click()
@@ -417,7 +418,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     assert current() == "6 · mezclar"
     assert page.evaluate("document.activeElement.textContent") == "siguiente →"
     assert explorer.bounding_box()["height"] <= 600
-    assert state() == "1 1 6 [0, 2]"
+    assert state_is("1 1 6 [0, 2]")
 
     # Y lo que se cambia en Python se ve; lo que está mal, no.
     lab.ask("explorer.muted, explorer.station, explorer.query = [], 1, 4")
@@ -463,5 +464,5 @@ def test_a_late_kernel_does_not_undo_what_the_hand_does(lab):  # noqa: F811
         forward.click()
         page.wait_for_timeout(300)
     assert explorer.locator("[aria-current=step]").inner_text().startswith("5")
-    assert lab.ask("print(explorer.station, explorer.muted)") == "5 [0]"
+    assert lab.prints("print(explorer.station, explorer.muted)", "5 [0]")
     lab.close()

@@ -133,7 +133,6 @@ def test_the_keys_move_the_token_and_never_the_notebook(lab):  # noqa: F811
     page, explorer = lab.page, lab.page.locator(".exp")
     before = page.viewport_size
     page.set_viewport_size({"width": 1000, "height": 500})
-    said = explorer.locator(".exp-say")
     tokens = explorer.locator("[role=button]")
     tokens.first.scroll_into_view_if_needed()
     tokens.first.click()
@@ -153,8 +152,9 @@ def test_the_keys_move_the_token_and_never_the_notebook(lab):  # noqa: F811
         assert tokens.nth(now).get_attribute("aria-pressed") == "true", key
         assert tokens.nth(now).evaluate("node => node === document.activeElement"), key
         assert page.evaluate(place) == pytest.approx(top, abs=0.5), key
-    page.wait_for_timeout(300)  # la frase espera a que la mano pare
-    assert "Es el primero: antes no hay nada." in said.text_content()
+    page.wait_for_function(
+        "document.querySelector('.exp-say').textContent.includes('Es el primero: antes no hay nada.')"
+    )  # la frase espera a que la mano pare
 
     # El foco del primero y del último cabe en el dibujo, y el mapa lleva los nombres.
     scene, grid = explorer.locator("svg").first, explorer.locator("svg").last

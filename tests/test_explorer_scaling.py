@@ -301,8 +301,7 @@ def test_it_answers_to_the_mouse_and_to_the_keys(lab):  # noqa: F811
     wait_for("se divide por 1")
 
     # El estado va a Python y vuelve de Python.
-    state = lab.ask("print(explorer.d_k, explorer.divisor)")
-    assert state == "1 d_k"
+    assert lab.prints("print(explorer.d_k, explorer.divisor)", "1 d_k")
     lab.ask("explorer.d_k, explorer.divisor = 32, 'sqrt(d_model)'")
     wait_for("√12 veces menor")
     assert width.get_attribute("aria-valuetext") == "32"

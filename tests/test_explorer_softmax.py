@@ -202,9 +202,8 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
             "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
         )
 
-    def state():
-        code = "print(explorer.logits, explorer.temperature, explorer.shift)"
-        return lab.ask(code)
+    def state_is(text):
+        return lab.prints("print(explorer.logits, explorer.temperature, explorer.shift)", text)
 
     assert column(4) == ["0.0900", "0.2447", "0.6652"]
 
@@ -233,7 +232,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     page.keyboard.press("ArrowUp")  # no pasa del límite
     assert column(1)[1] == "10.0"
     assert page.evaluate("lesson.content.activeCellIndex") == active
-    assert state() == "[1.0, 10.0, 3.0] 1.0 0.0"
+    assert state_is("[1.0, 10.0, 3.0] 1.0 0.0")
 
     # Los botones, con el teclado: en el límite no hacen nada.
     for _ in range(2):
@@ -261,7 +260,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     assert column(4) == ["2.1e−9", "4.5e−5", "casi 1"]
     for _ in range(40):
         page.keyboard.press("ArrowRight")
-    assert state() == "[1.0, 2.0, 3.0] 10.0 -2.0"
+    assert state_is("[1.0, 2.0, 3.0] 10.0 -2.0")
     assert column(4) == ["0.3006", "0.3322", "0.3672"]
 
     # Y lo que se cambia en Python se ve.
@@ -294,5 +293,5 @@ def test_a_late_kernel_does_not_undo_what_the_hand_does(lab):  # noqa: F811
         page.keyboard.press("ArrowUp")
         page.wait_for_timeout(40)
     assert first.get_attribute("aria-valuenow") == "4.1"
-    assert lab.ask("print(explorer.logits)") == "[4.1, 2.0, 3.0]"
+    assert lab.prints("print(explorer.logits)", "[4.1, 2.0, 3.0]")
     lab.close()

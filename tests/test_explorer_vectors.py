@@ -184,8 +184,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     assert explorer.get_by_role("row", name="‖v‖").get_by_role("cell").inner_text() == "1.00"
     explorer.get_by_label("un tercer vector, w").check()
     assert explorer.get_by_role("row").count() == 7 + 4
-    state = lab.ask("print(explorer.unit, len(explorer.vectors))")
-    assert state.split() == ["True", "3"]
+    assert lab.prints("print(explorer.unit, len(explorer.vectors))", "True 3")
     assert lab.messages == []
     lab.close()
 
@@ -314,8 +313,8 @@ def test_the_keys_and_norm_1_on_the_page(lab):  # noqa: F811
     assert "gira" in handles.nth(1).get_attribute("aria-label")
     norm.uncheck()
     assert tips() == free
-    assert lab.ask("print(explorer.unit, explorer.vectors)") == (
-        "False [[2.0, 0.0], [1.0, 1.0], [1.4, -1.4]]"
+    assert lab.prints(
+        "print(explorer.unit, explorer.vectors)", "False [[2.0, 0.0], [1.0, 1.0], [1.4, -1.4]]"
     )
 
     # Uno que se ha girado conserva el giro, y lo que medía; los demás, todo.
@@ -328,7 +327,7 @@ def test_the_keys_and_norm_1_on_the_page(lab):  # noqa: F811
 
     # Desde (−1, 0), la flecha de subir sube.
     lab.ask("explorer.vectors = [[-3, 0], [1, 1]]; explorer.unit = True")
-    page.wait_for_timeout(300)
+    page.wait_for_function("document.querySelector('.exp-handle').getAttribute('cx') < 0")
     assert norm.is_checked()
     assert tips()[0] == pytest.approx((-50, 0))
     handles.nth(0).focus()
@@ -338,6 +337,6 @@ def test_the_keys_and_norm_1_on_the_page(lab):  # noqa: F811
     # Python la ha puesto y la página la quita: cada uno vuelve a medir lo suyo.
     norm.uncheck()
     assert row("‖u‖") == "3.00"
-    assert lab.ask("print(explorer.vectors[1])") == "[1.0, 1.0]"
+    assert lab.prints("print(explorer.vectors[1])", "[1.0, 1.0]")
     assert lab.messages == []
     lab.close()

@@ -514,16 +514,6 @@ def compared_outputs(nb):
     return compared
 
 
-@each_notebook
-def test_outputs_do_not_depend_on_the_number_of_threads(path, monkeypatch):
-    """nbval las compara con los hilos de serie, tantos como núcleos; aquí, con otro número."""
-    monkeypatch.setenv("OMP_NUM_THREADS", "1" if os.cpu_count() > 1 else "2")
-    committed = notebooks.read(path)
-    executed = notebooks.execute(committed, path.parent)
-    before, after = compared_outputs(notebooks.normalize(committed)), compared_outputs(executed)
-    assert [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] == []
-
-
 def test_nbval_accepts_no_wrong_output(tmp_path):
     """Las opciones del proyecto, con las salidas de antes de ejecutar cambiadas a propósito."""
     cells = {
