@@ -364,6 +364,8 @@ def main(arguments):
         if command == "abrir":
             trust_notebooks()
             say("Abro JupyterLab en el navegador. Para cerrarlo, pulsa aquí Ctrl+C dos veces.")
+        else:
+            os.environ["CURSO_PROGRESO"] = "no"  # los ejercicios que alguien haya resuelto no cuentan
         return run(*COMMANDS[command], *rest)
     except CourseError as error:
         say(f"\nNo ha podido ser. {error}")

@@ -9,7 +9,8 @@ en un cuaderno se ve, línea a línea, y no trae ruido:
 - nbformat 4.5, con identificadores de celda válidos y únicos;
 - solo los metadatos que sirven para algo, y ninguna celda vacía;
 - celdas numeradas 1…N y ningún error, aviso, ruta o dirección de memoria en las salidas;
-- en las lecciones, qué hace cada celda cuando se proyectan (`add_slides`);
+- en las lecciones, qué hace cada celda cuando se proyectan (`add_slides`) y qué celdas son de un
+  ejercicio, para calificarlas (`add_grades`);
 - el JSON, tal como lo escribe nbformat.
 """
 
@@ -17,6 +18,7 @@ import argparse
 import base64
 import hashlib
 import json
+import os
 import re
 import sys
 import tempfile
@@ -282,6 +284,56 @@ def _block_lines(block):
     return images + total + GAP
 
 
+# --- Los ejercicios -------------------------------------------------------------------------------
+
+EXERCISE_LINE = re.compile(r"# (Ejercicio|Comprobación) (\d+\.\d+)\n")
+
+
+def add_grades(nb):
+    """Marca las celdas de los ejercicios de `nb` como las entiende nbgrader, para poder calificarlas.
+
+    Se reconocen por su primera línea: «# Ejercicio 5.2» es el hueco que se rellena y
+    «# Comprobación 5.2», la celda que lo comprueba y da los puntos.
+    """
+    for cell in _code_cells(nb):
+        if marks := _grade_marks(cell):
+            cell.metadata["nbgrader"] = marks
+        else:
+            cell.metadata.pop("nbgrader", None)
+
+
+def _grade_marks(cell):
+    """Los metadatos de nbgrader de una celda, o ``None`` si no es de un ejercicio."""
+    match = EXERCISE_LINE.match(cell.source)
+    if not match:
+        return None
+    kind, number = match.groups()
+    name = "ejercicio" if kind == "Ejercicio" else "comprobacion"
+    marks = {
+        "cell_type": "code",
+        "grade": kind != "Ejercicio",
+        "grade_id": f"{name}-{number.replace('.', '-')}",
+        "locked": kind != "Ejercicio",
+        "schema_version": 3,
+        "solution": kind == "Ejercicio",
+        "task": False,
+    }
+    if kind != "Ejercicio":
+        from course_lib.checkers.progress import catalog
+
+        if number not in catalog():
+            raise NotebookError(f"no hay ningún ejercicio {number} en course_lib.checkers")
+        marks["points"] = catalog()[number][1]
+    return marks
+
+
+def _grade_problems(nb):
+    for number, cell in enumerate(nb.cells, 1):
+        marks = _grade_marks(cell) if cell.cell_type == "code" else None
+        if cell.metadata.get("nbgrader") != marks:
+            yield f"Celda {number}: no dice, o dice mal, qué es para nbgrader."
+
+
 # --- Los archivos ---------------------------------------------------------------------------------
 
 
@@ -316,7 +368,7 @@ def file_problems(path):
         return [str(error)]
     found = problems(nb)
     if is_lesson(path):
-        found += _slide_problems(nb)
+        found += [*_slide_problems(nb), *_grade_problems(nb)]
     if not found and Path(path).read_text(encoding="utf-8") != to_text(nb):
         found.append("El JSON no está escrito como lo escribe nbformat.")
     return found
@@ -369,6 +421,7 @@ def update(path):
     nb = execute(read(path), path.resolve().parent)
     if is_lesson(path):
         add_slides(nb)
+        add_grades(nb)
     found = problems(nb)
     if found:
         raise NotebookError("\n".join(["no se puede dejar en forma normal:", *found]))
@@ -385,6 +438,7 @@ def main(arguments=None):
     parser.add_argument("archivos", nargs="*", type=Path, help="sin archivos, todos los del curso")
     parser.add_argument("--comprobar", action="store_true", help="solo dice cuáles no lo están")
     options = parser.parse_args(arguments)
+    os.environ["CURSO_PROGRESO"] = "no"  # lo guardado no depende de quién lo ejecuta
     faults = 0
     for path in options.archivos or course_notebooks():
         name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path

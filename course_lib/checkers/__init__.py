@@ -1,0 +1,47 @@
+"""Comprobaciones de los ejercicios: dicen qué has hecho mal, no solo que está mal.
+
+Cada ``check_*`` recibe tu función (o tu clase), la ejecuta con entradas pensadas para distinguir
+unos errores de otros y devuelve un ``Report``: ``.ok`` y, si algo falla, ``.findings``.
+"""
+
+from importlib import import_module
+
+# Nombre público → módulo. Se importa al usarlo.
+_MODULE_OF = {
+    "check_attended_token": "attended",
+    "check_dot_product": "vectors",
+    "check_cosine_similarity": "vectors",
+    "check_similarity_matrix": "vectors",
+    "check_positional_encoding": "positions",
+    "check_encoder_input": "positions",
+    "check_scaling": "scaling",
+    "check_causal_mask": "masks",
+    "check_padding_mask": "masks",
+    "check_decoder_mask": "masks",
+    "check_softmax": "softmax",
+    "check_scaled_dot_product_attention": "attention",
+    "check_split_heads": "heads",
+    "check_multi_head_attention": "heads",
+    "check_einsum": "by_hand",
+    "check_attention_by_hand": "by_hand",
+    "check_shift_right": "decoder",
+    "check_masked_self_attention": "decoder",
+    "check_cross_attention": "cross",
+    "check_add_and_norm": "cross",
+    "check_answer": "questions",
+    "show_progress": "progress",
+    "forget_progress": "progress",
+    "without_progress": "progress",
+}
+
+__all__ = list(_MODULE_OF)
+
+
+def __getattr__(name):
+    if name not in _MODULE_OF:
+        raise AttributeError(f"course_lib.checkers no tiene «{name}». Tiene: {', '.join(__all__)}.")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+
+
+def __dir__():
+    return sorted([*globals(), *__all__])
