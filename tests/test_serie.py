@@ -80,8 +80,17 @@ SECONDS_A_PREDICTION = 45  # pensar un «Antes de ejecutar»
 SECONDS_AN_EXPLORER = 120  # mover un explorador hasta ver la respuesta
 
 
+def before_the_exercises(nb):
+    """La lección sin sus ejercicios, que llevan lo que cada cual necesite."""
+    first = next(
+        (i for i, cell in enumerate(nb.cells) if cell.source.startswith("## Ejercicios")), None
+    )
+    return type(nb)(nb, cells=nb.cells[:first])
+
+
 def minutes(nb):
-    """Lo que se tarda en leer y ejecutar una lección, sin «Pruébalo»."""
+    """Lo que se tarda en leer y ejecutar una lección, sin los ejercicios."""
+    nb = before_the_exercises(nb)
     text = "\n".join(texts(nb))
     formulas = re.findall(r"\$\$.*?\$\$", text, re.DOTALL)
     drawn = sum("image/png" in o.get("data", ()) for c in nb.cells for o in c.get("outputs", ()))

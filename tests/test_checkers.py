@@ -1,0 +1,489 @@
+"""Las comprobaciones: cualquier cosa que se les dé se contesta en español, y nada más cambia."""
+
+import importlib
+import json
+import random
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from course_lib.checkers import family, progress, questions, running
+from course_lib.checkers.family import Case, Exercise, Mistake, Option, Stage
+from course_lib.checkers.report import Finding, Report
+
+MODULES = [importlib.import_module(f"course_lib.checkers.{name}") for name in progress.MODULES]
+EXERCISES = [e for module in MODULES for e in getattr(module, "EXERCISES", ())]
+QUESTIONS = [q for module in MODULES for q in getattr(module, "QUESTIONS", ())]
+
+# Lo que se dice si se pide otra cosa que una función: una clase, o una ecuación.
+NOT_A_FUNCTION = {"no-es-clase", "no-es-texto"}
+
+each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.number)
+each_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.number)
+
+
+# --- Lo que no es una respuesta -------------------------------------------------------------------
+
+
+def loops(*arguments, **options):
+    while True:
+        pass
+
+
+def loops_and_catches(*arguments, **options):
+    """Atrapa también lo que lo para; por si acaso, en tres segundos acaba."""
+    end = time.monotonic() + 3
+    while time.monotonic() < end:
+        try:
+            while time.monotonic() < end:
+                pass
+        except BaseException:
+            pass
+
+
+def eats_memory(*arguments, **options):
+    return torch.zeros(10**12)
+
+
+def eats_memory_in_python(*arguments, **options):
+    return [0] * 10**12
+
+
+def recurses(*arguments, **options):
+    return recurses(*arguments)
+
+
+def raises(*arguments, **options):
+    return missing_name  # noqa: F821
+
+
+def exits(*arguments, **options):
+    sys.exit(3)
+
+
+def interrupts(*arguments, **options):
+    raise KeyboardInterrupt
+
+
+def fails_badly(*arguments, **options):
+    class Awful(Exception):
+        def __str__(self):
+            raise ValueError
+
+    raise Awful
+
+
+def spoils_everything(*arguments, **options):
+    torch.manual_seed(1)
+    random.seed(1)
+    np.random.seed(1)
+    torch.set_default_dtype(torch.float64)
+    print("hola")
+    print("adiós", file=sys.stderr)
+    return torch.zeros(1)
+
+
+class Strange:
+    """Un objeto con el que no se puede hacer casi nada."""
+
+    def __eq__(self, other):
+        raise RuntimeError("no me compares")
+
+    __hash__ = None
+
+    def __len__(self):
+        raise RuntimeError("no me midas")
+
+
+STRANGE = {
+    "nada": None,
+    "un número": 3,
+    "un texto": "softmax",
+    "un tensor": torch.zeros(2, 2),
+    "una clase": Strange,
+    "un objeto": Strange(),
+    "un módulo de torch": nn.Linear,
+    "sin argumentos": lambda: 1,
+    "demasiados argumentos": lambda a, b, c, d, e, f, g, h: 1,
+    "devuelve None": lambda *a, **k: None,
+    "devuelve una lista": lambda *a, **k: [[1.0, 2.0], [3.0]],
+    "devuelve un texto": lambda *a, **k: "hola",
+    "devuelve un objeto": lambda *a, **k: Strange(),
+    "devuelve una función": lambda *a, **k: print,
+    "devuelve un diccionario": lambda *a, **k: {"output": torch.zeros(2)},
+    "devuelve una tupla vacía": lambda *a, **k: (),
+    "devuelve una tupla rara": lambda *a, **k: (Strange(), None, 3),
+    "devuelve NumPy": lambda *a, **k: np.zeros((2, 3)),
+    "devuelve complejos": lambda *a, **k: torch.zeros(2, dtype=torch.complex64),
+    "devuelve enteros": lambda *a, **k: torch.zeros(2, 3, dtype=torch.long),
+    "devuelve NaN": lambda *a, **k: torch.full((2, 3), torch.nan),
+    "devuelve un tensor vacío": lambda *a, **k: torch.zeros(0),
+    "devuelve un escalar": lambda *a, **k: torch.tensor(1.0),
+    "devuelve muchos ejes": lambda *a, **k: torch.zeros(1, 1, 1, 1, 1, 1),
+    "devuelve lo que recibe": lambda *a, **k: a[0] if a else None,
+    "con gradiente": lambda *a, **k: torch.zeros(2, requires_grad=True),
+    "al azar": lambda *a, **k: torch.rand(2, 3),
+    "no existe un nombre": raises,
+    "se va": exits,
+    "interrumpe": interrupts,
+    "un error que no se deja leer": fails_badly,
+    "se llama sin fin": recurses,
+    "lo cambia todo": spoils_everything,
+    "pide memoria": eats_memory,
+    "pide memoria en Python": eats_memory_in_python,
+}
+
+
+def state():
+    return torch.get_rng_state().tolist(), random.getstate(), np.random.get_state()[1].tolist()
+
+
+@each_exercise
+@pytest.mark.parametrize("name", STRANGE)
+def test_anything_gets_an_answer_in_spanish_and_nothing_else_changes(exercise, name, capsys):
+    before = state(), torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled()
+    report = exercise.check(STRANGE[name])
+    after = state(), torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled()
+    assert before == after
+    assert capsys.readouterr() == ("", "")
+    assert isinstance(report, Report)
+    assert not report.ok
+    assert report.unsolved or all(finding.id and finding.text for finding in report.findings)
+    assert "course_lib/" not in str(report)
+    assert "<script" not in report._repr_html_()
+
+
+@each_exercise
+def test_what_never_ends_is_stopped(exercise, monkeypatch):
+    monkeypatch.setattr(running, "SECONDS", 0.2)
+    start = time.monotonic()
+    report = exercise.check(loops)
+    assert time.monotonic() - start < 10  # holgado: lo que importa es que vuelve
+    if report.findings[0].id not in NOT_A_FUNCTION:
+        assert report.findings[0].id == "no-acaba"
+        assert "0.2 segundos" in report.findings[0].text
+
+
+def test_what_cannot_be_stopped_is_said():
+    found = running.call(loops_and_catches, seconds=0.1).problem
+    assert found.id == "no-acaba"
+    assert "Lo he parado" in found.text or "reinicia el kernel" in found.text
+
+
+@each_exercise
+@pytest.mark.parametrize("stub", [..., lambda *a, **k: ...])
+def test_an_empty_answer_is_not_an_error(exercise, stub):
+    report = exercise.check(stub)
+    assert not report.ok
+    assert report.unsolved or report.findings[0].id in NOT_A_FUNCTION
+
+
+# --- Ejecutar código ajeno ------------------------------------------------------------------------
+
+
+def test_the_line_that_fails_is_the_learners():
+    def learner(a, b):
+        total = a + b
+        return total @ b
+
+    found = running.call(learner, torch.zeros(2, 3), torch.zeros(2, 3)).problem
+    assert found.id == "error"
+    assert "«return total @ b»" in found.text
+    assert "(2, 3) por (2, 3): el 3 y el 2 tienen que ser iguales" in found.text
+
+
+def test_memory_is_bounded_and_given_back():
+    resource = pytest.importorskip("resource")  # Windows no lo tiene
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    assert running.call(eats_memory).problem.id == "memoria"
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+    assert torch.zeros(10**6).sum() == 0
+
+
+def test_what_is_printed_is_kept():
+    assert running.call(print, "hola").printed == "hola\n"
+    assert running.call(loops, seconds=0.1).problem.id == "no-acaba"
+
+
+@pytest.mark.parametrize(
+    ("learner", "unsolved"),
+    [
+        (lambda: ..., True),
+        (lambda: torch.softmax(..., -1), True),
+        (lambda: None, False),
+        (lambda: 1, False),
+    ],
+)
+def test_dots_left_halfway_are_unsolved(learner, unsolved):
+    assert running.call(learner).unsolved == unsolved
+
+
+def stub(scores):
+    """Con docstring."""
+    ...
+
+
+def passes(scores):
+    pass
+
+
+def returns_none(scores):
+    x = scores  # noqa: F841
+
+
+def test_a_stub_is_told_from_a_missing_return():
+    assert running.is_stub(stub)
+    assert running.is_stub(passes)
+    assert not running.is_stub(returns_none)
+    assert not running.is_stub(lambda scores: scores)
+    assert not running.is_stub(torch.softmax)
+
+
+# --- El motor -------------------------------------------------------------------------------------
+
+PLUS, TIMES, TWICE, THRICE = (
+    Mistake(name, f"Error {name}.", "01 §1") for name in ("suma", "por", "doble", "triple")
+)
+
+
+class Toy(Exercise):
+    """a·b + a·b·k, con k = 1: para mirar el motor."""
+
+    number, title = "0.0", "juguete"
+    names = ("a", "b")
+    axes = {
+        "join": [Option(torch.mul), Option(torch.add, PLUS)],
+        "scale": [Option(1.0), Option(2.0, TWICE), Option(3.0, THRICE)],
+        "again": [Option(1.0), Option(1.5, TIMES), Option(0.5, (TIMES, PLUS))],
+    }
+    stages = (
+        Stage(
+            ("join", "scale", "again"),
+            (
+                Case("dos números", (torch.tensor([2.0, 5.0]), torch.tensor([3.0, 7.0]))),
+                Case("uno", (torch.tensor([1.5]), torch.tensor([4.0]))),
+            ),
+        ),
+    )
+    tiny = (Case("uno", (torch.tensor([1.0]), torch.tensor([2.0]))),)
+
+    def compute(self, choice, a, b):
+        return {"output": choice["join"](a, b) * choice["scale"] * choice["again"]}
+
+
+def ids(learner):
+    return [finding.id for finding in Toy().check(learner).findings]
+
+
+def test_one_mistake_and_several():
+    assert ids(lambda a, b: a * b) == []
+    assert ids(lambda a, b: a + b) == ["suma"]
+    assert ids(lambda a, b: 2 * (a + b)) == ["suma", "doble"]
+    assert ids(lambda a, b: 6 * (a + b) * 0.75) == ["suma", "triple", "por"]
+
+
+def test_what_cannot_be_told_apart_is_not_chosen():
+    """×3 es un error «triple» o dos, «doble» y «por»: gana el que explica más con menos."""
+    assert ids(lambda a, b: 3 * a * b) == ["triple"]
+    report = Toy().check(lambda a, b: a * b * 1.0000001)
+    assert report.ok
+
+
+class Ambiguous(Toy):
+    axes = Toy.axes | {"scale": [Option(1.0), Option(1.5, TWICE)]}
+
+
+def test_two_explanations_are_both_said():
+    report = Ambiguous().check(lambda a, b: 1.5 * a * b)
+    assert [finding.id for finding in report.findings] == ["ambiguo"]
+    assert "Error doble" in str(report)
+    assert "Error por" in str(report)
+
+
+def test_what_is_not_known_gets_no_name_but_the_smallest_example():
+    report = Toy().check(lambda a, b: a * b + 0.01)
+    assert [finding.id for finding in report.findings] == ["otro"]
+    assert "Con a = [1], b = [2], tu salida es [2.01] y tenía que ser [2]." in str(report)
+
+
+def test_changing_the_input_is_seen():
+    assert ids(lambda a, b: a.mul_(b)) == ["cambia-la-entrada"]
+
+
+def test_a_random_answer_is_seen():
+    assert ids(lambda a, b: a * b + torch.rand(1)) == ["azar"]
+
+
+def test_dtype_and_type_are_seen():
+    assert ids(lambda a, b: (a * b).double()) == ["dtype"]
+    assert ids(lambda a, b: (a * b).long()) == ["dtype"]
+    assert ids(lambda a, b: (a * b).numpy()) == ["tipo"]
+    assert ids(lambda a, b: (a * b).tolist()) == ["tipo"]
+    assert ids(lambda a, b: print(a)) == ["none"]
+
+
+def test_a_tensor_with_history_is_fine():
+    assert ids(lambda a, b: (a * b).requires_grad_()) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(torch.tensor([0.5, 2.0]), "[0.5, 2]"), (1234.5, "1234"), (torch.tensor(True), "True")],
+)
+def test_numbers_are_written_short(value, text):
+    assert family.show(value) == text
+
+
+# --- El informe -----------------------------------------------------------------------------------
+
+
+def test_report_is_text_and_never_html():
+    finding = Finding("x", "<b>mal</b>", "1 < 2.", "05 §1")
+    report = Report("5.1", "softmax", (finding,), ("a & b",), printed="<i>\n" * 20)
+    assert "<b>mal" not in report._repr_html_()
+    assert "&lt;b&gt;mal" in report._repr_html_()
+    assert "a &amp; b" in report._repr_html_()
+    assert "<i>" not in report._repr_html_()
+    assert "y 12 líneas más" in str(report)
+    assert str(report).startswith(
+        "✗ Ejercicio 5.1 · softmax: todavía no.\n  1. <b>mal</b> 1 < 2. Mira"
+    )
+    assert not report
+    assert not report.ok
+
+
+# --- Las preguntas --------------------------------------------------------------------------------
+
+
+@each_question
+def test_the_right_answer_passes_and_each_wrong_one_is_named(question):
+    assert question.check(question.right).ok
+    for wrong in question.wrong:
+        report = question.check(wrong.compute())
+        assert [finding.id for finding in report.findings] == [wrong.id], str(report)
+
+
+@each_question
+def test_no_answer_and_nonsense(question):
+    for nothing in (None, ...):
+        assert question.check(nothing).unsolved
+    for nonsense in (
+        object(),
+        {},
+        b"x",
+        print,
+        float("nan"),
+        "una frase cualquiera",
+        -987654.25,
+        (),
+    ):
+        report = question.check(nonsense)
+        assert not report.ok
+        assert not report.unsolved
+        assert report.findings[0].id in ("respuesta", "respuesta-ilegible")
+
+
+def test_an_unknown_question_is_said():
+    with pytest.raises(ValueError, match="no hay ninguna pregunta '5.99'"):
+        questions.check_answer("5.99", 1)
+    with pytest.raises(ValueError, match="no hay ninguna pregunta 'x'"):
+        questions.check_answer("x", 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "tidied"),
+    [
+        (" A) ", "a"),
+        (torch.tensor(2.5), 2.5),
+        (torch.Size([1, 2]), (1, 2)),
+        ([1, torch.tensor(2)], (1, 2)),
+        (np.float32(0.5), 0.5),
+        ((1, ...), ...),
+    ],
+)
+def test_what_does_not_matter_in_an_answer(answer, tidied):
+    assert questions.tidy(answer) == tidied
+
+
+# --- El progreso ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    path = tmp_path / "progreso.json"
+    monkeypatch.setenv("CURSO_PROGRESO", str(path))
+    monkeypatch.setattr(progress, "_recording", True)
+    return path
+
+
+def solved(number="5.1"):
+    return Report(number, "softmax")
+
+
+def wrong(number="5.1"):
+    return Report(number, "softmax", (Finding("x", "mal"),))
+
+
+def test_what_is_solved_is_kept_and_what_is_not_is_not(place):
+    progress.finish(wrong())
+    assert not place.exists()
+    progress.finish(solved())
+    progress.finish(solved("5.2"))
+    progress.finish(wrong())
+    assert list(json.loads(place.read_text())) == ["5.1", "5.2"]
+    text = str(progress.show_progress(5))
+    assert text.startswith("Has resuelto 2 de los")
+    assert "✓ 5.1" in text
+    assert "○ 5.3" in text
+    assert "○ Lección 05: 2 de" in str(progress.show_progress())
+
+
+def test_it_is_forgotten_on_request(place, capsys):
+    progress.finish(solved())
+    progress.forget_progress()
+    progress.forget_progress()
+    assert not place.exists()
+    assert "Olvidado" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '"hola"', ""])
+def test_a_broken_file_does_not_break_anything(place, content):
+    place.write_text(content)
+    assert "Has resuelto 0 de" in str(progress.show_progress(5))
+    progress.finish(solved())
+    assert list(json.loads(place.read_text())) == ["5.1"]
+
+
+def test_a_place_that_cannot_be_written_does_not_break_anything(place, monkeypatch):
+    monkeypatch.setenv("CURSO_PROGRESO", str(place / "no" / "existe.json"))
+    assert progress.finish(solved()).ok
+
+
+def test_nothing_is_kept_if_not_wanted(place, monkeypatch):
+    progress.without_progress()
+    progress.finish(solved())
+    assert not place.exists()
+    monkeypatch.setattr(progress, "_recording", True)
+    monkeypatch.setenv("CURSO_PROGRESO", "no")
+    progress.finish(solved())
+    progress.forget_progress()
+    assert not place.exists()
+
+
+def test_an_unknown_lesson_is_said():
+    with pytest.raises(ValueError, match="la lección 99 no tiene ejercicios"):
+        progress.show_progress(99)
+
+
+def test_when_graded_what_is_wrong_fails_and_what_is_right_does_not(place, monkeypatch, capsys):
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    with pytest.raises(progress.NotSolved, match="todavía no") as caught:
+        progress.finish(wrong())
+    assert all(len(line) <= 80 for line in caught.value._render_traceback_())
+    assert progress.finish(solved()) is None
+    assert "está bien" in capsys.readouterr().out
+    assert not place.exists()

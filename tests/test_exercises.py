@@ -1,0 +1,183 @@
+"""Los ejercicios en las lecciones: su hueco, su comprobación, sus pistas y su solución."""
+
+import ast
+import functools
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from course_lib import checkers, notebooks
+from course_lib.checkers import progress
+
+ROOT = Path(__file__).resolve().parents[1]
+LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
+CATALOG = progress.catalog()
+HINTS = ("Pista 1: una pregunta", "Pista 2: por dónde", "Pista 3: casi")
+
+each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+each_exercise = pytest.mark.parametrize("number", CATALOG)
+
+
+def numbers_of(path):
+    return [number for number in CATALOG if number.split(".")[0] == str(int(path.stem[:2]))]
+
+
+def lesson_of(number):
+    (path,) = (path for path in LESSONS if number in numbers_of(path))
+    return path
+
+
+def solution_of(path):
+    return path.parent / "soluciones" / path.name
+
+
+@functools.cache
+def section(path):
+    """Las celdas de «## Ejercicios»."""
+    cells = notebooks.read(path).cells
+    titles = {
+        c.source.splitlines()[0]: i for i, c in enumerate(cells) if c.source.startswith("## ")
+    }
+    return cells[titles["## Ejercicios"] : titles["## Resumen"]]
+
+
+def position(cells, kind, number):
+    found = [i for i, c in enumerate(cells) if c.source.startswith(f"# {kind} {number}\n")]
+    assert len(found) == 1, f"«# {kind} {number}» aparece {len(found)} veces"
+    return found[0]
+
+
+def said(cell):
+    """Lo que se lee en las salidas de una celda."""
+    texts = (o.get("text") or o.get("data", {}).get("text/plain", "") for o in cell.outputs)
+    return "\n".join(texts)
+
+
+# --- En la lección --------------------------------------------------------------------------------
+
+
+@each_lesson
+def test_a_lesson_has_its_exercises(path):
+    numbers = numbers_of(path)
+    assert 2 <= len(numbers) <= 4
+    text = "\n".join(cell.source for cell in section(path))
+    assert re.findall(r"^# Ejercicio (\S+)$", text, re.MULTILINE) == numbers
+    assert re.findall(r"^### Ejercicio (\S+) · ", text, re.MULTILINE) == numbers
+
+
+@each_lesson
+def test_one_is_on_real_embeddings_and_one_asks_for_an_answer(path):
+    text = "\n".join(cell.source for cell in section(path))
+    assert "BERT" in text
+    assert "check_answer(" in text
+
+
+@each_lesson
+def test_its_progress_ends_the_section(path):
+    last = [cell for cell in section(path) if cell.cell_type == "code"][-1]
+    assert re.search(rf"show_progress\(({int(path.stem[:2])})?\)", last.source)
+    assert "Has resuelto 0 de" in said(last)
+
+
+@each_exercise
+def test_the_stub_runs_and_the_check_says_it_is_unsolved(number):
+    cells = section(lesson_of(number))
+    stub, check = (position(cells, kind, number) for kind in ("Ejercicio", "Comprobación"))
+    assert check == stub + 1
+    title, _ = CATALOG[number]
+    assert said(cells[check]) == f"○ Ejercicio {number} · {title}: aún sin resolver."
+    call = ast.parse(cells[check].source).body[-1].value
+    assert call.func.id in checkers.__all__
+    assert "..." in cells[stub].source
+
+
+@each_exercise
+def test_it_has_a_statement_and_three_hints(number):
+    cells = section(lesson_of(number))
+    stub = position(cells, "Ejercicio", number)
+    statement = cells[stub - 1].source
+    title, _ = CATALOG[number]
+    assert statement.startswith(f"### Ejercicio {number} · ")
+    assert len(statement.split()) >= 20
+    after = next(cell.source for cell in cells[stub + 2 :] if cell.cell_type == "markdown")
+    assert tuple(re.findall(r"<summary>(.*?)</summary>", after)) == HINTS
+    assert after.count("</details>") == 3
+
+
+@each_lesson
+def test_the_answer_is_not_in_the_lesson(path):
+    """Ni la pista «casi» trae el código entero: ningún bloque define lo que se pide."""
+    wanted = re.findall(
+        r"^(?:def|class) (my_\w+|My\w+)", "\n".join(c.source for c in section(path)), re.M
+    )
+    for cell in section(path):
+        if cell.cell_type == "markdown":
+            assert not re.search(rf"(?:def|class) (?:{'|'.join(wanted) or 'my_'})\b", cell.source)
+
+
+# --- En las soluciones ----------------------------------------------------------------------------
+
+
+@each_lesson
+def test_the_solutions_are_right_and_show_a_tempting_mistake(path):
+    nb = notebooks.read(solution_of(path))
+    cells = [cell for cell in nb.cells if cell.cell_type == "code"]
+    outputs = "\n".join(map(said, cells))
+    solved = re.findall(r"^✓ Ejercicio (\S+) ·", outputs, re.MULTILINE)
+    assert [number for number in numbers_of(path) if number not in solved] == []
+    refused = set(re.findall(r"^✗ Ejercicio (\S+) ·", outputs, re.MULTILINE))
+    assert refused == set(numbers_of(path))
+    assert "without_progress()" in cells[0].source
+    assert f"(../{path.name})" in nb.cells[-1].source
+
+
+# --- Lo que dicen los informes --------------------------------------------------------------------
+
+
+def references():
+    """Todo lo que un informe manda leer, con quien lo dice."""
+    for name in progress.MODULES:
+        module = importlib.import_module(f"course_lib.checkers.{name}")
+        for exercise in getattr(module, "EXERCISES", ()):
+            for options in exercise.axes.values():
+                for mistake in (m for option in options for m in option.mistakes):
+                    yield mistake.id, mistake.read
+        for question in getattr(module, "QUESTIONS", ()):
+            yield question.number, question.read
+            yield from ((wrong.id, wrong.read) for wrong in question.wrong if wrong.read)
+    for path in sorted((ROOT / "course_lib/checkers").glob("*.py")):
+        for reference in re.findall(r"\"(\d\d §[^\"]*)\"", path.read_text(encoding="utf-8")):
+            yield path.name, reference
+
+
+@functools.cache
+def headings(lesson):
+    (path,) = (path for path in LESSONS if path.stem.startswith(lesson))
+    text = "\n".join(c.source for c in notebooks.read(path).cells if c.cell_type == "markdown")
+    return set(re.findall(r"^##+ (\d+(?:\.\d+)?)[. ]", text, re.MULTILINE))
+
+
+def test_every_section_a_report_sends_to_exists():
+    lost = set()
+    for who, reference in references():
+        match = re.fullmatch(r"(\d\d) §(\d+(?:\.\d+)?)", reference)
+        if not match or match[2] not in headings(match[1]):
+            lost.add((who, reference))
+    assert lost == set()
+
+
+@each_exercise
+def test_numbers_titles_and_points(number):
+    title, points = CATALOG[number]
+    assert re.fullmatch(r"\d+\.[1-9]", number)
+    assert title == title.strip() != ""
+    assert isinstance(points, int)
+    assert 1 <= points <= 6
+
+
+@pytest.mark.parametrize("name", [n for n in checkers.__all__ if n.startswith("check_")])
+def test_every_check_is_documented_and_in_a_lesson(name):
+    assert "Args:" in getattr(checkers, name).__doc__
+    assert any(f"{name}(" in cell.source for path in LESSONS for cell in section(path))
