@@ -117,9 +117,10 @@ def python_pieces(source, file="", cell=None):
     """Las docstrings, los comentarios y los textos con espacios de un programa."""
     tree = ast.parse(source)
     names = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    for node in ast.walk(tree):  # lo que un explorador guarda se declara en su clase
+    for node in ast.walk(tree):  # lo que guarda un explorador o un informe se declara en su clase
         if isinstance(node, ast.ClassDef):
             fields = [target for line in node.body for target in getattr(line, "targets", ())]
+            fields += [line.target for line in node.body if isinstance(line, ast.AnnAssign)]
             names |= {field.id for field in fields if isinstance(field, ast.Name)}
     for line, text in _comments(source):
         yield Piece(file, cell, line, _clean_python(text, names))
@@ -151,7 +152,7 @@ def _clean_python(text, names):
     """Quita además el código y los argumentos: los de «Args:» y las listas como (query, key)."""
     argument = "|".join(sorted(names)) or "-"
     arguments = (
-        rf"^ *(?:{argument})(?:, (?:{argument}))*:|^ *(?:Args|Returns|Raises|Yields):$"
+        rf"^ *(?:{argument})(?:, (?:{argument}))*:|^ *(?:Args|Attributes|Returns|Raises|Yields):$"
         rf"|\((?:(?:{argument}), )+(?:{argument})\)"
     )
     text = CODE.sub(lambda match: zeros(match[0]), clean(text))

@@ -4,6 +4,7 @@ ni se nombra un error que no está.
     python tests/test_answers.py    escribe la tabla del README
 """
 
+import functools
 import importlib
 import pkgutil
 from collections import Counter
@@ -142,6 +143,7 @@ def property_check(answer):
     return found is not None and not list(found[0].properties(answer.code, found[1]))
 
 
+@functools.cache
 def table():
     """Las filas de la tabla: ejercicio, malas, las que acepta cada forma de comprobar, y los nombres."""
     rows = []

@@ -145,7 +145,7 @@ class Exercise:
     # --- Lo que cada ejercicio escribe --------------------------------------------------------
 
     def compute(self, choice, *arguments):
-        """La cuenta, con la forma elegida de dar cada paso: dict con ``output`` y lo intermedio."""
+        """La cuenta, con la forma elegida de dar cada paso: un diccionario con ``output`` y lo intermedio."""
         raise NotImplementedError
 
     def properties(self, learner, seen):

@@ -200,13 +200,16 @@ SPANISH = [
     ),
     (
         r"Boolean value of Tensor with more than one value is ambiguous",
-        "un tensor con varios números no es verdadero ni falso: no va detrás de if, not, and u or",
+        "un tensor con varios números no es verdadero ni falso: no se puede preguntar por él en una condición",
     ),
     (
         r"Subtraction, the `-` operator, with a bool tensor is not supported.*",
         "no se puede restar con un tensor booleano: para darle la vuelta a una máscara se usa ~",
     ),
-    (r"bad operand type for unary ~: 'NoneType'", "~ no se puede usar con None: aquí mask es None"),
+    (
+        r"bad operand type for unary ~: 'NoneType'",
+        "esta vez no hay máscara, y a lo que no hay no se le puede dar la vuelta con ~",
+    ),
     (
         r"einsum\(\): the number of subscripts in the equation \((\d+)\) does not match the number of "
         r"dimensions \((\d+)\).*",
@@ -236,7 +239,7 @@ SPANISH = [
     ),
     (
         r"view size is not compatible with input tensor's size and stride.*",
-        "no se puede usar view después de trasponer: usa reshape, o contiguous() antes",
+        "no se puede usar view después de trasponer: usa reshape(), o contiguous() antes",
     ),
     (
         r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)",
@@ -248,7 +251,10 @@ SPANISH = [
     (r"not enough values to unpack \(expected (\d+), got (\d+)\)", r"esperaba \1 valores y hay \2"),
     (r"too many values to unpack \(expected (\d+)\)", r"esperaba \1 valores y hay más"),
     (r".*can't allocate memory.*|.*not enough memory.*", "ha pedido demasiada memoria"),
-    (r".*torch.return_types.max.*", "max con dim devuelve una pareja: usa amax, o .values"),
+    (
+        r".*torch.return_types.max.*",
+        "max() devuelve una pareja si le dices el eje: usa amax(), o añade .values",
+    ),
     (r"maximum recursion depth exceeded.*", "la función se llama a sí misma sin fin"),
     (
         r".*takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given",
