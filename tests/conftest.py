@@ -5,7 +5,7 @@ import os
 import pytest
 from test_browser import find_chromium, open_lab
 
-# Con dos procesos a la vez, que los hilos que esperan no le quiten el procesador al otro.
+# Con varios procesos a la vez, que los hilos que esperan no quiten el procesador a los demás.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ["CURSO_PROGRESO"] = "no"  # ninguna prueba resuelve ejercicios en nombre de nadie
 

@@ -49,9 +49,12 @@ def told(look):
     """Qué dice la fila y qué dice quien aprende."""
     weights, _, p = look.case.arguments
     highest = show(weights[p].max())
+    yours = f"devuelves {said(look.yours)}"
+    if isinstance(look.yours, str) and look.yours == look.right:
+        yours = "aquí aciertas solo porque dos errores se compensan"
     return (
         f"Con {look.case.name}, el peso más alto de su fila es {highest}, el de «{look.right}», y tú "
-        f"devuelves {said(look.yours)}."
+        f"{yours}."
     )
 
 
