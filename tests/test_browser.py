@@ -42,7 +42,8 @@ SAVING_MS = 200  # un explorador avisa al kernel cuando la mano para: 120 ms des
 
 # JupyterLab pide una vez cada imagen de un texto con la ruta tal como está escrita y, al no
 # encontrarla, con la buena. Si al final una imagen no se ve, lo dice `faults`.
-CONSOLE_ALLOWED = re.compile(r"status of 404 .*/imagenes/[^/]+$")
+# Y lo que dice JupyterLab si le toca guardar un cuaderno justo cuando se cierra.
+CONSOLE_ALLOWED = re.compile(r"status of 404 .*/imagenes/[^/]+$|Error in Auto-Save Disposed")
 
 # Qué celdas de código hay, qué número llevan y qué ha fallado, según JupyterLab.
 READ_CELLS = """() => lesson.content.widgets
@@ -280,6 +281,13 @@ class Lab:
             outer.screenshot(path=paths[-1])
         return paths
 
+    def start(self):
+        """Carga la página de JupyterLab, como recién abierto, y espera a que esté lista."""
+        self.page.goto(self.url)
+        self.page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+        self.page.evaluate("jupyterapp.restored")
+        self.page.evaluate("jupyterapp.shell.collapseLeft()")
+
     def close(self):
         """Cierra el cuaderno abierto y su kernel."""
         self.page.evaluate(CLOSE)
@@ -382,10 +390,7 @@ def open_lab(course=ROOT, theme="JupyterLab Light"):
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
         page = stack.enter_context(browser.new_context(viewport=VIEWPORT)).new_page()
         lab = Lab(copy, page, url)
-        page.goto(url)
-        page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
-        page.evaluate("jupyterapp.restored")
-        page.evaluate("jupyterapp.shell.collapseLeft()")
+        lab.start()
         yield lab
         browser.close()
 
