@@ -349,21 +349,13 @@ class CrossAttention(OneHead):
         return float(output) if output is not None and output.numel() == 1 else math.nan
 
     def properties(self, learner, seen):
-        for case, output in seen.items():
-            if not isinstance(output, torch.Tensor):
-                continue
-            shape = self.shape(case.arguments)
-            if output.shape != shape:
-                text = "La forma de tu salida no es (B, m_D, d_v): una fila por token del decoder."
-                story = f"Con {case.name} mide {tuple(output.shape)} y tenía que medir {shape}."
-                yield Finding("propiedad-forma", text, story, "09 §2")
-                return
-            if not output.isfinite().all():
-                bad = int((~output.isfinite()).sum())
-                text = "Tu salida tiene números que no son finitos. Recuerda que 0·(−∞) es NaN."
-                story = f"Con {case.name}, {bad} de {output.numel()} son NaN o ∞."
-                yield Finding("propiedad-finita", text, story, "04 §7")
-                return
+        if faults := self.malformed(
+            seen,
+            "La forma de tu salida no es (B, m_D, d_v): una fila por token del decoder.",
+            "09 §2",
+        ):
+            yield from faults
+            return
         moves = list(self.what_moves(learner))
         yield from moves
         for case, output in seen.items():

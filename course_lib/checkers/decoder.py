@@ -511,21 +511,9 @@ class MaskedSelfAttention(OneHead):
     # --- Lo que se ve cuando no se reconoce nada --------------------------------------------------
 
     def properties(self, learner, seen):
-        for case, output in seen.items():
-            if not isinstance(output, torch.Tensor):
-                continue
-            shape = self.shape(case.arguments)
-            if output.shape != shape:
-                text = "La forma de tu salida no es (B, L, d_v)."
-                story = f"Con {case.name} mide {tuple(output.shape)} y tenía que medir {shape}."
-                yield Finding("propiedad-forma", text, story, "08 §2")
-                return
-            if not output.isfinite().all():
-                bad = int((~output.isfinite()).sum())
-                text = "Tu salida tiene números que no son finitos. Recuerda que 0·(−∞) es NaN."
-                story = f"Con {case.name}, {bad} de {output.numel()} son NaN o ∞."
-                yield Finding("propiedad-finita", text, story, "04 §7")
-                return
+        if faults := self.malformed(seen, "La forma de tu salida no es (B, L, d_v).", "08 §2"):
+            yield from faults
+            return
         leaks = list(self.influence(learner))
         yield from leaks
         for case, output in seen.items():

@@ -20,6 +20,7 @@ from course_lib.checkers.family import (
     clone,
     fewest,
 )
+from course_lib.checkers.report import Finding
 from course_lib.checkers.steps import (
     LATE,
     SCALES,
@@ -337,6 +338,22 @@ class OneHead(FewestFirst):
     def shape(self, arguments):
         """La forma que tiene que tener la salida."""
         raise NotImplementedError
+
+    def malformed(self, seen, text, section):
+        """Lo primero que se mira cuando no se reconoce nada: la forma, y que todo sea finito."""
+        for case, output in seen.items():
+            if not isinstance(output, torch.Tensor):
+                continue
+            shape = self.shape(case.arguments)
+            if output.shape != shape:
+                story = f"Con {case.name} mide {tuple(output.shape)} y tenía que medir {shape}."
+                return [Finding("propiedad-forma", text, story, section)]
+            if not output.isfinite().all():
+                bad = int((~output.isfinite()).sum())
+                text = "Tu salida tiene números que no son finitos. Recuerda que 0·(−∞) es NaN."
+                story = f"Con {case.name}, {bad} de {output.numel()} son NaN o ∞."
+                return [Finding("propiedad-finita", text, story, "04 §7")]
+        return []
 
     def leaked(self, learner, low):
         """El peso de un token tapado frente a otro que se ve y tiene de puntuación ``-low``."""
