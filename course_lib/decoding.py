@@ -1,0 +1,154 @@
+"""Escribir con un Transformer entrenado: token a token, con memoria o sin ella.
+
+En cada paso el decoder puntúa todos los tokens y hay que elegir. *Greedy* se queda con el mejor;
+la búsqueda en haz (*beam search*) lleva adelante varias frases a medias y elige al final.
+
+Lo ya escrito no cambia, así que sus keys y sus values tampoco: guardarlos (la **caché de keys y
+values**) ahorra repetir en cada paso las cuentas de todos los anteriores. La salida es la misma.
+
+Fuente: Vaswani et al., «Attention Is All You Need» (2017), §6.1; la penalización por longitud, Wu
+et al., «Google's Neural Machine Translation System» (2016), §7.
+"""
+
+import torch
+
+__all__ = ["BEAM", "CachedDecoder", "beam_search", "greedy_search"]
+
+BEAM = 16  # lo más ancho que se admite
+
+
+class CachedDecoder:
+    """El decoder de un ``Transformer``, un token cada vez, con las keys y los values guardados.
+
+    Args:
+        model: un ``Transformer``.
+        encoded: la salida del encoder, ``(N, m_E, d_model)``.
+        source_mask: relleno del origen, ``(N, 1, 1, m_E)``.
+    """
+
+    def __init__(self, model, encoded, source_mask=None):
+        self.model = model
+        self.source_mask = source_mask
+        self.positions = model.decoder.positional_encoding.positional_encoding  # (L, d_model)
+        self.layers = model.decoder.decoder.decoder_layers
+        self.length = 0
+        # De la frase de origen: se calculan una vez para toda la traducción.
+        self.cross = [_keys_and_values(layer.cross_attention, encoded) for layer in self.layers]
+        self.own = [None] * len(self.layers)  # de lo escrito: crecen un token cada vez
+
+    def step(self, token_ids):
+        """Lee un token más de cada frase y puntúa los que pueden venir: (N,) → (N, vocab_size)."""
+        x = self.model.decoder.output_embedding(token_ids[:, None]) + self.positions[self.length]
+        for i, layer in enumerate(self.layers):
+            new = _keys_and_values(layer.masked_attention, x)
+            if self.length:
+                new = [torch.cat(pair, dim=2) for pair in zip(self.own[i], new)]
+            self.own[i] = new
+            # Sin máscara: lo guardado es el pasado, y el futuro aún no existe.
+            x = layer.add_and_norm_1(x, _attend(layer.masked_attention, x, *new))
+            attended = _attend(layer.cross_attention, x, *self.cross[i], self.source_mask)
+            x = layer.add_and_norm_2(x, attended)
+            x = layer.add_and_norm_3(x, layer.feed_forward(x))
+        self.length += 1
+        return self.model.output_projection(x[:, 0])
+
+    def keep(self, rows):
+        """Se queda con esas frases, en ese orden (una puede repetirse): ``rows``, ``(M,)``."""
+        self.own = [[x[rows] for x in pair] for pair in self.own]
+        self.cross = [[x[rows] for x in pair] for pair in self.cross]
+
+
+class PlainDecoder:
+    """Lo mismo sin guardar nada: cada paso vuelve a leer todo lo escrito."""
+
+    def __init__(self, model, encoded, source_mask=None):
+        self.model, self.encoded, self.source_mask = model, encoded, source_mask
+        self.written = torch.empty(len(encoded), 0, dtype=torch.long)
+
+    def step(self, token_ids):
+        self.written = torch.cat([self.written, token_ids[:, None]], dim=1)
+        decoded = self.model.decoder(self.written, self.encoded, source_mask=self.source_mask)
+        return self.model.output_projection(decoded[:, -1])
+
+    def keep(self, rows):
+        self.written, self.encoded = self.written[rows], self.encoded[rows]
+
+
+def greedy_search(model, encoded, longest, marks, cache=True):
+    """Escribe siempre el token más probable, hasta la marca de fin.
+
+    Args:
+        model: un ``Transformer``.
+        encoded: la salida del encoder para una frase, ``(1, m_E, d_model)``.
+        longest: tokens que se escriben como mucho.
+        marks: ``(bos, eos, prohibidos)``: ids de inicio y fin, y lista de los que no se escriben.
+        cache: si se guardan las keys y los values.
+
+    Returns:
+        Lista de ids, con el de fin si ha llegado a él.
+    """
+    bos, eos, forbidden = marks
+    decoder = (CachedDecoder if cache else PlainDecoder)(model, encoded)
+    written, token = [], bos
+    while token != eos and len(written) < longest:
+        scores = decoder.step(torch.tensor([token]))[0]
+        scores[forbidden] = -torch.inf
+        token = scores.argmax().item()
+        written.append(token)
+    return written
+
+
+def beam_search(model, encoded, longest, marks, cache=True, width=4, alpha=0.6):
+    """Lleva a la vez las ``width`` frases a medias más probables y devuelve la mejor acabada.
+
+    Las frases largas multiplican más probabilidades y siempre saldrían perdiendo: se
+    compara la suma de logaritmos dividida por ((5 + L) / 6)^α.
+
+    Args:
+        model, encoded, longest, marks, cache: como en ``greedy_search``.
+        width: el ancho del haz.
+        alpha: cuánto se compensa la longitud (0.6 en el artículo).
+
+    Returns:
+        Lista de ids, con el de fin si ha llegado a él.
+    """
+    bos, eos, forbidden = marks
+    decoder = (CachedDecoder if cache else PlainDecoder)(model, encoded)
+    beams, totals = [[]], torch.zeros(1)  # lo escrito y su log-probabilidad
+    tokens, finished = torch.tensor([bos]), []
+    for length in range(1, longest + 1):
+        scores = decoder.step(tokens)
+        scores[:, forbidden] = -torch.inf
+        sums = totals[:, None] + scores.log_softmax(dim=-1)  # (frases, vocab_size)
+        # Como mucho una continuación de cada frase es la de acabar: con 2·width sobran abiertas.
+        best, where = sums.flatten().topk(min(2 * width, sums.numel()))
+        rows, choices = where // sums.shape[1], where % sums.shape[1]
+        norm = ((5 + length) / 6) ** alpha
+        finished += [
+            (total / norm, [*beams[row], eos])
+            for total, row, choice in zip(best.tolist(), rows.tolist(), choices.tolist())
+            if choice == eos
+        ]
+        going = ((choices != eos) & best.isfinite()).nonzero()[:width, 0]
+        rows, tokens, totals = rows[going], choices[going], best[going]
+        beams = [[*beams[row], token] for row, token in zip(rows.tolist(), tokens.tolist())]
+        # Seguir solo baja una suma de logaritmos; lo que más puede ganar es la longitud.
+        if len(finished) >= width and max(finished)[0] >= totals[0] / ((5 + longest) / 6) ** alpha:
+            break
+        decoder.keep(rows)
+    return max(finished)[1] if finished else beams[0]
+
+
+def _keys_and_values(attention, x):
+    """Keys y values de todas las cabezas: (N, L, d) → dos tensores (N, h, L, d_k)."""
+    return [
+        attention.split_heads(projection(x))
+        for projection in (attention.key_projection, attention.value_projection)
+    ]
+
+
+def _attend(attention, x, keys, values, mask=None):
+    """Atención multi-cabeza con las keys y los values ya proyectados: → (N, L_q, d_model)."""
+    queries = attention.split_heads(attention.query_projection(x))
+    output, _ = attention.attention(queries, keys, values, mask, need_weights=False)
+    return attention.output_projection(attention.concat_heads(output))

@@ -1,0 +1,345 @@
+"""Entrena el traductor del curso con un archivo de frases, y lo deja listo para usarse.
+
+    python -m course_lib.train_translator frases.tsv --validacion otras.tsv --carpeta salida
+
+Cada línea del archivo es «inglés, tabulador, español», en UTF-8. Las frases del curso son del
+proyecto Tatoeba (tatoeba.org, CC BY 2.0 FR); se bajan ya emparejadas de manythings.org/anki,
+archivo ``spa-eng.zip`` (lo que venga detrás de un segundo tabulador no se lee).
+
+Al final de cada época guarda un punto de control, ``control.safetensors``. Si el programa se
+corta, la misma orden sigue por la época en que iba y da los mismos pesos. Al acabar deja en la
+carpeta ``model.safetensors`` (en 16 bits), ``config.json`` y ``tokenizer.json``: con
+``course_lib.translator.read_translator(carpeta)`` se usan.
+
+Fuente: Vaswani et al., «Attention Is All You Need» (2017), §5, a menor escala.
+"""
+
+import argparse
+import json
+import math
+import random
+import re
+import unicodedata
+from collections import Counter
+from pathlib import Path
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tqdm import tqdm
+
+from course_lib.training import batches_by_length, learning_rate, pad, target_loss
+from course_lib.transformer import Transformer
+
+SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]  # relleno, desconocido, inicio y fin
+PAD, UNKNOWN, BOS, EOS = range(4)
+
+CONFIGURATION = {
+    "vocab_size": 8000,
+    "dim_embedding": 192,
+    "max_sequence_len": 128,
+    "heads": 4,
+    "Nx": 3,
+    "Nx_decoder": 2,
+    "increment": 512 / 192,
+}
+RECIPE = {
+    "epochs": 18,
+    "seed": 1,
+    "max_tokens": 2600,
+    "peak": 1.5e-3,
+    "warmup_steps": 800,
+    "dropout": 0.1,
+    "smoothing": 0.1,
+    "average": 0.999,
+    "invented_names": 0.1,
+    "no_full_stop": 0.05,
+}
+
+
+# --- las frases ------------------------------------------------------------------------------
+
+
+def read_pairs(path):
+    """Lee un archivo de frases: → lista de pares ``(inglés, español)``.
+
+    Raises:
+        ValueError: si una línea no tiene un tabulador o le falta una de las dos frases;
+            el mensaje dice cuál.
+    """
+    pairs = []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            english, _, rest = line.rstrip("\n").partition("\t")
+            spanish = rest.partition("\t")[0]
+            if not english.strip() or not spanish.strip():
+                raise ValueError(
+                    f"{path}, línea {number}: cada línea es «inglés, tabulador, español» y esta es "
+                    f"{line[:60]!r}."
+                )
+            pairs.append((english.strip(), spanish.strip()))
+    if not pairs:
+        raise ValueError(f"{path}: no tiene ninguna frase.")
+    return pairs
+
+
+NAME = re.compile(r"\b[A-Z][a-z]+\b")
+NUMBER = re.compile(r"\b[0-9]{2,}\b")
+SYLLABLES = re.findall(
+    r"\w+", "KA LO MI TRE VAN SA DOR EL BRI NA ZO KE FIN LU PA GER ROD WEN SHI CHA MU RO BEL YA"
+)
+
+
+def proper_names(pairs):
+    """Las palabras que se escriben (casi) siempre con mayúscula: → conjunto."""
+    words = Counter(word for pair in pairs for text in pair for word in re.findall(r"\w+", text))
+    return {w for w in words if NAME.fullmatch(w) and words[w.lower()] * 100 < words[w]}
+
+
+def vary(pair, rng, names, invented_names=0.0, no_full_stop=0.0):
+    """Cambia a veces un par, para que el modelo aprenda a copiar lo que no conoce.
+
+    Un nombre propio que está igual en las dos lenguas puede pasar a ser otro
+    inventado; un número, otro número; y un punto final puede desaparecer de las dos.
+
+    Args:
+        pair: ``(inglés, español)``.
+        rng: un ``random.Random``.
+        names: los nombres propios que se pueden cambiar (``proper_names``).
+        invented_names, no_full_stop: probabilidad de cada cambio.
+    """
+    english, spanish = pair
+    for pattern in (NAME, NUMBER):
+        for word in sorted(set(pattern.findall(english)) & set(pattern.findall(spanish))):
+            if (pattern is NUMBER or word in names) and rng.random() < invented_names:
+                if pattern is NAME:
+                    new = "".join(rng.choices(SYLLABLES, k=rng.randint(2, 3))).capitalize()
+                else:
+                    new = str(rng.randint(1, 9)) + "".join(
+                        rng.choices("0123456789", k=len(word) - 1)
+                    )
+                english = re.sub(rf"\b{word}\b", new, english)
+                spanish = re.sub(rf"\b{word}\b", new, spanish)
+    if english.endswith(".") and spanish.endswith(".") and rng.random() < no_full_stop:
+        english, spanish = english[:-1], spanish[:-1]
+    return english, spanish
+
+
+# --- el tokenizador --------------------------------------------------------------------------
+
+
+def train_tokenizer(pairs, vocab_size):
+    """Aprende un vocabulario BPE común a las dos lenguas (Sennrich et al., 2016).
+
+    Las palabras llevan delante «▁», que marca el espacio; la puntuación va suelta, y cada
+    cifra, también.
+    """
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.Sequence(
+        [
+            normalizers.NFC(),
+            normalizers.Replace(Regex("[‘’´`]"), "'"),
+            normalizers.Replace(Regex("[“”«»„]"), '"'),
+            normalizers.Replace("…", "..."),
+            normalizers.Replace(Regex("[–—]"), "-"),
+            normalizers.Replace(Regex(r"\s+"), " "),
+            normalizers.Strip(),
+        ]
+    )
+    pieces = Regex(r"▁?[\p{L}\p{M}']*\p{L}|▁?[^\p{L}▁]|▁")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Metaspace(prepend_scheme="always", split=False),
+            pre_tokenizers.Split(pieces, behavior="isolated"),
+        ]
+    )
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always", split=False)
+    letters = [unicodedata.normalize("NFC", text) for pair in pairs for text in pair]
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size, special_tokens=SPECIAL, limit_alphabet=130, show_progress=False
+    )
+    tokenizer.train_from_iterator(letters, trainer)
+    return tokenizer
+
+
+def encode(tokenizer, texts):
+    """Ids de cada texto, con la marca de fin: lista de listas."""
+    return [encoding.ids + [EOS] for encoding in tokenizer.encode_batch(texts)]
+
+
+# --- el entrenamiento ------------------------------------------------------------------------
+
+
+def new_model(configuration, dropout=0.0):
+    """Un ``Transformer`` del curso con una sola tabla para las dos lenguas y la salida."""
+    options = dict(configuration)
+    vocab_size = options.pop("vocab_size")
+    return Transformer(vocab_size, vocab_size, share_embeddings=True, dropout=dropout, **options)
+
+
+@torch.no_grad()
+def evaluate(model, pairs, max_tokens):
+    """Pérdida media por token, sin suavizar, y fracción de tokens acertados, con teacher forcing."""
+    model.eval()
+    loss = hits = total = 0
+    for batch in batches_by_length(pairs, max_tokens, seed=0):
+        source, target = (pad([pairs[i][side] for i in batch]) for side in (0, 1))
+        batch_loss, batch_hits, tokens = target_loss(model, source, target, BOS)
+        loss += batch_loss.item() * tokens.item()
+        hits += batch_hits.item()
+        total += tokens.item()
+    return loss / total, hits / total
+
+
+def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE):
+    """Entrena y guarda en ``folder`` el tokenizador, los puntos de control y el modelo final.
+
+    Args:
+        pairs, validation: listas de pares ``(inglés, español)``.
+        folder: dónde se guarda; si ya hay un punto de control con la misma receta, sigue desde él.
+        configuration, recipe: véanse las de este módulo.
+
+    Raises:
+        ValueError: si en la carpeta hay un entrenamiento a medias con otra receta.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "tokenizer.json").is_file():
+        train_tokenizer(pairs, configuration["vocab_size"]).save(str(folder / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    configuration = {**configuration, "vocab_size": tokenizer.get_vocab_size()}
+    names = proper_names(pairs)
+    held_out = list(zip(*(encode(tokenizer, side) for side in zip(*validation))))
+
+    torch.manual_seed(recipe["seed"])
+    model = new_model(configuration, recipe["dropout"])
+    averaged = new_model(configuration)
+    averaged.load_state_dict(model.state_dict())
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=recipe["peak"], betas=(0.9, 0.98), eps=1e-9, fused=True
+    )
+    state = _resume(folder, model, averaged, optimizer, recipe)
+    history = state["history"]
+    for epoch in range(state["epoch"], recipe["epochs"]):
+        seed = recipe["seed"] * 1000 + epoch
+        torch.manual_seed(seed)
+        rng = random.Random(seed)
+        options = names, recipe["invented_names"], recipe["no_full_stop"]
+        english, spanish = zip(*(vary(pair, rng, *options) for pair in pairs))
+        ids = list(zip(encode(tokenizer, english), encode(tokenizer, spanish)))
+        batches = batches_by_length(ids, recipe["max_tokens"], seed)
+        if not state["total_steps"]:
+            state["total_steps"] = len(batches) * recipe["epochs"]
+        model.train()
+        running = None
+        bar = tqdm(
+            batches, desc=f"época {epoch + 1}/{recipe['epochs']}", unit="lote", mininterval=5
+        )
+        for batch in bar:
+            rate = learning_rate(
+                state["step"], state["total_steps"], recipe["peak"], recipe["warmup_steps"]
+            )
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            source, target = (pad([ids[i][side] for i in batch]) for side in (0, 1))
+            loss, _, _ = target_loss(model, source, target, BOS, recipe["smoothing"])
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            state["step"] += 1
+            # La media móvil de los pesos traduce mejor que los últimos pesos (Polyak y Juditsky, 1992).
+            keep = min(recipe["average"], state["step"] / (state["step"] + 10))
+            with torch.no_grad():
+                for mean, parameter in zip(averaged.parameters(), model.parameters()):
+                    mean.lerp_(parameter, 1 - keep)
+            running = loss.item() if running is None else 0.98 * running + 0.02 * loss.item()
+            bar.set_postfix(pérdida=f"{running:.3f}", refresh=False)
+        loss, hits = evaluate(averaged, held_out, recipe["max_tokens"])
+        last_loss, _ = evaluate(model, held_out, recipe["max_tokens"])
+        history.append([running, loss, hits, last_loss])
+        state["epoch"] = epoch + 1
+        _save(folder, model, averaged, optimizer, recipe, state)
+        tqdm.write(
+            f"época {epoch + 1}: pérdida {running:.3f}; en validación, perplejidad "
+            f"{math.exp(loss):.3f} (sin promediar, {math.exp(last_loss):.3f}) y {hits:.3f} de los "
+            "tokens acertados"
+        )
+    export(averaged, configuration, folder)
+    return averaged, tokenizer
+
+
+def export(model, configuration, folder):
+    """Guarda en ``folder`` los pesos en 16 bits, sin repetir los compartidos, y la configuración."""
+    half = {name: tensor.half() for name, tensor in _own(model).items()}
+    save_file(half, folder / "model.safetensors")
+    text = json.dumps(configuration, indent=2)
+    (folder / "config.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _save(folder, model, averaged, optimizer, recipe, state):
+    tensors = {f"model.{name}": tensor for name, tensor in _own(model).items()}
+    tensors |= {f"averaged.{name}": tensor for name, tensor in _own(averaged).items()}
+    for i, values in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{i}.{name}": tensor for name, tensor in values.items()}
+    new = folder / "control.nuevo"
+    save_file(tensors, new, {"recipe": json.dumps(recipe), "state": json.dumps(state)})
+    new.replace(folder / "control.safetensors")  # si se corta a medias, queda el anterior
+
+
+def _resume(folder, model, averaged, optimizer, recipe):
+    path = folder / "control.safetensors"
+    if not path.is_file():
+        return {"epoch": 0, "step": 0, "total_steps": 0, "history": []}
+    with safe_open(path, "pt") as file:
+        metadata = file.metadata()
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    if json.loads(metadata["recipe"]) != recipe:
+        raise ValueError(
+            f"{path} es de otra receta: {metadata['recipe']}. Elige otra carpeta o bórralo."
+        )
+    for prefix, module in (("model.", model), ("averaged.", averaged)):
+        parameters = dict(module.named_parameters())
+        with torch.no_grad():
+            for name, parameter in parameters.items():
+                parameter.copy_(tensors[prefix + name])
+    moments = {}
+    for name, tensor in tensors.items():
+        if name.startswith("optimizer."):
+            _, i, key = name.split(".")
+            moments.setdefault(int(i), {})[key] = tensor
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": moments, "param_groups": groups})
+    return json.loads(metadata["state"])
+
+
+def _own(model):
+    """Los parámetros, sin repetir los que comparten memoria."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        prog="python -m course_lib.train_translator",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("frases", help="archivo de líneas «inglés, tabulador, español»")
+    parser.add_argument("--validacion", required=True, help="otro archivo igual, con otras frases")
+    parser.add_argument("--carpeta", required=True, help="dónde se guarda todo")
+    parser.add_argument("--epocas", type=int, default=RECIPE["epochs"])
+    parser.add_argument("--semilla", type=int, default=RECIPE["seed"])
+    options = parser.parse_args(arguments)
+    recipe = {**RECIPE, "epochs": options.epocas, "seed": options.semilla}
+    try:
+        pairs, validation = read_pairs(options.frases), read_pairs(options.validacion)
+        train(pairs, validation, options.carpeta, recipe=recipe)
+    except (OSError, ValueError) as error:
+        parser.exit(1, f"{error}\n")
+
+
+if __name__ == "__main__":
+    main()

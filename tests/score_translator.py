@@ -1,0 +1,125 @@
+"""Las notas del traductor: de aquí sale cada número de su ficha.
+
+    python tests/score_translator.py otras.tsv            BLEU, chrF, perplejidad, aciertos, tiempos
+    python tests/score_translator.py otras.tsv --haz 4    lo mismo, con búsqueda en haz
+    python tests/score_translator.py --alinear            a qué palabra mira cada una
+
+``otras.tsv`` tiene líneas «inglés, tabulador, español» que el modelo no haya visto. Las parejas
+alineadas a mano, ``tests/alineadas.tsv``, son del curso: con la primera mitad se eligen la capa y
+las cabezas, y la nota se da sobre la segunda.
+"""
+
+import argparse
+import json
+import math
+import time
+import warnings
+from pathlib import Path
+from statistics import median
+
+import torch
+
+from course_lib.train_translator import encode, evaluate, read_pairs
+from course_lib.translator import TranslatorWarning, load_translator, read_translator, words_of
+
+ALIGNED = Path(__file__).parent / "alineadas.tsv"
+
+
+def score(translator, pairs, beam=1):
+    """Traduce cada frase y la compara con la suya.
+
+    Returns:
+        Diccionario: ``bleu`` y ``chrf`` (sacrebleu, de 0 a 100), ``iguales`` (fracción de frases
+        idénticas a la de referencia), ``perplejidad``, ``aciertos`` (fracción de tokens, con
+        teacher forcing), ``ms`` (mediana por frase) y ``firma`` (la de sacrebleu).
+    """
+    try:
+        from sacrebleu.metrics import BLEU, CHRF
+    except ImportError:
+        raise SystemExit("Falta sacrebleu: pip install -r tests/requirements-scores.txt") from None
+    texts, times = [], []
+    translator.translate(pairs[0][0], beam)
+    for english, _ in pairs:
+        start = time.perf_counter()
+        texts.append(translator.translate(english, beam).text)
+        times.append(time.perf_counter() - start)
+    references = [spanish for _, spanish in pairs]
+    bleu, chrf = BLEU(), CHRF()
+    ids = list(zip(*(encode(translator.tokenizer, side) for side in zip(*pairs))))
+    loss, hits = evaluate(translator.model, ids, 2600)
+    return {
+        "frases": len(pairs),
+        "bleu": round(bleu.corpus_score(texts, [references]).score, 2),
+        "chrf": round(chrf.corpus_score(texts, [references]).score, 2),
+        "iguales": round(sum(map(str.__eq__, texts, references)) / len(pairs), 3),
+        "perplejidad": round(math.exp(loss), 3),
+        "aciertos": round(hits, 3),
+        "ms": round(1000 * median(times), 1),
+        "firma": str(bleu.get_signature()),
+    }
+
+
+def read_aligned(path=ALIGNED):
+    """Lee las parejas alineadas: → lista de ``(inglés, español, {i: palabras admisibles})``."""
+    pairs = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        english, spanish, links = line.split("\t")
+        gold = {}
+        for link in links.split():
+            i, _, admissible = link.partition(":")
+            gold[int(i)] = set(map(int, admissible.split(",")))
+        pairs.append((english, spanish, gold))
+    return pairs
+
+
+def alignment_accuracy(translator, aligned):
+    """Fracción de palabras cuya palabra de origen más mirada es admisible, por capa y cabezas.
+
+    El decoder lee la traducción de referencia. Los signos y la marca de fin no cuentan.
+
+    Returns:
+        Diccionario ``{(capa, cabeza): fracción}``; la cabeza ``"media"`` es la de todas.
+    """
+    right, total = {}, 0
+    for english, spanish, gold in aligned:
+        found = translator.align(english, spanish)
+        sources, targets = words_of(found.source_tokens), words_of(found.target_tokens)
+        assert len(targets) == len(gold), (spanish, targets)
+        total += len(targets)
+        layers, heads = found.cross_attention.shape[:2]
+        for layer in range(layers):
+            for head in [*range(heads), "media"]:
+                weights = found.cross_attention[layer]
+                weights = weights.mean(dim=0) if head == "media" else weights[head]
+                for i, (_, index) in enumerate(targets):
+                    row = weights[index].mean(dim=0)
+                    best = max(range(len(sources)), key=lambda j: row[sources[j][1]].sum().item())
+                    key = layer, head
+                    right[key] = right.get(key, 0) + (best in gold[i])
+    return {key: count / total for key, count in right.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("frases", nargs="?")
+    parser.add_argument("--haz", type=int, default=1)
+    parser.add_argument("--alinear", action="store_true")
+    parser.add_argument("--carpeta", help="otro traductor, en vez del que viene con el curso")
+    parser.add_argument("--hilos", type=int, default=2)
+    options = parser.parse_args()
+    torch.set_num_threads(options.hilos)
+    warnings.simplefilter("ignore", TranslatorWarning)
+    translator = read_translator(options.carpeta) if options.carpeta else load_translator()
+    if options.frases:
+        print(json.dumps(score(translator, read_pairs(options.frases), options.haz), indent=2))
+    if options.alinear:
+        aligned = read_aligned()
+        half = len(aligned) // 2
+        for name, part in (("elegir", aligned[:half]), ("nota", aligned[half:])):
+            print(name)
+            for (layer, head), fraction in alignment_accuracy(translator, part).items():
+                print(f"  capa {layer}, cabeza {head}: {fraction:.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Escribir con un Transformer: con memoria y sin ella sale lo mismo, y el haz encuentra lo que dice."""
+
+import itertools
+
+import pytest
+import torch
+
+from course_lib import Transformer, padding_mask
+from course_lib.decoding import CachedDecoder, PlainDecoder, beam_search, greedy_search
+
+BOS, EOS = 2, 3
+MARKS = BOS, EOS, [0, 1, BOS]
+
+
+def small_model(vocab_size=11, seed=0):
+    torch.manual_seed(seed)
+    model = Transformer(7, vocab_size, 24, 40, 3, 1, Nx_decoder=2, increment=1.5)
+    return model.eval()
+
+
+@torch.inference_mode()
+def encode(model, length=5, seed=0):
+    torch.manual_seed(seed)
+    return model.encoder(torch.randint(7, (1, length)))
+
+
+def together(model, encoded, ids, **options):
+    """Las puntuaciones de todos los pasos a la vez, con la máscara causal: el oráculo."""
+    return model.output_projection(model.decoder(ids, encoded, **options))
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("decoder", [CachedDecoder, PlainDecoder])
+def test_step_by_step_equals_all_at_once(decoder):
+    model = small_model()
+    torch.manual_seed(1)
+    source, ids = torch.randint(7, (4, 6)), torch.randint(11, (4, 9))
+    mask = padding_mask(torch.tensor([[1] * n + [0] * (6 - n) for n in (6, 3, 1, 5)]))
+    encoded = model.encoder(source, mask)
+    stepper = decoder(model, encoded, mask)
+    steps = torch.stack([stepper.step(column) for column in ids.T], dim=1)
+    torch.testing.assert_close(steps, together(model, encoded, ids, source_mask=mask))
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("decoder", [CachedDecoder, PlainDecoder])
+def test_keep_reorders_and_repeats(decoder):
+    model = small_model()
+    encoded = torch.randn(3, 5, 24)
+    ids = torch.tensor([[2, 4, 5], [2, 6, 7], [2, 8, 9]])
+    stepper = decoder(model, encoded)
+    for column in ids.T:
+        stepper.step(column)
+    rows, following = torch.tensor([2, 0, 0, 2]), torch.tensor([4, 5, 6, 10])
+    stepper.keep(rows)
+    longer = torch.cat([ids[rows], following[:, None]], dim=1)
+    expected = together(model, encoded[rows], longer)[:, -1]
+    torch.testing.assert_close(stepper.step(following), expected)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("seed", range(8))
+def test_cache_changes_nothing(seed):
+    model, encoded = small_model(seed=seed), encode(small_model(seed=seed), seed=seed)
+    assert greedy_search(model, encoded, 30, MARKS) == greedy_search(
+        model, encoded, 30, MARKS, cache=False
+    )
+    assert beam_search(model, encoded, 12, MARKS, width=5) == beam_search(
+        model, encoded, 12, MARKS, cache=False, width=5
+    )
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("seed", range(4))
+def test_greedy_takes_the_best_each_time(seed):
+    model = small_model(seed=seed)
+    encoded = encode(model, seed=seed)
+    written = greedy_search(model, encoded, 8, MARKS)
+    logits = together(model, encoded, torch.tensor([[BOS, *written[:-1]]]))[0]
+    logits[:, MARKS[2]] = -torch.inf
+    assert written == logits.argmax(dim=-1).tolist()
+    assert len(written) == 8 or written[-1] == EOS
+    assert EOS not in written[:-1]
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+def test_wide_enough_beam_finds_the_best_of_all(seed, alpha):
+    """Con tan pocos tokens se pueden probar todas las frases: la mejor es la que da el haz."""
+    model = small_model(vocab_size=7, seed=seed)
+    model.output_projection.weight.mul_(3)
+    encoded, longest = encode(model, seed=seed), 4
+    open_tokens = [4, 5, 6]
+
+    def score(written):
+        logits = together(model, encoded, torch.tensor([[BOS, *written[:-1]]]))[0]
+        logits[:, MARKS[2]] = -torch.inf
+        steps = logits.log_softmax(dim=-1)[range(len(written)), written]
+        return steps.sum().item() / ((5 + len(written)) / 6) ** alpha
+
+    sentences = [
+        [*start, EOS]
+        for length in range(longest)
+        for start in itertools.product(open_tokens, repeat=length)
+    ]
+    found = beam_search(model, encoded, longest, MARKS, width=3**longest, alpha=alpha)
+    assert score(found) == pytest.approx(max(map(score, sentences)), abs=1e-5)
+
+
+@torch.inference_mode()
+def test_never_ends_but_stops():
+    """Si la marca de fin nunca gana, se para en el límite y devuelve lo escrito."""
+    model = small_model()
+    model.output_projection.weight[EOS] = 0.0
+    model.output_projection.weight[5] = model.output_projection.weight[6] = 0.0
+    with torch.no_grad():  # siempre el token 4
+        last = model.decoder.decoder.decoder_layers[-1].add_and_norm_3.normalization
+        last.weight.zero_()
+        last.bias.copy_(model.output_projection.weight[4])
+    encoded = encode(model)
+    assert greedy_search(model, encoded, 6, MARKS) == [4] * 6
+    found = beam_search(model, encoded, 6, MARKS, width=3)
+    assert len(found) <= 6
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("search", [greedy_search, beam_search])
+def test_forbidden_are_never_written(search):
+    model = small_model()
+    last = model.decoder.decoder.decoder_layers[-1].add_and_norm_3.normalization
+    last.weight.zero_()
+    last.bias.copy_(model.output_projection.weight[1] * 10)
+    assert not {0, 1, BOS} & set(search(model, encode(model), 9, MARKS))

@@ -1,0 +1,201 @@
+"""Entrenar: el desplazamiento, la pérdida, la velocidad, los lotes, y el traductor entero en pequeño."""
+
+import math
+import random
+
+import pytest
+import torch
+import torch.nn.functional as F
+from safetensors import safe_open
+
+from course_lib import Transformer, padding_mask
+from course_lib import train_translator as trainer
+from course_lib.training import (
+    PAD,
+    batches_by_length,
+    learning_rate,
+    pad,
+    shift_right,
+    smoothed_loss,
+    target_loss,
+)
+from course_lib.translator import read_translator
+
+
+def test_shift_right():
+    ids = torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]])
+    assert shift_right(ids, bos=2).tolist() == [[2, 5, 6, 7], [2, 8, 3, 0]]
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
+def test_smoothed_loss_by_hand(smoothing):
+    torch.manual_seed(0)
+    logits, targets = torch.randn(5, 7), torch.tensor([6, 0, 3, 3, 1])
+    expected = 0.0
+    for row, target in zip(logits.tolist(), targets.tolist()):
+        total = math.log(sum(math.exp(x) for x in row))
+        for token, x in enumerate(row):
+            wanted = smoothing / 7 + (1 - smoothing) * (token == target)
+            expected -= wanted * (x - total) / 5
+    assert smoothed_loss(logits, targets, smoothing).item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_target_loss_is_the_plain_one_without_padding():
+    torch.manual_seed(0)
+    model = Transformer(9, 11, 24, 20, 3, 1, Nx_decoder=2).eval()
+    source = pad([[4, 5, 3], [6, 3], [7, 8, 5, 4, 3]])
+    target = pad([[4, 9, 10, 3], [5, 3], [6, 6, 6, 6, 6, 3]])
+    loss, hits, tokens = target_loss(model, source, target, bos=2, smoothing=0.1)
+    logits = model(source, shift_right(target, 2), padding_mask(source != PAD))
+    expected = F.cross_entropy(
+        logits.flatten(0, 1), target.flatten(), ignore_index=PAD, label_smoothing=0.1
+    )
+    torch.testing.assert_close(loss, expected)
+    assert tokens == 12
+    assert hits == ((logits.argmax(-1) == target) & (target != PAD)).sum()
+
+
+def test_padding_does_not_change_the_loss():
+    torch.manual_seed(0)
+    model = Transformer(9, 11, 24, 20, 3, 1).eval()
+    source, target = torch.tensor([[4, 5, 3]]), torch.tensor([[4, 9, 3]])
+    alone, *_ = target_loss(model, source, target, bos=2)
+    padded, *_ = target_loss(model, F.pad(source, (0, 4)), F.pad(target, (0, 2)), bos=2)
+    torch.testing.assert_close(padded, alone)
+
+
+def test_learning_rate_rises_and_falls():
+    rates = [learning_rate(step, 100, 0.5, 10) for step in range(100)]
+    assert rates[:10] == pytest.approx([0.05 * n for n in range(1, 11)])
+    assert rates.index(max(rates)) in (9, 10)
+    assert all(a > b for a, b in zip(rates[10:], rates[11:]))
+    assert rates[55] == pytest.approx(0.25)  # a mitad de la bajada, la mitad
+    assert 0 < rates[-1] < 0.001
+    assert learning_rate(500, 100, 0.5, 10) == 0
+
+
+def test_batches_have_everything_once_and_little_padding():
+    rng = random.Random(0)
+    pairs = [([4] * rng.randint(1, 30), [4] * rng.randint(1, 30)) for _ in range(1000)]
+    batches = batches_by_length(pairs, 200, seed=1)
+    assert sorted(i for batch in batches for i in batch) == list(range(1000))
+    sizes = [len(batch) * max(max(map(len, pairs[i])) for i in batch) for batch in batches]
+    assert max(sizes) <= 200
+    spread = [max(len(pairs[i][1]) for i in b) - min(len(pairs[i][1]) for i in b) for b in batches]
+    assert sum(spread) / len(spread) < 2
+    assert batches == batches_by_length(pairs, 200, seed=1) != batches_by_length(pairs, 200, seed=2)
+
+
+def test_one_pair_longer_than_the_limit_goes_alone():
+    assert sorted(batches_by_length([([4], [4] * 50), ([4], [4])], 10, 0)) == [[0], [1]]
+
+
+# --- El traductor ---------------------------------------------------------------------------------
+
+NOUNS = {"dog": "perro", "cat": "gato", "horse": "caballo", "boy": "niño", "wolf": "lobo"}
+VERBS = {"sees": "ve", "hears": "oye", "wants": "quiere", "has": "tiene"}
+PAIRS = [
+    (f"The {a} {verb} a {b}.", f"El {NOUNS[a]} {VERBS[verb]} un {NOUNS[b]}.")
+    for a in NOUNS
+    for verb in VERBS
+    for b in NOUNS
+] + [("Tom is Ann.", "Tom es Ann."), ("I have 12 dogs!", "¡Tengo 12 perros!")]
+SMALL = {
+    "vocab_size": 120,
+    "dim_embedding": 24,
+    "max_sequence_len": 32,
+    "heads": 3,
+    "Nx": 1,
+    "Nx_decoder": 2,
+    "increment": 2,
+}
+QUICK = {**trainer.RECIPE, "epochs": 4, "max_tokens": 200, "warmup_steps": 5, "average": 0.9}
+
+
+def weights(folder):
+    with safe_open(folder / "model.safetensors", "pt") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+
+
+def test_trains_stops_and_goes_on_as_if_nothing(tmp_path, monkeypatch):
+    """Cortado a media época y seguido después, da los mismos pesos, bit a bit."""
+    trainer.train(PAIRS, PAIRS[:9], tmp_path / "seguido", SMALL, QUICK)
+    real, calls = trainer.learning_rate, []
+
+    def cut(*arguments):
+        calls.append(arguments)
+        if len(calls) == 10:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(trainer, "learning_rate", cut)
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train(PAIRS, PAIRS[:9], tmp_path / "cortado", SMALL, QUICK)
+    assert not (tmp_path / "cortado" / "model.safetensors").exists()
+    trainer.train(PAIRS, PAIRS[:9], tmp_path / "cortado", SMALL, QUICK)
+    whole, resumed = weights(tmp_path / "seguido"), weights(tmp_path / "cortado")
+    assert whole.keys() == resumed.keys()
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    with pytest.raises(ValueError, match="otra receta"):
+        trainer.train(PAIRS, PAIRS[:9], tmp_path / "cortado", SMALL, {**QUICK, "peak": 1e-3})
+
+
+def test_it_learns_and_can_be_used(tmp_path):
+    recipe = {**QUICK, "epochs": 60, "peak": 1e-2, "dropout": 0.0, "smoothing": 0.0}
+    model, _ = trainer.train(PAIRS, PAIRS[:9], tmp_path, SMALL, recipe)
+    translator = read_translator(tmp_path)
+    right = [translator.translate(a).text == b for a, b in PAIRS[:30]]
+    assert sum(right) >= 27
+    half = translator.model.encoder.input_embedding.table.weight
+    torch.testing.assert_close(
+        half, model.encoder.input_embedding.table.weight, atol=1e-3, rtol=1e-3
+    )
+    assert half is translator.model.output_projection.weight  # una sola tabla, compartida
+
+
+def test_read_pairs(tmp_path):
+    path = tmp_path / "frases.tsv"
+    path.write_text("Hi.\tHola.\n\nGo.\tVe.\tCC-BY, de Tatoeba\n", encoding="utf-8")
+    assert trainer.read_pairs(path) == [("Hi.", "Hola."), ("Go.", "Ve.")]
+    for bad in ("Hi. Hola.\n", "Hi.\t\n", "\tHola.\n"):
+        path.write_text("Go.\tVe.\n" + bad, encoding="utf-8")
+        with pytest.raises(ValueError, match="línea 2: cada línea es «inglés, tabulador, español»"):
+            trainer.read_pairs(path)
+    path.write_text("\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="no tiene ninguna frase"):
+        trainer.read_pairs(path)
+
+
+def test_the_command_says_what_is_wrong(tmp_path, capsys):
+    with pytest.raises(SystemExit) as stop:
+        trainer.main([str(tmp_path / "no.tsv"), "--validacion", "x", "--carpeta", str(tmp_path)])
+    assert stop.value.code == 1
+    assert "no.tsv" in capsys.readouterr().err
+
+
+def test_variations_change_both_sides_alike():
+    names = trainer.proper_names([*PAIRS, ("He is here.", "He visto a Tom."), ("he", "tom y ella")])
+    assert "Ann" in names
+    assert not names & {"He", "Tom"}  # «tom» también está en minúscula
+    rng = random.Random(0)
+    english, spanish = trainer.vary(("I saw Ann.", "Vi a Ann."), rng, names, 1.0, 1.0)
+    new = english.removeprefix("I saw ")
+    assert spanish == f"Vi a {new}"
+    assert new != "Ann"
+    assert not new.endswith(".")
+    english, spanish = trainer.vary(("Room 205.", "Sala 205."), rng, names, 1.0)
+    number = english.removeprefix("Room ").removesuffix(".")
+    assert spanish == f"Sala {number}."
+    assert len(number) == 3
+    assert number.isdigit()
+    assert trainer.vary(("I saw Ann.", "Vi a Ann."), rng, names) == ("I saw Ann.", "Vi a Ann.")
+
+
+def test_tokenizer_gives_back_what_it_reads():
+    tokenizer = trainer.train_tokenizer(PAIRS, 200)
+    for text in ("¡Tengo 12 perros!", "Tom es Ann.", "El lobo oye un lobo."):
+        assert tokenizer.decode(tokenizer.encode(text).ids) == text
+    pieces = tokenizer.encode("«The  dog»").tokens
+    assert pieces[1:3] == ["The", "▁dog"] or "▁dog" in pieces
+    numbers = tokenizer.encode("I have 12.").tokens
+    assert numbers[-3:] == ["▁1", "2", "."]
