@@ -333,6 +333,7 @@ COMMANDS = {
         "addopts=",
         "tests/bench_course_lib.py",
         "tests/bench_explorers.py",
+        "tests/bench_translator.py",
     ],
 }
 

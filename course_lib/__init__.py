@@ -6,6 +6,8 @@ Cada módulo se lee de una sentada. Por orden:
 - ``attention``: atención de producto escalar escalado y multi-cabeza.
 - ``layers`` y ``transformer``: las piezas que la rodean y el Transformer entero.
 - ``bert``: embeddings de un BERT real, sin red.
+- ``translator`` y ``decoding``: un traductor entrenado y cómo escribe; ``training`` y
+  ``train_translator``, cómo se entrenó; ``probes``, preguntas que se le hacen.
 - ``plots`` y ``source``: dibujar tensores y enseñar el código de esta biblioteca.
 
 Las letras de las formas son las mismas en todo el curso:
@@ -48,6 +50,7 @@ _MODULE_OF = {
     "load_bert": "bert",
     "extract_embeddings": "bert",
     "encoder_from_bert": "bert",
+    "load_translator": "translator",
     "show_source": "source",
 }
 

@@ -82,19 +82,25 @@ class Translation:
         """Las palabras escritas, sin signos: lista de ``(palabra, índices de sus tokens)``."""
         return words_of(self.target_tokens)
 
+    def to_words(self, weights):
+        """Pasa una matriz cruzada de tokens a palabras: ``(m_D, m_E)`` → ``(escritas, origen)``.
+
+        El peso de una palabra de origen es la suma de los de sus trozos; la fila de una
+        palabra escrita, la media de las de los suyos. Lo que va a los signos y a la marca de
+        fin no se cuenta: las filas pueden sumar menos de 1.
+        """
+        columns = [weights[:, index].sum(dim=1) for _, index in self.source_words]
+        by_column = torch.stack(columns, dim=1)  # (m_D, palabras de origen)
+        rows = [by_column[index].mean(dim=0) for _, index in self.target_words]
+        return torch.stack(rows) if rows else by_column[:0]
+
     @property
     def word_attention(self):
-        """Cuánto mira cada palabra escrita a cada palabra del origen, ``(palabras, palabras)``.
+        """Cuánto mira cada palabra escrita a cada palabra del origen, ``(escritas, origen)``.
 
-        Es la media de las cabezas de la última capa del decoder. El peso de una palabra de
-        origen es la suma de los de sus trozos; la fila de una palabra escrita, la media de
-        las de los suyos. Lo que va a los signos y a la marca de fin no se cuenta: las filas
-        pueden sumar menos de 1.
+        Es la media de las cabezas de la última capa del decoder (véase ``to_words``).
         """
-        weights = self.cross_attention[ALIGNMENT_LAYER].mean(dim=0)  # (m_D, m_E)
-        columns = [weights[:, index].sum(dim=1) for _, index in self.source_words]
-        rows = [torch.stack([c[index].mean() for c in columns]) for _, index in self.target_words]
-        return torch.stack(rows) if rows else weights.new_zeros(0, len(columns))
+        return self.to_words(self.cross_attention[ALIGNMENT_LAYER].mean(dim=0))
 
     @property
     def alignment(self):
@@ -291,7 +297,7 @@ def _in_word(token):
 # Palabras de las más corrientes de cada lengua que la otra no tiene.
 SPANISH = """el la los las un una de del que y en es está están por con para se su mi tu yo él ella al
 lo le hay pero como más muy qué cómo dónde soy eres son tengo tiene quiero"""
-ENGLISH = """the a an of that and in is are by with for not his her my your i he she it to there but as
+ENGLISH = """the an of that and in is are by with for not his her my your i he she it to there but as
 more very what how where am was were have has do does did you we they this on at be"""
 
 
@@ -301,7 +307,8 @@ def looks_spanish(text):
     spanish, english = (
         sum(word in known.split() for word in words) for known in (SPANISH, ENGLISH)
     )
-    return english == 0 and (spanish >= 2 or any(sign in text for sign in "¿¡ñ"))
+    signs = any(sign in text for sign in "¿¡ñ")
+    return (signs or spanish > 0) and spanish >= 2 * english
 
 
 def _warn(message):
@@ -336,6 +343,11 @@ def read_translator(folder):
         shared = {"decoder.output_embedding.table.weight", "output_projection.weight"}
         if unexpected or set(missing) != shared:  # las tres tablas son una, y se guarda una
             raise OSError(f"no encajan los pesos {sorted({*unexpected, *missing} - shared)[:3]}")
+        for module in model.modules():
+            if isinstance(module, torch.nn.Linear):
+                # Los mismos números, por columnas en la memoria: con un solo token cada vez, el
+                # procesador los lee mucho más deprisa.
+                module.weight.data = module.weight.data.T.contiguous().T
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     except Exception as error:  # safetensors y tokenizers lanzan los suyos
         raise TranslatorError(

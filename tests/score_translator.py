@@ -5,8 +5,8 @@
     python tests/score_translator.py --alinear            a qué palabra mira cada una
 
 ``otras.tsv`` tiene líneas «inglés, tabulador, español» que el modelo no haya visto. Las parejas
-alineadas a mano, ``tests/alineadas.tsv``, son del curso: con la primera mitad se eligen la capa y
-las cabezas, y la nota se da sobre la segunda.
+alineadas a mano son del curso (``course_lib.probes``): con la primera mitad se eligen la capa y las
+cabezas, y la nota se da sobre la segunda.
 """
 
 import argparse
@@ -14,15 +14,13 @@ import json
 import math
 import time
 import warnings
-from pathlib import Path
 from statistics import median
 
 import torch
 
+from course_lib.probes import aligned_pairs, alignment_accuracy
 from course_lib.train_translator import encode, evaluate, read_pairs
-from course_lib.translator import TranslatorWarning, load_translator, read_translator, words_of
-
-ALIGNED = Path(__file__).parent / "alineadas.tsv"
+from course_lib.translator import TranslatorWarning, load_translator, read_translator
 
 
 def score(translator, pairs, beam=1):
@@ -59,46 +57,6 @@ def score(translator, pairs, beam=1):
     }
 
 
-def read_aligned(path=ALIGNED):
-    """Lee las parejas alineadas: → lista de ``(inglés, español, {i: palabras admisibles})``."""
-    pairs = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        english, spanish, links = line.split("\t")
-        gold = {}
-        for link in links.split():
-            i, _, admissible = link.partition(":")
-            gold[int(i)] = set(map(int, admissible.split(",")))
-        pairs.append((english, spanish, gold))
-    return pairs
-
-
-def alignment_accuracy(translator, aligned):
-    """Fracción de palabras cuya palabra de origen más mirada es admisible, por capa y cabezas.
-
-    El decoder lee la traducción de referencia. Los signos y la marca de fin no cuentan.
-
-    Returns:
-        Diccionario ``{(capa, cabeza): fracción}``; la cabeza ``"media"`` es la de todas.
-    """
-    right, total = {}, 0
-    for english, spanish, gold in aligned:
-        found = translator.align(english, spanish)
-        sources, targets = words_of(found.source_tokens), words_of(found.target_tokens)
-        assert len(targets) == len(gold), (spanish, targets)
-        total += len(targets)
-        layers, heads = found.cross_attention.shape[:2]
-        for layer in range(layers):
-            for head in [*range(heads), "media"]:
-                weights = found.cross_attention[layer]
-                weights = weights.mean(dim=0) if head == "media" else weights[head]
-                for i, (_, index) in enumerate(targets):
-                    row = weights[index].mean(dim=0)
-                    best = max(range(len(sources)), key=lambda j: row[sources[j][1]].sum().item())
-                    key = layer, head
-                    right[key] = right.get(key, 0) + (best in gold[i])
-    return {key: count / total for key, count in right.items()}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("frases", nargs="?")
@@ -113,12 +71,13 @@ def main():
     if options.frases:
         print(json.dumps(score(translator, read_pairs(options.frases), options.haz), indent=2))
     if options.alinear:
-        aligned = read_aligned()
-        half = len(aligned) // 2
-        for name, part in (("elegir", aligned[:half]), ("nota", aligned[half:])):
+        pairs = aligned_pairs()
+        half = len(pairs) // 2
+        for name, part in (("para elegir", pairs[:half]), ("la nota", pairs[half:])):
             print(name)
-            for (layer, head), fraction in alignment_accuracy(translator, part).items():
-                print(f"  capa {layer}, cabeza {head}: {fraction:.3f}")
+            for layer, row in enumerate(alignment_accuracy(translator, part).tolist()):
+                *heads, mean = (f"{fraction:.3f}" for fraction in row)
+                print(f"  capa {layer}: cabezas {' '.join(heads)}; media {mean}")
 
 
 if __name__ == "__main__":

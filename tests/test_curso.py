@@ -245,7 +245,7 @@ def test_open_starts_lab_at_the_first_notebook(installed):
 
 def test_measure_runs_the_benchmarks_in_one_process(installed):
     arguments = report(installed.run("medir", "--benchmark-only")[1])["arguments"]
-    benches = ["tests/bench_course_lib.py", "tests/bench_explorers.py"]
+    benches = [f"tests/bench_{name}.py" for name in ("course_lib", "explorers", "translator")]
     assert arguments == ["-o", "addopts=", *benches, "--benchmark-only"]
 
 
