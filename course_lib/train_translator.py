@@ -65,22 +65,25 @@ def read_pairs(path):
     """Lee un archivo de frases: → lista de pares ``(inglés, español)``.
 
     Raises:
-        ValueError: si una línea no tiene un tabulador o le falta una de las dos frases;
-            el mensaje dice cuál.
+        ValueError: si no es UTF-8 o si a una línea le falta el tabulador o una de las dos
+            frases; el mensaje dice cuál.
     """
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: no es un texto en UTF-8. Guárdalo en UTF-8 y repite.") from None
     pairs = []
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            english, _, rest = line.rstrip("\n").partition("\t")
-            spanish = rest.partition("\t")[0]
-            if not english.strip() or not spanish.strip():
-                raise ValueError(
-                    f"{path}, línea {number}: cada línea es «inglés, tabulador, español» y esta es "
-                    f"{line[:60]!r}."
-                )
-            pairs.append((english.strip(), spanish.strip()))
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        english, _, rest = line.partition("\t")
+        spanish = rest.partition("\t")[0]
+        if not english.strip() or not spanish.strip():
+            raise ValueError(
+                f"{path}, línea {number}: cada línea es «inglés, tabulador, español» y esta es "
+                f"{line[:60]!r}."
+            )
+        pairs.append((english.strip(), spanish.strip()))
     if not pairs:
         raise ValueError(f"{path}: no tiene ninguna frase.")
     return pairs

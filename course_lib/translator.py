@@ -199,8 +199,8 @@ class Translator:
         return Translation(
             source=source,
             text=self.tokenizer.decode(target_ids),
-            source_tokens=self._tokens(source_ids),
-            target_tokens=self._tokens(target_ids),
+            source_tokens=self.tokens_of(source_ids),
+            target_tokens=self.tokens_of(target_ids),
             cross_attention=stacked["cross"],
             encoder_attention=stacked["encoder"],
             decoder_attention=stacked["decoder"],
@@ -229,6 +229,8 @@ class Translator:
         if len(words) > 1 and text.isupper() and any(len(word) > 2 for word in words):
             text = text.capitalize()
             _warn("la frase está toda en mayúsculas: se ha leído en minúsculas.")
+        if not spanish:  # todas las frases que ha visto empiezan por mayúscula, y «I» lo es siempre
+            text = re.sub(r"\bi\b", "I", text[0].upper() + text[1:])
         ids = [*self.tokenizer.encode(text).ids, self.eos]
         if len(ids) > self.max_sequence_len - 1:
             raise TranslatorError(
@@ -257,12 +259,13 @@ class Translator:
                 kept.append(plain)
             else:
                 lost[f"«{character}»"] = None
-        return " ".join("".join(kept).split()), list(lost)[:5]
+        text = re.sub(r"\s+([.,;:!?])", r"\1", " ".join("".join(kept).split()))
+        return text, list(lost)[:5]
 
     def _reads(self, character):
         return self.unknown not in self.tokenizer.encode(character).ids
 
-    def _tokens(self, ids):
+    def tokens_of(self, ids):
         """Los tokens para enseñarlos: sin la marca de espacio, y ``##`` en los que siguen."""
         shown, previous = [], " "
         for token in map(self.tokenizer.id_to_token, ids):

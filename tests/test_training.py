@@ -161,6 +161,11 @@ def test_read_pairs(tmp_path):
         path.write_text("Go.\tVe.\n" + bad, encoding="utf-8")
         with pytest.raises(ValueError, match="línea 2: cada línea es «inglés, tabulador, español»"):
             trainer.read_pairs(path)
+    path.write_bytes("\ufeffHi.\tHola, niño.\r\nGo.\tVe.\r\n".encode())  # como la guarda Windows
+    assert trainer.read_pairs(path) == [("Hi.", "Hola, niño."), ("Go.", "Ve.")]
+    path.write_bytes("Hi.\tHola, niño.\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="no es un texto en UTF-8"):
+        trainer.read_pairs(path)
     path.write_text("\n", encoding="utf-8")
     with pytest.raises(ValueError, match="no tiene ninguna frase"):
         trainer.read_pairs(path)
