@@ -4,9 +4,9 @@ Las frases son del curso, escritas y alineadas a mano; ninguna está entre las d
 """
 
 import re
-from collections import namedtuple
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -14,13 +14,30 @@ from course_lib.translator import words_of
 
 FOLDER = Path(__file__).parent / "translator_model"
 
-Aligned = namedtuple("Aligned", "english spanish gold")
-Aligned.__doc__ = """Una pareja alineada: ``gold[i]`` es el conjunto de palabras inglesas admisibles
-para la palabra española i (números de orden, desde 0)."""
 
-Gendered = namedtuple("Gendered", "english noun gender masculine feminine")
-Gendered.__doc__ = """Una frase con *it* y el adjetivo que, en español, lleva el género del nombre al
-que remite: ``gender`` es «m» o «f», y las dos formas son las del adjetivo."""
+class Aligned(NamedTuple):
+    """Una pareja de frases alineada a mano.
+
+    ``gold[i]`` es el conjunto de palabras inglesas admisibles para la palabra española i
+    (números de orden, desde 0).
+    """
+
+    english: str
+    spanish: str
+    gold: list
+
+
+class Gendered(NamedTuple):
+    """Una frase con *it*, y el adjetivo que en español lleva el género del nombre al que remite.
+
+    ``gender`` es «m» o «f»; ``masculine`` y ``feminine``, las dos formas del adjetivo.
+    """
+
+    english: str
+    noun: str
+    gender: str
+    masculine: str
+    feminine: str
 
 
 def aligned_pairs():
@@ -67,12 +84,12 @@ def alignment_hits(translation, gold, weights):
         ``(aciertos, palabras)``. Los signos y la marca de fin no cuentan.
 
     Raises:
-        ValueError: si no hay tantas palabras como dice ``gold``.
+        ValueError: si no hay tantas palabras como dice el alineamiento.
     """
     table = translation.to_words(weights)
     if len(table) != len(gold):
         raise ValueError(
-            f"alignment_hits: la traducción tiene {len(table)} palabras y gold {len(gold)}: "
+            f"alignment_hits: la traducción tiene {len(table)} palabras y el alineamiento, {len(gold)}: "
             f"{translation.text!r}."
         )
     best = table.argmax(dim=-1).tolist()

@@ -29,7 +29,7 @@ from safetensors.torch import save_file
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from tqdm import tqdm
 
-from course_lib.training import batches_by_length, learning_rate, pad, target_loss
+from course_lib.training import batches_by_length, learning_rate, pad_ids, target_loss
 from course_lib.transformer import Transformer
 
 SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]  # relleno, desconocido, inicio y fin
@@ -45,16 +45,16 @@ CONFIGURATION = {
     "increment": 512 / 192,
 }
 RECIPE = {
-    "epochs": 18,
+    "epochs": 24,
     "seed": 1,
     "max_tokens": 2600,
     "peak": 1.5e-3,
     "warmup_steps": 800,
-    "dropout": 0.1,
+    "dropout": 0.2,
     "smoothing": 0.1,
     "average": 0.999,
-    "invented_names": 0.1,
-    "no_full_stop": 0.05,
+    "invented_names": 0.05,
+    "no_full_stop": 0.03,
 }
 
 
@@ -189,7 +189,7 @@ def evaluate(model, pairs, max_tokens):
     model.eval()
     loss = hits = total = 0
     for batch in batches_by_length(pairs, max_tokens, seed=0):
-        source, target = (pad([pairs[i][side] for i in batch]) for side in (0, 1))
+        source, target = (pad_ids([pairs[i][side] for i in batch]) for side in (0, 1))
         batch_loss, batch_hits, tokens = target_loss(model, source, target, BOS)
         loss += batch_loss.item() * tokens.item()
         hits += batch_hits.item()
@@ -247,7 +247,7 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE)
             )
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            source, target = (pad([ids[i][side] for i in batch]) for side in (0, 1))
+            source, target = (pad_ids([ids[i][side] for i in batch]) for side in (0, 1))
             loss, _, _ = target_loss(model, source, target, BOS, recipe["smoothing"])
             optimizer.zero_grad(set_to_none=True)
             loss.backward()

@@ -18,7 +18,7 @@ __all__ = [
     "PAD",
     "batches_by_length",
     "learning_rate",
-    "pad",
+    "pad_ids",
     "shift_right",
     "smoothed_loss",
     "target_loss",
@@ -131,7 +131,7 @@ def batches_by_length(pairs, max_tokens, seed):
     return batches
 
 
-def pad(sequences):
+def pad_ids(sequences):
     """Iguala la longitud de unas listas de ids con relleno al final: → enteros ``(B, L)``."""
     return torch.nn.utils.rnn.pad_sequence(
         [torch.tensor(ids) for ids in sequences], batch_first=True, padding_value=PAD

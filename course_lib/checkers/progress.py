@@ -94,6 +94,13 @@ MODULES = (
     "by_hand",
     "decoder",
     "cross",
+    "next_token_loss",
+    "writing",
+    "alignment",
+    "decoder_passes",
+    "head_scores",
+    "silenced_head",
+    "looking_back",
 )
 
 

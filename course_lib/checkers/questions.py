@@ -132,6 +132,8 @@ MODULES = {
     "7": "by_hand",
     "8": "decoder",
     "9": "cross",
+    "10": "decoder_passes",
+    "11": "looking_back",
 }
 
 
