@@ -1,8 +1,9 @@
 """Frases para interrogar a un BERT, y lo que se mide en ellas.
 
-Las parejas y las frases se escribieron antes de medir nada con ellas, y no se han retocado. Hay
-unas en inglés y otras, menos, en español: ``load_probes`` elige según el vocabulario del modelo.
-Las españolas no se han medido: hace falta un BERT en español.
+Las parejas y las frases se escribieron antes de medir nada con ellas, y no se han retocado. De los
+adjetivos de ``neutral`` están todos los que se probaron, salgan como salgan. Hay unas en inglés y
+otras, menos, en español: ``load_probes`` elige según el vocabulario del modelo. Las españolas no
+se han medido: hace falta un BERT en español.
 
 Fuente de la idea, dos frases que solo se distinguen en una palabra: los esquemas de Winograd
 (Levesque et al., 2012).
@@ -35,7 +36,7 @@ class Probes:
     - ``forms``: de cada forma, su plantilla y la palabra cuya fila se mira.
     - ``living``: parejas de un ser vivo y una cosa, cada uno con un adjetivo suyo.
     - ``things`` y ``both_living``: lo mismo, con dos cosas y con dos seres vivos.
-    - ``neutral``: parejas de adjetivos que no son más de uno que de otro.
+    - ``neutral``: parejas de adjetivos que valen para un ser vivo y para una cosa.
     - ``varied``: frases sueltas.
     - ``senses``: de cada palabra con dos sentidos, las frases de uno y las del otro.
     - ``topics``: de cada palabra con un solo sentido, las frases de dos temas.
@@ -309,10 +310,14 @@ hen fox avoided avoided afraid dangerous
 """
 _ENGLISH_NEUTRAL = """
 strange special
+strange odd
 beautiful ugly
-white black
+different same
 new old
+white black
 big small
+big large
+famous unknown
 """
 _ENGLISH_VARIED = """
 The old train left the station at seven in the morning.

@@ -36,7 +36,7 @@ SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]  # relleno, desconocido, inicio y fi
 PAD, UNKNOWN, BOS, EOS = range(4)
 
 CONFIGURATION = {
-    "vocab_size": 8000,
+    "vocab_size": 5000,
     "dim_embedding": 192,
     "max_sequence_len": 128,
     "heads": 4,
@@ -53,7 +53,7 @@ RECIPE = {
     "dropout": 0.2,
     "smoothing": 0.1,
     "average": 0.999,
-    "invented_names": 0.05,
+    "invented_names": 0.04,
     "no_full_stop": 0.03,
 }
 
