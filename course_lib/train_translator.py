@@ -36,7 +36,7 @@ SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]  # relleno, desconocido, inicio y fi
 PAD, UNKNOWN, BOS, EOS = range(4)
 
 CONFIGURATION = {
-    "vocab_size": 5000,
+    "vocab_size": 8000,
     "dim_embedding": 192,
     "max_sequence_len": 128,
     "heads": 4,
@@ -45,16 +45,16 @@ CONFIGURATION = {
     "increment": 512 / 192,
 }
 RECIPE = {
-    "epochs": 24,
+    "epochs": 18,
     "seed": 1,
     "max_tokens": 2600,
     "peak": 1.5e-3,
     "warmup_steps": 800,
-    "dropout": 0.2,
+    "dropout": 0.1,
     "smoothing": 0.1,
     "average": 0.999,
-    "invented_names": 0.04,
-    "no_full_stop": 0.03,
+    "invented_names": 0.1,
+    "no_full_stop": 0.05,
 }
 
 

@@ -27,7 +27,7 @@ __all__ = ["Translation", "Translator", "TranslatorError", "TranslatorWarning", 
 
 FOLDER = Path(__file__).parent / "translator_model"
 ALIGNMENT_LAYER = -1  # la capa del decoder que mejor alinea, con la media de todas sus cabezas
-LONGEST_SEEN = 44  # tokens de la frase más larga del entrenamiento
+LONGEST_SEEN = 39  # tokens de la frase más larga del entrenamiento
 UNSURE = -1.0  # por debajo, en nats por token, lo normal es que la traducción no sirva
 
 

@@ -13,6 +13,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from imagenes import bloques, escenas  # noqa: E402
+from imagenes.alineamiento import aligned_translation  # noqa: E402
 from imagenes.animaciones import turning_dot_product  # noqa: E402
 
 TURN = (
@@ -140,6 +141,13 @@ FIGURES = {
         partial(bloques.transformer_architecture, highlight="encoder-decoder"),
         f"{TRANSFORMER}. Señalada la multi-cabeza encoder–decoder: Q viene del decoder, K y V "
         f"del encoder.",
+    ),
+    "alineamiento.svg": (
+        aligned_translation,
+        "«Le di un hueso al perro», la traducción que escribe el modelo, sobre «I gave the dog a "
+        "bone». Una línea une cada palabra con las que mira al escribirse, más gruesa cuanto más "
+        "peso: «perro» mira a «dog» con 0.96 y «hueso» a «bone» con 0.51, cruzadas; «Le» y «di», a "
+        "«gave»; «un» y «al» se reparten entre varias.",
     ),
 }
 

@@ -3,6 +3,8 @@
     python tests/score_translator.py otras.tsv            BLEU, chrF, perplejidad, aciertos, tiempos
     python tests/score_translator.py otras.tsv --haz 4    lo mismo, con búsqueda en haz
     python tests/score_translator.py --alinear            a qué palabra mira cada una
+    python tests/score_translator.py --entrenado-con frases.tsv    cuánto mide ese archivo, y si se
+                                                          repiten en él las frases del curso
 
 ``otras.tsv`` tiene líneas «inglés, tabulador, español» que el modelo no haya visto. Las parejas
 alineadas a mano son del curso (``course_lib.probes``): con la primera mitad se eligen la capa y las
@@ -18,7 +20,7 @@ from statistics import median
 
 import torch
 
-from course_lib.probes import aligned_pairs, alignment_accuracy
+from course_lib.probes import aligned_pairs, alignment_accuracy, gender_controls, gender_pairs
 from course_lib.train_translator import encode, evaluate, read_pairs
 from course_lib.translator import TranslatorWarning, load_translator, read_translator
 
@@ -43,8 +45,7 @@ def score(translator, pairs, beam=1):
         times.append(time.perf_counter() - start)
     references = [spanish for _, spanish in pairs]
     bleu, chrf = BLEU(), CHRF()
-    ids = list(zip(*(encode(translator.tokenizer, side) for side in zip(*pairs))))
-    loss, hits = evaluate(translator.model, ids, 2600)
+    loss, hits = perplexed(translator, pairs)
     return {
         "frases": len(pairs),
         "bleu": round(bleu.corpus_score(texts, [references]).score, 2),
@@ -57,11 +58,39 @@ def score(translator, pairs, beam=1):
     }
 
 
+def perplexed(translator, pairs):
+    """Pérdida media por token y fracción de tokens acertados, con teacher forcing."""
+    ids = list(zip(*(encode(translator.tokenizer, side) for side in zip(*pairs))))
+    return evaluate(translator.model, ids, 2600)
+
+
+def training_facts(translator, pairs):
+    """Lo que la ficha dice de las frases de entrenamiento.
+
+    Returns:
+        Diccionario: ``parejas``; ``tokens`` de la frase inglesa más larga, con su marca de fin;
+        ``repetidas``: cuántas frases del curso (alineadas y de género) están también ahí; y la
+        ``perplejidad`` en una de cada 75 parejas.
+    """
+    gendered = [example for pair in [*gender_pairs(), *gender_controls()] for example in pair]
+    own = {text for pair in aligned_pairs() for text in (pair.english, pair.spanish)}
+    own |= {example.english for example in gendered}
+    english, spanish = zip(*pairs)
+    loss, _ = perplexed(translator, pairs[::75])
+    return {
+        "parejas": len(pairs),
+        "tokens": max(map(len, encode(translator.tokenizer, english))),
+        "repetidas": len(own & {*english, *spanish}),
+        "perplejidad": round(math.exp(loss), 3),
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("frases", nargs="?")
     parser.add_argument("--haz", type=int, default=1)
     parser.add_argument("--alinear", action="store_true")
+    parser.add_argument("--entrenado-con", metavar="frases")
     parser.add_argument("--carpeta", help="otro traductor, en vez del que viene con el curso")
     parser.add_argument("--hilos", type=int, default=2)
     options = parser.parse_args()
@@ -70,6 +99,8 @@ def main():
     translator = read_translator(options.carpeta) if options.carpeta else load_translator()
     if options.frases:
         print(json.dumps(score(translator, read_pairs(options.frases), options.haz), indent=2))
+    if options.entrenado_con:
+        print(json.dumps(training_facts(translator, read_pairs(options.entrenado_con)), indent=2))
     if options.alinear:
         pairs = aligned_pairs()
         half = len(pairs) // 2

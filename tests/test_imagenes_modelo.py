@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from course_lib import encoder_from_bert, extract_embeddings, load_bert
+from course_lib import encoder_from_bert, extract_embeddings, load_bert, load_translator
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from imagenes import alineamiento  # noqa: E402
 from imagenes.escenas import PATH, TWO_SENTENCES, WEIGHTED_SUM  # noqa: E402
 
 LAYER, HEAD = 3, 1
@@ -50,3 +51,9 @@ def test_path_of_the_sentence(embeddings):
         assert embeddings.input_ids[0, position] == token_id
         close(word, embeddings.token_embeddings[0, position, : len(word)], 3)
         close(place, embeddings.positional_encodings[0, position, : len(place)], 3)
+
+
+def test_the_aligned_translation():
+    found = load_translator().translate(" ".join(alineamiento.ENGLISH) + ".")
+    assert found.text == " ".join(alineamiento.SPANISH) + "."
+    close([[w / 100 for w in row] for row in alineamiento.WEIGHTS], found.word_attention, 2)

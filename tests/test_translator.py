@@ -1,0 +1,436 @@
+"""El traductor: qué devuelve, qué hace con lo raro, y que sus archivos son los que deben."""
+
+import json
+import shutil
+import warnings
+
+import pytest
+import torch
+from helpers import few
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors import safe_open
+from score_translator import training_facts
+
+from course_lib import Transformer, causal_mask, padding_mask, probes
+from course_lib.train_translator import RECIPE
+from course_lib.translator import (
+    FOLDER,
+    LONGEST_SEEN,
+    TranslatorError,
+    TranslatorWarning,
+    load_translator,
+    looks_spanish,
+    read_translator,
+    words_of,
+)
+
+SENTENCE = "I gave the dog a bone because it was hungry."
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return load_translator()
+
+
+def quietly(function, *arguments, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TranslatorWarning)
+        return function(*arguments, **options)
+
+
+# --- Los archivos ---------------------------------------------------------------------------------
+
+
+def test_it_is_small_and_only_safetensors():
+    files = {path.name: path.stat().st_size for path in FOLDER.iterdir()}
+    assert sum(files.values()) <= 8e6
+    assert {path.rpartition(".")[2] for path in files} == {"safetensors", "json", "md", "tsv"}
+
+
+def test_the_card_says_what_the_files_are(translator):
+    card = (FOLDER / "README.md").read_text(encoding="utf-8")
+    parameters = sum(parameter.numel() for parameter in translator.model.parameters())
+    files = ("model.safetensors", "config.json", "tokenizer.json")
+    size = sum((FOLDER / name).stat().st_size for name in files) / 1e6
+    facts = [
+        f"{parameters:,} parámetros".replace(",", "\u202f"),
+        f"ocupan {size:.1f} MB",
+        f"BPE, {translator.tokenizer.get_vocab_size()} tokens",
+        f"a partir de {LONGEST_SEEN} tokens",
+        f"no admite más de {translator.max_sequence_len - 1}",
+        f"{RECIPE['epochs']} épocas de lotes de unos {RECIPE['max_tokens']} tokens",
+        f"subida de {RECIPE['warmup_steps']} pasos",
+        f"dropout {RECIPE['dropout']}",
+        f"semilla {RECIPE['seed']}",
+        f"{len(probes.aligned_pairs())} parejas de frases",
+        f"{len(probes.gender_pairs())} y {len(probes.gender_controls())} parejas",
+        "Tatoeba (tatoeba.org), CC BY 2.0 FR",
+    ]
+    assert [fact for fact in facts if fact not in card] == []
+
+
+def test_facts_of_a_training_file(translator):
+    own = probes.aligned_pairs()[7]
+    pairs = [("Hi.", "Hola."), ("I see you.", own.spanish), ("One two three.", "Uno.")]
+    facts = training_facts(translator, pairs)
+    assert facts.pop("perplejidad") > 1
+    assert facts == {"parejas": 3, "tokens": 5, "repetidas": 1}
+
+
+def test_it_is_the_course_transformer(translator):
+    assert type(translator.model) is Transformer
+    assert translator.model is load_translator().model  # se carga una vez
+    with safe_open(FOLDER / "model.safetensors", "pt") as file:
+        stored = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    parameters = dict(translator.model.named_parameters())
+    assert stored.keys() == parameters.keys()
+    assert all(torch.equal(stored[name].float(), parameters[name]) for name in stored)
+    tied = translator.model.output_projection.weight
+    assert tied is translator.model.decoder.output_embedding.table.weight
+    assert tied is translator.model.encoder.input_embedding.table.weight
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda folder: (folder / "model.safetensors").unlink(),
+        lambda folder: (folder / "tokenizer.json").write_text("{"),
+        lambda folder: (folder / "config.json").write_text("[]"),
+        lambda folder: (folder / "model.safetensors").write_bytes(b"\x00" * 100),
+        lambda folder: (folder / "config.json").write_text(
+            json.dumps({**json.loads((FOLDER / "config.json").read_text()), "Nx": 2})
+        ),
+    ],
+    ids=["sin pesos", "tokenizador roto", "otra configuración", "pesos rotos", "sobran pesos"],
+)
+def test_damaged_files_say_so(tmp_path, spoil):
+    folder = shutil.copytree(FOLDER, tmp_path / "traductor")
+    spoil(folder)
+    with pytest.raises(TranslatorError, match="faltan o están dañados .* Vuelve a descargar"):
+        read_translator(folder)
+
+
+# --- Qué devuelve ---------------------------------------------------------------------------------
+
+
+def test_fields(translator):
+    found = translator.translate(SENTENCE)
+    m_E, m_D = len(found.source_tokens), len(found.target_tokens)
+    assert found.source_tokens[-1] == found.target_tokens[-1] == "</s>"
+    assert found.seen_tokens == ["<s>", *found.target_tokens[:-1]]
+    assert found.cross_attention.shape == (2, 4, m_D, m_E)
+    assert found.encoder_attention.shape == (3, 4, m_E, m_E)
+    assert found.decoder_attention.shape == (2, 4, m_D, m_D)
+    for weights in (found.cross_attention, found.encoder_attention, found.decoder_attention):
+        torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+    assert (found.decoder_attention[..., ~causal_mask(m_D)] == 0).all()
+    assert not found.cross_attention.requires_grad
+    assert found.confidence == pytest.approx(found.log_probabilities.mean().item())
+
+
+@torch.inference_mode()
+def test_numbers_are_the_models(translator):
+    """Los pesos y las probabilidades, con las piezas del modelo y un paso cada vez."""
+    found = translator.translate(SENTENCE)
+    ids = translator.tokenizer.encode(SENTENCE).ids + [translator.eos]
+    written = [translator.tokenizer.token_to_id("<s>")]
+    source = torch.tensor([ids])
+    for step in range(len(found.target_tokens)):
+        logits, weights = translator.model(source, torch.tensor([written]), return_weights=True)
+        log_probabilities = logits[0, -1].log_softmax(-1)
+        best = log_probabilities.argmax().item()
+        torch.testing.assert_close(found.log_probabilities[step], log_probabilities[best])
+        cross = torch.stack(weights["cross"])[:, 0, :, -1]
+        torch.testing.assert_close(found.cross_attention[:, :, step], cross)
+        written.append(best)
+    assert translator.tokenizer.decode(written[1:]) == found.text
+    assert written[-1] == translator.eos
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_cache_changes_nothing(translator, beam):
+    for pair in probes.aligned_pairs()[:12]:
+        with_cache = quietly(translator.translate, pair.english, beam)
+        without = quietly(translator.translate, pair.english, beam, cache=False)
+        assert with_cache.target_tokens == without.target_tokens
+        torch.testing.assert_close(with_cache.cross_attention, without.cross_attention)
+
+
+def test_beam_is_at_least_as_probable(translator):
+    """El haz busca más probabilidad (con su penalización por longitud) y casi siempre la encuentra."""
+
+    def score(found):
+        return found.log_probabilities.sum() / ((5 + len(found.target_tokens)) / 6) ** 0.6
+
+    better = [
+        score(quietly(translator.translate, pair.english, 4))
+        >= score(quietly(translator.translate, pair.english)) - 1e-4
+        for pair in probes.aligned_pairs()[:24]
+    ]
+    assert sum(better) >= 23
+
+
+def test_align_reads_what_it_is_given(translator):
+    translated = translator.translate(SENTENCE)
+    again = translator.align(SENTENCE, translated.text)
+    assert again.target_tokens == translated.target_tokens
+    torch.testing.assert_close(again.cross_attention, translated.cross_attention)
+    other = quietly(translator.align, SENTENCE, "Mañana vuelan los gatos azules.")
+    assert other.confidence < translated.confidence - 2
+
+
+# --- De tokens a palabras -------------------------------------------------------------------------
+
+
+def test_words_of():
+    tokens = ["¿", "Dón", "##de", "está", "Zor", "##bl", "##ax", "?", "10", ":", "35", "</s>"]
+    assert words_of(tokens) == [
+        ("Dónde", [1, 2]),
+        ("está", [3]),
+        ("Zorblax", [4, 5, 6]),
+        ("10", [8]),
+        ("35", [10]),
+    ]
+    assert words_of(["<s>", "¡", "!"]) == []
+
+
+def test_pieces_of_a_word_are_joined(translator):
+    found = quietly(translator.translate, "Zorblaxia's dog isn't here, is it?")
+    assert [word for word, _ in found.source_words] == [
+        "Zorblaxia's",
+        "dog",
+        "isn't",
+        "here",
+        "is",
+        "it",
+    ]
+
+
+def test_to_words_by_hand(translator):
+    found = quietly(translator.translate, "Grandmother's umbrellas aren't waterproof, Zorblax.")
+    assert any(len(index) > 1 for _, index in found.source_words)
+    weights = found.cross_attention[1].mean(0)
+    table = found.to_words(weights)
+    for i, (_, rows) in enumerate(found.target_words):
+        for j, (_, columns) in enumerate(found.source_words):
+            expected = sum(weights[r, c] for r in rows for c in columns) / len(rows)
+            assert table[i, j].item() == pytest.approx(expected.item(), abs=1e-6)
+    torch.testing.assert_close(found.word_attention, table)
+    for (word, source), row in zip(found.alignment, table):
+        assert source == found.source_words[row.argmax()][0]
+        assert word in found.text
+
+
+# --- Lo raro --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "empty", ["", "   ", "\n\t", "\u200b\u200b", "...", "¿?", "😀", "你好", "Привет"]
+)
+def test_nothing_to_translate(translator, empty):
+    with pytest.raises(TranslatorError, match="está vacía|no hay ninguna palabra"):
+        translator.translate(empty)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"Hello", ["Hello"]])
+def test_not_a_text(translator, wrong):
+    with pytest.raises(TypeError, match="tiene que ser un texto"):
+        translator.translate(wrong)
+
+
+@pytest.mark.parametrize("beam", [0, -1, 17, 2.0, True, "4"])
+def test_bad_beam(translator, beam):
+    with pytest.raises(ValueError, match="beam = .* entero de 1 a 16"):
+        translator.translate("Hello.", beam)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "warning"),
+    [
+        ("I love you 😀.", "no conoce «😀»"),
+        ("THE DOG IS VERY HUNGRY.", "en mayúsculas: se ha leído en minúsculas"),
+        ("El perro de la casa tiene hambre.", "parece española"),
+        ("¿Dónde está?", "parece española"),
+        ("I see " + "the dog and " * 20 + "the cat.", "frases de 39 como mucho"),
+    ],
+)
+def test_warnings(translator, sentence, warning):
+    with pytest.warns(TranslatorWarning, match=warning):
+        found = translator.translate(sentence)
+    assert found.text
+
+
+def test_accents_it_does_not_know_are_dropped(translator):
+    assert quietly(translator.translate, "Zoë is naïve.").source == "Zoe is naive."
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("hello, i'm here", "Hello, I'm here"),
+        ("  What   is\tthis ?", "What is this?"),
+        ("I love you 😀.", "I love you."),
+        ("iPhones are big.", "IPhones are big."),
+    ],
+)
+def test_what_is_read(translator, typed, read):
+    assert quietly(translator.translate, typed).source == read
+
+
+def test_typographic_signs_are_read_as_the_plain_ones(translator):
+    one, two = "“Stop…” — she said, ‘I won’t’.", "\"Stop...\" - she said, 'I won't'."
+    first, second = (quietly(translator.translate, text) for text in (one, two))
+    assert first.source_tokens == second.source_tokens
+
+
+def test_too_long(translator):
+    with pytest.raises(TranslatorError, match="tiene .* tokens y caben 127"):
+        translator.translate("the dog " * 70)
+
+
+def test_english_is_not_taken_for_spanish():
+    pairs = probes.aligned_pairs()
+    assert not any(looks_spanish(pair.english) for pair in pairs)
+    assert sum(looks_spanish(pair.spanish) for pair in pairs) >= 70
+
+
+@few
+@given(st.text(max_size=60))
+def test_anything_typed_ends_well(sentence):
+    """O una traducción acabada a tiempo, o un error claro: nunca otra cosa."""
+    translator = load_translator()
+    for beam in (1, 3):
+        try:
+            found = quietly(translator.translate, sentence, beam)
+        except TranslatorError:
+            continue
+        assert len(found.target_tokens) <= 2 * len(found.source_tokens) + 10
+        assert "<unk>" not in found.target_tokens
+        assert found.cross_attention.isfinite().all()
+
+
+@pytest.mark.parametrize(
+    "sentence", ["a " * 60, "zzzz " * 20, "x", "Buffalo " * 12, "!?" * 20 + "no", "<s> </s> hi"]
+)
+def test_no_endless_loop(translator, sentence):
+    for beam in (1, 4):
+        found = quietly(translator.translate, sentence, beam)
+        assert len(found.target_tokens) <= 127
+
+
+# --- Las preguntas que se le hacen ----------------------------------------------------------------
+
+
+def test_aligned_pairs_are_well_formed(translator):
+    pairs = probes.aligned_pairs()
+    assert len(pairs) == 72
+    assert len({pair.english for pair in pairs}) == 72
+    for pair in pairs:
+        found = quietly(translator.align, pair.english, pair.spanish)
+        assert len(found.target_words) == len(pair.gold)
+        assert all(
+            admissible and max(admissible) < len(found.source_words) for admissible in pair.gold
+        )
+
+
+def test_alignment_by_hand(translator):
+    pairs = probes.aligned_pairs()[:5]
+    table = probes.alignment_accuracy(translator, pairs)
+    assert table.shape == (2, 5)
+    right = total = 0
+    for english, spanish, gold in pairs:
+        found = translator.align(english, spanish)
+        for i, (_, rows) in enumerate(found.target_words):
+            looked = [
+                sum(found.cross_attention[0, 2, r, c].item() for r in rows for c in columns)
+                for _, columns in found.source_words
+            ]
+            right += looked.index(max(looked)) in gold[i]
+            total += 1
+    assert table[0, 2].item() == pytest.approx(right / total)
+    found = quietly(translator.align, "Hello there.", "Hola, Ana.")
+    with pytest.raises(ValueError, match="la traducción tiene 2 palabras y el alineamiento, 1"):
+        probes.alignment_hits(found, [{0}], found.cross_attention[0, 0])
+
+
+def test_gender_pairs_are_well_formed():
+    pairs = probes.gender_pairs()
+    assert len(pairs) >= 40
+    for first, second in pairs:
+        assert {first.gender, second.gender} == {"m", "f"}
+        assert first.english.split()[:-1] == second.english.split()[:-1]
+        assert first.english.index(first.noun) < first.english.index(second.noun)
+    for first, second in probes.gender_controls():
+        assert (first.gender, second.gender) == ("m", "f")
+        assert first.english.replace(first.noun, second.noun) == second.english
+        assert (first.masculine, first.feminine) == (second.masculine, second.feminine)
+
+
+def test_chosen_gender(translator):
+    example = probes.Gendered("", "", "f", "ancho", "ancha")
+    for text, expected in {
+        "La calle era ancha.": "f",
+        "El río era ancho": "m",
+        "Era grande.": None,
+        "Ancho y ancha": None,
+    }.items():
+        assert probes.chosen_gender(translator.align("x", text), example) == expected
+
+
+@torch.inference_mode()
+def test_without_heads(translator):
+    model = translator.model
+    layer = model.decoder.decoder.decoder_layers[1].cross_attention
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    x, memory = torch.randn(2, 5, 192), torch.randn(2, 7, 192)
+    mask = padding_mask(torch.tensor([[1] * 7, [1] * 4 + [0] * 3]))
+    _, weights = layer(x, memory, memory, mask)
+    values = layer.split_heads(layer.value_projection(memory))
+    heads = weights @ values
+    heads[:, [1, 3]] = 0.0
+    expected = layer.output_projection(layer.concat_heads(heads))
+    with probes.without_heads((layer, 1), (layer, 3)):
+        torch.testing.assert_close(layer(x, memory, memory, mask)[0], expected)
+    with pytest.raises(KeyError), probes.without_heads((layer, 0)):
+        raise KeyError
+    after = model.state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+@torch.inference_mode()
+def test_gender_preference(translator):
+    example = probes.Gendered(
+        "The horse didn't eat because it was tired.", "horse", "m", "cansado", "cansada"
+    )
+    found = translator.align(example.english, "El caballo no comió porque estaba cansado.")
+    other = translator.align(example.english, "El caballo no comió porque estaba cansada.")
+    expected = (found.log_probabilities.sum() - other.log_probabilities.sum()).item()
+    given = probes.gender_preference(translator, example, found)
+    assert given == pytest.approx(expected, abs=1e-4)
+    against = probes.gender_preference(translator, example._replace(gender="f"), found)
+    assert against == pytest.approx(-given, abs=1e-4)
+    changed = {
+        cut: probes.gender_preference(translator, example, found, cut) for cut in probes.CUTS
+    }
+    assert all(abs(value - given) > 1e-4 for value in changed.values())
+    with pytest.raises(ValueError, match="cut = 'otro'"):
+        probes.gender_preference(translator, example, found, "otro")
+    other = translator.align(example.english, "El caballo duerme.")
+    with pytest.raises(ValueError, match="tienen que estar «porque»"):
+        probes.gender_preference(translator, example, other)
+
+
+@torch.inference_mode()
+def test_the_decoder_cut_hides_what_is_before_because(translator):
+    """Con el corte, cambiar el principio de la traducción no cambia lo que viene tras «porque»."""
+    example = probes.Gendered("The horse slept because it was tired.", "horse", "m", "sano", "sana")
+
+    def preference(text, cut):
+        return probes.gender_preference(
+            translator, example, translator.align(example.english, text), cut
+        )
+
+    one, two = "El caballo duerme porque está sano.", "La mujer comió porque está sano."
+    assert preference(one, None) != pytest.approx(preference(two, None), abs=1e-3)
+    assert preference(one, "decoder") == pytest.approx(preference(two, "decoder"), abs=1e-4)
