@@ -33,7 +33,7 @@ from course_lib.training import batches_by_length, learning_rate, pad_ids, targe
 from course_lib.transformer import Transformer
 
 SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]  # relleno, desconocido, inicio y fin
-PAD, UNKNOWN, BOS, EOS = range(4)
+BOS, EOS = 2, 3  # sus lugares en esa lista
 
 CONFIGURATION = {
     "vocab_size": 8000,

@@ -57,7 +57,7 @@ def test_the_card_says_what_the_files_are(translator):
         f"{parameters:,} parámetros".replace(",", "\u202f"),
         f"ocupan {size:.1f} MB",
         f"BPE, {translator.tokenizer.get_vocab_size()} tokens",
-        f"a partir de {LONGEST_SEEN} tokens",
+        f"si pasan de {LONGEST_SEEN} tokens",
         f"no admite más de {translator.max_sequence_len - 1}",
         f"{RECIPE['epochs']} épocas de lotes de unos {RECIPE['max_tokens']} tokens",
         f"subida de {RECIPE['warmup_steps']} pasos",
