@@ -49,12 +49,14 @@ RECIPE = {
     "seed": 1,
     "max_tokens": 2600,
     "peak": 1.5e-3,
-    "warmup_steps": 800,
-    "dropout": 0.1,
+    "peak_of_matrices": 2e-3,
+    "weight_decay": 0.05,
+    "warmup_steps": 300,
+    "dropout": 0.15,
     "smoothing": 0.1,
     "average": 0.999,
-    "invented_names": 0.1,
-    "no_full_stop": 0.05,
+    "invented_names": 0.03,
+    "no_full_stop": 0.03,
 }
 
 
@@ -183,6 +185,28 @@ def new_model(configuration, dropout=0.0):
     return Transformer(vocab_size, vocab_size, share_embeddings=True, dropout=dropout, **options)
 
 
+def new_optimizers(model, recipe):
+    """Adam para la tabla, los sesgos y las normalizaciones; Muon para las demás matrices.
+
+    Muon mueve cada matriz en una dirección ortogonal: aprende lo mismo en menos pasos.
+
+    Fuente: Kingma y Ba, «Adam» (2015); Jordan et al., «Muon» (2024); la escala, Liu et al.,
+    «Muon is Scalable for LLM Training» (2025), §2.2.
+    """
+    table = model.output_projection.weight
+    matrices = [p for p in model.parameters() if p.ndim == 2 and p is not table]
+    others = [p for p in model.parameters() if p.ndim != 2 or p is table]
+    return (
+        torch.optim.Adam(others, lr=recipe["peak"], betas=(0.9, 0.98), eps=1e-9, fused=True),
+        torch.optim.Muon(
+            matrices,
+            lr=recipe["peak_of_matrices"],
+            weight_decay=recipe["weight_decay"],
+            adjust_lr_fn="match_rms_adamw",
+        ),
+    )
+
+
 @torch.no_grad()
 def evaluate(model, pairs, max_tokens):
     """Pérdida media por token, sin suavizar, y fracción de tokens acertados, con teacher forcing."""
@@ -221,11 +245,10 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE)
     model = new_model(configuration, recipe["dropout"])
     averaged = new_model(configuration)
     averaged.load_state_dict(model.state_dict())
-    optimizer = torch.optim.Adam(
-        model.parameters(), lr=recipe["peak"], betas=(0.9, 0.98), eps=1e-9, fused=True
-    )
-    state = _resume(folder, model, averaged, optimizer, recipe)
+    optimizers = new_optimizers(model, recipe)
+    state = _resume(folder, model, averaged, optimizers, recipe)
     history = state["history"]
+    peaks = recipe["peak"], recipe["peak_of_matrices"]
     for epoch in range(state["epoch"], recipe["epochs"]):
         seed = recipe["seed"] * 1000 + epoch
         torch.manual_seed(seed)
@@ -242,17 +265,16 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE)
             batches, desc=f"época {epoch + 1}/{recipe['epochs']}", unit="lote", mininterval=5
         )
         for batch in bar:
-            rate = learning_rate(
-                state["step"], state["total_steps"], recipe["peak"], recipe["warmup_steps"]
-            )
-            for group in optimizer.param_groups:
-                group["lr"] = rate
+            rate = learning_rate(state["step"], state["total_steps"], 1.0, recipe["warmup_steps"])
+            for optimizer, peak in zip(optimizers, peaks):
+                optimizer.param_groups[0]["lr"] = rate * peak
             source, target = (pad_ids([ids[i][side] for i in batch]) for side in (0, 1))
             loss, _, _ = target_loss(model, source, target, BOS, recipe["smoothing"])
-            optimizer.zero_grad(set_to_none=True)
+            model.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
+            for optimizer in optimizers:
+                optimizer.step()
             state["step"] += 1
             # La media móvil de los pesos traduce mejor que los últimos pesos (Polyak y Juditsky, 1992).
             keep = min(recipe["average"], state["step"] / (state["step"] + 10))
@@ -265,7 +287,7 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE)
         last_loss, _ = evaluate(model, held_out, recipe["max_tokens"])
         history.append([running, loss, hits, last_loss])
         state["epoch"] = epoch + 1
-        _save(folder, model, averaged, optimizer, recipe, state)
+        _save(folder, model, averaged, optimizers, recipe, state)
         tqdm.write(
             f"época {epoch + 1}: pérdida {running:.3f}; en validación, perplejidad "
             f"{math.exp(loss):.3f} (sin promediar, {math.exp(last_loss):.3f}) y {hits:.3f} de los "
@@ -283,17 +305,18 @@ def export(model, configuration, folder):
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _save(folder, model, averaged, optimizer, recipe, state):
+def _save(folder, model, averaged, optimizers, recipe, state):
     tensors = {f"model.{name}": tensor for name, tensor in _own(model).items()}
     tensors |= {f"averaged.{name}": tensor for name, tensor in _own(averaged).items()}
-    for i, values in optimizer.state_dict()["state"].items():
-        tensors |= {f"optimizer.{i}.{name}": tensor for name, tensor in values.items()}
+    for k, optimizer in enumerate(optimizers):
+        for i, values in optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{k}.{i}.{name}": tensor for name, tensor in values.items()}
     new = folder / "control.nuevo"
     save_file(tensors, new, {"recipe": json.dumps(recipe), "state": json.dumps(state)})
     new.replace(folder / "control.safetensors")  # si se corta a medias, queda el anterior
 
 
-def _resume(folder, model, averaged, optimizer, recipe):
+def _resume(folder, model, averaged, optimizers, recipe):
     path = folder / "control.safetensors"
     if not path.is_file():
         return {"epoch": 0, "step": 0, "total_steps": 0, "history": []}
@@ -309,13 +332,14 @@ def _resume(folder, model, averaged, optimizer, recipe):
         with torch.no_grad():
             for name, parameter in parameters.items():
                 parameter.copy_(tensors[prefix + name])
-    moments = {}
+    moments = [{} for _ in optimizers]
     for name, tensor in tensors.items():
         if name.startswith("optimizer."):
-            _, i, key = name.split(".")
-            moments.setdefault(int(i), {})[key] = tensor
-    groups = optimizer.state_dict()["param_groups"]
-    optimizer.load_state_dict({"state": moments, "param_groups": groups})
+            _, k, i, key = name.split(".")
+            moments[int(k)].setdefault(int(i), {})[key] = tensor
+    for optimizer, state in zip(optimizers, moments):
+        groups = optimizer.state_dict()["param_groups"]
+        optimizer.load_state_dict({"state": state, "param_groups": groups})
     return json.loads(metadata["state"])
 
 

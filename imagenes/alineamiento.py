@@ -5,16 +5,17 @@ import drawsvg as draw
 from course_lib import palette as c
 from imagenes.trazos import SMALL, WIDTH, card, chip, n, text
 
-ENGLISH = ["I", "gave", "the", "dog", "a", "bone"]
-SPANISH = ["Le", "di", "un", "hueso", "al", "perro"]
+ENGLISH = ["I", "sent", "my", "brother", "a", "letter"]
+SPANISH = ["Le", "mandé", "una", "carta", "a", "mi", "hermano"]
 # Peso de cada palabra inglesa en cada española, en centésimas: última capa, media de las cabezas.
 WEIGHTS = (
-    (4, 77, 4, 1, 2, 7),
-    (15, 60, 1, 0, 1, 14),
-    (1, 1, 33, 14, 28, 21),
-    (2, 2, 1, 18, 2, 51),
-    (2, 2, 11, 19, 26, 10),
-    (0, 0, 1, 96, 0, 2),
+    (8, 70, 8, 2, 1, 2),
+    (36, 41, 1, 0, 1, 2),
+    (0, 1, 23, 2, 40, 27),
+    (0, 1, 0, 6, 1, 90),
+    (2, 6, 20, 10, 13, 3),
+    (0, 3, 69, 18, 6, 1),
+    (0, 0, 1, 96, 1, 1),
 )
 SHOWN = 8  # centésimas: por debajo, la línea no se dibuja
 

@@ -144,10 +144,10 @@ FIGURES = {
     ),
     "alineamiento.svg": (
         aligned_translation,
-        "«Le di un hueso al perro», la traducción que escribe el modelo, sobre «I gave the dog a "
-        "bone». Una línea une cada palabra con las que mira al escribirse, más gruesa cuanto más "
-        "peso: «perro» mira a «dog» con 0.96 y «hueso» a «bone» con 0.51, cruzadas; «Le» y «di», a "
-        "«gave»; «un» y «al» se reparten entre varias.",
+        "«Le mandé una carta a mi hermano», la traducción que escribe el modelo, sobre «I sent my "
+        "brother a letter». Una línea une cada palabra con las que mira al escribirse, más gruesa "
+        "cuanto más peso: «carta» mira a «letter» con 0.90 y «hermano» a «brother» con 0.96, "
+        "cruzadas; «Le» y «mandé», a «sent»; «mi», a «my»; «una» y «a» se reparten entre varias.",
     ),
 }
 

@@ -140,6 +140,19 @@ def test_trains_stops_and_goes_on_as_if_nothing(tmp_path, monkeypatch):
         trainer.train(PAIRS, PAIRS[:9], tmp_path / "cortado", SMALL, {**QUICK, "peak": 1e-3})
 
 
+def test_each_parameter_has_one_optimizer():
+    """Muon, las matrices; Adam, la tabla (que también es la salida), los sesgos y las normas."""
+    model = trainer.new_model(SMALL)
+    adam, muon = (
+        {id(p) for group in optimizer.param_groups for p in group["params"]}
+        for optimizer in trainer.new_optimizers(model, QUICK)
+    )
+    assert not adam & muon
+    for name, parameter in model.named_parameters():
+        matrix = parameter.ndim == 2 and "table" not in name
+        assert id(parameter) in (muon if matrix else adam), name
+
+
 def test_it_learns_and_can_be_used(tmp_path):
     recipe = {**QUICK, "epochs": 60, "peak": 1e-2, "dropout": 0.0, "smoothing": 0.0}
     model, _ = trainer.train(PAIRS, PAIRS[:9], tmp_path, SMALL, recipe)
