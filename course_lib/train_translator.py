@@ -190,8 +190,8 @@ def new_optimizers(model, recipe):
 
     Muon mueve cada matriz en una dirección ortogonal: aprende lo mismo en menos pasos.
 
-    Fuente: Kingma y Ba, «Adam» (2015); Jordan et al., «Muon» (2024); la escala, Liu et al.,
-    «Muon is Scalable for LLM Training» (2025), §2.2.
+    Fuente: Kingma y Ba, «Adam» (2015); Jordan et al., «Muon» (2024); la escala, Liu et al.
+    (2025, arXiv 2502.16982), §2.2.
     """
     table = model.output_projection.weight
     matrices = [p for p in model.parameters() if p.ndim == 2 and p is not table]
