@@ -56,6 +56,8 @@ class CachedDecoder:
         """Se queda con esas frases, en ese orden (una puede repetirse): ``rows``, ``(M,)``."""
         self.own = [[x[rows] for x in pair] for pair in self.own]
         self.cross = [[x[rows] for x in pair] for pair in self.cross]
+        if self.source_mask is not None:
+            self.source_mask = self.source_mask[rows]
 
 
 class PlainDecoder:
@@ -72,6 +74,8 @@ class PlainDecoder:
 
     def keep(self, rows):
         self.written, self.encoded = self.written[rows], self.encoded[rows]
+        if self.source_mask is not None:
+            self.source_mask = self.source_mask[rows]
 
 
 def greedy_search(model, encoded, longest, marks, cache=True):

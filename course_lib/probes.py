@@ -202,7 +202,16 @@ def without_heads(*silenced):
 
     Args:
         silenced: pares ``(atención, cabeza)``: un ``MultiHeadAttention`` y un número desde 0.
+
+    Raises:
+        ValueError: si esa atención no tiene esa cabeza.
     """
+    for attention, head in silenced:
+        if head not in range(attention.heads):
+            raise ValueError(
+                f"without_heads: no hay cabeza {head!r}: esta atención tiene {attention.heads}, de la "
+                f"0 a la {attention.heads - 1}."
+            )
     saved = [
         (attention, attention.output_projection.weight.detach().clone())
         for attention, _ in silenced

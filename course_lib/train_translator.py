@@ -1,10 +1,11 @@
 """Entrena el traductor del curso con un archivo de frases, y lo deja listo para usarse.
 
-    python -m course_lib.train_translator frases.tsv --validacion otras.tsv --carpeta salida
+    python -m course_lib.train_translator frases.tsv --carpeta salida
 
 Cada línea del archivo es «inglés, tabulador, español», en UTF-8. Las frases del curso son del
 proyecto Tatoeba (tatoeba.org, CC BY 2.0 FR); se bajan ya emparejadas de manythings.org/anki,
-archivo ``spa-eng.zip`` (lo que venga detrás de un segundo tabulador no se lee).
+archivo ``spa-eng.zip`` (lo que venga detrás de un segundo tabulador no se lee). Para validar
+aparta unas cuantas; con ``--validacion otras.tsv`` usa las de ese archivo.
 
 Al final de cada época guarda un punto de control, ``control.safetensors``. Si el programa se
 corta, la misma orden sigue por la época en que iba y da los mismos pesos. Al acabar deja en la
@@ -15,6 +16,7 @@ Fuente: Vaswani et al., «Attention Is All You Need» (2017), §5, a menor escal
 """
 
 import argparse
+import hashlib
 import json
 import math
 import random
@@ -71,7 +73,7 @@ def read_pairs(path):
             frases; el mensaje dice cuál.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError:
         raise ValueError(f"{path}: no es un texto en UTF-8. Guárdalo en UTF-8 y repite.") from None
     pairs = []
@@ -89,6 +91,17 @@ def read_pairs(path):
     if not pairs:
         raise ValueError(f"{path}: no tiene ninguna frase.")
     return pairs
+
+
+def hold_out(pairs, sentences=1500):
+    """Aparta parejas para validar: → ``(para entrenar, para validar)``.
+
+    Elige frases inglesas al azar, siempre las mismas, y se lleva todas sus traducciones: lo
+    que se valida no se ha visto. De un archivo pequeño aparta una décima parte.
+    """
+    english = sorted({pair[0] for pair in pairs})
+    chosen = set(random.Random(0).sample(english, min(sentences, max(1, len(english) // 10))))
+    return [p for p in pairs if p[0] not in chosen], [p for p in pairs if p[0] in chosen]
 
 
 NAME = re.compile(r"\b[A-Z][a-z]+\b")
@@ -221,6 +234,21 @@ def evaluate(model, pairs, max_tokens):
     return loss / total, hits / total
 
 
+def _that_fit(ids, longest):
+    fitting, total = [], 0
+    for pair in ids:
+        total += 1
+        if max(map(len, pair)) <= longest:
+            fitting.append(pair)
+    if len(fitting) < total:
+        tqdm.write(
+            f"{total - len(fitting)} parejas de {total} pasan de {longest} tokens: no se usan"
+        )
+    if not fitting:
+        raise ValueError(f"Ninguna pareja cabe en {longest} tokens. Parte las frases y repite.")
+    return fitting
+
+
 def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE):
     """Entrena y guarda en ``folder`` el tokenizador, los puntos de control y el modelo final.
 
@@ -229,8 +257,11 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE)
         folder: dónde se guarda; si ya hay un punto de control con la misma receta, sigue desde él.
         configuration, recipe: véanse las de este módulo.
 
+    Las parejas que no caben en ``max_sequence_len`` tokens se dejan fuera, y se dice cuántas.
+
     Raises:
-        ValueError: si en la carpeta hay un entrenamiento a medias con otra receta.
+        ValueError: si en la carpeta hay un punto de control con otra receta, otras medidas u otras
+            frases, o si ninguna pareja cabe.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -239,14 +270,16 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     configuration = {**configuration, "vocab_size": tokenizer.get_vocab_size()}
     names = proper_names(pairs)
-    held_out = list(zip(*(encode(tokenizer, side) for side in zip(*validation))))
+    longest = configuration["max_sequence_len"]
+    held_out = _that_fit(zip(*(encode(tokenizer, side) for side in zip(*validation))), longest)
 
     torch.manual_seed(recipe["seed"])
     model = new_model(configuration, recipe["dropout"])
     averaged = new_model(configuration)
     averaged.load_state_dict(model.state_dict())
     optimizers = new_optimizers(model, recipe)
-    state = _resume(folder, model, averaged, optimizers, recipe)
+    origin = {"receta": recipe, "medidas": configuration, "frases": _digest(pairs)}
+    state = _resume(folder, model, averaged, optimizers, origin)
     history = state["history"]
     peaks = recipe["peak"], recipe["peak_of_matrices"]
     for epoch in range(state["epoch"], recipe["epochs"]):
@@ -255,7 +288,7 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE)
         rng = random.Random(seed)
         options = names, recipe["invented_names"], recipe["no_full_stop"]
         english, spanish = zip(*(vary(pair, rng, *options) for pair in pairs))
-        ids = list(zip(encode(tokenizer, english), encode(tokenizer, spanish)))
+        ids = _that_fit(zip(encode(tokenizer, english), encode(tokenizer, spanish)), longest)
         batches = batches_by_length(ids, recipe["max_tokens"], seed)
         if not state["total_steps"]:
             state["total_steps"] = len(batches) * recipe["epochs"]
@@ -287,7 +320,7 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE)
         last_loss, _ = evaluate(model, held_out, recipe["max_tokens"])
         history.append([running, loss, hits, last_loss])
         state["epoch"] = epoch + 1
-        _save(folder, model, averaged, optimizers, recipe, state)
+        _save(folder, model, averaged, optimizers, origin, state)
         tqdm.write(
             f"época {epoch + 1}: pérdida {running:.3f}; en validación, perplejidad "
             f"{math.exp(loss):.3f} (sin promediar, {math.exp(last_loss):.3f}) y {hits:.3f} de los "
@@ -305,27 +338,34 @@ def export(model, configuration, folder):
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _save(folder, model, averaged, optimizers, recipe, state):
+def _digest(pairs):
+    return hashlib.sha256(repr(pairs).encode()).hexdigest()
+
+
+def _save(folder, model, averaged, optimizers, origin, state):
     tensors = {f"model.{name}": tensor for name, tensor in _own(model).items()}
     tensors |= {f"averaged.{name}": tensor for name, tensor in _own(averaged).items()}
     for k, optimizer in enumerate(optimizers):
         for i, values in optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{k}.{i}.{name}": tensor for name, tensor in values.items()}
     new = folder / "control.nuevo"
-    save_file(tensors, new, {"recipe": json.dumps(recipe), "state": json.dumps(state)})
+    save_file(tensors, new, {"origin": json.dumps(origin), "state": json.dumps(state)})
     new.replace(folder / "control.safetensors")  # si se corta a medias, queda el anterior
 
 
-def _resume(folder, model, averaged, optimizers, recipe):
+def _resume(folder, model, averaged, optimizers, origin):
     path = folder / "control.safetensors"
     if not path.is_file():
         return {"epoch": 0, "step": 0, "total_steps": 0, "history": []}
     with safe_open(path, "pt") as file:
         metadata = file.metadata()
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    if json.loads(metadata["recipe"]) != recipe:
+    saved = json.loads(metadata["origin"])
+    different = [name for name, value in origin.items() if saved[name] != value]
+    if different:
         raise ValueError(
-            f"{path} es de otra receta: {metadata['recipe']}. Elige otra carpeta o bórralo."
+            f"{path} es de otro entrenamiento: cambian {' y '.join(different)}. Elige otra carpeta o "
+            "bórralo."
         )
     for prefix, module in (("model.", model), ("averaged.", averaged)):
         parameters = dict(module.named_parameters())
@@ -355,14 +395,21 @@ def main(arguments=None):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("frases", help="archivo de líneas «inglés, tabulador, español»")
-    parser.add_argument("--validacion", required=True, help="otro archivo igual, con otras frases")
+    parser.add_argument(
+        "--validacion",
+        help="otro archivo igual, con otras frases; si falta, se apartan de las mismas",
+    )
     parser.add_argument("--carpeta", required=True, help="dónde se guarda todo")
     parser.add_argument("--epocas", type=int, default=RECIPE["epochs"])
     parser.add_argument("--semilla", type=int, default=RECIPE["seed"])
     options = parser.parse_args(arguments)
     recipe = {**RECIPE, "epochs": options.epocas, "seed": options.semilla}
     try:
-        pairs, validation = read_pairs(options.frases), read_pairs(options.validacion)
+        pairs = read_pairs(options.frases)
+        if options.validacion:
+            validation = read_pairs(options.validacion)
+        else:
+            pairs, validation = hold_out(pairs)
         train(pairs, validation, options.carpeta, recipe=recipe)
     except (OSError, ValueError) as error:
         parser.exit(1, f"{error}\n")

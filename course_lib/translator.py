@@ -216,7 +216,8 @@ class Translator:
             )
         text = " ".join(unicodedata.normalize("NFC", sentence).split())
         if not text:
-            raise TranslatorError(f"translate: {what} está vacía. Escribe una frase en inglés.")
+            language = "español" if spanish else "inglés"
+            raise TranslatorError(f"translate: {what} está vacía. Escribe una frase en {language}.")
         text, lost = self._known(text)
         if not any(map(str.isalnum, text)):
             raise TranslatorError(
@@ -230,7 +231,9 @@ class Translator:
             text = text.capitalize()
             _warn("la frase está toda en mayúsculas: se ha leído en minúsculas.")
         if not spanish:  # todas las frases que ha visto empiezan por mayúscula, y «I» lo es siempre
-            text = re.sub(r"\bi\b", "I", text[0].upper() + text[1:])
+            capital = text[0].upper()
+            text = (capital if self._reads(capital) else text[0]) + text[1:]
+            text = re.sub(r"\bi\b", "I", text)
         ids = [*self.tokenizer.encode(text).ids, self.eos]
         if len(ids) > self.max_sequence_len - 1:
             raise TranslatorError(
@@ -299,9 +302,11 @@ def _in_word(token):
 
 # Palabras de las más corrientes de cada lengua que la otra no tiene.
 SPANISH = """el la los las un una de del que y en es está están por con para se su mi tu yo él ella al
-lo le hay pero como más muy qué cómo dónde soy eres son tengo tiene quiero"""
+lo le te nos hay pero como más muy qué cómo dónde soy eres tengo tiene quiero puedo puede estoy estaba
+eso esto este esta aquí cuando nada todo ya si era fue ha voy va vamos buenos buenas gracias hola"""
 ENGLISH = """the an of that and in is are by with for not his her my your i he she it to there but as
-more very what how where am was were have has do does did you we they this on at be"""
+more very what how where am was were have has do does did you we they this on at be their our can will
+would if all so up good who when from like want know go"""
 
 
 def looks_spanish(text):
@@ -310,7 +315,7 @@ def looks_spanish(text):
     spanish, english = (
         sum(word in known.split() for word in words) for known in (SPANISH, ENGLISH)
     )
-    signs = any(sign in text for sign in "¿¡ñ")
+    signs = any(sign in text for sign in "¿¡ñáéíóú")
     return (signs or spanish > 0) and spanish >= 2 * english
 
 

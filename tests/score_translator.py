@@ -22,7 +22,12 @@ import torch
 
 from course_lib.probes import aligned_pairs, alignment_accuracy, gender_controls, gender_pairs
 from course_lib.train_translator import encode, evaluate, read_pairs
-from course_lib.translator import TranslatorWarning, load_translator, read_translator
+from course_lib.translator import (
+    TranslatorError,
+    TranslatorWarning,
+    load_translator,
+    read_translator,
+)
 
 
 def score(translator, pairs, beam=1):
@@ -41,7 +46,10 @@ def score(translator, pairs, beam=1):
     translator.translate(pairs[0][0], beam)
     for english, _ in pairs:
         start = time.perf_counter()
-        texts.append(translator.translate(english, beam).text)
+        try:
+            texts.append(translator.translate(english, beam).text)
+        except TranslatorError:  # nada que traducir, o no cabe: cuenta como no haber escrito nada
+            texts.append("")
         times.append(time.perf_counter() - start)
     references = [spanish for _, spanish in pairs]
     bleu, chrf = BLEU(), CHRF()

@@ -44,17 +44,20 @@ def test_step_by_step_equals_all_at_once(decoder):
 
 @torch.inference_mode()
 @pytest.mark.parametrize("decoder", [CachedDecoder, PlainDecoder])
-def test_keep_reorders_and_repeats(decoder):
+@pytest.mark.parametrize("pad", [False, True])
+def test_keep_reorders_and_repeats(decoder, pad):
     model = small_model()
     encoded = torch.randn(3, 5, 24)
     ids = torch.tensor([[2, 4, 5], [2, 6, 7], [2, 8, 9]])
-    stepper = decoder(model, encoded)
+    mask = padding_mask(torch.tensor([[1] * n + [0] * (5 - n) for n in (5, 2, 3)])) if pad else None
+    stepper = decoder(model, encoded, mask)
     for column in ids.T:
         stepper.step(column)
     rows, following = torch.tensor([2, 0, 0, 2]), torch.tensor([4, 5, 6, 10])
     stepper.keep(rows)
     longer = torch.cat([ids[rows], following[:, None]], dim=1)
-    expected = together(model, encoded[rows], longer)[:, -1]
+    mask = mask[rows] if pad else None
+    expected = together(model, encoded[rows], longer, source_mask=mask)[:, -1]
     torch.testing.assert_close(stepper.step(following), expected)
 
 

@@ -136,8 +136,25 @@ def test_trains_stops_and_goes_on_as_if_nothing(tmp_path, monkeypatch):
     whole, resumed = weights(tmp_path / "seguido"), weights(tmp_path / "cortado")
     assert whole.keys() == resumed.keys()
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
-    with pytest.raises(ValueError, match="otra receta"):
-        trainer.train(PAIRS, PAIRS[:9], tmp_path / "cortado", SMALL, {**QUICK, "peak": 1e-3})
+    for name, pairs, configuration, recipe in (
+        ("receta", PAIRS, SMALL, {**QUICK, "peak": 1e-3}),
+        ("medidas", PAIRS, {**SMALL, "heads": 4}, QUICK),
+        ("frases", PAIRS[1:], SMALL, QUICK),
+    ):
+        with pytest.raises(ValueError, match=f"otro entrenamiento: cambian {name}. Elige otra"):
+            trainer.train(pairs, PAIRS[:9], tmp_path / "cortado", configuration, recipe)
+
+
+def test_pairs_that_do_not_fit_are_left_out(tmp_path, capsys):
+    long = ("The dog " * 40, "El perro.")
+    recipe = {**QUICK, "epochs": 1}
+    trainer.train([*PAIRS, long], [long, *PAIRS[:9]], tmp_path, SMALL, recipe)
+    assert (tmp_path / "model.safetensors").exists()
+    told = "".join(capsys.readouterr())
+    assert "1 parejas de 10 pasan de 32 tokens: no se usan" in told
+    assert f"1 parejas de {len(PAIRS) + 1} pasan" in told
+    with pytest.raises(ValueError, match="Ninguna pareja cabe en 32 tokens"):
+        trainer.train(PAIRS, [long], tmp_path / "otra", SMALL, recipe)
 
 
 def test_each_parameter_has_one_optimizer():
@@ -174,6 +191,8 @@ def test_read_pairs(tmp_path):
         path.write_text("Go.\tVe.\n" + bad, encoding="utf-8")
         with pytest.raises(ValueError, match="línea 2: cada línea es «inglés, tabulador, español»"):
             trainer.read_pairs(path)
+    path.write_text("Hi.\tHola\u2028tú.\nGo.\tVe.\x85\n", encoding="utf-8")  # no acaban la línea
+    assert len(trainer.read_pairs(path)) == 2
     path.write_bytes("\ufeffHi.\tHola, niño.\r\nGo.\tVe.\r\n".encode())  # como la guarda Windows
     assert trainer.read_pairs(path) == [("Hi.", "Hola, niño."), ("Go.", "Ve.")]
     path.write_bytes("Hi.\tHola, niño.\n".encode("latin-1"))
@@ -182,6 +201,26 @@ def test_read_pairs(tmp_path):
     path.write_text("\n", encoding="utf-8")
     with pytest.raises(ValueError, match="no tiene ninguna frase"):
         trainer.read_pairs(path)
+
+
+def test_held_out_sentences_are_not_trained_on():
+    pairs = [(f"Number {n % 900}.", f"Número {n}.") for n in range(1000)]
+    rest, held = trainer.hold_out(pairs, 50)
+    assert sorted(rest + held) == sorted(pairs)
+    assert not {english for english, _ in rest} & {english for english, _ in held}
+    assert len({english for english, _ in held}) == 50
+    assert trainer.hold_out(pairs, 50) == (rest, held)
+    assert len({english for english, _ in trainer.hold_out(pairs)[1]}) == 90
+
+
+def test_the_command_trains_with_one_file(tmp_path, monkeypatch):
+    path, called = tmp_path / "frases.tsv", []
+    path.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
+    monkeypatch.setattr(trainer, "train", lambda *a, recipe: called.append((*a, recipe)))
+    trainer.main([str(path), "--carpeta", "salida", "--epocas", "2", "--semilla", "5"])
+    assert called == [
+        (*trainer.hold_out(PAIRS), "salida", {**trainer.RECIPE, "epochs": 2, "seed": 5})
+    ]
 
 
 def test_the_command_says_what_is_wrong(tmp_path, capsys):

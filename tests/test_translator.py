@@ -233,6 +233,12 @@ def test_nothing_to_translate(translator, empty):
         translator.translate(empty)
 
 
+@pytest.mark.parametrize("spanish", ["", " \n"])
+def test_nothing_to_align(translator, spanish):
+    with pytest.raises(TranslatorError, match="la traducción está vacía. Escribe .* en español"):
+        translator.align("Hello.", spanish)
+
+
 @pytest.mark.parametrize("wrong", [None, 3, b"Hello", ["Hello"]])
 def test_not_a_text(translator, wrong):
     with pytest.raises(TypeError, match="tiene que ser un texto"):
@@ -252,6 +258,7 @@ def test_bad_beam(translator, beam):
         ("THE DOG IS VERY HUNGRY.", "en mayúsculas: se ha leído en minúsculas"),
         ("El perro de la casa tiene hambre.", "parece española"),
         ("¿Dónde está?", "parece española"),
+        ("Buenos días.", "parece española"),
         ("I see " + "the dog and " * 20 + "the cat.", "frases de 39 como mucho"),
     ],
 )
@@ -272,6 +279,7 @@ def test_accents_it_does_not_know_are_dropped(translator):
         ("  What   is\tthis ?", "What is this?"),
         ("I love you 😀.", "I love you."),
         ("iPhones are big.", "IPhones are big."),
+        ("ñandú", "ñandú"),  # no conoce la «Ñ»; la «ñ», sí
     ],
 )
 def test_what_is_read(translator, typed, read):
@@ -293,6 +301,9 @@ def test_english_is_not_taken_for_spanish():
     pairs = probes.aligned_pairs()
     assert not any(looks_spanish(pair.english) for pair in pairs)
     assert sum(looks_spanish(pair.spanish) for pair in pairs) >= 70
+    assert not any(
+        map(looks_spanish, ("Their son died.", "Soy sauce tastes good.", "The café is shut."))
+    )
 
 
 @few
@@ -394,6 +405,12 @@ def test_without_heads(translator):
         torch.testing.assert_close(layer(x, memory, memory, mask)[0], expected)
     with pytest.raises(KeyError), probes.without_heads((layer, 0)):
         raise KeyError
+    for head in (-1, layer.heads):
+        with (
+            pytest.raises(ValueError, match=f"no hay cabeza {head}: esta atención tiene"),
+            probes.without_heads((layer, 0), (layer, head)),
+        ):
+            pass
     after = model.state_dict()
     assert all(torch.equal(before[name], after[name]) for name in before)
 
