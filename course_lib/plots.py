@@ -212,9 +212,12 @@ def plot_heads(
             )  # fmt: skip
     where = "" if layer is None else f" de la capa {layer}"
     focus = [] if highlight_row is None else [highlight_row]
+    # La primera fila de una máscara causal solo ve un token: su 1.00 no dice nada de la cabeza.
+    alone = (weights[heads] != 0).sum(axis=-1) == 1  # (cabezas, L_q)
+    skip = alone.any() and not alone.all(axis=1).any() and not focus
     lines = []
-    for head, name in zip(heads, titles):
-        matrix = weights[head]
+    for k, (head, name) in enumerate(zip(heads, titles)):
+        matrix = np.where(alone[k][:, None], -1, weights[head]) if skip else weights[head]
         i, j = (
             (focus[0], matrix[focus[0]].argmax())
             if focus
@@ -222,6 +225,7 @@ def plot_heads(
         )
         lines.append(f"{name}: «{tokens[i]}» → «{col_tokens[j]}» {_number(matrix[i, j], 2)}")
     what = "el mayor peso de la fila recuadrada" if focus else "el mayor peso"
+    what += " de las filas que ven más de un token" if skip else ""
     figure.description = (
         f"{len(heads)} mapas de calor de {len(tokens)} × {len(col_tokens)}, uno por cabeza{where}; de cada uno, {what}. "
         + "; ".join(lines)

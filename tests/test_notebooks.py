@@ -362,6 +362,10 @@ def code_faults(cell, folder, used, library):
         yield f"vuelve a definir lo que ya está en course_lib: {', '.join(sorted(repeated))}"
     if re.search(r"\.show\(\)", cell.source):
         yield "sobra .show(): la figura se muestra al ser la última línea"
+    drawn = [ast.unparse(n.value.func) for n in tree.body[:-1] if is_call(n)]
+    lost = [name for name in drawn if re.match("plot_|[a-zA-Z]*Explorer$", name)]
+    if lost:
+        yield f"la figura de {lost[0]} no se ve: tiene que ser la última línea"
     if re.search(r"# *(NBVAL_|PYTEST_VALIDATE)", cell.source):
         yield "se libra de la comparación con un comentario: usa la etiqueta"
     if is_exempt(cell) and not re.search(r"# sin comparar: \w+", cell.source):
@@ -391,6 +395,10 @@ def is_file(path):
     """Dice si existe, también donde las mayúsculas importan, y si está dentro del curso."""
     path = Path(os.path.normpath(path))
     return path.is_file() and path.is_relative_to(ROOT) and path.name in os.listdir(path.parent)
+
+
+def is_call(statement):
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
 
 
 def is_exempt(cell):
@@ -430,6 +438,7 @@ def _code(source, **metadata):
         ("vuelve a definir.*: padding_mask", _code("for padding_mask in (1, 2):\n    pass")),
         ("vuelve a definir.*: plot_heatmap", _code("plot_heatmap = None")),
         ("sobra .show", _code("plt.plot([1])\nplt.show()")),
+        ("figura de plot_rows no se ve", _code("plot_rows({}, [])\nx = 1")),
         ("con un comentario", _code("# NBVAL_IGNORE_OUTPUT\n1")),
         ("por qué se libra", _code("1", tags=["nbval-ignore-output"])),
         ("por qué se libra", _code("# sin comparar:\n1", tags=["raises-exception"])),

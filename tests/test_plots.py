@@ -116,6 +116,11 @@ def test_words_say_what_is_seen():
         "Fila «it»: «dog» 0.53, «bone» 0.22."
     )
     assert "«it» → «dog» 0.53" in plot_heads(matrix[None], TOKENS, highlight_row=8).description
+    causal = torch.tensor([[[1.0, 0, 0], [0.3, 0.7, 0], [0.1, 0.6, 0.3]]])
+    told = plot_heads(causal, list("abc")).description
+    assert told.endswith("de las filas que ven más de un token. cabeza 0: «b» → «b» 0.70.")
+    only = plot_heads(torch.cat([causal, torch.eye(3)[None]]), list("abc")).description
+    assert only.endswith("cabeza 0: «a» → «a» 1.00; cabeza 1: «a» → «a» 1.00.")
     assert "hambre: «dog» 0.53, «bone» 0.22" in plot_rows({"hambre": row}, TOKENS).description
     vectors = plot_vectors([[3, 0], [0, 4]], ["u", "v"], angle=(0, 1)).description
     assert "u = (3.00, 0.00), norma 3.00" in vectors
