@@ -1,7 +1,7 @@
 """El traductor del curso: del inglés al español, con las clases del curso y pesos entrenados.
 
     translation = load_translator().translate("I gave the dog a bone.")
-    translation.text  →  'Le di un hueso al perro.'
+    translation.text  →  'Le di al perro un hueso.'
 
 Traduce una frase cada vez, y con ella devuelve adónde ha mirado cada palabra. Su ficha, con los
 datos, las notas y los límites, está en ``course_lib/translator_model/README.md``; se entrena con
@@ -171,6 +171,8 @@ class Translator:
                 f"el modelo está muy poco seguro ({translation.confidence:.1f} nats por token): "
                 "no te fíes de esta traducción. ¿Es una frase normal, en inglés?"
             )
+        elif changed := changed_words(translation):
+            _warn(f"comprueba {', '.join(changed)}: no está igual en la traducción.")
         return translation
 
     @torch.inference_mode()
@@ -298,6 +300,31 @@ def words_of(tokens):
 
 def _in_word(token):
     return token == "'" or any(map(str.isalnum, token))
+
+
+CALENDAR = re.compile(r"\w+days?|January|February|August|September|October|November|December")
+NUMBER = re.compile(r"(?<![\d:])\d[\d.,]*\d(?![\d:])")  # de dos cifras o más, y no una hora
+
+
+def changed_words(translation):
+    """Los números y los nombres raros del origen que no están igual en la traducción.
+
+    Un nombre es raro si el tokenizador lo parte en tres trozos o más: el modelo tiene que
+    copiarlos uno a uno, y ahí falla. La primera palabra, los días y los meses no cuentan: su
+    mayúscula no dice nada.
+    """
+    written = {_plain(word) for word, _ in translation.target_words}
+    figures = {re.sub(r"\D", "", number) for number in NUMBER.findall(translation.text)}
+    numbers = [n for n in NUMBER.findall(translation.source) if re.sub(r"\D", "", n) not in figures]
+    rare = [word for word, pieces in translation.source_words[1:] if len(pieces) >= 3]
+    names = [word.partition("'")[0] for word in rare if word[0].isupper()]
+    names = [n for n in names if _plain(n) not in written and not CALENDAR.fullmatch(n)]
+    return [f"«{word}»" for word in [*numbers, *names]]
+
+
+def _plain(word):
+    """La palabra sin tildes y en minúsculas."""
+    return unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode().casefold()
 
 
 # Palabras de las más corrientes de cada lengua que la otra no tiene.

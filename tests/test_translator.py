@@ -13,18 +13,26 @@ from safetensors import safe_open
 from score_translator import training_facts
 
 from course_lib import Transformer, causal_mask, padding_mask, probes
+from course_lib import translator as translator_module
 from course_lib.train_translator import RECIPE
 from course_lib.translator import (
     FOLDER,
     LONGEST_SEEN,
     TranslatorError,
     TranslatorWarning,
+    changed_words,
     load_translator,
     looks_spanish,
     read_translator,
     words_of,
 )
 
+FOREIGN = (
+    "Der Hund schläft im Garten.",
+    "Le chat est noir.",
+    "Hunden sover i haven.",
+    "Kumusta ka na?",
+)
 SENTENCE = "I gave the dog a bone because it was hungry."
 
 
@@ -268,6 +276,34 @@ def test_warnings(translator, sentence, warning):
     assert found.text
 
 
+@pytest.mark.parametrize(
+    ("english", "spanish", "changed"),
+    [
+        (
+            "Tom met Kowalski on May 25.",
+            "Tom vio a Kowiciki el 52 de mayo.",
+            ["«25»", "«Kowalski»"],
+        ),
+        ("Tom met Kowalski on May 25.", "Tom vio a Kowalski el 25 de mayo.", []),
+        ("Tom read Kowalski's book.", "Tom leyó el libro de Kowálski.", []),
+        ("It costs 1,250 euros.", "Cuesta 1.250 euros.", []),
+        ("It costs 1,250 euros.", "Cuesta 125 euros.", ["«1,250»"]),
+        ("Call me at 10:45, on day 7.", "Llámame a las once menos cuarto, el día siete.", []),
+        ("Rhinoceroses are big.", "Los osos son grandes.", []),
+        ("I rest on Wednesdays.", "Descanso los miércoles.", []),
+    ],
+)
+def test_changed_words(translator, english, spanish, changed):
+    assert changed_words(quietly(translator.align, english, spanish)) == changed
+
+
+def test_a_number_that_changes_is_told(translator, monkeypatch):
+    other = translator.tokenizer.encode("La habitación es 4250.").ids + [translator.eos]
+    monkeypatch.setattr(translator_module, "greedy_search", lambda *arguments: other)
+    with pytest.warns(TranslatorWarning, match="comprueba «4205»: no está igual"):
+        translator.translate("The room is 4205.")
+
+
 def test_accents_it_does_not_know_are_dropped(translator):
     assert quietly(translator.translate, "Zoë is naïve.").source == "Zoe is naive."
 
@@ -322,7 +358,8 @@ def test_anything_typed_ends_well(sentence):
 
 
 @pytest.mark.parametrize(
-    "sentence", ["a " * 60, "zzzz " * 20, "x", "Buffalo " * 12, "!?" * 20 + "no", "<s> </s> hi"]
+    "sentence",
+    ["a " * 60, "zzzz " * 20, "x", "Buffalo " * 12, "!?" * 20 + "no", "<s> </s> hi", *FOREIGN],
 )
 def test_no_endless_loop(translator, sentence):
     for beam in (1, 4):
