@@ -360,8 +360,8 @@ def _resume(folder, model, averaged, optimizers, origin):
     with safe_open(path, "pt") as file:
         metadata = file.metadata()
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    saved = json.loads(metadata["origin"])
-    different = [name for name, value in origin.items() if saved[name] != value]
+    saved = json.loads(metadata.get("origin", "{}"))
+    different = [name for name, value in origin.items() if saved.get(name) != value]
     if different:
         raise ValueError(
             f"{path} es de otro entrenamiento: cambian {' y '.join(different)}. Elige otra carpeta o "
