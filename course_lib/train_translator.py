@@ -10,7 +10,8 @@ aparta unas cuantas; con ``--validacion otras.tsv`` usa las de ese archivo.
 Al final de cada época guarda un punto de control, ``control.safetensors``. Si el programa se
 corta, la misma orden sigue por la época en que iba y da los mismos pesos. Al acabar deja en la
 carpeta ``model.safetensors`` (en 16 bits), ``config.json`` y ``tokenizer.json``: con
-``course_lib.translator.read_translator(carpeta)`` se usan.
+``course_lib.translator.read_translator(carpeta)`` se usan. Con ``--desde carpeta`` sigue, despacio,
+con los pesos de otro: así se acabó el del curso, y así se adapta a otras frases.
 
 Fuente: Vaswani et al., «Attention Is All You Need» (2017), §5, a menor escala.
 """
@@ -29,10 +30,12 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
 from course_lib.training import batches_by_length, learning_rate, pad_ids, target_loss
 from course_lib.transformer import Transformer
+from course_lib.translator import read_translator
 
 SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]  # relleno, desconocido, inicio y fin
 BOS, EOS = 2, 3  # sus lugares en esa lista
@@ -47,18 +50,32 @@ CONFIGURATION = {
     "increment": 512 / 192,
 }
 RECIPE = {
-    "epochs": 18,
+    "epochs": 32,
     "seed": 1,
     "max_tokens": 2600,
     "peak": 1.5e-3,
     "peak_of_matrices": 2e-3,
     "weight_decay": 0.05,
     "warmup_steps": 300,
-    "dropout": 0.15,
+    "dropout": 0.2,
     "smoothing": 0.1,
     "average": 0.999,
     "invented_names": 0.03,
     "no_full_stop": 0.03,
+    "split": 0.1,
+    "whole_epochs": 3,
+    "joined": 0.0,
+    "bfloat16": True,
+}
+# Para seguir con pesos ya entrenados: pocas épocas, despacio y con las palabras enteras.
+FINISHING = RECIPE | {
+    "epochs": 8,
+    "peak": 3e-4,
+    "peak_of_matrices": 4e-4,
+    "warmup_steps": 100,
+    "average": 0.998,
+    "split": 0.0,
+    "joined": 0.08,
 }
 
 
@@ -146,6 +163,26 @@ def vary(pair, rng, names, invented_names=0.0, no_full_stop=0.0):
     return english, spanish
 
 
+def join(pairs, rng, fraction, longest=24):
+    """A veces junta dos parejas en una: así ve frases más largas que las que hay.
+
+    Args:
+        pairs: lista de pares.
+        rng: un ``random.Random``.
+        fraction: probabilidad de que a una pareja le siga otra, elegida al azar.
+        longest: no junta dos si, en alguna de las lenguas, pasan de estas palabras.
+    """
+    new = []
+    for english, spanish in pairs:
+        if rng.random() < fraction:
+            more = rng.choice(pairs)
+            both = f"{english} {more[0]}", f"{spanish} {more[1]}"
+            if max(len(text.split()) for text in both) <= longest:
+                english, spanish = both
+        new.append((english, spanish))
+    return new
+
+
 # --- el tokenizador --------------------------------------------------------------------------
 
 
@@ -186,6 +223,38 @@ def train_tokenizer(pairs, vocab_size):
 def encode(tokenizer, texts):
     """Ids de cada texto, con la marca de fin: lista de listas."""
     return [encoding.ids + [EOS] for encoding in tokenizer.encode_batch(texts)]
+
+
+def halves(tokenizer):
+    """De qué dos se hace cada token: → diccionario ``{id: (id, id)}``, sin los que son una letra."""
+    ids = tokenizer.get_vocab()
+    merges = json.loads(tokenizer.to_str())["model"]["merges"]
+    return {ids[first + second]: (ids[first], ids[second]) for first, second in merges}
+
+
+def split_tokens(ids, halves, fraction, rng):
+    """Deshace al azar algunas uniones del BPE: la misma frase, en otros trozos.
+
+    Con una sola forma de partir cada palabra, el modelo se aprende las frases de memoria; con
+    muchas, aprende también de qué trozos se hace.
+
+    Args:
+        ids: lista de ids.
+        halves: véase ``halves``.
+        fraction: probabilidad de deshacer cada unión, de 0 (ninguna) a 1 (quedan las letras).
+        rng: un ``random.Random``.
+
+    Fuente: Provilkov et al., «BPE-Dropout» (2020); aquí se deshacen uniones ya hechas, en vez de
+    saltárselas, y así depende solo de ``rng``.
+    """
+    pieces, pending = [], ids[::-1]
+    while pending:
+        token = pending.pop()
+        if token in halves and rng.random() < fraction:
+            pending.extend(reversed(halves[token]))
+        else:
+            pieces.append(token)
+    return pieces
 
 
 # --- el entrenamiento ------------------------------------------------------------------------
@@ -249,37 +318,54 @@ def _that_fit(ids, longest):
     return fitting
 
 
-def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE):
+def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE, start=None):
     """Entrena y guarda en ``folder`` el tokenizador, los puntos de control y el modelo final.
 
     Args:
         pairs, validation: listas de pares ``(inglés, español)``.
         folder: dónde se guarda; si ya hay un punto de control con la misma receta, sigue desde él.
         configuration, recipe: véanse las de este módulo.
+        start: carpeta de un traductor ya entrenado con este programa; si se da, se parte de sus
+            pesos, con su tokenizador y sus medidas.
 
     Las parejas que no caben en ``max_sequence_len`` tokens se dejan fuera, y se dice cuántas.
 
     Raises:
         ValueError: si en la carpeta hay un punto de control con otra receta, otras medidas u otras
-            frases, o si ninguna pareja cabe.
+            frases, si ninguna pareja cabe, o si en ``start`` no hay un traductor.
     """
+    first = read_translator(start) if start is not None else None
+    if first:
+        configuration = json.loads((Path(start) / "config.json").read_text(encoding="utf-8"))
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "tokenizer.json").is_file():
-        train_tokenizer(pairs, configuration["vocab_size"]).save(str(folder / "tokenizer.json"))
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    learnt = folder / "tokenizer.json"
+    if first:
+        tokenizer = first.tokenizer
+    elif learnt.is_file():
+        tokenizer = Tokenizer.from_file(str(learnt))
+    else:
+        tokenizer = train_tokenizer(pairs, configuration["vocab_size"])
     configuration = {**configuration, "vocab_size": tokenizer.get_vocab_size()}
-    names = proper_names(pairs)
+    names, parts = proper_names(pairs), halves(tokenizer)
     longest = configuration["max_sequence_len"]
     held_out = _that_fit(zip(*(encode(tokenizer, side) for side in zip(*validation))), longest)
 
     torch.manual_seed(recipe["seed"])
     model = new_model(configuration, recipe["dropout"])
+    if first:
+        model.load_state_dict(first.model.state_dict())
     averaged = new_model(configuration)
     averaged.load_state_dict(model.state_dict())
     optimizers = new_optimizers(model, recipe)
-    origin = {"receta": recipe, "medidas": configuration, "frases": _digest(pairs)}
+    origin = {
+        "receta": recipe,
+        "medidas": configuration,
+        "frases": _digest(repr(pairs).encode()),
+        "partida": _digest((Path(start) / "model.safetensors").read_bytes()) if first else None,
+    }
     state = _resume(folder, model, averaged, optimizers, origin)
+    tokenizer.save(str(learnt))
     history = state["history"]
     peaks = recipe["peak"], recipe["peak_of_matrices"]
     for epoch in range(state["epoch"], recipe["epochs"]):
@@ -287,8 +373,17 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE)
         torch.manual_seed(seed)
         rng = random.Random(seed)
         options = names, recipe["invented_names"], recipe["no_full_stop"]
-        english, spanish = zip(*(vary(pair, rng, *options) for pair in pairs))
-        ids = _that_fit(zip(encode(tokenizer, english), encode(tokenizer, spanish)), longest)
+        varied = [vary(pair, rng, *options) for pair in pairs]
+        if recipe["joined"]:
+            varied = join(varied, rng, recipe["joined"])
+        english, spanish = zip(*varied)
+        # Las últimas épocas, con las palabras partidas como al traducir.
+        split = recipe["split"] if epoch < recipe["epochs"] - recipe["whole_epochs"] else 0.0
+        sides = (
+            [split_tokens(sentence, parts, split, rng) for sentence in encode(tokenizer, side)]
+            for side in (english, spanish)
+        )
+        ids = _that_fit(zip(*sides), longest)
         batches = batches_by_length(ids, recipe["max_tokens"], seed)
         if not state["total_steps"]:
             state["total_steps"] = len(batches) * recipe["epochs"]
@@ -302,7 +397,9 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE)
             for optimizer, peak in zip(optimizers, peaks):
                 optimizer.param_groups[0]["lr"] = rate * peak
             source, target = (pad_ids([ids[i][side] for i in batch]) for side in (0, 1))
-            loss, _, _ = target_loss(model, source, target, BOS, recipe["smoothing"])
+            half = torch.autocast("cpu", torch.bfloat16, enabled=recipe["bfloat16"])
+            with half, sdpa_kernel(SDPBackend.MATH):
+                loss, _, _ = target_loss(model, source, target, BOS, recipe["smoothing"])
             model.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -338,8 +435,8 @@ def export(model, configuration, folder):
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _digest(pairs):
-    return hashlib.sha256(repr(pairs).encode()).hexdigest()
+def _digest(data):
+    return hashlib.sha256(data).hexdigest()
 
 
 def _save(folder, model, averaged, optimizers, origin, state):
@@ -400,17 +497,33 @@ def main(arguments=None):
         help="otro archivo igual, con otras frases; si falta, se apartan de las mismas",
     )
     parser.add_argument("--carpeta", required=True, help="dónde se guarda todo")
-    parser.add_argument("--epocas", type=int, default=RECIPE["epochs"])
+    parser.add_argument(
+        "--desde",
+        help="carpeta de otro traductor entrenado con este programa: sigue con sus pesos, despacio",
+    )
+    parser.add_argument(
+        "--epocas", type=int, help=f"{RECIPE['epochs']}; con --desde, {FINISHING['epochs']}"
+    )
     parser.add_argument("--semilla", type=int, default=RECIPE["seed"])
+    parser.add_argument(
+        "--en-32-bits",
+        action="store_true",
+        help="sin bfloat16: con un procesador que no lo tiene, va más deprisa",
+    )
     options = parser.parse_args(arguments)
-    recipe = {**RECIPE, "epochs": options.epocas, "seed": options.semilla}
+    recipe = (FINISHING if options.desde else RECIPE) | {
+        "seed": options.semilla,
+        "bfloat16": not options.en_32_bits,
+    }
+    if options.epocas is not None:
+        recipe["epochs"] = options.epocas
     try:
         pairs = read_pairs(options.frases)
         if options.validacion:
             validation = read_pairs(options.validacion)
         else:
             pairs, validation = hold_out(pairs)
-        train(pairs, validation, options.carpeta, recipe=recipe)
+        train(pairs, validation, options.carpeta, recipe=recipe, start=options.desde)
     except (OSError, ValueError) as error:
         parser.exit(1, f"{error}\n")
 

@@ -82,8 +82,10 @@ def target_loss(model, source_ids, target_ids, bos, smoothing=0.0):
     decoded = model.decoder(shift_right(target_ids, bos), encoded, source_mask=source_mask)
     real = target_ids != PAD
     logits = model.output_projection(decoded[real])  # en el relleno no hay nada que predecir
-    hits = (logits.argmax(-1) == target_ids[real]).sum()
-    return smoothed_loss(logits, target_ids[real], smoothing), hits, real.sum()
+    loss = smoothed_loss(logits, target_ids[real], smoothing)
+    with torch.no_grad():
+        hits = (logits.float().argmax(-1) == target_ids[real]).sum()
+    return loss, hits, real.sum()
 
 
 def learning_rate(step, total_steps, peak, warmup_steps):

@@ -1,7 +1,7 @@
 """El traductor del curso: del inglés al español, con las clases del curso y pesos entrenados.
 
-    translation = load_translator().translate("I gave the dog a bone.")
-    translation.text  →  'Le di al perro un hueso.'
+    translation = load_translator().translate("I gave my dog a bone.")
+    translation.text  →  'Le di a mi perro un hueso.'
 
 Traduce una frase cada vez, y con ella devuelve adónde ha mirado cada palabra. Su ficha, con los
 datos, las notas y los límites, está en ``course_lib/translator_model/README.md``; se entrena con

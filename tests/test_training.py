@@ -145,6 +145,40 @@ def test_trains_stops_and_goes_on_as_if_nothing(tmp_path, monkeypatch):
             trainer.train(pairs, PAIRS[:9], tmp_path / "cortado", configuration, recipe)
 
 
+def test_goes_on_from_other_weights(tmp_path):
+    """Sin moverse (velocidad 0), salen los mismos pesos; y otra partida es otro entrenamiento."""
+    first, second = tmp_path / "primero", tmp_path / "segundo"
+    trainer.train(PAIRS, PAIRS[:9], first, SMALL, QUICK)
+    still = {**QUICK, "epochs": 1, "peak": 0.0, "peak_of_matrices": 0.0}
+    trainer.train(PAIRS, PAIRS[:9], second, recipe=still, start=first)
+    for name in ("config.json", "tokenizer.json"):
+        assert (first / name).read_bytes() == (second / name).read_bytes()
+    before, after = weights(first), weights(second)
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    with pytest.raises(ValueError, match="otro entrenamiento: cambian partida. Elige otra"):
+        trainer.train(PAIRS, PAIRS[:9], second, SMALL, still)
+    with pytest.raises(ValueError, match="en vacía, faltan o están dañados"):
+        trainer.train(PAIRS, PAIRS[:9], second, recipe=still, start=tmp_path / "vacía")
+
+
+def test_joined_pairs():
+    rng = random.Random(0)
+    assert trainer.join(PAIRS, rng, 0.0) == PAIRS
+    spanish_of = dict(PAIRS)
+    assert len(spanish_of) == len(PAIRS)
+    joined = trainer.join(PAIRS, rng, 1.0)
+    for (english, spanish), (both, ambas) in zip(PAIRS, joined, strict=True):
+        other = both.removeprefix(f"{english} ")
+        assert ambas == f"{spanish} {spanish_of[other]}"
+    assert len({both for both, _ in joined}) > len(PAIRS) / 2
+    # «The dog sees a cat.» tiene cinco palabras: dos no caben en nueve.
+    assert trainer.join(PAIRS[:100], rng, 1.0, longest=9) == PAIRS[:100]
+    half = trainer.join(PAIRS * 20, rng, 0.3)
+    changed = sum(a != b for a, b in zip(PAIRS * 20, half)) / len(half)
+    assert abs(changed - 0.3) < 0.05
+
+
 def test_pairs_that_do_not_fit_are_left_out(tmp_path, capsys):
     long = ("The dog " * 40, "El perro.")
     recipe = {**QUICK, "epochs": 1}
@@ -168,6 +202,58 @@ def test_each_parameter_has_one_optimizer():
     for name, parameter in model.named_parameters():
         matrix = parameter.ndim == 2 and "table" not in name
         assert id(parameter) in (muon if matrix else adam), name
+
+
+def test_split_tokens_are_the_same_text():
+    tokenizer = trainer.train_tokenizer(PAIRS, 120)
+    halves = trainer.halves(tokenizer)
+    for text in {text for pair in PAIRS for text in pair}:
+        ids = trainer.encode(tokenizer, [text])[0]
+        whole = trainer.split_tokens(ids, halves, 0.0, random.Random(0))
+        some = trainer.split_tokens(ids, halves, 0.5, random.Random(0))
+        letters = trainer.split_tokens(ids, halves, 1.0, random.Random(0))
+        assert whole == ids
+        assert len(ids) < len(some) < len(letters)
+        assert all(len(tokenizer.id_to_token(i)) == 1 for i in letters[:-1])
+        assert some[-1] == letters[-1] == trainer.EOS
+        assert {tokenizer.decode(pieces) for pieces in (some, letters)} == {text}
+        assert some == trainer.split_tokens(ids, halves, 0.5, random.Random(0))
+
+
+def test_split_tokens_undoes_that_fraction():
+    a, b, ab = 4, 5, 6
+    pieces = trainer.split_tokens([ab] * 10_000, {ab: (a, b)}, 0.1, random.Random(0))
+    undone = len(pieces) - 10_000
+    assert abs(undone / 10_000 - 0.1) < 0.015  # cinco desviaciones típicas
+    assert pieces.count(a) == pieces.count(b) == undone
+
+
+def test_the_last_epochs_see_whole_words(tmp_path, monkeypatch):
+    seen, real = [], trainer.split_tokens
+
+    def spy(ids, halves, fraction, rng):
+        seen.append(fraction)
+        return real(ids, halves, fraction, rng)
+
+    monkeypatch.setattr(trainer, "split_tokens", spy)
+    recipe = {**QUICK, "split": 0.3, "whole_epochs": 1, "epochs": 3}
+    trainer.train(PAIRS, PAIRS[:9], tmp_path, SMALL, recipe)
+    sentences = 2 * len(PAIRS)
+    assert seen == [0.3] * 2 * sentences + [0.0] * sentences
+
+
+@pytest.mark.parametrize("half", [True, False])
+def test_products_in_16_bits_only_if_asked(tmp_path, monkeypatch, half):
+    seen, real = set(), trainer.target_loss
+
+    def spy(model, *arguments):
+        if model.training:
+            seen.add(torch.is_autocast_enabled("cpu"))
+        return real(model, *arguments)
+
+    monkeypatch.setattr(trainer, "target_loss", spy)
+    trainer.train(PAIRS, PAIRS[:9], tmp_path, SMALL, {**QUICK, "epochs": 1, "bfloat16": half})
+    assert seen == {half}
 
 
 def test_it_learns_and_can_be_used(tmp_path):
@@ -214,13 +300,22 @@ def test_held_out_sentences_are_not_trained_on():
 
 
 def test_the_command_trains_with_one_file(tmp_path, monkeypatch):
-    path, called = tmp_path / "frases.tsv", []
+    path, called, starts = tmp_path / "frases.tsv", [], []
+
+    def spy(*arguments, recipe, start):
+        called.append((*arguments, recipe))
+        starts.append(start)
+
     path.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
-    monkeypatch.setattr(trainer, "train", lambda *a, recipe: called.append((*a, recipe)))
+    monkeypatch.setattr(trainer, "train", spy)
     trainer.main([str(path), "--carpeta", "salida", "--epocas", "2", "--semilla", "5"])
-    assert called == [
-        (*trainer.hold_out(PAIRS), "salida", {**trainer.RECIPE, "epochs": 2, "seed": 5})
-    ]
+    recipe = {**trainer.RECIPE, "epochs": 2, "seed": 5}
+    assert called == [(*trainer.hold_out(PAIRS), "salida", recipe)]
+    trainer.main([str(path), "--carpeta", "salida", "--en-32-bits"])
+    assert called[1][-1] == {**trainer.RECIPE, "bfloat16": False}
+    trainer.main([str(path), "--carpeta", "salida", "--desde", "otra"])
+    assert called[2][-1] == trainer.FINISHING
+    assert starts == [None, None, "otra"]
 
 
 def test_the_command_says_what_is_wrong(tmp_path, capsys):
