@@ -35,7 +35,7 @@ from tqdm import tqdm
 
 from course_lib.training import batches_by_length, learning_rate, pad_ids, target_loss
 from course_lib.transformer import Transformer
-from course_lib.translator import read_translator
+from course_lib.translator import TranslatorError, read_translator
 
 SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]  # relleno, desconocido, inicio y fin
 BOS, EOS = 2, 3  # sus lugares en esa lista
@@ -164,7 +164,7 @@ def vary(pair, rng, names, invented_names=0.0, no_full_stop=0.0):
 
 
 def join(pairs, rng, fraction, longest=24):
-    """A veces junta dos parejas en una: así ve frases más largas que las que hay.
+    """A veces junta dos parejas en una: así ve más frases largas.
 
     Args:
         pairs: lista de pares.
@@ -233,15 +233,16 @@ def halves(tokenizer):
 
 
 def split_tokens(ids, halves, fraction, rng):
-    """Deshace al azar algunas uniones del BPE: la misma frase, en otros trozos.
+    """Parte al azar algunos tokens en los trozos de que se hicieron: la misma frase, de otro modo.
 
-    Con una sola forma de partir cada palabra, el modelo se aprende las frases de memoria; con
-    muchas, aprende también de qué trozos se hace.
+    Con una sola forma de partir cada palabra, el modelo memoriza más las frases; con muchas, ve
+    también de qué trozos se hace cada una.
 
     Args:
         ids: lista de ids.
         halves: véase ``halves``.
-        fraction: probabilidad de deshacer cada unión, de 0 (ninguna) a 1 (quedan las letras).
+        fraction: probabilidad de partir cada token en sus dos mitades, y cada mitad en las suyas,
+            de 0 (ninguno) a 1 (quedan las letras).
         rng: un ``random.Random``.
 
     Fuente: Provilkov et al., «BPE-Dropout» (2020); aquí se deshacen uniones ya hechas, en vez de
@@ -334,7 +335,7 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE,
         ValueError: si en la carpeta hay un punto de control con otra receta, otras medidas u otras
             frases, si ninguna pareja cabe, o si en ``start`` no hay un traductor.
     """
-    first = read_translator(start) if start is not None else None
+    first = _read_start(start) if start is not None else None
     if first:
         configuration = json.loads((Path(start) / "config.json").read_text(encoding="utf-8"))
     folder = Path(folder)
@@ -425,6 +426,16 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE,
         )
     export(averaged, configuration, folder)
     return averaged, tokenizer
+
+
+def _read_start(folder):
+    try:
+        return read_translator(folder)
+    except TranslatorError:
+        raise ValueError(
+            f"{folder}: no hay un traductor que se pueda leer. Con --desde va la carpeta que deja un "
+            "entrenamiento cuando acaba."
+        ) from None
 
 
 def export(model, configuration, folder):

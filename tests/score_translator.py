@@ -7,8 +7,8 @@
                                                           repiten en él las frases del curso
 
 ``otras.tsv`` tiene líneas «inglés, tabulador, español» que el modelo no haya visto. Las parejas
-alineadas a mano son del curso (``course_lib.probes``): con la primera mitad se eligen la capa y las
-cabezas, y la nota se da sobre la segunda.
+alineadas a mano son del curso (``course_lib.probes``): con la primera mitad se elige la capa, y la
+nota, la media de sus cabezas, se da sobre la segunda.
 """
 
 import argparse

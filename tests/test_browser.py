@@ -24,6 +24,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import TimeoutError, sync_playwright
 
+from course_lib import notebooks
+
 ROOT = Path(__file__).resolve().parents[1]
 
 FLAGS = [
@@ -185,6 +187,17 @@ class Lab:
     def restore(self, path):
         """Deja el cuaderno de la copia como está en el curso: JupyterLab guarda solo."""
         shutil.copyfile(ROOT / path, self.folder / path)
+
+    def read(self, path):
+        """Lee el cuaderno de la copia; si JupyterLab lo está guardando, espera a que acabe."""
+        deadline = time.monotonic() + DRAWING_S
+        while True:
+            try:
+                return notebooks.read(self.folder / path)
+            except notebooks.NotebookError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
 
     def open(self, path):
         """Abre el cuaderno `path` (relativo a la copia) y espera a que su kernel esté listo.

@@ -65,6 +65,6 @@ def test_every_cell_fits_the_screen(lab, lesson):  # noqa: F811
         lab.start()
         with open_deck(lab, lesson.path) as page:
             seen = list(slides(page, lab, lesson.path))
-    total = len(notebooks.read(lab.folder / lesson.path).cells)
+    total = len(lab.read(lesson.path).cells)
     assert [fault for slide in seen for fault in slide["faults"]] == []
     assert sorted({cell for slide in seen for cell in slide["cells"]}) == list(range(1, total + 1))

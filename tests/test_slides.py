@@ -17,8 +17,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import TimeoutError
 from test_browser import OPEN, ROOT, VIEWPORT, lab, open_lab, write  # noqa: F401
 
-from course_lib import notebooks
-
 SCREEN = {"width": 1280, "height": 720}  # la de un proyector modesto
 SMALLEST_FIGURE = 0.6  # de su tamaño en el cuaderno: más pequeña no se lee
 
@@ -126,7 +124,7 @@ def open_deck(lab, path):  # noqa: F811
     lab.close()
     lab.page.set_viewport_size(SCREEN)
     lab.page.evaluate(OPEN, Path(path).as_posix())
-    if "widgets" in notebooks.read(lab.folder / path).metadata:
+    if "widgets" in lab.read(path).metadata:
         lab.run_all()  # un control solo se ve si su kernel lo ha creado
     with deck(lab) as page:
         yield page
@@ -142,7 +140,7 @@ def ends(nb):
 
 def slides(page, lab, path):  # noqa: F811
     """Da lo que se ve en cada diapositiva, con todas sus celdas a la vista."""
-    for last in ends(notebooks.read(lab.folder / path)):
+    for last in ends(lab.read(path)):
         page.evaluate(f"{ACTIVE} = {last}")
         yield page.evaluate(READ_SLIDE, SMALLEST_FIGURE)
 

@@ -150,15 +150,17 @@ def test_goes_on_from_other_weights(tmp_path):
     first, second = tmp_path / "primero", tmp_path / "segundo"
     trainer.train(PAIRS, PAIRS[:9], first, SMALL, QUICK)
     still = {**QUICK, "epochs": 1, "peak": 0.0, "peak_of_matrices": 0.0}
-    trainer.train(PAIRS, PAIRS[:9], second, recipe=still, start=first)
+    trainer.train(PAIRS[:60], PAIRS[:9], second, recipe=still, start=first)  # otras frases
     for name in ("config.json", "tokenizer.json"):
         assert (first / name).read_bytes() == (second / name).read_bytes()
     before, after = weights(first), weights(second)
     assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)
     with pytest.raises(ValueError, match="otro entrenamiento: cambian partida. Elige otra"):
-        trainer.train(PAIRS, PAIRS[:9], second, SMALL, still)
-    with pytest.raises(ValueError, match="en vacía, faltan o están dañados"):
+        trainer.train(PAIRS[:60], PAIRS[:9], second, SMALL, still)
+    with pytest.raises(
+        ValueError, match="vacía: no hay un traductor que se pueda leer. Con --desde"
+    ):
         trainer.train(PAIRS, PAIRS[:9], second, recipe=still, start=tmp_path / "vacía")
 
 
@@ -172,8 +174,11 @@ def test_joined_pairs():
         other = both.removeprefix(f"{english} ")
         assert ambas == f"{spanish} {spanish_of[other]}"
     assert len({both for both, _ in joined}) > len(PAIRS) / 2
-    # «The dog sees a cat.» tiene cinco palabras: dos no caben en nueve.
+    # «The dog sees a cat.» tiene cinco palabras: dos no caben en nueve, y en diez, sí.
     assert trainer.join(PAIRS[:100], rng, 1.0, longest=9) == PAIRS[:100]
+    assert all(len(a.split()) == 10 for a, _ in trainer.join(PAIRS[:100], rng, 1.0, longest=10))
+    for pair in (("Go.", "Ve " * 6), ("Go " * 6, "Ve.")):  # basta con que no quepa una lengua
+        assert trainer.join([pair], rng, 1.0, longest=9) == [pair]
     half = trainer.join(PAIRS * 20, rng, 0.3)
     changed = sum(a != b for a, b in zip(PAIRS * 20, half)) / len(half)
     assert abs(changed - 0.3) < 0.05
@@ -226,6 +231,12 @@ def test_split_tokens_undoes_that_fraction():
     undone = len(pieces) - 10_000
     assert abs(undone / 10_000 - 0.1) < 0.015  # cinco desviaciones típicas
     assert pieces.count(a) == pieces.count(b) == undone
+    # Una mitad solo se parte si antes se ha partido el entero.
+    whole, c = 7, 8
+    nested = {whole: (ab, c), ab: (a, b)}
+    pieces = trainer.split_tokens([whole] * 10_000, nested, 0.5, random.Random(0))
+    assert abs(pieces.count(whole) / 10_000 - 0.5) < 0.025
+    assert abs(pieces.count(a) / 10_000 - 0.25) < 0.025
 
 
 def test_the_last_epochs_see_whole_words(tmp_path, monkeypatch):
