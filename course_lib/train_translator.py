@@ -513,7 +513,10 @@ def main(arguments=None):
         help="carpeta de otro traductor entrenado con este programa: sigue con sus pesos, despacio",
     )
     parser.add_argument(
-        "--epocas", type=int, help=f"{RECIPE['epochs']}; con --desde, {FINISHING['epochs']}"
+        "--epocas",
+        type=int,
+        help=f"{RECIPE['epochs']}; con --desde, {FINISHING['epochs']}. Las {RECIPE['whole_epochs']} "
+        "últimas ven siempre las palabras enteras",
     )
     parser.add_argument("--semilla", type=int, default=RECIPE["seed"])
     parser.add_argument(
