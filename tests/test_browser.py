@@ -15,8 +15,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import quote, urlsplit
 
 import nbformat
@@ -427,6 +429,15 @@ def write(lab, *cells):
     metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
     nbformat.write(new_notebook(cells=cells, metadata=metadata), lab.folder / path)
     return path
+
+
+def test_a_notebook_half_saved_is_waited_for(tmp_path):
+    path, content = tmp_path / "a.ipynb", nbformat.writes(new_notebook())
+    path.write_text(content[:20], encoding="utf-8")
+    saving = threading.Timer(0.3, path.write_text, [content], {"encoding": "utf-8"})
+    saving.start()
+    assert Lab.read(SimpleNamespace(folder=tmp_path), "a.ipynb").cells == []
+    saving.join()
 
 
 def test_menus_are_in_spanish(lab):
