@@ -10,8 +10,8 @@ aparta unas cuantas; con ``--validacion otras.tsv`` usa las de ese archivo.
 Al final de cada época guarda un punto de control, ``control.safetensors``. Si el programa se
 corta, la misma orden sigue por la época en que iba y da los mismos pesos. Al acabar deja en la
 carpeta ``model.safetensors`` (en 16 bits), ``config.json`` y ``tokenizer.json``: con
-``course_lib.translator.read_translator(carpeta)`` se usan. Con ``--desde carpeta`` sigue, despacio,
-con los pesos de otro: así se acabó el del curso, y así se adapta a otras frases.
+``course_lib.translator.read_translator(carpeta)`` se usan. Con ``--desde carpeta`` sigue con los
+pesos de otro, más despacio: así se acabó el del curso, y así se adapta a otras frases.
 
 Fuente: Vaswani et al., «Attention Is All You Need» (2017), §5, a menor escala.
 """
@@ -67,14 +67,14 @@ RECIPE = {
     "joined": 0.0,
     "bfloat16": True,
 }
-# Para seguir con pesos ya entrenados: pocas épocas, despacio y con las palabras enteras.
+# Para seguir con pesos ya entrenados: más despacio, y casi la mitad con las palabras enteras.
 FINISHING = RECIPE | {
-    "epochs": 8,
-    "peak": 3e-4,
-    "peak_of_matrices": 4e-4,
+    "epochs": 22,
+    "peak": 1e-3,
+    "peak_of_matrices": 1.35e-3,
     "warmup_steps": 100,
     "average": 0.998,
-    "split": 0.0,
+    "whole_epochs": 10,
     "joined": 0.08,
 }
 
@@ -510,13 +510,14 @@ def main(arguments=None):
     parser.add_argument("--carpeta", required=True, help="dónde se guarda todo")
     parser.add_argument(
         "--desde",
-        help="carpeta de otro traductor entrenado con este programa: sigue con sus pesos, despacio",
+        help="carpeta de otro traductor entrenado con este programa: sigue con sus pesos, más despacio",
     )
     parser.add_argument(
         "--epocas",
         type=int,
-        help=f"{RECIPE['epochs']}; con --desde, {FINISHING['epochs']}. Las {RECIPE['whole_epochs']} "
-        "últimas ven siempre las palabras enteras",
+        help=f"{RECIPE['epochs']}; con --desde, {FINISHING['epochs']}. Las últimas "
+        f"({RECIPE['whole_epochs']}; con --desde, {FINISHING['whole_epochs']}) ven siempre las "
+        "palabras enteras",
     )
     parser.add_argument("--semilla", type=int, default=RECIPE["seed"])
     parser.add_argument(

@@ -146,7 +146,7 @@ FIGURES = {
         aligned_translation,
         "«Le mandé una carta a mi hermano», la traducción que escribe el modelo, sobre «I sent my "
         "brother a letter». Una línea une cada palabra con las que mira al escribirse, más gruesa "
-        "cuanto más peso: «carta» mira a «letter» con 0.92 y «hermano» a «brother» con 0.98, "
+        "cuanto más peso: «carta» mira a «letter» con 0.90 y «hermano» a «brother» con 0.98, "
         "cruzadas; «Le» y «mandé», a «sent»; «mi», a «my»; «una» y «a» se reparten entre varias.",
     ),
 }
