@@ -13,7 +13,8 @@ carpeta ``model.safetensors`` (en 16 bits), ``config.json`` y ``tokenizer.json``
 ``course_lib.translator.read_translator(carpeta)`` se usan. Con ``--desde carpeta`` sigue con los
 pesos de otro, más despacio: así se acabó el del curso, y así se adapta a otras frases.
 
-Fuente: Vaswani et al., «Attention Is All You Need» (2017), §5, a menor escala.
+Fuente: Vaswani et al., «Attention Is All You Need» (2017), §5, a menor escala y con otra
+receta (``RECIPE``).
 """
 
 import argparse
@@ -67,7 +68,7 @@ RECIPE = {
     "joined": 0.0,
     "bfloat16": True,
 }
-# Para seguir con pesos ya entrenados: más despacio, y casi la mitad con las palabras enteras.
+# Para seguir con pesos ya entrenados: más despacio, y casi la mitad sin partir los tokens de más.
 FINISHING = RECIPE | {
     "epochs": 22,
     "peak": 1e-3,
@@ -516,8 +517,8 @@ def main(arguments=None):
         "--epocas",
         type=int,
         help=f"{RECIPE['epochs']}; con --desde, {FINISHING['epochs']}. Las últimas "
-        f"({RECIPE['whole_epochs']}; con --desde, {FINISHING['whole_epochs']}) ven siempre las "
-        "palabras enteras",
+        f"({RECIPE['whole_epochs']}; con --desde, {FINISHING['whole_epochs']}) ven las "
+        "palabras partidas como al traducir, sin partirlas más",
     )
     parser.add_argument("--semilla", type=int, default=RECIPE["seed"])
     parser.add_argument(
