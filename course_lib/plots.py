@@ -527,6 +527,9 @@ def _describe_matrix(matrix, rows, cols, decimals, highlight_row):
     note = f" Bloqueadas: {blocked} de {matrix.size} casillas." if blocked else ""
     if highlight_row is not None:
         return f"Fila «{rows[highlight_row]}»: {_top(matrix[highlight_row], cols, decimals)}.{note}"
+    if np.isin(matrix, (0, 1)).all() and (matrix.sum(axis=1) > 1).any():
+        ones = "; ".join(f"«{row}», {int(n)}" for row, n in zip(rows, matrix.sum(axis=1)))
+        return f"Casillas que valen 1, de {len(cols)} en cada fila: {ones}."
     if len(rows) > 20:
         i, j = np.unravel_index(np.round(matrix, decimals).argmax(), matrix.shape)
         return f"El mayor valor, {_number(matrix[i, j], decimals)}, en «{rows[i]}» → «{cols[j]}».{note}"

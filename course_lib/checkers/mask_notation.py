@@ -35,7 +35,8 @@ FAR = 30.0  # sumado a una puntuación, e⁻³⁰ ya no se ve
 BOOLEAN = Convention(lambda mask: mask)
 NUMBERS = convention(
     "unos-y-ceros",
-    "Tu máscara es de números, unos y ceros, y tiene que ser booleana: la atención de torch suma las de números.",
+    "Tu máscara es de números, unos y ceros, y tiene que ser booleana: la atención de torch suma las que son "
+    "float, y con las de enteros da un error.",
     "04 §4.4",
     lambda mask: mask != 0,
 )
