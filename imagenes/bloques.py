@@ -48,7 +48,7 @@ def sdpa_block(desc, highlight=None):
         text(drawing, x, 573, letter, 22, bold=True)
         text(drawing, x, 601, f"(B, L_{length}, {dim})")
     text(drawing, note, 573, "proyecciones de la entrada", SMALL, "start")
-    text(drawing, note, 599, "autoatención: L_q = L_k", SMALL, "start")
+    text(drawing, note, 599, "una sola frase: L_q = L_k", SMALL, "start")
     for (name, y, words, colour, formula, meaning), lower in zip(
         STEPS, (None, *STEPS[:-1]), strict=True
     ):
@@ -81,13 +81,13 @@ def multi_head_block(desc, highlight=None):
     inputs, centre, note = (90, 240, 390), 240, 556
     rows = (
         ("proyeccion", 496, 92, "h proyecciones", "de d_{model} a d_k, d_k, d_v"),
-        ("cabezas", 352, 0, "h atenciones", "cada cabeza, la suya"),
+        ("cabezas", 352, 112, "h atenciones", "cada cabeza, la suya"),
         ("concat", 224, 74, "Concat", "las h, una tras otra"),
         ("lineal", 134, 74, "· W_O", "mezcla las cabezas"),
     )
     for name, y, height, formula, meaning in rows:
         if name == highlight:
-            band(drawing, y - 6 * (name == "proyeccion"), height)
+            band(drawing, y - 6 * (name in ("proyeccion", "cabezas")), height)
         text(drawing, note, y - 13, formula, 20, "start", bold=True)
         text(drawing, note, y + 14, meaning, SMALL, "start")
     for (letter, colour, dim, length), x in zip(INPUTS, inputs, strict=True):
@@ -112,7 +112,16 @@ def multi_head_block(desc, highlight=None):
     text(drawing, note, 640, "las tres son X", SMALL, "start")
     arrow(drawing, (centre, 302), (centre, 246))
     text(drawing, centre + 14, 273, "(B, h, L_q, d_v)", SIZE, "start")
-    stack(drawing, centre, 352, 430, 74, "Scaled Dot-Product Attention", SOFTMAX)
+    stack(
+        drawing,
+        centre,
+        352,
+        430,
+        74,
+        "Scaled Dot-Product Attention",
+        SOFTMAX,
+        chosen=highlight == "cabezas",
+    )
     text(drawing, 496, 322, "× h", 20, bold=True)
     block(
         drawing,
@@ -152,8 +161,9 @@ def transformer_architecture(desc, highlight=None):
     left, right = 235, 565
     box(drawing, 228, 497, 266, 298, fill=c.MIST, border=c.GREY, rx=18)
     box(drawing, 572, 427, 266, 438, fill=c.MIST, border=c.GREY, rx=18)
-    text(drawing, 97, 332, "Encoder  × N", SMALL, "start", bold=True)
-    text(drawing, 582, 192, "Decoder  × N", SMALL, "start", bold=True)
+    text(drawing, 97, 308, "Encoder:", SMALL, "start", bold=True)
+    text(drawing, 97, 332, "capa  × N", SMALL, "start", bold=True)
+    text(drawing, 582, 192, "Decoder: capa  × N", SMALL, "start", bold=True)
     where = {
         "encoder-multi-cabeza": (left, 574),
         "decoder-enmascarada": (right, 574),

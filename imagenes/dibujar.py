@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from imagenes import bloques, escenas  # noqa: E402
-from imagenes.alineamiento import aligned_translation  # noqa: E402
+from imagenes.alineamiento import ENGLISH, SPANISH, WEIGHTS, aligned_translation  # noqa: E402
 from imagenes.animaciones import turning_dot_product  # noqa: E402
 
 TURN = (
@@ -22,18 +22,32 @@ TURN = (
 )
 SDPA = (
     "Bloque Scaled Dot-Product Attention, de abajo arriba: Q y K entran en MatMul, siguen "
-    "Escala, Máscara (opcional) y SoftMax, y un segundo MatMul con V da la salida; cada flecha "
-    "lleva su forma"
+    "Escala, Máscara (opcional) y SoftMax, y un segundo MatMul con V da la salida; cada paso "
+    "lleva su forma, en la caja o junto a la flecha"
 )
 HEADS = (
     "Bloque Multi-Head Attention, de abajo arriba: query, key y value pasan por h proyecciones, h "
-    "atenciones en paralelo, Concat y una capa lineal W_O; cada flecha lleva su forma"
+    "atenciones en paralelo, Concat y una capa lineal W_O; cada paso lleva su forma, en la caja o "
+    "junto a la flecha"
 )
 TRANSFORMER = (
     "Arquitectura del Transformer: a la izquierda el encoder y a la derecha el decoder, cada uno "
-    "repetido N veces, con sus embeddings y posiciones abajo y la probabilidad del siguiente "
-    "token arriba"
+    "con una capa que se repite N veces, con sus embeddings y posiciones abajo y la probabilidad "
+    "del siguiente token arriba. La capa del encoder es multi-cabeza y red densa; la del decoder, "
+    "multi-cabeza enmascarada, multi-cabeza encoder–decoder y red densa. Tras cada pieza, suma y "
+    "normaliza, con un atajo desde su entrada. La salida del encoder entra como K y V en la "
+    "multi-cabeza encoder–decoder"
 )
+
+# Los números de los textos alternativos salen de las tablas que se dibujan.
+HUNGRY, OLD = map(dict, escenas.TWO_SENTENCES)
+OTHERS = max(weight for token, weight in HUNGRY.items() if token not in ("dog", "bone"))
+
+
+def looks(spanish, english):
+    """El peso que una palabra española da a una inglesa."""
+    return WEIGHTS[SPANISH.index(spanish)][ENGLISH.index(english)] / 100
+
 
 # nombre del archivo → (función que lo dibuja, texto alternativo)
 FIGURES = {
@@ -84,26 +98,28 @@ FIGURES = {
         escenas.course_map,
         "Mapa del curso, de la lección 00 a la 11. Sobre la fórmula softmax(Q·Kᵀ partido por la "
         "raíz de d_k, más máscara)·V, el número de la lección que explica cada pieza: 01 el "
-        "producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la raíz, 04 la máscara, 05 la softmax y el "
-        "conjunto; después, varias cabezas (06 a 08) y el modelo completo (09 a 11).",
+        "producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la raíz, 04 la máscara, 05 la softmax, el "
+        "producto por V y el conjunto; después, varias cabezas (06 a 08) y el modelo completo (09 a 11).",
     ),
     "softmax-suma-ponderada.svg": (
         escenas.weighted_sum,
-        "La salida de «it» como suma ponderada: cada token con su peso de atención (dog 0.53, "
-        "bone 0.22 y los demás, 0.08 o menos), su value como tira de colores y el producto de "
-        "ambos; abajo, la suma de todos.",
+        f"La salida de «it» como suma ponderada: cada token con su peso de atención (dog "
+        f"{HUNGRY['dog']:.2f}, bone {HUNGRY['bone']:.2f} y los demás, {OTHERS:.2f} o menos), su "
+        f"value como tira de colores y el producto de ambos; abajo, la suma de todos.",
     ),
     "it-cambia-de-idea.svg": (
         escenas.changes_its_mind,
-        "Dos gráficas de barras con los pesos de la fila «it» en la capa 3, cabeza 1: con «it was "
-        "hungry» el peso mayor va a dog, 0.53, y bone se queda en 0.22; con «it was old» va a "
-        "bone, 0.69, y dog se queda en 0.21.",
+        f"Dos gráficas de barras con los pesos de la fila «it» en la capa 3, cabeza 1: con «it was "
+        f"hungry» el peso mayor va a {max(HUNGRY, key=HUNGRY.get)}, {HUNGRY['dog']:.2f}, y bone se "
+        f"queda en {HUNGRY['bone']:.2f}; con «it was old» va a {max(OLD, key=OLD.get)}, "
+        f"{OLD['bone']:.2f}, y dog se queda en {OLD['dog']:.2f}.",
     ),
     "camino-de-la-frase.svg": (
         escenas.sentence_path,
         "De la frase a Q, K y V: la frase se parte en tokens, cada token tiene su id, el id "
-        "elige una fila de la tabla de tokens, se le suma la de su posición y sale X; tres "
-        "copias de X, por W_Q, W_K y W_V, dan Q, K y V.",
+        "elige una fila de la tabla de tokens, se le suma la de su posición y sale X (BERT suma "
+        "además el tipo y normaliza); tres copias de X, por W_Q, W_K y W_V, dan Q, K y V. Los "
+        "vectores son tiras de colores: naranja lo negativo, morado lo positivo.",
     ),
     "multi-cabeza.svg": (
         bloques.multi_head_block,
@@ -112,7 +128,11 @@ FIGURES = {
     "multi-cabeza-proyeccion.svg": (
         partial(bloques.multi_head_block, highlight="proyeccion"),
         f"{HEADS}. Señaladas las proyecciones: cada cabeza lleva las d_model dimensiones a sus d_k "
-        f"dimensiones.",
+        f"(a d_v las de los values).",
+    ),
+    "multi-cabeza-cabezas.svg": (
+        partial(bloques.multi_head_block, highlight="cabezas"),
+        f"{HEADS}. Señaladas las h atenciones: cada cabeza hace la suya, en paralelo.",
     ),
     "multi-cabeza-concat.svg": (
         partial(bloques.multi_head_block, highlight="concat"),
@@ -125,7 +145,7 @@ FIGURES = {
     ),
     "transformer.svg": (
         bloques.transformer_architecture,
-        f"{TRANSFORMER}; tiene tres atenciones multi-cabeza.",
+        f"{TRANSFORMER}. Son tres atenciones multi-cabeza.",
     ),
     "transformer-encoder-multi-cabeza.svg": (
         partial(bloques.transformer_architecture, highlight="encoder-multi-cabeza"),
@@ -144,10 +164,11 @@ FIGURES = {
     ),
     "alineamiento.svg": (
         aligned_translation,
-        "«Le mandé una carta a mi hermano», la traducción que escribe el modelo, sobre «I sent my "
-        "brother a letter». Una línea une cada palabra con las que mira al escribirse, más gruesa "
-        "cuanto más peso: «carta» mira a «letter» con 0.90 y «hermano» a «brother» con 0.98, "
-        "cruzadas; «Le» y «mandé», a «sent»; «mi», a «my»; «una» y «a» se reparten entre varias.",
+        f"«Le mandé una carta a mi hermano», la traducción que escribe el modelo, sobre «I sent my "
+        f"brother a letter». Una línea une cada palabra con las que mira al escribirse, más gruesa "
+        f"cuanto más peso: «carta» mira a «letter» con {looks('carta', 'letter'):.2f} y «hermano» "
+        f"a «brother» con {looks('hermano', 'brother'):.2f}, cruzadas; «Le» y «mandé», a «sent»; "
+        f"«mi», a «my»; «una» y «a» se reparten entre varias.",
     ),
 }
 

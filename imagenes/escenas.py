@@ -161,6 +161,7 @@ def course_map(desc):
         (408, 38, 3),
         (534, -30, 4),
         (146, -84, 5),
+        (702, 32, 5),
     ):
         badge(drawing, x, y + dy, number)
     for row, caption in enumerate(
@@ -313,7 +314,7 @@ def changes_its_mind(desc, rows=TWO_SENTENCES, query="it"):
             elif best:
                 drawing.append(
                     draw.Rectangle(
-                        x - 30, floor + 7, 60, 30, rx=10, fill=c.YELLOW, fill_opacity=0.45
+                        x - 26, floor + 7, 52, 30, rx=10, fill=c.YELLOW, fill_opacity=0.45
                     )
                 )
             text(drawing, x, floor + 22, token, MINIMUM, bold=best or token in (query, changed))
@@ -391,6 +392,9 @@ def sentence_path(desc, sentence=SENTENCE, table=PATH):
     text(
         drawing, centre, 368, "X: una fila por token (BERT suma además el tipo y normaliza)", SMALL
     )
+    for y, value, words in ((368, -1, "negativo"), (394, 1, "positivo")):
+        strip(drawing, 26, y, (value,), c.GREY, 1, width=1)
+        text(drawing, 58, y, words, SMALL, "start")
     arrow(drawing, (centre, 382), (centre, 412))
     box(drawing, centre, 434, 230, 44, "X  (B, L, d_{model})", fill=c.PAPER, stroke=3, bold=True)
     text(drawing, 26, 434, "tres copias", SMALL, "start", bold=True)

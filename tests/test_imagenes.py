@@ -261,6 +261,57 @@ def test_arrows_touch_what_they_point_at(name):
 
 # --- Lo que dicen ----------------------------------------------------------------------------
 
+MARKED = {  # lo que tiene que estar en negrita dentro de lo amarillo
+    "sdpa-matmul-1.svg": "Q·KT",
+    "sdpa-escala.svg": "÷ √dk",
+    "sdpa-mascara.svg": "+ máscara",
+    "sdpa-softmax.svg": "softmax por filas",
+    "sdpa-matmul-2.svg": "pesos · V",
+    "multi-cabeza-proyeccion.svg": "h proyecciones",
+    "multi-cabeza-cabezas.svg": "h atenciones",
+    "multi-cabeza-concat.svg": "Concat",
+    "multi-cabeza-lineal.svg": "· WO",
+    "transformer-encoder-multi-cabeza.svg": "Multi-cabeza",
+    "transformer-decoder-enmascarada.svg": "enmascarada",
+    "transformer-encoder-decoder.svg": "encoder–decoder",
+}
+
+
+@each_svg
+def test_the_highlight_is_over_its_block(name):
+    """Lo señalado es lo que dice el nombre; las demás de su familia no señalan nada."""
+    root = load(name)
+    yellow = [shape(rect) for rect in all_of(root, "rect") if rect.get("fill") == palette.YELLOW]
+    bold = {
+        words(text)
+        for text in all_of(root, "text")
+        if text.get("font-weight") == "bold"
+        and any(
+            left <= number(text, "x") <= right and top <= number(text, "y") <= bottom
+            for left, top, right, bottom in yellow
+        )
+    }
+    if name in MARKED:
+        assert MARKED[name] in bold
+        others = set(MARKED.values()) - {MARKED[name], "Multi-cabeza"}
+        assert not bold & others
+    elif name.startswith(("sdpa", "multi-cabeza", "transformer")):
+        assert not yellow
+
+
+def texts_of(name):
+    return {words(text) for text in all_of(load(name), "text")}
+
+
+def test_the_blocks_say_what_the_course_says():
+    """Las frases que, cambiadas, harían falsa la figura."""
+    assert {"−∞ donde no se atiende", "pesos: cada fila suma 1", "÷ √dk"} <= texts_of("sdpa.svg")
+    assert {"(B, Lq, Lk)", "(B, Lq, dk)", "(B, Lk, dk)", "(B, Lk, dv)"} <= texts_of("sdpa.svg")
+    assert {"(B, h, Lq, dv)", "(B, Lq, h·dv)"} <= texts_of("multi-cabeza.svg")
+    assert {"Q del decoder; K y V del encoder", "ningún token ve a los siguientes"} <= texts_of(
+        "transformer.svg"
+    )
+
 
 @each_gif
 def test_animation_is_smooth_and_light(name):

@@ -2,6 +2,7 @@
 frecuentes tienen quien los conteste."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,10 @@ import pytest
 from course_lib import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from imagenes.dibujar import FIGURES  # noqa: E402
+
 LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
 
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -69,6 +74,17 @@ def test_every_figure_is_in_a_lesson_or_in_the_readme():
     shown += "\n".join(text for path in LESSONS for text in texts(notebooks.read(path)))
     drawn = {path.name for path in (ROOT / "imagenes").iterdir() if path.suffix in (".svg", ".gif")}
     assert drawn == set(re.findall(r"imagenes/([\w-]+\.\w+)\)", shown))
+
+
+def test_alternative_texts_are_those_of_the_figures():
+    sources = {"README.md": (ROOT / "README.md").read_text(encoding="utf-8")}
+    sources |= {path.name: "\n".join(texts(notebooks.read(path))) for path in LESSONS}
+    found = 0
+    for where, text in sources.items():
+        for alternative, name in re.findall(r"!\[([^]]*)\]\([^)]*imagenes/([\w-]+\.\w+)\)", text):
+            assert alternative == FIGURES[name][1].rstrip("."), f"{where}: {name}"
+            found += 1
+    assert found >= len(FIGURES)
 
 
 # --- Los minutos ----------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from playwright.sync_api import TimeoutError
 from test_browser import OPEN, ROOT, VIEWPORT, lab, open_lab, write  # noqa: F401
 
 SCREEN = {"width": 1280, "height": 720}  # la de un proyector modesto
-SMALLEST_FIGURE = 0.6  # de su tamaño en el cuaderno: más pequeña no se lee
+SMALLEST_FIGURE = 0.7  # de su tamaño en el cuaderno: más pequeña no se lee
 
 ACTIVE = "lesson.content.activeCellIndex"
 STARTED = f"{ACTIVE} === 0 && document.querySelector('.jp-Deck .jp-deck-mod-visible')"

@@ -135,7 +135,7 @@ DIRECT = Mistake(
     "view-sin-trasponer",
     "Repartes con view() o reshape() directamente a (B, h, L, d_k): cada cabeza recibe trozos de otros "
     "tokens. Es view(B, L, h, d_k) y después transpose(1, 2).",
-    "07 §5.1",
+    "06 §5",
 )
 UNTRANSPOSED = Mistake(
     "falta-trasponer",
@@ -163,7 +163,7 @@ EARLY = Mistake(
     "traspone-antes-de-repartir",
     "Traspones (L, d_model) y luego repartes: los números de un token se mezclan con los de otros. "
     "Primero view(B, L, h, d_k) y después transpose(1, 2).",
-    "07 §5.1",
+    "06 §5",
 )
 BY_TOKENS = Mistake(
     "reparte-los-tokens",
@@ -224,7 +224,7 @@ MERGES = {
     "junta-sin-trasponer": (
         lambda x, batch, length, heads: x.reshape(batch, length, -1),
         "Juntas con view() o reshape() sin deshacer antes la traspuesta: un token recibe números de otros.",
-        "07 §5.1",
+        "06 §7",
     ),
     "junta-intercalando": (
         lambda x, batch, length, heads: x.permute(0, 2, 3, 1).reshape(batch, length, -1),

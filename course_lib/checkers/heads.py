@@ -251,7 +251,7 @@ class SplitHeads(Exercise):
                 amount = int(mixed.sum())
                 story = f"Con {case.name}, {amount} de los {x.numel()} números están en la fila de otro token."
                 text = "En la fila de cada token van números de ese token, y de ningún otro."
-                yield Finding("propiedad-token", text, story, "07 §5.1")
+                yield Finding("propiedad-token", text, story, "06 §5")
                 return
 
 
@@ -324,17 +324,30 @@ PARAMETERS = Question(
 SENTENCE, LAYER = "I gave the dog a bone because it was hungry", 4
 
 
-def busiest(step, layer=LAYER):
-    """La cabeza que más peso da, de media, al token que está ``step`` lugares más allá."""
+def given(step, layer=LAYER):
+    """Lo que cada cabeza da, de media, al token que está ``step`` lugares más allá: (h,)."""
     from course_lib import extract_embeddings
 
     weights = extract_embeddings(SENTENCE).attentions[layer][0]
-    return int(weights.diagonal(step, dim1=-2, dim2=-1).mean(dim=-1).argmax())
+    return weights.diagonal(step, dim1=-2, dim2=-1).mean(dim=-1)
+
+
+def busiest(step, layer=LAYER):
+    """La cabeza que más peso da, de media, al token que está ``step`` lugares más allá."""
+    return int(given(step, layer).argmax())
+
+
+def outdone(head):
+    """Por qué no es esa cabeza, sin decir cuál es."""
+    averages = given(1)
+    if head not in range(len(averages)):
+        return f"Las cabezas van de la 0 a la {len(averages) - 1}."
+    return f"Esa da al siguiente {averages[int(head)]:.2f} de media; hay otra que da más."
 
 
 NEXT_TOKEN = Question(
     "6.4",
-    "la cabeza que mira al siguiente",
+    "la cabeza que más mira al siguiente",
     lambda: busiest(1),
     wrong=(
         Wrong(
@@ -358,6 +371,7 @@ NEXT_TOKEN = Question(
     kind="el número de una cabeza, de 0 a 11",
     tolerance=0,
     read="06 §11",
+    explain=outdone,
 )  # fmt: skip
 
 SPLIT_HEADS, MULTI_HEAD = SplitHeads(), MultiHead()

@@ -38,6 +38,8 @@ class Question:
         tolerance: cuánto se puede apartar un número, en proporción.
         read: dónde se explica.
         options: si es de elegir, las letras posibles.
+        explain: recibe una respuesta mala y dice en qué lo es, sin decir la buena. Si falta, se dice
+            si es demasiado grande o demasiado pequeña.
     """
 
     number: str
@@ -49,6 +51,7 @@ class Question:
     read: str = ""
     options: str = ""
     points: int = 1
+    explain: Callable | None = None
 
     @cached_property
     def right(self):
@@ -89,6 +92,8 @@ class Question:
 
     def hint(self, answer):
         """Hacia dónde se aparta, sin decir la respuesta."""
+        if self.explain:
+            return self.explain(answer)
         if is_number(answer) and is_number(self.right):
             return "Es demasiado grande." if answer > self.right else "Es demasiado pequeña."
         if isinstance(answer, tuple) and len(answer) != len(self.right):

@@ -397,7 +397,7 @@ def spread(numbers):
 
 # --- 3.2 El tamaño, con papel y lápiz -------------------------------------------------------------
 
-D_K, QUERY_SPREAD, KEY_SPREAD = 16, 3, 1
+D_K, QUERY_SPREAD, KEY_SPREAD = 16, 3, 2
 
 
 def predicted(divisor, variance=False):
@@ -408,13 +408,13 @@ def predicted(divisor, variance=False):
 
 LONG_QUERIES = Question(
     "3.2",
-    "queries tres veces más largas",
+    "queries y keys más largas",
     lambda: predicted(math.sqrt(D_K)),
     (
         Wrong(
             lambda: math.sqrt(D_K * 1 * 1 / D_K),
             "siempre-1",
-            "√d_k deja la desviación en 1 si las componentes la tienen en 1, y las de q la tienen en 3.",
+            "√d_k deja la desviación en 1 si las componentes la tienen en 1, y las de q la tienen en 3 y las de k, en 2.",
             "03 §3",
         ),
         Wrong(
@@ -454,9 +454,21 @@ LONG_QUERIES = Question(
             "03 §6.3",
         ),
         Wrong(
+            lambda: QUERY_SPREAD,
+            "olvida-k",
+            "Has contado solo la desviación de q: las componentes de k la tienen en 2.",
+            "03 §3",
+        ),
+        Wrong(
+            lambda: KEY_SPREAD,
+            "olvida-q",
+            "Has contado solo la desviación de k: las componentes de q la tienen en 3.",
+            "03 §3",
+        ),
+        Wrong(
             lambda: math.sqrt(QUERY_SPREAD * KEY_SPREAD),
             "olvida-el-cuadrado",
-            "Multiplicar por 3 multiplica la varianza por 9, y no por 3.",
+            "Multiplicar por 3 multiplica la varianza por 9, y no por 3; por 2, la multiplica por 4.",
             "03 §3",
         ),
     ),
