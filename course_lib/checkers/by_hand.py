@@ -217,7 +217,24 @@ KINDS = {
         "columnas: view(d_model, h, d_k).",
         "07 §5.2",
     ),
+    "sliced": (
+        "reparte-antes",
+        "Repartes x antes de proyectar: {roles}. Cada cabeza proyecta las d_model dimensiones, y no "
+        "solo su trozo.",
+        "07 §6.1",
+    ),
+    "shared": (
+        "reparte-antes-y-comparte",
+        "Repartes x antes de proyectar, y todas las cabezas usan el mismo bloque de la matriz: {roles}. "
+        "Cada cabeza proyecta las d_model dimensiones, con sus columnas.",
+        "07 §6.1",
+    ),
 }
+PIECES = [
+    Option(False),
+    *(Option(how, family.kind_mistake(how, family.ROLES, KINDS)) for how in ("sliced", "shared")),
+]
+BY_HEADS = ("matriz-repartida-con-view", "reparte-antes", "reparte-antes-y-comparte")
 PAIR_OPTIONS, VALUE_PROJECTIONS = family.projection_options(tuple(KINDS), KINDS)
 # Con una sola entrada, cambiar Q y K de sitio y cambiar sus matrices es lo mismo.
 NAMES = KINDS | {
@@ -315,6 +332,7 @@ class ByHand(family.HeadsExercise):
         ],
         "output": OUTPUT_OPTIONS,
         "batch": [Option(False), Option("together", TOGETHER), Option("across", ACROSS)],
+        "pieces": PIECES,
     }
     stages = (
         Stage(("project_v", "output", "value", "softmax", "scale", "merge"), (ONE,)),
@@ -332,15 +350,15 @@ class ByHand(family.HeadsExercise):
             ),
             (SINGLE,),
         ),
-        Stage(("split", "merge", "scale", "value", "projections", "project_v"), WIDE),
+        Stage(("split", "merge", "scale", "value", "projections", "project_v", "pieces"), WIDE),
         Stage(("naive",), (LARGE,)),
     )
     narrow = {
         (0, "split"): ("h-y-d_k-cambiados",),
         (0, "merge"): ("sin-juntar", "concat-otro-eje", "media-de-cabezas", "suma-de-cabezas"),
         (1, "split"): ("falta-trasponer", "h-y-d_k-cambiados", "traspone-antes-de-repartir"),
-        (2, "projections"): ("matriz-repartida-con-view",),
-        (2, "project_v"): ("matriz-repartida-con-view",),
+        (2, "projections"): BY_HEADS,
+        (2, "project_v"): BY_HEADS,
     }
     wider = {
         0: ("project_v", "projections", "split", "merge", "output", "value"),
@@ -376,10 +394,16 @@ class ByHand(family.HeadsExercise):
             matrix = (
                 matrix.reshape(case.heads, case.width, -1).transpose(0, 1).reshape(matrix.shape)
             )
+        if how in ("sliced", "shared"):
+            d_k = case.width // case.heads
+            blocks = [matrix[i : i + d_k, i : i + d_k] for i in range(0, case.width, d_k)]
+            matrix = torch.block_diag(*(blocks[:1] * case.heads if how == "shared" else blocks))
         return x @ matrix
 
     def compute(self, choice, case):
         x, batch, how = case.arguments[0], choice["batch"], choice["output"]
+        if pieces := choice["pieces"]:
+            choice = choice | {"projections": (pieces, pieces), "project_v": pieces}
         traced = self.attend(choice, case)
         output = self.project(case, how if how in family.ROLES else "output", traced["concat"], how)
         output = output.transpose(0, 1) if batch == "across" else output

@@ -414,7 +414,7 @@ LONG_QUERIES = Question(
         Wrong(
             lambda: math.sqrt(D_K * 1 * 1 / D_K),
             "siempre-1",
-            "√d_k deja la desviación en 1 si las componentes la tienen en 1, y las de q la tienen en 3 y las de k, en 2.",
+            "√d_k deja la desviación en 1 si las componentes la tienen en 1, y aquí es 3 en q y 2 en k.",
             "03 §3",
         ),
         Wrong(

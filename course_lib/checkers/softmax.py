@@ -851,13 +851,13 @@ WRONG_WEIGHTS = (
         "La softmax va sobre las keys, y la has hecho sobre las queries.",
         "05 §1",
     ),
-    ("sin-escala", {"scale": 1.0}, "Falta dividir por √d_k.", "03 §2"),
-    ("escala-d_k", {"scale": 32}, "Has dividido por d_k y no por √d_k.", "03 §2"),
+    ("sin-escala", {"scale": 1.0}, "Falta dividir por √d_k.", "03 §3"),
+    ("escala-d_k", {"scale": 32}, "Has dividido por d_k y no por √d_k.", "03 §6.3"),
     (
         "escala-√d_model",
         {"scale": math.sqrt(384)},
         "Has dividido por √384: cada cabeza mide 32, y es √32.",
-        "03 §2",
+        "03 §6.4",
     ),
     ("otra-cabeza", {"head": 0}, "Es la cabeza 0: la 1 es la segunda.", "05 §6.5"),
     (

@@ -66,8 +66,16 @@ def not_a_number(look):
 # --- Los errores ----------------------------------------------------------------------------------
 
 
+READ_SCALE = {
+    "d_k": "03 §6.3",
+    "√d_model": "03 §6.4",
+    "normas": "03 §6.2",
+    "norma-de-V": "03 §6.2",
+}  # y los demás divisores, donde se deduce el bueno
+
+
 def scale_mistake(name, text):
-    return Mistake(f"escala-{name}", text, "03 §2", largest_weight)
+    return Mistake(f"escala-{name}", text, READ_SCALE.get(name, "03 §3"), largest_weight)
 
 
 SWAPPED = Mistake(

@@ -311,6 +311,59 @@ def matrix_by_head_with_view(x, W_Q, W_K, W_V, W_O, heads):
     return out.transpose(1, 2).flatten(2) @ W_O
 
 
+def split_first(x, matrices, heads, block, width):
+    """Parte x en trozos y proyecta cada uno con un bloque de la matriz: las tres, y la cuenta entera."""
+    *three, W_O = matrices
+    d_k = x.shape[-1] // heads
+    pieces = x.view(*x.shape[:2], heads, d_k)
+    q, k, v = (
+        torch.stack(
+            [pieces[:, :, i] @ W[block(i, d_k), block(i, d_k)] for i in range(heads)], dim=1
+        )
+        for W in three
+    )
+    weights = torch.softmax(q @ k.mT / math.sqrt(width), dim=-1)
+    return (weights @ v).transpose(1, 2).flatten(2) @ W_O
+
+
+def own_block(i, d_k):
+    return slice(i * d_k, (i + 1) * d_k)
+
+
+def first_block(_, d_k):
+    return slice(0, d_k)
+
+
+@wrong("7.2", "reparte-antes")
+def splits_x_and_each_head_has_its_block(x, W_Q, W_K, W_V, W_O, heads):
+    return split_first(x, (W_Q, W_K, W_V, W_O), heads, own_block, x.shape[-1] // heads)
+
+
+@wrong("7.2", "reparte-antes-y-comparte")
+def splits_x_and_shares_the_block(x, W_Q, W_K, W_V, W_O, heads):
+    return split_first(x, (W_Q, W_K, W_V, W_O), heads, first_block, x.shape[-1] // heads)
+
+
+@wrong("7.2", "reparte-antes-y-comparte", "escala-√d_model")
+def as_the_text_does(x, W_Q, W_K, W_V, W_O, heads):
+    return split_first(x, (W_Q, W_K, W_V, W_O), heads, first_block, x.shape[-1])
+
+
+@wrong("7.2", "reparte-antes", "escala-√d_model")
+def splits_x_and_divides_by_the_wrong_root(x, W_Q, W_K, W_V, W_O, heads):
+    return split_first(x, (W_Q, W_K, W_V, W_O), heads, own_block, x.shape[-1])
+
+
+@wrong("7.2", "reparte-antes")
+def splits_x_only_for_the_values(x, W_Q, W_K, W_V, W_O, heads):
+    B, L, d = x.shape
+    d_k = d // heads
+    q, k = ((x @ W).view(B, L, heads, d_k).transpose(1, 2) for W in (W_Q, W_K))
+    v = torch.stack([x[..., c] @ W_V[c, c] for c in (own_block(i, d_k) for i in range(heads))], 1)
+    weights = torch.softmax(q @ k.mT / math.sqrt(d_k), dim=-1)
+    return (weights @ v).transpose(1, 2).flatten(2) @ W_O
+
+
 @wrong("7.2", "frases-juntas")
 def one_long_row(x, W_Q, W_K, W_V, W_O, heads):
     B, L, d = x.shape
