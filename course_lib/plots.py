@@ -2,12 +2,13 @@
 
 Las funciones son puras: no cambian lo que reciben ni tocan el estado global de matplotlib.
 Aceptan tensores (con gradiente o sin él), arrays y listas. Cada una devuelve una
-``CourseFigure``: en un cuaderno se ve como imagen y su descripción es su texto alternativo.
+``CourseFigure``: en un cuaderno se ve como imagen, con su descripción como texto alternativo y, detrás,
+escrita para quien lee con un lector de pantalla.
 """
 
+import html
 import io
 import math
-import sys
 import warnings
 
 import numpy as np
@@ -37,6 +38,7 @@ STYLE = {
     "ytick.color": palette.INK,
     "hatch.linewidth": 0.8,
 }
+HIDDEN = "height: 1px; overflow: hidden; opacity: 0"
 HATCHES = ("", "///", "...", "xx")
 
 
@@ -62,12 +64,18 @@ class CourseFigure(Figure):
         data = {"image/png": small.getvalue(), "text/plain": self.description}
         return data, {"image/png": {"alt": self.description, "width": width, "height": height}}
 
+    def _ipython_display_(self):
+        """En un cuaderno, la imagen y su descripción, que no se ve pero se lee en voz alta.
 
-# El modo «inline» de matplotlib registra su manera de mostrar toda Figure, y esa gana a
-# _repr_mimebundle_. Un registro más concreto, que no devuelve nada, deja pasar la nuestra.
-if "IPython" in sys.modules and (shell := sys.modules["IPython"].get_ipython()):
-    for kind in ("png", "svg+xml", "jpeg"):
-        shell.display_formatter.formatters[f"image/{kind}"].for_type(CourseFigure, lambda _: None)
+        JupyterLab no pone el texto alternativo de los metadatos a una imagen. Y sin este método, el
+        modo «inline» de matplotlib la dibujaría a su manera.
+        """
+        from IPython.display import display
+
+        data, metadata = self._repr_mimebundle_()
+        display(data, metadata=metadata, raw=True)
+        hidden = f'<div style="{HIDDEN}">{html.escape(self.description)}</div>'
+        display({"text/html": hidden}, raw=True)
 
 
 def describe(figure):

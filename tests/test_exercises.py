@@ -133,6 +133,47 @@ def test_the_solutions_are_right_and_show_a_tempting_mistake(path):
     assert f"(../{path.name})" in nb.cells[-1].source
 
 
+def definitions(source):
+    """Las funciones, las clases y las respuestas escritas de una celda: nombre → su texto."""
+    found = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = ast.get_source_segment(source, node)
+        elif isinstance(node, ast.Assign):
+            name, parts = ast.unparse(node.targets[0]), ast.walk(node.value)
+            if name.startswith("my_") and not any(isinstance(part, ast.Name) for part in parts):
+                found[name] = ast.get_source_segment(source, node)
+    return found
+
+
+@each_lesson
+def test_the_lesson_runs_with_its_exercises_solved(path, monkeypatch):
+    """Quien los resuelve bien no se encuentra con un error en las celdas que usan lo suyo."""
+    solutions = {}
+    for cell in notebooks.read(solution_of(path)).cells:
+        if cell.cell_type == "code":
+            solutions = definitions(cell.source) | solutions
+    monkeypatch.chdir(path.parent)
+    names = {"__name__": "__main__", "display": lambda *shown: None}
+    replaced = []
+    for cell in notebooks.read(path).cells:
+        if cell.cell_type != "code":
+            continue
+        source = cell.source
+        if source.startswith("# Ejercicio"):
+            written = [name for name in definitions(source) if name in solutions]
+            source = "\n\n".join([source, *(solutions[name] for name in written)])
+            replaced += written
+        exec(compile(source, path.stem, "exec"), names)
+        last = source.splitlines()[-1]
+        if (
+            source.startswith("# Comprobación")
+            and re.findall(r"\bmy_\w+|\bMy\w+", last)[0] in replaced
+        ):
+            assert eval(last, names), source
+    assert replaced
+
+
 # --- Lo que dicen los informes --------------------------------------------------------------------
 
 

@@ -62,6 +62,15 @@ def text_of(lesson):
     return plain("\n".join(texts))
 
 
+@functools.cache
+def stressed(lesson):
+    """Lo que una lección señala: lo que va en negrita o en cursiva, y sus títulos."""
+    nb = notebooks.read(FOLDER / lesson)
+    text = "\n".join(cell.source for cell in nb.cells if cell.cell_type == "markdown")
+    found = re.findall(r"\*{1,2}([^*\n]+)\*{1,2}|^#+ (.+)$", text, re.MULTILINE)
+    return plain("\n".join(part for parts in found for part in parts))
+
+
 def lessons():
     return sorted(path.name for path in FOLDER.glob("[0-9]*.ipynb"))
 
@@ -93,6 +102,9 @@ def term_faults(text):
                 yield f"«{row[0]}»: no hay una lección {number} en {target}"
             elif not any(re.search(whole(plain(name)), text_of(target)) for name in names(row[1])):
                 yield f"«{row[0]}»: la lección {number} no dice «{row[1]}»"
+        known = [target for _, target in links if target in lessons()]
+        if known and not any(plain(name) in stressed(n) for n in known for name in names(row[1])):
+            yield f"«{row[0]}»: ninguna de sus lecciones lo señala, en negrita o en cursiva"
     yield from (f"nada enlaza a {lesson}" for lesson in lessons() if lesson not in linked)
 
 
@@ -116,6 +128,7 @@ GOOD_ROW = "| *head* | cabeza | $h$ | una atención | [00](00_empieza_aqui.ipynb
         ("no hay una lección 02", "| *norm* | norma | | x | [02](01_producto_escalar.ipynb) |"),
         ("no dice «pingüino»", "| *penguin* | pingüino | | x | [01](01_producto_escalar.ipynb) |"),
         ("no dice «ector»", "| *vector* | ector | | x | [01](01_producto_escalar.ipynb) |"),
+        ("ninguna de sus lecciones", "| *mask* | hueso | | x | [00](00_empieza_aqui.ipynb) |"),
         ("nada enlaza a 05", GOOD_ROW.replace("head", "lead")),
     ],
 )

@@ -1,7 +1,9 @@
 """Las gráficas: puras, legibles y capaces de contarse con palabras."""
 
 import base64
+import html
 import io
+import re
 import subprocess
 import sys
 import warnings
@@ -225,12 +227,13 @@ def test_the_notebook_shows_our_image(setup):
     code = "from course_lib.plots import plot_rows\nplot_rows({'a': [0.2, 0.8]}, ['x', 'y'])"
     nb = new_notebook(cells=[new_code_cell(setup), new_code_cell(code)])
     NotebookClient(nb, kernel_name="python3", timeout=60).execute()
-    (output,) = nb.cells[1].outputs
+    output, described = nb.cells[1].outputs
     figure = plot_rows({"a": [0.2, 0.8]}, ["x", "y"])
     expected, metadata = picture(figure)
     assert output.data["text/plain"] == figure.description
     assert output.metadata["image/png"] == metadata
     assert base64.b64decode(output.data["image/png"]) == expected["image/png"]
+    assert re.sub("<[^>]*>", "", described.data["text/html"]) == html.escape(figure.description)
 
 
 def test_describe_a_plain_figure():

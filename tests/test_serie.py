@@ -156,8 +156,10 @@ def proof_faults(lesson, proof):
             file = ROOT / match[1]
             if not file.is_file() or f"def {match[2]}(" not in file.read_text(encoding="utf-8"):
                 yield f"no hay ninguna prueba {piece}"
-        elif not any(piece in cell for cell in cells):
-            yield f"ninguna celda contiene: {piece}"
+        elif (found := sum(piece in cell for cell in cells)) != 1:
+            yield f"{found or 'ninguna'} celda contiene: {piece}"
+        elif re.search(r"\bimport\b", piece) or not re.search(r"[=(]|assert", piece):
+            yield f"no es una cuenta ni una comprobación: {piece}"
 
 
 def test_every_common_error_is_numbered():
@@ -176,6 +178,8 @@ def test_every_common_error_is_answered(row):
         ("[99](notebooks/99_nada.ipynb)", "`x`", "no existe"),
         ("[01](notebooks/01_producto_escalar.ipynb)", "una frase", "no dice qué"),
         ("[01](notebooks/01_producto_escalar.ipynb)", "`assert 1 == 2`", "ninguna celda"),
+        ("[01](notebooks/01_producto_escalar.ipynb)", "`print(`", "celda contiene"),
+        ("[01](notebooks/01_producto_escalar.ipynb)", "`import torch`", "no es una cuenta"),
         ("[pruebas](tests/test_serie.py)", "`tests/test_serie.py::test_nada`", "ninguna prueba"),
     ],
 )
