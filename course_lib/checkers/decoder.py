@@ -329,7 +329,7 @@ def size_mistake(name, which):
 
 
 NO_MASK = mask_mistake(
-    "falta", "No hay máscara: cada token ve también los que vienen después.", future_weight, "08 §3"
+    "falta", "No hay máscara: cada token ve también los que vienen después.", future_weight, "08 §1"
 )
 ONLY_ITSELF = Mistake(
     "solo-su-value",

@@ -571,7 +571,7 @@ BANK = Question(
         ),
     ),
     kind="un número entre 0 y 1",
-    read="03 §7",
+    read="03 §1",
     points=2,
 )
 
