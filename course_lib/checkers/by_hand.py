@@ -521,7 +521,7 @@ RATIO = Question(
             "solo-un-factor",
             "Hay dos factores: la matriz pequeña tiene h veces menos filas y h veces menos columnas.",
         ),
-        Wrong(lambda: 4, "los-de-la-lección", "Eso es con 2 cabezas, como en el apartado 6; aquí hay 8."),
+        Wrong(lambda: 4, "los-de-la-lección", "Eso es con 2 cabezas, como en el apartado 6.1; aquí hay 8."),
         Wrong(lambda: 1, "los-mismos", "No son los mismos: se guarda un solo bloque, y el resto son ceros."),
         Wrong(
             lambda: (parameters(WIDTH) + WIDTH**2) / (parameters(WIDTH // HEADS) + WIDTH**2),
@@ -537,7 +537,7 @@ RATIO = Question(
             "Es la parte que queda: la pregunta es cuántas veces menos, un número mayor que 1.",
         ),
     ),
-    read="07 §6",
+    read="07 §6.1",
 )  # fmt: skip
 
 

@@ -141,7 +141,7 @@ UNTRANSPOSED = Mistake(
     "falta-trasponer",
     "Te falta transpose(1, 2) después de repartir: con (B, L, h, d_k) se atienden las cabezas de un "
     "mismo token entre sí, y ningún token mira a otro.",
-    "07 §8.3",
+    "06 §5",
 )
 INTERLEAVED = Mistake(
     "cabezas-intercaladas",
@@ -322,7 +322,7 @@ KINDS = {
         "matriz-sin-trasponer",
         "Multiplicas por capa.weight sin trasponer (nn.Linear guarda su matriz como (salida, entrada)) al "
         "proyectar: {roles}.",
-        "07 §8",
+        "06 §4",
     ),
 }
 SWAPPED_MATRICES = (
@@ -364,16 +364,19 @@ def name_projections(hows, kinds=KINDS):
     if len(set(used)) == 1 and used[0] in ROLES:
         text = f"Una sola capa, {LETTER[used[0]]}, proyecta las queries, las keys y los values: cada una tiene la suya."
         other = Mistake("una-sola-proyección", text, "06 §3")
-    elif used == ("key", "query", "value"):
+    elif used[:2] == ("key", "query") and "value" not in wrong:
         name, text = kinds.get("swapped", SWAPPED_MATRICES)
         other = Mistake(name, text, "06 §10")
     else:
         uses = [
             f"{role} se proyecta con {LETTER[how]} y le toca {LETTER[role]}"
+            if role != "value"
+            else f"los pesos mezclan vectores proyectados con {LETTER[how]}, y tienen que ser los de W_V"
             for role, how in zip(ROLES, hows)
             if role in wrong
         ]
-        other = Mistake("otra-proyección", f"{'; '.join(uses)}.", "06 §10")
+        text = f"{'; '.join(uses)}."
+        other = Mistake("otra-proyección", text[0].upper() + text[1:], "06 §10")
     named = dict.fromkeys(wrong, other)
     for kind in set(hows) - {OWN, *ROLES}:
         roles = [role for role, how in zip(ROLES, hows) if how == kind]

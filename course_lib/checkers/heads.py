@@ -339,6 +339,8 @@ def busiest(step, layer=LAYER):
 
 def outdone(head):
     """Por qué no es esa cabeza, sin decir cuál es."""
+    if not float(head).is_integer():
+        return "Se pide el número de la cabeza, un entero, y no su peso."
     averages = given(1)
     if head not in range(len(averages)):
         return f"Las cabezas van de la 0 a la {len(averages) - 1}."

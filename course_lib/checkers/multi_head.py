@@ -27,7 +27,7 @@ STRUCTURE = {
     "reparte-antes": (
         "Repartes antes de proyectar: tus capas son de d_k × d_k, y cada cabeza solo ve su trozo del "
         "embedding. Cada una proyecta las d_model dimensiones.",
-        "07 §6",
+        "06 §3",
     ),
     "misma-proyección-en-todas": (
         "Todas las cabezas comparten la misma proyección de d_model a d_k: cada una tiene la suya.",
@@ -90,7 +90,7 @@ OUTPUT_OPTIONS = [
         Mistake(
             "W_O-sin-trasponer",
             "Multiplicas por la matriz de W_O sin trasponer: nn.Linear la guarda como (salida, entrada).",
-            "07 §8",
+            "06 §4",
         ),
     ),
     *(
@@ -117,7 +117,7 @@ BATCH = Mistake(
     "lote-por-tokens",
     "Tomas el primer eje por los tokens y el segundo por el lote: se atienden las frases entre sí. "
     "¿Falta batch_first=True?",
-    "07 §5.4",
+    "06 §6",
 )
 
 
@@ -691,7 +691,7 @@ class MultiHead(family.HeadsExercise, Attention):
                 "propiedad-lote",
                 "Las frases del lote se mezclan, y cada una va por su lado.",
                 story,
-                "07 §5.4",
+                "06 §6",
             )
         shuffled = self.first(
             self.run_with(learner, weights, (query, key.flip(1), value.flip(1), None))

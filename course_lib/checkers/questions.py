@@ -106,6 +106,8 @@ class Question:
 
 def tidy(value):
     """Una respuesta, sin lo que da igual: mayúsculas, espacios, comas o tensores de un número."""
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        value = value.reshape(())
     if isinstance(value, torch.Tensor) or type(value).__module__ == "numpy":
         value = value.tolist()
     if isinstance(value, str):

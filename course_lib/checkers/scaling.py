@@ -450,7 +450,7 @@ LONG_QUERIES = Question(
         Wrong(
             lambda: predicted(D_K, variance=True),
             "varianza-entre-d_k",
-            "Esa es la varianza de q·k entre d_k: es la desviación, y entre √d_k.",
+            "Esa es la varianza de (q·k)/d_k: se pide la desviación, y se divide por √d_k.",
             "03 §6.3",
         ),
         Wrong(
