@@ -488,3 +488,23 @@ def test_when_graded_what_is_wrong_fails_and_what_is_right_does_not(place, monke
     assert progress.finish(solved()) is None
     assert "está bien" in capsys.readouterr().out
     assert not place.exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (2, "Esa da al siguiente 0.02 de media; hay otra que da más"),
+        (0.2545, "un entero, y no su peso"),
+        (40, "van de la 0 a la 11"),
+    ],
+)
+def test_a_wrong_head_is_told_what_it_gives(answer, said):
+    """El número de una cabeza no es grande ni pequeño."""
+    text = str(questions.check_answer("6.4", answer))
+    assert said in text
+    assert "demasiado" not in text
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_a_tensor_of_one_number_is_a_number(shape):
+    assert questions.check_answer("6.4", torch.tensor(9).reshape(shape)).ok
