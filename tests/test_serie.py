@@ -87,6 +87,16 @@ def test_alternative_texts_are_those_of_the_figures():
     assert found >= len(FIGURES)
 
 
+def test_the_formula_is_text_where_it_is_a_picture():
+    shown = [
+        path for path in LESSONS if "sdpa-formula.svg" in "\n".join(texts(notebooks.read(path)))
+    ]
+    assert shown
+    for path in shown:
+        cells = [text for text in texts(notebooks.read(path)) if "sdpa-formula.svg" in text]
+        assert all(re.search(r"\$\$.*softmax.*Q K.*d_k.*V\$\$", text) for text in cells), path.name
+
+
 # --- Los minutos ----------------------------------------------------------------------------------
 
 WORDS_A_MINUTE = 160  # leer despacio un texto técnico
@@ -157,13 +167,13 @@ def proof_faults(lesson, proof):
             if not file.is_file() or f"def {match[2]}(" not in file.read_text(encoding="utf-8"):
                 yield f"no hay ninguna prueba {piece}"
         elif (found := sum(piece in cell for cell in cells)) != 1:
-            yield f"{found or 'ninguna'} celda contiene: {piece}"
+            yield f"está en {found} celdas, y tiene que estar en una: {piece}"
         elif re.search(r"\bimport\b", piece) or not re.search(r"[=(]|assert", piece):
             yield f"no es una cuenta ni una comprobación: {piece}"
 
 
 def test_every_common_error_is_numbered():
-    assert [number for number, *_ in errors_table()] == list(range(1, 44))
+    assert [number for number, *_ in errors_table()] == list(range(1, 45))
 
 
 @pytest.mark.parametrize("row", errors_table(), ids=lambda row: str(row[0]))
@@ -177,8 +187,8 @@ def test_every_common_error_is_answered(row):
     [
         ("[99](notebooks/99_nada.ipynb)", "`x`", "no existe"),
         ("[01](notebooks/01_producto_escalar.ipynb)", "una frase", "no dice qué"),
-        ("[01](notebooks/01_producto_escalar.ipynb)", "`assert 1 == 2`", "ninguna celda"),
-        ("[01](notebooks/01_producto_escalar.ipynb)", "`print(`", "celda contiene"),
+        ("[01](notebooks/01_producto_escalar.ipynb)", "`assert 1 == 2`", "está en 0 celdas"),
+        ("[01](notebooks/01_producto_escalar.ipynb)", "`print(`", "tiene que estar en una"),
         ("[01](notebooks/01_producto_escalar.ipynb)", "`import torch`", "no es una cuenta"),
         ("[pruebas](tests/test_serie.py)", "`tests/test_serie.py::test_nada`", "ninguna prueba"),
     ],
