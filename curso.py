@@ -140,8 +140,8 @@ def environment():
     env = dict(os.environ, PYTHONUTF8="1", PYTHONNOUSERSITE="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
     env.pop("PYTHONPATH", None)
     env.pop("PYTHONHOME", None)
-    config = [str(ROOT / ".jupyter"), env.get("JUPYTER_CONFIG_PATH", "")]
-    env["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, config))
+    for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH"):  # los ajustes y el kernel del curso
+        env[name] = os.pathsep.join(filter(None, [str(ROOT / ".jupyter"), env.get(name, "")]))
     return env
 
 

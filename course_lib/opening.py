@@ -20,7 +20,7 @@ LESSON = "00_empieza_aqui.ipynb"
 CLOSING_S = 15  # lo que se espera a que JupyterLab se cierre solo
 POSIX = os.name == "posix"
 ANYWHERE = ("0.0.0.0", "::", "*", "")
-# Firefox y Chromium, si son de Snap, no pueden leer el archivo con que Jupyter los abre.
+# Firefox y Chromium, si vienen de «snap», no pueden leer el archivo con que Jupyter los abre.
 SNAP = any(Path("/snap", name).exists() for name in ("firefox", "chromium"))
 
 
@@ -40,7 +40,7 @@ def serve(python, root, folder, arguments, env, say, editing=False):
         El código de salida.
     """
     if POSIX and os.geteuid() == 0:
-        say("Lo abres como administrador (root): es lo normal en un contenedor; si no, usa tu usuario.")
+        say("Lo abres como administrador («root»): es lo normal en un contenedor; si no, usa tu usuario.")
         arguments = ["--allow-root", *arguments]
     browser = "--no-browser" not in arguments and has_browser()
     port = _option(arguments, "port", env.get("JUPYTER_PORT", "8888"))
@@ -69,7 +69,7 @@ def serve(python, root, folder, arguments, env, say, editing=False):
         if info:
             if busy and str(info["port"]) != port:
                 say(f"El puerto {port} está ocupado: uso el {info['port']}.")
-            say("\n".join(where(info, folder, browser, _option(arguments, "ip", ""))))
+            say("\n".join(directions(info, folder, browser, _option(arguments, "ip", ""))))
         while process.poll() is None:
             time.sleep(0.2)
         if not info and process.returncode:
@@ -81,11 +81,11 @@ def serve(python, root, folder, arguments, env, say, editing=False):
     finally:
         if process and process.poll() is None:
             process.kill()
-    say(saved(Path(root, folder), began) if info else "Cerrado antes de abrirse.")
+    say(saved_notebooks(Path(root, folder), began) if info else "Cerrado antes de abrirse.")
     return 0
 
 
-def where(info, folder, browser, ip):
+def directions(info, folder, browser, ip):
     """Las líneas que dicen cómo se llega al curso. La última es la dirección, con su clave."""
     port, here = info["port"], socket.gethostname()
     if ip in ANYWHERE and ip:
@@ -133,7 +133,7 @@ def runtime_folder(python, env):
     return Path(run.stdout.strip() or ".")
 
 
-def saved(folder, began):
+def saved_notebooks(folder, began):
     """Dice qué cuadernos de ``folder`` se han guardado desde ``began``, y a qué hora."""
     times = {path.name: path.stat().st_mtime for path in sorted(folder.glob("*.ipynb"))}
     names = [
@@ -166,7 +166,7 @@ def _start(command, root, env, log):
 
 
 def _close(process, info, say):
-    """Cierra el servidor y sus kernels, en orden; con otro Ctrl+C, o si aún carga, en el acto."""
+    """Cierra el servidor y lo que ejecuta, en orden; con otro Ctrl+C, o si aún carga, en el acto."""
     try:
         if info:
             with contextlib.suppress(OSError):  # ya no hay terminal

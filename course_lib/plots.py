@@ -2,10 +2,10 @@
 
 Las funciones son puras: no cambian lo que reciben ni tocan el estado global de matplotlib.
 Aceptan tensores (con gradiente o sin él), arrays y listas. Cada una devuelve una
-``CourseFigure``: en un cuaderno se ve como imagen, con su descripción como texto alternativo y, detrás,
-escrita para quien lee con un lector de pantalla.
+``CourseFigure``: en un cuaderno se ve como imagen, con su descripción como texto alternativo.
 """
 
+import base64
 import html
 import io
 import math
@@ -38,7 +38,6 @@ STYLE = {
     "ytick.color": palette.INK,
     "hatch.linewidth": 0.8,
 }
-HIDDEN = "height: 1px; overflow: hidden; opacity: 0"
 HATCHES = ("", "///", "...", "xx")
 
 
@@ -53,29 +52,33 @@ class CourseFigure(Figure):
     __str__ = __repr__
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        """PNG nítido y ligero, con la descripción como texto alternativo y como texto llano."""
+        """PNG nítido y ligero, con la descripción como texto alternativo y como texto llano.
+
+        Va dos veces: JupyterLab y ``nbconvert`` eligen el HTML, porque al PNG no le ponen el texto
+        alternativo de los metadatos; un PDF y los visores que no aceptan el HTML, el PNG.
+        """
         raw, small = io.BytesIO(), io.BytesIO()
         with rc_context(STYLE), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph .* missing")  # un emoji se ve como un recuadro
             self.savefig(raw, format="png", dpi=DPI, bbox_inches="tight", pad_inches=0.12)
         picture = Image.open(raw).convert("RGB").quantize(256, dither=Image.Dither.NONE)
         picture.save(small, format="png", optimize=True)
+        png = small.getvalue()
         width, height = (round(side / 2) for side in picture.size)
-        data = {"image/png": small.getvalue(), "text/plain": self.description}
+        element = (
+            f'<img alt="{html.escape(self.description)}" style="max-width: 100%; height: auto" '
+            f'src="data:image/png;base64,{base64.b64encode(png).decode()}" '
+            f'width="{width}" height="{height}">'
+        )
+        data = {"text/html": element, "image/png": png, "text/plain": self.description}
         return data, {"image/png": {"alt": self.description, "width": width, "height": height}}
 
     def _ipython_display_(self):
-        """En un cuaderno, la imagen y su descripción, que no se ve pero se lee en voz alta.
-
-        JupyterLab no pone el texto alternativo de los metadatos a una imagen. Y sin este método, el
-        modo «inline» de matplotlib la dibujaría a su manera.
-        """
+        """Sin este método, el modo «inline» de matplotlib la dibujaría a su manera."""
         from IPython.display import display
 
         data, metadata = self._repr_mimebundle_()
         display(data, metadata=metadata, raw=True)
-        hidden = f'<div style="{HIDDEN}">{html.escape(self.description)}</div>'
-        display({"text/html": hidden}, raw=True)
 
 
 def describe(figure):

@@ -109,6 +109,7 @@ READ_PAGE = r"""() => {
     return {
         images: find('img').map(image => ({
             name: image.alt || image.src.slice(0, 60),
+            described: !['', 'Image'].includes(image.alt.trim()),  // JupyterLab pone «Image»
             complete: image.complete,
             width: image.naturalWidth,
         })),
@@ -240,6 +241,11 @@ class Lab:
         found += [
             f"La imagen no se ve: {image['name']}" for image in page["images"] if not image["width"]
         ]
+        found += [
+            f"La imagen no se describe: {image['name']}"
+            for image in page["images"]
+            if not image["described"]
+        ]
         found += [f"La fórmula no se entiende: {text}" for text in page["formulas"]]
         found += [f"El control no se ve: {text}" for text in page["widgets"]]
         found += [f"Pide algo de fuera: {url}" for url in self.outside]
@@ -338,6 +344,7 @@ def serve_lab(course, home):
     """
     settings = {
         "JUPYTER_CONFIG_PATH": course / ".jupyter",
+        "JUPYTER_PATH": course / ".jupyter",
         "JUPYTER_CONFIG_DIR": home / "config",
         "JUPYTER_DATA_DIR": home / "data",
         "JUPYTER_RUNTIME_DIR": home / "runtime",
@@ -445,6 +452,25 @@ def test_menus_are_in_spanish(lab):
     assert {"Archivo", "Editar", "Ver", "Ayuda"} <= set(menus)
 
 
+def test_what_lesson_00_names_is_on_the_screen(lab):
+    """Los menús, como *Menú* → *Orden*; un botón, como ▶▶ de la barra (*lo que dice de él*)."""
+    path = "notebooks/00_empieza_aqui.ipynb"
+    lab.restore(path)
+    lab.open(path)
+    text = "\n".join(cell.source for cell in lab.read(path).cells if cell.cell_type == "markdown")
+    orders = re.findall(r"\*([^*]+)\* → \*([^*]+)\*", text)
+    buttons = re.findall(r"de la barra \(\*([^*]+)\*\)", text)
+    assert text.count(" → *") == len(orders) > 0 and buttons
+    for menu, order in orders:
+        lab.page.locator(".lm-MenuBar-itemLabel").get_by_text(menu, exact=True).click()
+        shown = lab.page.locator(".lm-Menu-itemLabel:visible").all_inner_texts()
+        lab.page.keyboard.press("Escape")
+        assert order in shown
+    for button in buttons:
+        lab.page.locator(f'.jp-NotebookPanel-toolbar [title="{button}"]:visible').wait_for()
+    lab.close()
+
+
 def test_a_sound_notebook_has_no_faults(lab):
     path = write(
         lab,
@@ -463,6 +489,7 @@ def test_every_kind_of_fault_is_seen(lab):
         new_markdown_cell(r"$a_b_c$, $\desconocida$ y $\frac{1$."),
         new_markdown_cell("![Una figura que no existe](../imagenes/no-existe.svg)"),
         new_markdown_cell("![Una figura de fuera](http://192.0.2.1/fuera.png)"),
+        new_markdown_cell("![](../imagenes/sdpa.svg)"),
         new_code_cell("import warnings; warnings.warn('un aviso')"),
         new_code_cell(
             "from IPython.display import Javascript; Javascript('console.error(\"mal\")')"
@@ -482,6 +509,7 @@ def test_every_kind_of_fault_is_seen(lab):
         r"No se han ejecutado todas las celdas.*None\]",
         "La imagen no se ve: Una figura que no existe",
         "La imagen no se ve: Una figura de fuera",
+        "La imagen no se describe: Image",
         "La fórmula no se entiende: a_b_c",
         r"La fórmula no se entiende: \\desconocida",
         r"La fórmula no se entiende:.* \$\\frac",

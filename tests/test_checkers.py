@@ -6,13 +6,16 @@ import random
 import re
 import sys
 import time
+from types import SimpleNamespace
 
+import nbformat
 import numpy as np
 import pytest
 import torch
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from torch import nn
 
-from course_lib.checkers import family, progress, questions, running
+from course_lib.checkers import family, places, progress, questions, running
 from course_lib.checkers.family import Case, Exercise, Mistake, Option, Stage
 from course_lib.checkers.report import Finding, Report
 
@@ -357,6 +360,139 @@ def test_report_is_text_and_never_html():
     assert not report.ok
 
 
+# --- Los enlaces ----------------------------------------------------------------------------------
+
+
+def write(path, *cells):
+    """Un cuaderno con estas celdas; cada una se llama como su posición: c0, c1…"""
+    for number, cell in enumerate(cells):
+        cell.id = f"c{number}"
+    path.parent.mkdir(exist_ok=True)
+    nbformat.write(new_notebook(cells=list(cells)), path)
+
+
+@pytest.fixture
+def lessons(tmp_path, monkeypatch):
+    """Una carpeta con dos lecciones, la copia de una y una tercera que no se entiende."""
+    folder = tmp_path / "mis_cuadernos"
+    write(
+        folder / "05_una.ipynb",
+        new_markdown_cell("# 05 · Una\n\n## 31. Otro\n\n## 311. Otro"),
+        new_code_cell("### 3.1 En un comentario"),
+        new_markdown_cell("## 3. Tres\n\nEl 3.1 viene luego."),
+        new_markdown_cell("### 3.1 Tres uno"),
+        new_markdown_cell("### Ejercicio 5.2 · a < b"),
+    )
+    write(folder / "05_una-antes-2026.ipynb", new_markdown_cell("## 7. Siete"))
+    write(folder / "06_otra.ipynb", new_markdown_cell("# 06 · Otra\n\n## 1. Uno"))
+    (folder / "07_rota.ipynb").write_text("{")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("05 §3", '<a href="05_una.ipynb#cell-id=c2">05 §3</a>'),
+        ("05 §3.1", '<a href="05_una.ipynb#cell-id=c3">05 §3.1</a>'),
+        (
+            "06 §1, 05 §3",
+            '<a href="06_otra.ipynb#cell-id=c0">06 §1</a>, <a href="05_una.ipynb#cell-id=c2">05 §3</a>',
+        ),
+        ("<b> 05 §3.2, 05 §7, 07 §1, 08 §1", "&lt;b&gt; 05 §3.2, 05 §7, 07 §1, 08 §1"),
+    ],
+)
+def test_a_section_is_a_link_if_it_is_there(lessons, text, html):
+    assert places.linked(text) == html
+
+
+def test_from_the_solutions_a_link_goes_to_the_lesson(lessons, monkeypatch):
+    write(lessons / "soluciones/05_una.ipynb", new_markdown_cell("## 3. La solución"))
+    monkeypatch.chdir(lessons / "soluciones")
+    assert places.linked("05 §3") == '<a href="../05_una.ipynb#cell-id=c2">05 §3</a>'
+
+
+def test_what_a_report_sends_to_is_a_link_in_html_and_only_there(lessons):
+    report = Report("5.1", "softmax", (Finding("x", "mal", read="05 §3"),), ("Lo cuenta 06 §1.",))
+    assert 'Mira <a href="05_una.ipynb#cell-id=c2">05 §3</a>.' in report._repr_html_()
+    assert 'Lo cuenta <a href="06_otra.ipynb#cell-id=c0">06 §1</a>.' in report._repr_html_()
+    assert str(report) == (
+        "✗ Ejercicio 5.1 · softmax: todavía no.\n  1. mal Mira 05 §3.\n  Nota: Lo cuenta 06 §1."
+    )
+
+
+def test_a_strange_id_is_text(lessons):
+    nb = nbformat.read(lessons / "06_otra.ipynb", 4)
+    nb.cells[0].id = '"><script>'
+    (lessons / "06_otra.ipynb").write_text(json.dumps(nb))
+    assert "<script" not in places.linked("06 §1")
+    assert "&lt;script" in places.linked("06 §1")
+
+
+# --- Un nombre que falta --------------------------------------------------------------------------
+
+IMPORTS = "used\nimport torch\nimport numpy as np\nfrom math import (\n    pi, sqrt,\n)"
+BODY = "LAYER, HEAD = 3, 1\ndef query_and_key(x):\n    inner = x\n    return inner\nclass Box: ..."
+
+
+@pytest.fixture
+def opened(tmp_path, monkeypatch):
+    """Un cuaderno abierto en JupyterLab, que ejecuta su celda c4."""
+    path = tmp_path / "05_una.ipynb"
+    write(
+        path,
+        new_code_cell(IMPORTS),
+        new_code_cell("%time magic = 1"),
+        new_markdown_cell("text = 1"),
+        new_code_cell(BODY),
+        new_code_cell("here = below + missing"),
+        new_code_cell("below = 1"),
+    )
+    parent = {"metadata": {"cellId": "c4"}}
+    shell = SimpleNamespace(kernel=SimpleNamespace(get_parent=lambda: parent))
+    monkeypatch.setattr(places, "get_ipython", lambda: shell)
+    monkeypatch.setenv("JPY_SESSION_NAME", str(path))
+    return parent
+
+
+def missing(name):
+    """El error de usar un nombre que no existe."""
+    with pytest.raises(NameError) as caught:
+        eval(name, {"__builtins__": {}})
+    return caught.value
+
+
+@pytest.mark.parametrize("name", ["torch", "np", "sqrt", "LAYER", "HEAD", "query_and_key", "Box"])
+def test_a_name_of_a_cell_above_says_what_to_run(opened, name):
+    assert places.advice(missing(name)).startswith(f"«{name}» sale de una celda de más arriba. ")
+
+
+@pytest.mark.parametrize("name", ["numpy", "troch", "magic", "text", "inner", "used", "here", "below"])
+def test_a_name_that_no_cell_above_creates_is_not_explained(opened, name):
+    assert places.advice(missing(name)) == ""
+
+
+def test_only_a_missing_name_is_explained(opened):
+    assert places.advice(UnboundLocalError("torch")) == ""
+    assert places.advice(NameError("torch")) == ""
+    assert places.advice(AttributeError("torch", name="torch")) == ""
+
+
+def test_without_a_notebook_nothing_is_explained(opened, monkeypatch, tmp_path):
+    opened.clear()  # no se sabe qué celda es: se mira en todas
+    assert places.advice(missing("below")) != ""
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "no.ipynb"))
+    assert places.advice(missing("torch")) == ""
+    monkeypatch.delenv("JPY_SESSION_NAME")
+    assert places.advice(missing("torch")) == ""
+
+
+def test_the_code_of_a_learner_says_it_too(opened):
+    found = running.call(lambda: query_and_key).problem  # noqa: F821
+    assert "no existe nada que se llame «query_and_key». «query_and_key» sale de" in found.text
+    assert running.call(raises).problem.text.endswith("no existe nada que se llame «missing_name».")
+
+
 # --- Las preguntas --------------------------------------------------------------------------------
 
 
@@ -459,9 +595,36 @@ def test_a_broken_file_does_not_break_anything(place, content):
     assert list(json.loads(place.read_text())) == ["5.1"]
 
 
-def test_a_place_that_cannot_be_written_does_not_break_anything(place, monkeypatch):
-    monkeypatch.setenv("CURSO_PROGRESO", str(place / "no" / "existe.json"))
-    assert progress.finish(solved()).ok
+@pytest.mark.parametrize("name", ["archivo/progreso.json", "no/existe.json", "carpeta"])
+def test_a_place_that_cannot_be_written_is_said(place, monkeypatch, tmp_path, name):
+    (tmp_path / "archivo").touch()
+    (tmp_path / "carpeta").mkdir()
+    monkeypatch.setenv("CURSO_PROGRESO", str(tmp_path / name))
+    report = progress.finish(solved())
+    assert report.ok
+    for text in (str(report), report._repr_html_()):
+        assert "Nota: está bien, pero no se ha podido apuntar" in text
+        assert f"/{name.split('/')[-1]}. Comprueba que la carpeta" in text
+        assert str(tmp_path.parent) not in text
+
+
+def test_progress_is_kept_beside_the_notebooks_of_the_student(monkeypatch, tmp_path):
+    monkeypatch.delenv("CURSO_PROGRESO")
+    monkeypatch.setenv("CURSO_CUADERNOS", str(tmp_path))
+    assert progress.place() == tmp_path.resolve() / ".progreso.json"
+
+
+def test_what_is_right_ends_with_what_comes_next(place, lessons, monkeypatch):
+    report = progress.finish(solved())
+    exercise = '<a href="05_una.ipynb#cell-id=c4">Ejercicio 5.2 · a &lt; b</a>'
+    assert report._repr_html_().endswith(f"<p>Siguiente: {exercise}</p></div>")
+    assert str(report) == str(solved())
+    lesson = '<a href="06_otra.ipynb#cell-id=c0">06 · Otra</a>'
+    assert lesson in progress.finish(solved("5.2"))._repr_html_()
+    assert "Siguiente" not in progress.finish(solved("6.1"))._repr_html_()
+    assert "Siguiente" not in progress.finish(wrong())._repr_html_()
+    progress.without_progress()
+    assert "Siguiente" not in progress.finish(solved())._repr_html_()
 
 
 def test_nothing_is_kept_if_not_wanted(place, monkeypatch):

@@ -193,7 +193,7 @@ def change(nb, operations, who):
     return nb
 
 
-@settings(max_examples=500, deadline=None, derandomize=True, database=None)
+@settings(max_examples=250, deadline=None, derandomize=True, database=None)
 @given(texts, edits, edits, edits)
 @example(["código"], [("edit", 0, 0)], [("delete", 0, 0)], [])
 @example(["ejercicio", "texto"], [("twin", 0, 0), ("edit", 0, 0)], [("edit", 0, 0)], [("move", 0, 1)])

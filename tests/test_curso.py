@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Sustituye a pytest y a JupyterLab: cuenta cómo lo llaman y sale con el código que se le pida.
 TOOL = """\
 import json, os, sys
-names = ("PYTHONUTF8", "PYTHONPATH", "PYTHONNOUSERSITE", "JUPYTER_CONFIG_PATH")
+names = ("PYTHONUTF8", "PYTHONPATH", "PYTHONNOUSERSITE", "JUPYTER_CONFIG_PATH", "JUPYTER_PATH")
 env = {name: os.environ.get(name) for name in names}
 told = {"module": __package__, "arguments": sys.argv[1:], "cwd": os.getcwd(), "env": env}
 print(json.dumps(told))
@@ -227,7 +227,7 @@ def test_exit_code_and_arguments_are_passed_on(installed):
 
 
 def test_programs_start_in_the_course_with_a_clean_environment(installed):
-    extra = {"PYTHONPATH": "otra", "JUPYTER_CONFIG_PATH": "mía"}
+    extra = {"PYTHONPATH": "otra", "JUPYTER_CONFIG_PATH": "mía", "JUPYTER_PATH": ""}
     told = report(installed.run("probar", **extra)[1])
     assert Path(told["cwd"]).samefile(installed.root)
     assert told["env"] == {
@@ -235,6 +235,7 @@ def test_programs_start_in_the_course_with_a_clean_environment(installed):
         "PYTHONNOUSERSITE": "1",
         "PYTHONPATH": None,
         "JUPYTER_CONFIG_PATH": os.pathsep.join([str(installed.root / ".jupyter"), "mía"]),
+        "JUPYTER_PATH": str(installed.root / ".jupyter"),
     }
 
 

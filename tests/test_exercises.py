@@ -6,10 +6,13 @@ import importlib
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from test_browser import lab  # noqa: F401
 
 from course_lib import checkers, notebooks
-from course_lib.checkers import progress
+from course_lib.checkers import places, progress
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
@@ -209,6 +212,42 @@ def test_every_section_a_report_sends_to_exists():
     assert lost == set()
 
 
+@pytest.mark.parametrize("folder", ["notebooks", "notebooks/soluciones"])
+def test_every_section_a_report_sends_to_is_a_link(folder, monkeypatch):
+    monkeypatch.chdir(ROOT / folder)
+    lost = set()
+    for reference in {reference for _, reference in references()}:
+        found = re.fullmatch(rf'<a href="(.*)#cell-id=(.*)">{reference}</a>', places.linked(reference))
+        cells = notebooks.read(found[1]).cells if found else []
+        lesson, section = reference.split(" §")
+        titles = [
+            re.findall(r"^##+ (\d+(?:\.\d+)?)[. ]", cell.source, re.MULTILINE)
+            for cell in cells
+            if cell.id == found[2] and cell.cell_type == "markdown"
+        ]
+        if not cells or lesson not in found[1] or section not in sum(titles, []):
+            lost.add(reference)
+    assert lost == set()
+
+
+def test_each_exercise_leads_to_the_next_and_the_last_of_a_lesson_to_the_next_lesson(monkeypatch):
+    monkeypatch.chdir(LESSONS[0].parent)
+    following = dict(zip(CATALOG, [*list(CATALOG)[1:], None]))
+    for number, after in following.items():
+        path = lesson_of(after) if after else None
+        if after is None:
+            expected = ""
+        elif path == lesson_of(number):
+            statement = section(path)[position(section(path), "Ejercicio", after) - 1]
+            expected = f'{path.name}#cell-id={statement.id}">Ejercicio {after} · {CATALOG[after][0]}'
+        else:
+            first = notebooks.read(path).cells[0]
+            title = first.source.splitlines()[0].removeprefix("# ")
+            expected = f'{path.name}#cell-id={first.id}">{title}'
+        html = f'<p>Siguiente: <a href="{expected}</a></p>' if expected else ""
+        assert places.onward(number) == html
+
+
 @each_exercise
 def test_numbers_titles_and_points(number):
     title, points = CATALOG[number]
@@ -222,3 +261,65 @@ def test_numbers_titles_and_points(number):
 def test_every_check_is_documented_and_in_a_lesson(name):
     assert "Args:" in getattr(checkers, name).__doc__
     assert any(f"{name}(" in cell.source for path in LESSONS for cell in section(path))
+
+
+# --- En JupyterLab --------------------------------------------------------------------------------
+
+REPORT = """from course_lib.checkers.report import Finding, Report
+Report("4.1", "x", (Finding("x", "mal", read="05 §9, 04 §9"),))"""
+
+# Ejecuta la celda de código que ocupa esta posición y da lo que sale.
+RUN = """async position => {
+    lesson.content.activeCellIndex = position;
+    await jupyterapp.commands.execute('notebook:run-cell');
+    return lesson.content.widgets[position].model.outputs.toJSON();
+}"""
+
+# Dice si en el cuaderno que se ve, `path`, se lee la celda de ese id.
+LANDED = """([path, id]) => {
+    const panel = jupyterapp.shell.currentWidget;
+    if (panel?.context?.path !== path) return false;
+    const cell = panel.content.widgets.find(cell => cell.model.id === id)?.node;
+    const seen = panel.content.node.querySelector('.jp-WindowedPanel-outer').getBoundingClientRect();
+    const box = cell?.getBoundingClientRect();
+    return cell?.isConnected && box.bottom > seen.top && box.top < seen.bottom - 20;
+}"""
+
+TO_THE_TOP = """() => {
+    const panel = jupyterapp.shell.currentWidget;
+    panel.content.node.querySelector('.jp-WindowedPanel-outer').scrollTop = 0;
+    jupyterapp.shell.activateById(lesson.id);
+}"""
+
+
+@pytest.mark.navegador
+def test_in_jupyterlab_a_report_lands_and_a_missing_name_says_what_to_run(lab):  # noqa: F811
+    """Una lección que se abre sola, la misma ya abierta, y la que se está leyendo."""
+    folder, filler = "de_prueba", "Un párrafo.\n\n" * 6
+    (lab.folder / folder).mkdir()
+    code = [new_code_cell("tool = print"), new_code_cell(REPORT), new_code_cell("tool(1); typo")]
+    for name, start in (("04_de_aqui.ipynb", code), ("05_de_alla.ipynb", [])):
+        cells = [*start, *(new_markdown_cell(filler, id=f"relleno-{n}") for n in range(120))]
+        cells[80] = new_markdown_cell("## 9. Lejos", id="lejos")
+        metadata = {"kernelspec": notebooks.KERNELSPEC}
+        nbformat.write(new_notebook(cells=cells, metadata=metadata), lab.folder / folder / name)
+    here, there = f"{folder}/04_de_aqui.ipynb", f"{folder}/05_de_alla.ipynb"
+    lab.open(here)  # el kernel del curso, el de .jupyter, es quien carga la ayuda
+    menus = lab.page.locator(".lm-MenuBar-itemLabel").all_inner_texts()
+    order = lab.page.evaluate("jupyterapp.commands.label('notebook:run-all-above')")
+    assert places.RUN_ABOVE[0] in menus
+    assert places.RUN_ABOVE[1] == order
+
+    assert "«tool» sale de una celda de más arriba" in str(lab.page.evaluate(RUN, 2))
+    lab.page.evaluate(RUN, 0)
+    (error,) = (o for o in lab.page.evaluate(RUN, 2) if o["output_type"] == "error")
+    assert "name 'typo' is not defined" in error["evalue"]
+    assert "más arriba" not in "".join(error["traceback"])
+
+    lab.page.evaluate(RUN, 1)
+    for text, path in (("05 §9", there), ("05 §9", there), ("04 §9", here)):
+        lab.page.locator("a[href^='http']:visible", has_text=text).click()  # ya lo lleva JupyterLab
+        lab.page.wait_for_function(LANDED, arg=[path, "lejos"], timeout=20_000)
+        lab.page.evaluate(TO_THE_TOP)
+    lab.open(there)  # cierra el uno y, con su kernel, el otro
+    lab.close()

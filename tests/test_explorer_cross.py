@@ -199,7 +199,7 @@ def test_the_ends_keep_the_focus_and_the_labels_can_be_read(lab):  # noqa: F811
         return page.evaluate(focused), back.is_disabled(), forward.is_disabled()
 
     # Con pesos casi iguales no hay negrita; cuando uno destaca, sí.
-    bold = box.locator(".c-scroll").first.locator("text[font-weight='700']")
+    bold = box.locator(".exp-scroll").first.locator("text[font-weight='700']")
     assert bold.count() == 1  # la query
     cells = box.locator("svg").last.locator("rect").all()[:36]
     opacity = [float(cell.get_attribute("fill-opacity")) for cell in cells]

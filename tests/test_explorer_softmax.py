@@ -195,7 +195,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     second = explorer.get_by_role("slider", name="Puntuación 2", exact=True)
 
     def column(number):
-        return explorer.locator(f"tr td:nth-of-type({number})").all_inner_texts()[:-1]
+        return explorer.locator(f"th ~ td:nth-of-type({number})").all_inner_texts()[:-1]
 
     def said(text):
         page.wait_for_function(
@@ -208,7 +208,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
     assert column(4) == ["0.0900", "0.2447", "0.6652"]
 
     # El ratón: arrastra x₂ hasta 5. En el dibujo, 20 puntos de puntuación son 190 unidades de 430.
-    chart = explorer.locator("svg").bounding_box()
+    chart = explorer.locator("svg").first.bounding_box()
     scale = chart["width"] / 430
 
     def point(x):

@@ -122,7 +122,7 @@ def test_a_newcomer_gets_to_lesson_00(course, opened, tmp_path):
         port = busy.getsockname()[1]
         first = opened(f"--port={port}").wait()
     assert f"El puerto {port} está ocupado: uso el " in first.text
-    assert ("administrador (root)" in first.text) is AS_ROOT
+    assert ("administrador («root»)" in first.text) is AS_ROOT
     assert "Aquí no abro ningún navegador" in first.text
     assert "ssh -L" in first.text
     said = first.text.replace(str(course), "")
@@ -134,6 +134,7 @@ def test_a_newcomer_gets_to_lesson_00(course, opened, tmp_path):
     assert model["writable"] is True
     assert model["content"]["cells"][0]["source"].startswith("# 00 · Empieza aquí")
     assert not any(cell.get("outputs") for cell in model["content"]["cells"])
+    assert model["content"]["metadata"]["language_info"]["file_extension"] == ".py"  # no lo añade JupyterLab
     solution = json.loads(first.get("api/contents/notebooks/soluciones/00_empieza_aqui.ipynb"))
     assert solution["writable"] is False
 
@@ -236,7 +237,7 @@ INFO = {"hostname": "0.0.0.0", "port": 8888, "base_url": "/", "token": "abc", "s
     ],
 )
 def test_the_address_is_the_last_line(browser, ip, said):
-    *lines, last = opening.where(INFO, "mis_cuadernos", browser, ip)
+    *lines, last = opening.directions(INFO, "mis_cuadernos", browser, ip)
     assert said in "\n".join(lines)
     assert last.strip() == "http://localhost:8888/lab/tree/mis_cuadernos/00_empieza_aqui.ipynb?token=abc"
 

@@ -1,12 +1,11 @@
 """Las gráficas: puras, legibles y capaces de contarse con palabras."""
 
 import base64
-import html
 import io
-import re
 import subprocess
 import sys
 import warnings
+from html.parser import HTMLParser
 
 import matplotlib
 import numpy as np
@@ -64,6 +63,15 @@ def picture(figure):
     return data, metadata["image/png"]
 
 
+def images(page):
+    """Los atributos de cada imagen de una página."""
+    found = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, fields: tag == "img" and found.append(dict(fields))
+    parser.feed(page)
+    return found
+
+
 def test_a_figure_is_an_image_with_its_description(draw):
     figure = draw()
     data, metadata = picture(figure)
@@ -74,6 +82,13 @@ def test_a_figure_is_an_image_with_its_description(draw):
     assert image.size == pytest.approx((2 * metadata["width"], 2 * metadata["height"]), abs=1)
     assert metadata["width"] < 1000, "no cabe en una página"
     assert len(data["image/png"]) < 100_000
+    (shown,) = images(data["text/html"])
+    assert shown["alt"] == figure.description
+    assert [int(shown["width"]), int(shown["height"])] == [metadata["width"], metadata["height"]]
+    assert shown["style"] == "max-width: 100%; height: auto", "se encoge en una página estrecha"
+    kind, _, pixels = shown["src"].partition(",")
+    assert kind == "data:image/png;base64"
+    assert base64.b64decode(pixels) == data["image/png"]
 
 
 def test_same_figure_same_bytes_and_nothing_global_changes(draw):
@@ -152,7 +167,7 @@ def test_blocked_cells_are_drawn_and_told():
 
 
 @pytest.mark.parametrize(
-    "label", ["$x_1$", "snake_case", "🐶", "שלום", "a^b", "\\alpha", "<b>", "x" * 60]
+    "label", ["$x_1$", "snake_case", "🐶", "שלום", "a^b", "\\alpha", "<b>", '"&quot;\'>', "x" * 60]
 )
 def test_any_token_is_plain_text(label):
     figure = plot_heatmap(weights(2, 2), [label, "b"])
@@ -162,7 +177,8 @@ def test_any_token_is_plain_text(label):
     assert shown == label or len(shown) == 16 and label.startswith(shown[:-1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # tampoco molesta con un carácter que no sabe dibujar
-        picture(figure)
+        data, _ = picture(figure)
+    assert [image["alt"] for image in images(data["text/html"])] == [figure.description]
     assert f"«{label}»" in figure.description
 
 
@@ -222,18 +238,23 @@ def test_bad_input_says_what_and_why(call, words):
 def test_the_notebook_shows_our_image(setup):
     """También con el modo «inline» de matplotlib, que tiene su forma de mostrar figuras."""
     from nbclient import NotebookClient
+    from nbconvert import HTMLExporter
     from nbformat.v4 import new_code_cell, new_notebook
 
     code = "from course_lib.plots import plot_rows\nplot_rows({'a': [0.2, 0.8]}, ['x', 'y'])"
     nb = new_notebook(cells=[new_code_cell(setup), new_code_cell(code)])
     NotebookClient(nb, kernel_name="python3", timeout=60).execute()
-    output, described = nb.cells[1].outputs
+    (output,) = nb.cells[1].outputs
     figure = plot_rows({"a": [0.2, 0.8]}, ["x", "y"])
     expected, metadata = picture(figure)
     assert output.data["text/plain"] == figure.description
     assert output.metadata["image/png"] == metadata
     assert base64.b64decode(output.data["image/png"]) == expected["image/png"]
-    assert re.sub("<[^>]*>", "", described.data["text/html"]) == html.escape(figure.description)
+    assert output.data["text/html"] == expected["text/html"]
+    del nb.cells[0]  # la figura de pyplot no tiene descripción
+    page, _ = HTMLExporter().from_notebook_node(nb)
+    assert [image["alt"] for image in images(page)] == [figure.description]
+    assert page.count(figure.description) == 1, "un lector de pantalla la dice una sola vez"
 
 
 def test_describe_a_plain_figure():

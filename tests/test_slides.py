@@ -68,7 +68,6 @@ READ_SLIDE = r"""smallest => {
             const style = getComputedStyle(part);
             const clips = axis => ['auto', 'scroll', 'hidden'].includes(style[axis]);
             if (!part.clientHeight || part.matches('.cm-cursorLayer')) continue;
-            if (style.opacity === '0') continue;  // la descripción de una figura: solo se oye
             if (clips('overflowX') && part.scrollWidth > part.clientWidth + 2)
                 say(`se corta ${part.scrollWidth - part.clientWidth} píxeles a lo ancho`);
             if (clips('overflowY') && part.scrollHeight > part.clientHeight + 2)

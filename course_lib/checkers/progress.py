@@ -1,16 +1,20 @@
-"""Lo que has resuelto: se guarda en tu ordenador, en la carpeta del curso, y en ningún otro sitio.
+"""Lo que has resuelto: se guarda en tu ordenador, junto a tus cuadernos, y en ningún otro sitio.
 
-Es el archivo ``.progreso.json``. La variable de entorno CURSO_PROGRESO dice otro, y «no», ninguno.
+Es el archivo ``.progreso.json`` de ``copies.student_folder``. La variable de entorno CURSO_PROGRESO
+dice otro, y «no», ninguno.
 """
 
 import contextlib
 import json
 import os
 import textwrap
+from dataclasses import replace
 from datetime import date
 from html import escape
 from importlib import import_module
 from pathlib import Path
+
+from course_lib.copies import student_folder
 
 PLACE = "CURSO_PROGRESO"
 _recording = True
@@ -34,7 +38,7 @@ def finish(report):
         print(report)
         return None
     if report.ok and _recording:
-        record(report)
+        return replace(report, notes=report.notes + record(report), counted=True)
     return report
 
 
@@ -49,7 +53,7 @@ def place():
     chosen = os.environ.get(PLACE)
     if chosen == "no":
         return None
-    return Path(chosen) if chosen else Path(__file__).resolve().parents[2] / ".progreso.json"
+    return Path(chosen) if chosen else student_folder() / ".progreso.json"
 
 
 def load():
@@ -63,15 +67,20 @@ def load():
 
 
 def record(report):
-    """Apunta un ejercicio resuelto. Si no se puede escribir, se sigue sin apuntarlo."""
+    """Apunta un ejercicio resuelto. Da las notas que hay que añadir: una, si no se puede escribir."""
     solved, path = load(), place()
     if path is None or report.exercise in solved:
-        return
+        return ()
     solved[report.exercise] = date.today().isoformat()
     with contextlib.suppress(OSError):
         temporary = path.with_suffix(".tmp")
         temporary.write_text(json.dumps(solved, indent=1), encoding="utf-8")
         temporary.replace(path)
+        return ()
+    return (
+        f"está bien, pero no se ha podido apuntar: no se puede escribir {path.parent.name}/{path.name}. "
+        "Comprueba que la carpeta existe y es tuya, y que queda sitio en el disco; y repite esta celda.",
+    )
 
 
 def forget_progress():

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from html import escape
 
+from course_lib.checkers.places import linked, onward
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -38,6 +40,7 @@ class Report:
         notes: lo que está bien y conviene saber.
         unsolved: si nadie ha escrito nada todavía.
         printed: lo que tu código escribe con ``print`` en la primera prueba.
+        counted: si, estando bien, cuenta como tuyo: entonces acaba con un enlace a lo siguiente.
     """
 
     exercise: str
@@ -46,6 +49,7 @@ class Report:
     notes: tuple[str, ...] = ()
     unsolved: bool = False
     printed: str = ""
+    counted: bool = False
 
     @property
     def ok(self):
@@ -81,7 +85,7 @@ class Report:
         """Lo mismo, como lo enseña un cuaderno. Todo lo que viene de fuera es texto."""
         items = "".join(
             f"<li><strong>{escape(finding.text)}</strong> {escape(finding.consequence)}"
-            + (f" <em>Mira {escape(finding.read)}.</em>" if finding.read else "")
+            + (f" <em>Mira {linked(finding.read)}.</em>" if finding.read else "")
             + "</li>"
             for finding in self.findings
         )
@@ -89,9 +93,11 @@ class Report:
             f"<p><strong>{escape(self.head)}</strong></p>",
             f"<ol>{items}</ol>" if items else "",
         ]
-        parts += [f"<p>Nota: {escape(note)}</p>" for note in self.notes]
+        parts += [f"<p>Nota: {linked(note)}</p>" for note in self.notes]
         if self.printed:
             parts.append(
                 f"<p>Tu código escribe:</p><pre>{escape(chr(10).join(self.printed_lines()))}</pre>"
             )
+        if self.counted:
+            parts.append(onward(self.exercise))
         return f"<div>{''.join(parts)}</div>"

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from course_lib.checkers.places import advice
 from course_lib.checkers.report import Finding
 
 SECONDS = 2.0  # lo que se espera a una llamada
@@ -285,7 +286,8 @@ def explain(error):
     where = f", en la línea «{line}»" if line else ""
     kind = "memoria" if "demasiada memoria" in message else "error"
     name = type(error).__name__
-    return Finding(kind, f"Tu código se para con {name}{where}: {message[:200].rstrip('.')}.")
+    text = f"Tu código se para con {name}{where}: {message[:200].rstrip('.')}. {advice(error)}"
+    return Finding(kind, text.rstrip())
 
 
 def own_line(error):

@@ -10,9 +10,16 @@ const STYLE = `
 .exp-attention .exp-texts { display: flex; flex-wrap: wrap; gap: 0.3rem 1rem; flex: 1 1 30rem; }
 .exp-attention .exp-texts label { display: flex; flex-wrap: wrap; gap: 0 0.5rem; flex: 1 1 22rem; align-items: baseline; }
 .exp-attention .exp-choose { display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: center; margin-top: 0.4rem; }
-.exp-attention .exp-choose > :first-child { flex: 0 1 14rem; }
+.exp-attention .exp-choose > :first-child { flex: 0 1 16rem; }
 .exp-attention .exp-choose .exp-control { margin-right: 0.4rem; }
 .exp-attention table { font-size: 0.85rem; }
+.exp.exp-attention { display: flex; flex-direction: column; }
+@media (min-height: 30.01rem) { .exp-attention .exp-split { display: contents; }
+  .exp-attention :is(.exp-drawings, .exp-say ~ *) { order: 1; } }
+@media (max-height: 30rem) { .exp.exp-attention .exp-heads { grid-template-columns: repeat(6, 1fr); }
+  .exp-attention .exp-choose p { display: none; }
+  .exp-attention .exp-texts, .exp-attention .exp-texts :is(label, input) { flex-basis: 9rem; min-width: 0; } .exp-attention .exp-texts span { width: 100%; }
+  .exp-attention figcaption { min-height: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; } }
 .exp-attention p { margin: 0.1rem 0; }
 .exp-attention :is(input, select) { font: inherit; color: inherit; background: transparent; padding: 0.15rem 0.4rem;
   border: 2px solid var(--mute); border-radius: 0.4rem; flex: 1 1 14rem; min-width: 0; }
@@ -24,14 +31,15 @@ const STYLE = `
 .exp-attention .exp-heads [aria-pressed=true] { background: transparent; color: inherit; border: 3px solid var(--k); font-weight: 700; }
 .exp-attention .exp-heads svg { display: block; width: 100%; border: 1px solid var(--mute); background: var(--jp-layout-color0, Canvas); }
 .exp-attention figure { flex: 1 1 24rem; min-width: 0; margin: 0; }
-.exp-attention figure > .exp-row > * { flex: 1 1 15rem; min-width: 0; max-width: 22rem; }
+.exp-attention figure > .exp-row > * { flex: 1 1 auto; min-width: 0; max-width: 22rem; }
+.exp-attention figure > .exp-row > :first-child { flex-grow: 0; flex-shrink: 0; max-width: 100%; }
 .exp-attention :is(.exp-say, figcaption) { min-height: 3em; }
 @media (min-width: 80rem) { .exp-attention :is(.exp-say, figcaption) { min-height: 1.5em; } }
 @media (max-width: 50rem) { .exp-attention .exp-say { min-height: 7.5em; } }
 .exp-attention figcaption { font-weight: 600; font-size: 0.9rem; overflow-wrap: anywhere; }
-.exp-attention .exp-scroll { overflow-x: auto; max-width: 100%; }
 .exp-attention .exp-error { border: 2px solid var(--k); border-radius: 0.4rem; padding: 0.3rem 0.6rem; overflow-wrap: anywhere; }
 .exp-attention .exp-note { border-left: 4px solid var(--mute); padding-left: 0.6rem; overflow-wrap: anywhere; }
+.exp-attention .exp-scroll svg { display: block; }
 .exp-attention [role=radio] { cursor: pointer; }`;
 
 /** Las mismas cuentas que `compute` en Python. */
@@ -91,17 +99,17 @@ function select(label, onChange) {
 
 /** El dibujo de una frase: las dos columnas con sus líneas y la matriz. `pick(i)` elige una query; `peek(i)`, de paso. */
 function panel({ tokens, weights, name, text, pick, peek }) {
-  const ROW = 22, CELL = 20;
+  const ROW = 24, CELL = 20;
   const longest = Math.max(5, ...tokens.map(token => clip(token).length)); // caben los nombres
   const MARGIN = 14 + 8 * longest;
   const LEFT = 20 + 8.5 * longest;
-  const RIGHT = LEFT + 96;
-  const y = i => 34 + i * ROW;
-  const lines = make('svg', { viewBox: `0 0 ${RIGHT + 46 + 10 * longest} ${y(tokens.length) - 8}`,
-    role: 'radiogroup', 'aria-label': `Tokens de la ${name}: elige la query con las flechas`, onpointerleave: () => peek(null) });
+  const RIGHT = LEFT + 84;
+  const y = i => 30 + i * ROW;
+  const wide = Math.round(RIGHT + 46 + 8.5 * longest); // no encoge: cada token mide al menos 24 píxeles de alto
+  const lines = make('svg', { viewBox: `0 0 ${wide} ${y(tokens.length) - 14}`, style: `width: 100%; min-width: ${wide}px`, role: 'radiogroup', 'aria-label': `Tokens de la ${name}: elige la query con las flechas`, onpointerleave: () => peek(null) });
   const flat = { stroke: 'var(--mute)', fill: 'none' };
-  lines.append(make('text', { x: LEFT, y: 14, 'text-anchor': 'end', opacity: 0.8, 'font-size': 13 }, 'query'),
-    make('text', { x: RIGHT, y: 14, opacity: 0.8, 'font-size': 13 }, 'peso y key'),
+  lines.append(make('text', { x: LEFT, y: 11, 'text-anchor': 'end', opacity: 0.8, 'font-size': 13 }, 'query'),
+    make('text', { x: RIGHT, y: 11, opacity: 0.8, 'font-size': 13 }, 'peso y key'),
     ...shades(weights, (i, j) => `M${LEFT + 4} ${y(i) - 5}L${RIGHT - 4} ${y(j) - 5}`,
       level => ({ ...flat, 'stroke-opacity': 0.6 * level ** 2, 'stroke-width': 0.5 + 2.5 * level ** 2 })));
   const front = make('g');
@@ -167,7 +175,8 @@ function panel({ tokens, weights, name, text, pick, peek }) {
     return result;
   }
   const title = make('figcaption', {}, `${name[0].toUpperCase()}${name.slice(1)}: «${visible(text.length > 80 ? `${text.slice(0, 79)}…` : text)}»`);
-  return { mark, node: make('figure', {}, title, make('div', { class: 'exp-row' }, lines, make('div', { class: 'exp-scroll' }, grid))) };
+  const box = (what, drawing, basis) => set(sliding(`${what} de la ${name}`, drawing), { style: `flex-basis: ${basis}px` });
+  return { mark, node: make('figure', {}, title, make('div', { class: 'exp-row' }, box('Tokens', lines, wide), box('Matriz', grid, 0.7 * side))) };
 }
 
 function render({ model, el }) {
@@ -185,13 +194,14 @@ function render({ model, el }) {
   const head = select('Cabeza', value => save('head', value));
   const heads = make('div', { class: 'exp-heads', role: 'group' });
   const caption = make('p', { style: 'font-size: 0.85rem; margin: 0' });
-  const drawings = make('div', { class: 'exp-row' });
+  const drawings = make('div', { class: 'exp-row exp-drawings' });
   const numbers = focusable(make('div', { class: 'exp-scroll', tabindex: 0, role: 'region', 'aria-label': 'La fila, en números' }));
   el.replaceChildren(make('div', { class: 'exp exp-attention' }, make('style', {}, STYLE),
     make('div', { class: 'exp-row' },
       make('div', { class: 'exp-texts' }, ...inputs.map(input => make('label', {}, make('span', {}, input.getAttribute('aria-label')), input))),
       make('p', {}, button('Calcular', ask), ' ', state)), error, notes,
-    make('div', { class: 'exp-choose' }, make('div', {}, layer.node, head.node, caption), heads), voice.node, drawings, numbers,
+    make('div', { class: 'exp-split' }, make('div', { class: 'exp-choose exp-stay' }, make('div', {}, layer.node, head.node, caption), heads),
+      drawings), voice.node, numbers,
     make('p', {}, 'Pasa por un token, o por una fila de la matriz, para leer sus pesos; con un clic se queda. Con el teclado: tabulador hasta los tokens y flechas. En las matrices, cuanto más color, más peso.')));
 
   // --- Pedir otra frase al kernel -----------------------------------------------------------------
@@ -278,7 +288,7 @@ function render({ model, el }) {
     const line = (name, values, text, best) => make('tr', {}, make('th', { scope: 'row' }, name),
       ...values.map(x => make('td', { class: best(x) ? 'exp-best' : null }, text(x))));
     numbers.replaceChildren(make('table', {}, make('caption', { style: 'text-align: left' }, `La fila de «${one.tokens[query]}»${one.tokens[query] === two.tokens[query] ? '' : ` y la de «${two.tokens[query]}»`}, y cuánto cambia:`),
-      make('tr', {}, make('th'), ...one.tokens.map((token, j) => make('th', { scope: 'col' }, token === two.tokens[j] ? token : `${token} / ${two.tokens[j]}`))),
+      make('tr', {}, make('td'), ...one.tokens.map((token, j) => make('th', { scope: 'col' }, token === two.tokens[j] ? token : `${token} / ${two.tokens[j]}`))),
       line('primera', one.result.row, x => show(x), () => false), line('segunda', two.result.row, x => show(x), () => false),
       line('segunda − primera', difference, x => (x > 0.005 ? '+' : '') + show(x), x => Math.abs(x) === largest && largest >= 0.005)));
   }

@@ -21,6 +21,7 @@ function set(node, attributes) {
     else if (value === null || value === false) node.removeAttribute(name);
     else node.setAttribute(name, value === true ? '' : value);
   }
+  return node;
 }
 
 /** Un número con `decimals` decimales, con el signo menos de verdad y sin «menos cero». */
@@ -81,6 +82,15 @@ function announcer() {
       timer = setTimeout(() => { if (node.textContent !== text) node.textContent = text; }, 150);
     },
   };
+}
+
+/** Lo que es más ancho que la página se desliza dentro de su caja; y entonces, también con las flechas. */
+function sliding(name, ...nodes) {
+  const box = focusable(make('div', { class: 'exp-scroll' }, ...nodes));
+  const wide = () => box.scrollWidth > box.clientWidth;
+  const watcher = new ResizeObserver(() => set(box, { tabindex: wide() && 0, role: wide() && 'region', 'aria-label': wide() && name }));
+  [box, ...nodes].forEach(node => watcher.observe(node));
+  return box;
 }
 
 /** Guarda un trait y avisa al kernel, si lo hay, cuando la mano para. */

@@ -6,8 +6,7 @@ const FONT = 17;
 const LEAST = 0.66; // lo más que encoge el dibujo: la letra no baja de 11 píxeles; si no cabe, se desliza
 const STYLE = `
 .exp-cross [aria-disabled='true'] { opacity: 0.5; border-style: dashed; cursor: default; }
-.exp-cross .c-scroll { overflow-x: auto; max-width: 100%; }
-.exp-cross .c-scroll svg { display: block; }
+.exp-cross .exp-scroll svg { display: block; }
 .exp-cross .exp-row p { flex: 1 1 16rem; max-width: 26rem; margin: 0; }`;
 
 /** Las mismas cuentas que `compute` en Python. */
@@ -96,11 +95,11 @@ function render({ model, el }) {
   const caption = make('p');
   const note = model.get('note');
   el.replaceChildren(make('div', { class: 'exp exp-cross' }, make('style', {}, STYLE),
-    make('div', {}, back, ' ', forward, ' ', bar.node,
+    make('div', { class: 'exp-stay' }, back, ' ', forward, ' ', bar.node,
       make('span', { class: 'exp-control' }, make('label', { for: id }, 'pesos de'), heads)),
     ...(note ? [make('p', { style: 'border-left: 4px solid var(--k); padding-left: 0.6rem; margin: 0.2rem 0' }, `⚠ ${note}`)] : []),
-    written, focusable(make('div', { class: 'c-scroll' }, scene)), voice.node,
-    make('div', { class: 'exp-row' }, focusable(make('div', { class: 'c-scroll' }, grid)), caption)));
+    written, sliding('A qué mira este paso', scene), voice.node,
+    make('div', { class: 'exp-row' }, sliding('Todos los pasos', grid), caption)));
 
   function go(step) {
     if (step < 0 || step > last) return;

@@ -25,7 +25,9 @@ const STYLE = `
 .exp-heads .h-off .h-cells span, .exp-heads tr.h-off :is(td, th) { border-style: dashed; opacity: 0.65; }
 .exp-heads .h-row :is(td, th) { border-block: 2px solid var(--v); }
 .exp-heads .h-total :is(td, th) { border-top: 2px solid currentColor; }
-.exp-heads .h-scroll { max-width: 100%; overflow-x: auto; margin-bottom: 0.35rem; }
+.exp-heads .exp-scroll { margin-bottom: 0.35rem; }
+@media (max-height: 30rem) { .exp.exp-heads li { flex-basis: 5.5rem; } .exp-heads small { display: none; }
+  .exp-heads .h-detail { min-height: 0; } }
 .exp-heads caption { text-align: left; font-size: 0.85rem; white-space: nowrap; }
 .exp-heads td { min-width: 3.2rem; }
 .exp-heads tr > th:first-child { text-align: left; white-space: nowrap; }
@@ -118,11 +120,10 @@ function render({ model, el }) {
 
   /** Una tabla que, si no cabe, se desliza. */
   function table(caption, ...rows) {
-    return focusable(make('div', { class: 'h-scroll', tabindex: 0, role: 'region', 'aria-label': caption },
-      make('table', {}, make('caption', {}, caption), ...rows)));
+    return sliding(caption, make('table', {}, make('caption', {}, caption), ...rows));
   }
 
-  const head = (text, span = 1, scope = 'col') => make('th', { scope, colspan: span }, text);
+  const head = (text, span = 1, scope = 'col') => make(text === '' ? 'td' : 'th', { scope: text === '' ? null : scope, colspan: span }, text);
   const line = (name, cells, look = null) => make('tr', { class: look }, head(name, 1, 'row'), ...cells);
 
   // --- Las seis estaciones: su forma en el mapa, su texto y sus números -------------------------------
@@ -211,9 +212,9 @@ function render({ model, el }) {
   const [shapes, text, detail] = [make('strong'), make('p'), make('div', { class: 'h-detail' })];
   const note = model.get('note');
   el.replaceChildren(make('div', { class: 'exp exp-heads' }, make('style', {}, STYLE),
-    make('div', {}, token.node, close.node, ...boxes.map(box => box.node)),
+    make('div', { class: 'exp-split' }, make('div', {}, make('div', {}, token.node, close.node, ...boxes.map(box => box.node)),
     make('ol', { 'aria-label': 'Estaciones' }, ...stops.map(stop => make('li', {}, stop))),
-    make('div', {}, back, ' ', forward, ' ', shapes), text, detail, voice.node,
+    make('div', {}, back, ' ', forward, ' ', shapes)), make('div', { class: 'exp-stay' }, text, detail)), voice.node,
     ...(note ? [make('p', { style: 'border-left: 4px solid var(--k); padding-left: 0.6rem' }, note)] : [])));
 
   function draw() {

@@ -36,7 +36,7 @@ function render({ model, el }) {
   const center = index => (index + 0.5) * WIDTH;
   const links = tokens.map(() => make('line', { stroke: 'var(--q)' }));
   const inputs = tokens.map((token, index) => {
-    const box = make('rect', { x: center(index) - WIDTH / 2 + 3, y: 24, width: WIDTH - 6, height: 34, rx: 8, fill: 'transparent',
+    const box = make('rect', { x: center(index) - WIDTH / 2 + 3, y: 22, width: WIDTH - 6, height: 38, rx: 8, fill: 'transparent',
       stroke: 'currentColor', 'stroke-width': 1.5 });
     const node = focusable(make('g', { role: 'button', class: 'exp-handle', 'aria-label': `Tocar ${token}`,
       onclick: () => choose(index), onkeydown: event => press(event) },
@@ -77,10 +77,9 @@ function render({ model, el }) {
   const depth = slider('capas', { min: 1, max: maps.length, step: 1, value: model.get('layers') },
     number => { save('layers', number); draw(); });
   const caption = make('p', { style: 'flex: 1 1 16rem; max-width: 26rem; margin: 0' });
-  const sliding = node => focusable(make('div', { style: 'overflow-x: auto; max-width: 100%' }, node));
   el.replaceChildren(make('div', { class: 'exp exp-influence' },
-    make('div', {}, mask.node, depth.node), sliding(scene), voice.node,
-    make('div', { class: 'exp-row' }, sliding(map), caption)));
+    make('div', { class: 'exp-stay' }, mask.node, depth.node), sliding('Entradas y salidas', scene), voice.node,
+    make('div', { class: 'exp-row' }, sliding('El mapa entero', map), caption)));
 
   function choose(index) {
     save('token', index);

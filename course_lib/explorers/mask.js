@@ -11,7 +11,8 @@ const STYLE = `
 .exp-mask .m-steps table { font-size: 0.88em; }
 .exp-mask :is(th, td) { min-width: 2.4em; padding: 0.15rem 0.3rem; }
 .exp-mask .m-steps :is(th, td) { padding: 0.1rem 0.3rem; }
-.exp-mask .m-grid { touch-action: none; user-select: none; }
+.exp-mask .m-grid { user-select: none; }
+.exp-mask .m-grid td { touch-action: none; }
 .exp-mask .m-grid :is(td, [scope='col']) { padding: 2px; text-align: center; }
 .exp-mask .m-cell { font: inherit; width: 3.9em; height: 1.9em; padding: 0; cursor: pointer; border-radius: 0.3rem;
   border: 2px solid var(--mute); color: inherit; }
@@ -29,7 +30,11 @@ body[data-jp-theme-light='false'] .exp-mask [aria-pressed='true'] { color: #111;
 .exp-mask .m-row-of { display: flex; flex-wrap: wrap; gap: 0.4rem; margin-bottom: 0.4rem; }
 .exp-mask .m-steps { gap: 0.3rem; margin-top: 0.4rem; }
 .exp-mask .m-steps > p { flex: 1 1 16rem; align-self: center; margin: 0 0 0 1rem; font-size: 0.9em; }
-.exp-mask .m-steps > div { max-width: 100%; overflow-x: auto; display: flex; align-items: center; }`;
+.exp-mask .m-steps > div { display: flex; align-items: center; }
+@media (min-height: 30.01rem) { .exp.exp-mask { display: flex; flex-wrap: wrap; gap: 0 1.5rem; align-items: flex-start; }
+  .exp-mask .exp-stay { max-width: 100%; } .exp-mask :is(.exp-split, .m-right) { display: contents; } .exp-mask :is(.exp-say, .m-steps) { flex: 1 0 100%; } .exp-mask .m-steps { order: 1; } }
+@media (max-height: 30rem) { .exp-mask { --split: 60%; } .exp-mask .m-grid .m-cell { width: 3.2em; height: 1.6em; }
+  .exp-mask .m-grid caption { white-space: normal; font-size: 0.8rem; } }`;
 
 /** Las mismas cuentas que `compute` en Python: un −∞ es `null`. */
 export function compute(scores, values, mask) {
@@ -147,11 +152,11 @@ function render({ model, el }) {
     tables = Object.fromEntries([['scores', 'puntuaciones'], ['masked', 'enmascaradas (−∞)'], ['weights', 'pesos: softmax por filas'],
       ['values', 'V'], ['output', 'salida']].map(([name, title]) => [name, make('table', { 'aria-label': title })]));
     const { scores, masked, weights, values, output } = tables;
-    const box = (sign, table) => make('div', {}, make('span', { class: 'm-op', 'aria-hidden': 'true' }, sign), table);
+    const box = (sign, table) => sliding(table.getAttribute('aria-label'), make('span', { class: 'm-op', 'aria-hidden': 'true' }, sign), table);
     root.replaceChildren(make('style', {}, STYLE),
-      make('div', { class: 'exp-row' }, make('div', {}, grid), side), voice.node,
-      make('div', { class: 'exp-row m-steps' }, box('', scores), box('→', masked), box('→', weights),
-        box('·', values), box('=', output), help));
+      make('div', { class: 'exp-split' }, make('div', { class: 'exp-stay' }, sliding('Máscara', grid)), make('div', { class: 'm-right' }, side,
+        make('div', { class: 'exp-row m-steps' }, box('', scores), box('→', masked), box('→', weights),
+          box('·', values), box('=', output), help))), voice.node);
     reload();
   }
 

@@ -143,19 +143,19 @@ function render({ model, el }) {
   root.append(
     make('style', {}, `.exp-scaling fieldset { border: 1px solid var(--mute); border-radius: 0.4rem; margin: 0.3rem 0; padding: 0.1rem 0.7rem; }
       .exp-scaling .exp-chart { width: min(28rem, 100%); flex: 0 1 28rem; }
-      .exp-scaling input[type=range] { flex: 0 1 16rem; min-width: 4rem; width: 16rem; } .exp-scaling .exp-control { max-width: calc(100% - 1rem); }
+      .exp-scaling input[type=range] { flex: 0 1 16rem; width: 16rem; }
       .exp-scaling table { font-size: 0.92rem; } .exp-scaling :is(th, td) { padding: 0.15rem 0.4rem; } .exp-scaling thead th { max-width: 6.5rem; }
       .exp-scaling .exp-key { display: inline-block; width: 1.6em; height: 0.8em; margin-right: 0.4em; }
       .exp-scaling .exp-legend { margin: 0.2rem 0; display: flex; flex-wrap: wrap; gap: 0 1.2rem; }
       .exp-scaling thead th { vertical-align: bottom; } .exp-scaling tbody th { text-align: left; font-weight: 400; }
       .exp-scaling td:nth-child(2) { font-weight: 700; }`),
-    width.node,
-    make('fieldset', {}, make('legend', {}, 'q·k se divide por'), ...radios.map(({ node }) => node)),
+    make('div', { class: 'exp-split' }, make('div', {}, width.node,
+      make('fieldset', {}, make('legend', {}, 'q·k se divide por'), ...radios.map(({ node }) => node))),
     make('div', { class: 'exp-row' },
       make('div', { style: 'flex: 0 1 28rem; min-width: 0' }, chart, make('p', { class: 'exp-legend' },
         make('span', {}, make('span', { class: 'exp-key', style: 'background: var(--q); opacity: 0.85' }), 'ahora'),
         make('span', {}, make('span', { class: 'exp-key', style: 'border: 2px dashed currentColor' }), 'entre √d_k'), lost)),
-      table),
+      sliding('Medidas', table))),
     voice.node,
     make('p', {}, `Componentes al azar, de media 0 y varianza 1; ${QUERIES} queries, y ${KEYS} keys para cada una. Peso mayor y entropía, de media. `
       + 'Del jacobiano, diag(p) − p·pᵀ, la norma: dice lo que deja pasar la softmax; lo que llega a la query pasa también por el divisor.'));

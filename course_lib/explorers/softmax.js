@@ -73,23 +73,25 @@ function render({ model, el }) {
   const [LEFT, WIDTH] = [40, 430];
   const TOP = { from: 30, to: 220 };
   const BOTTOM = { from: 272, to: 392, low: -0.5, high: 1 };
-  const chart = make('svg', { viewBox: `0 0 ${WIDTH} 418`, class: 'exp-plane', role: 'group',
-    'aria-label': 'Arriba, las puntuaciones; abajo, sus pesos y sus porcentajes' });
-  const axes = make('g', { 'font-size': 12, 'aria-hidden': 'true' });
-  const legend = make('g', { 'font-size': 14, 'aria-hidden': 'true' },
-    make('text', { x: LEFT, y: 14 }, 'puntuaciones, x + c'),
+  const FOLD = 246; // lo de debajo se dibuja aparte, con las mismas coordenadas: puede ir al lado
+  const chart = make('svg', { viewBox: `0 0 ${WIDTH} ${FOLD}`, class: 'exp-plane exp-stay', role: 'group', 'aria-label': 'Las puntuaciones' });
+  const below = make('svg', { viewBox: `0 ${FOLD} ${WIDTH} ${418 - FOLD}`, class: 'exp-plane exp-stay', 'aria-hidden': 'true' });
+  const [axes, axesBelow] = [0, 1].map(() => make('g', { 'font-size': 12, 'aria-hidden': 'true' }));
+  const legend = make('g', { 'font-size': 14 },
     make('rect', { x: LEFT, y: 249, width: 12, height: 12, fill: 'var(--q)' }),
     make('text', { x: LEFT + 18, y: 260 }, 'peso (softmax)'),
     make('rect', { x: LEFT + 139, y: 249, width: 12, height: 12, ...hollow() }));
   const percentName = make('text', { x: LEFT + 157, y: 260 });
   legend.append(percentName);
-  chart.append(axes, legend);
+  chart.append(axes, make('text', { x: LEFT, y: 14, 'font-size': 14, 'aria-hidden': 'true' }, 'puntuaciones, x + c'));
+  below.append(axesBelow, legend);
   const columns = NAMES.map((name, index) => {
     const parts = {
       hit: make('rect', { y: TOP.from - 8, height: TOP.to - TOP.from + 16, fill: 'currentColor', 'fill-opacity': 0.04, rx: 4 }),
       bar: make('rect', { fill: 'var(--v)', 'fill-opacity': 0.55 }),
       tip: make('rect', { height: 7, rx: 3, fill: 'var(--v)', stroke: 'currentColor' }),
       value: make('text', { 'text-anchor': 'middle', 'font-size': 13, 'font-weight': 700 }),
+      name: make('text', { y: TOP.to + 22, 'text-anchor': 'middle', 'font-size': 14 }, name),
     };
     const group = focusable(make('g', { class: 'exp-handle', tabindex: 0, role: 'slider', 'aria-label': `Puntuación ${index + 1}`,
       'aria-orientation': 'vertical', 'aria-valuemin': -LIMIT, 'aria-valuemax': LIMIT,
@@ -102,14 +104,14 @@ function render({ model, el }) {
       onpointermove: event => { if (group.hasPointerCapture(event.pointerId)) drag(index, event); },
       onkeydown: event => press(index, event) }, ...Object.values(parts)));
     const shown = {
-      name: make('text', { y: TOP.to + 22, 'text-anchor': 'middle', 'font-size': 14 }, name),
       weight: make('rect', { fill: 'var(--q)' }),
       percent: make('rect', hollow()),
       off: make('text', { 'text-anchor': 'middle', 'font-size': 11 }),
       label: make('text', { y: 412, 'text-anchor': 'middle', 'font-size': 13, 'font-weight': 700 }),
     };
-    const passive = make('g', { 'aria-hidden': 'true' }, ...Object.values(shown));
-    chart.append(group, passive);
+    const passive = make('g', {}, ...Object.values(shown));
+    chart.append(group);
+    below.append(passive);
     return { ...parts, ...shown, group, passive };
   });
 
@@ -124,12 +126,16 @@ function render({ model, el }) {
     button(label, () => change({ logits: [...logits], temperature: 1, shift: 0 })));
   const table = make('table', { 'aria-label': 'Cada puntuación, su exponencial, su peso y su porcentaje' });
   const style = make('style', {}, `.exp-softmax table { font-size: clamp(0.65rem, 2.4vw, 0.9rem); }
-    .exp.exp-softmax :is(th, td) { padding: 0.15rem 0.45rem; }`);
+    .exp.exp-softmax :is(th, td) { padding: 0.15rem 0.45rem; }
+    .exp-softmax .exp-charts { display: flex; flex-direction: column; flex: 0 1 26rem; min-width: min(20rem, 100%); }
+    @media (max-height: 30rem) { .exp-softmax .exp-charts { display: contents; } .exp-softmax .exp-row { display: block; }
+      .exp-softmax { --above: 8rem; } .exp-softmax .exp-charts > * { width: 48%; } .exp-softmax .exp-charts > :first-child { float: left; }
+      .exp-softmax .exp-row > :not(.exp-charts), .exp-softmax .exp-charts > :last-child { display: block; margin-left: 51%; } }`);
   const line = (...nodes) => make('div', { style: 'display: flex; flex-wrap: wrap; gap: 0.3rem 0.4rem; margin: 0.2rem 0' }, ...nodes);
   root.append(style,
-    make('div', { class: 'exp-row' }, chart, make('div', { style: 'flex: 1 1 20rem; min-width: 0' },
+    make('div', { class: 'exp-row' }, make('div', { class: 'exp-charts' }, chart, below), make('div', { style: 'flex: 1 1 20rem; min-width: 0' },
       line(...presets), line(more, less), line(heat.node, shift.node),
-      make('div', { style: 'overflow-x: auto' }, table))),
+      sliding(table.getAttribute('aria-label'), table))),
     voice.node,
     make('p', {}, 'Arrastra las barras, o elige una con el tabulador y muévela con las flechas (con Mayús, de 1 en 1).'));
 
@@ -177,7 +183,7 @@ function render({ model, el }) {
     const ticks = [];
     for (let x = Math.ceil(low / 10) * 10; x <= high; x += 10) ticks.push([yTop(x), show(x, 0), x === 0]);
     for (const p of [-0.5, 0, 0.5, 1]) ticks.push([yBottom(p), show(p, 1), p === 0]);
-    axes.replaceChildren(...ticks.flatMap(([y, text, zero]) => [
+    for (const part of [axes, axesBelow]) part.replaceChildren(...ticks.filter(([y]) => (y > FOLD) === (part === axesBelow)).flatMap(([y, text, zero]) => [
       make('line', { x1: LEFT, x2: WIDTH, y1: y, y2: y, stroke: 'currentColor', 'stroke-opacity': zero ? 0.7 : 0.15 }),
       make('text', { x: LEFT - 6, y: y + 4, 'text-anchor': 'end' }, text)]));
     const exists = result.percentages !== null;
@@ -208,9 +214,9 @@ function render({ model, el }) {
       set(column.off, { x: middle + 2 + side / 2, y: cut > 0 ? yBottom(cut) + 12 : yBottom(cut) - 4 });
       column.off.textContent = Math.abs(cut - p) < TIE ? '' : cut > 0 ? '▲' : '▼'; // sigue fuera del dibujo
     });
-    const head = ['', 'x', 'x + c', make('span', {}, 'e', make('sup', { style: 'font-size: 0.85em' }, '(x + c − máx) / T')), 'peso', 'porcentaje'];
+    const head = ['x', 'x + c', make('span', {}, 'e', make('sup', { style: 'font-size: 0.85em' }, '(x + c − máx) / T')), 'peso', 'porcentaje'];
     table.replaceChildren(
-      make('tr', {}, ...head.map(text => make('th', { scope: 'col' }, text))),
+      make('tr', {}, make('td'), ...head.map(text => make('th', { scope: 'col' }, text))),
       ...logits.map((x, i) => make('tr', {}, make('th', { scope: 'row' }, NAMES[i]),
         make('td', {}, short(x)), make('td', {}, short(x + c)),
         make('td', {}, result.exponentials[i] === 1 ? '1' : exact(result.exponentials[i])),

@@ -113,7 +113,7 @@ function render({ model, el }) {
   // --- El plano: 50 unidades de dibujo por unidad -------------------------------------------------
   const SCALE = 50;
   const side = SCALE * (LIMIT + 0.6);
-  const plane = make('svg', { viewBox: `${-side} ${-side} ${2 * side} ${2 * side}`, class: 'exp-plane',
+  const plane = make('svg', { viewBox: `${-side} ${-side} ${2 * side} ${2 * side}`, class: 'exp-plane exp-stay',
     role: 'group', 'aria-label': 'Plano con los vectores' });
   for (let n = -LIMIT; n <= LIMIT; n++) {
     const look = { stroke: 'currentColor', 'stroke-opacity': n ? 0.12 : 0.5 };
@@ -131,12 +131,13 @@ function render({ model, el }) {
     const head = make('polygon', { fill: COLORS[index] });
     const label = make('text', { 'font-size': 20, 'font-weight': 700, 'text-anchor': 'middle' }, name);
     const handle = focusable(make('circle', { r: 14, fill: COLORS[index], 'fill-opacity': 0.25, class: 'exp-handle',
-      stroke: COLORS[index], 'stroke-width': 2, tabindex: 0, role: 'button', 'aria-roledescription': 'punta de vector',
+      stroke: 'transparent', 'stroke-width': 14, 'vector-effect': 'non-scaling-stroke', tabindex: 0, role: 'button', 'aria-roledescription': 'punta de vector',
       onpointerdown: event => { handle.setPointerCapture(event.pointerId); handle.focus(); event.preventDefault(); },
       onpointermove: event => { if (handle.hasPointerCapture(event.pointerId)) drag(index, event); },
       onkeydown: event => press(index, event) }));
-    plane.append(line, head, label, handle);
-    return { line, head, label, handle, all: [line, head, label, handle] };
+    const rim = make('circle', { r: 14, fill: 'none', stroke: COLORS[index], 'stroke-width': 2 });
+    plane.append(line, head, label, rim, handle);
+    return { line, head, label, rim, handle, all: [line, head, label, rim, handle] };
   });
 
   // --- Lo que se lee ------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ function render({ model, el }) {
     on => change(on ? [...vectors.slice(0, 2), newcomer(freed())] : vectors.slice(0, 2)));
   const help = make('p');
   root.append(
-    make('div', { class: 'exp-row' }, plane, make('div', {}, make('div', {}, unit.node, third.node), facts,
+    make('div', { class: 'exp-row exp-split' }, plane, make('div', {}, make('div', {}, unit.node, third.node), facts,
       make('p', {}, 'X · Xᵀ, con el máximo de cada fila recuadrado:'), matrix)),
     voice.node, help);
 
@@ -212,7 +213,7 @@ function render({ model, el }) {
       ? 'gírala con las flechas hacia su lado' : 'muévela con las flechas'} (con Mayús, más deprisa).`;
     const tips = vectors.map(([x, y]) => [x * SCALE, -y * SCALE]);
     const spots = labelSpots(tips, side);
-    arrows.forEach(({ line, head, label, handle, all }, index) => {
+    arrows.forEach(({ line, head, label, rim, handle, all }, index) => {
       const vector = vectors[index];
       all.forEach(node => set(node, { visibility: vector ? null : 'hidden' }));
       set(handle, { tabindex: vector ? 0 : -1 });
@@ -223,6 +224,7 @@ function render({ model, el }) {
       set(line, { x1: 0, y1: 0, x2: x - 12 * dx, y2: y - 12 * dy });
       set(head, { points: `${x},${y} ${x - 16 * dx - 7 * dy},${y - 16 * dy + 7 * dx} ${x - 16 * dx + 7 * dy},${y - 16 * dy - 7 * dx}` });
       set(label, { x: spots[index][0], y: spots[index][1] + 7 });
+      set(rim, { cx: x, cy: y });
       set(handle, { cx: x, cy: y, 'aria-label': `${NAMES[index]}: ${vector.map(z => show(z, one ? 2 : 1)).join(', ')}. ${one
         ? 'Cada flecha lo gira hacia su lado' : 'Flechas para mover'}` });
     });
