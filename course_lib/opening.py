@@ -61,7 +61,9 @@ def serve(python, root, folder, arguments, env, say, editing=False):
         signal.signal(number, _as_ctrl_c)
     try:
         say("Abro JupyterLab. Para cerrarlo, pulsa aquí Ctrl+C.")
-        process = _start(command, root, env, log)
+        process, pressed = _start(command, root, env, log)
+        if pressed:
+            raise KeyboardInterrupt
         while process.poll() is None and not info:
             time.sleep(0.05)
             new = (_read(path) for path in set(runtime.glob("jpserver-*.json")) - known)
@@ -146,20 +148,20 @@ def saved_notebooks(folder, began):
 
 
 def _start(command, root, env, log):
-    """Arranca JupyterLab. Ctrl+C no le llega: cuándo se cierra lo decide ``serve``."""
+    """Arranca JupyterLab y dice si mientras tanto se ha pulsado Ctrl+C.
+
+    A JupyterLab, Ctrl+C no le llega: cuándo se cierra lo decide ``serve``.
+    """
     writing = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # lleva la clave
-    options = {} if POSIX else {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # lo que se ignora se hereda
+    options = {"stdin": subprocess.DEVNULL, "stdout": writing, "stderr": subprocess.STDOUT}
+    if POSIX:
+        options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
+    else:
+        options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
+    pressed = []
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
     try:
-        return subprocess.Popen(
-            command,
-            cwd=root,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=writing,
-            stderr=subprocess.STDOUT,
-            **options,
-        )
+        return subprocess.Popen(command, cwd=root, env=env, **options), bool(pressed)
     finally:
         signal.signal(signal.SIGINT, before)
         os.close(writing)

@@ -275,14 +275,16 @@ RUN = """async position => {
     return lesson.content.widgets[position].model.outputs.toJSON();
 }"""
 
-# Dice si en el cuaderno que se ve, `path`, se lee la celda de ese id.
+# Dice si en el cuaderno que se ve, `path`, se lee la celda de ese id, o está a menos de media pantalla:
+# JupyterLab recoloca después lo que aún no había dibujado.
 LANDED = """([path, id]) => {
     const panel = jupyterapp.shell.currentWidget;
     if (panel?.context?.path !== path) return false;
     const cell = panel.content.widgets.find(cell => cell.model.id === id)?.node;
     const seen = panel.content.node.querySelector('.jp-WindowedPanel-outer').getBoundingClientRect();
     const box = cell?.getBoundingClientRect();
-    return cell?.isConnected && box.bottom > seen.top && box.top < seen.bottom - 20;
+    const near = seen.height / 2;
+    return cell?.isConnected && box.bottom > seen.top - near && box.top < seen.bottom + near;
 }"""
 
 TO_THE_TOP = """() => {

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from pathlib import Path
@@ -90,8 +91,11 @@ class Opened:
         for _ in range(times):
             os.killpg(self.process.pid, signal.SIGINT)
             time.sleep(0.1)
+        late = threading.Timer(40, os.killpg, (self.process.pid, signal.SIGKILL))  # no colgarse nunca
+        late.start()
         self.text += self.process.stdout.read()
         code = self.process.wait(timeout=20)
+        late.cancel()
         assert "Traceback" not in self.text, self.text
         return code
 
