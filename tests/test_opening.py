@@ -54,6 +54,11 @@ def course(tmp_path_factory):
     return root
 
 
+def hear_ctrl_c():
+    """Lo que se arranca en segundo plano nace sin oír Ctrl+C: que lo oiga, como en una terminal."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Opened:
     """Un `curso.py abrir` en marcha y lo que ha escrito en la terminal."""
 
@@ -66,7 +71,13 @@ class Opened:
         command = [*prefix, sys.executable, "curso.py", "abrir", *arguments]
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         self.process = subprocess.Popen(
-            command, cwd=course, env=env, encoding="utf-8", start_new_session=True, **streams
+            command,
+            cwd=course,
+            env=env,
+            encoding="utf-8",
+            start_new_session=True,
+            preexec_fn=hear_ctrl_c,
+            **streams,
         )
         self.text, self.url = "", None
 
