@@ -459,6 +459,9 @@ def main(arguments):
     except CourseError as error:
         say(f"\nNo ha podido ser. {error}")
         return 1
+    except OSError as error:  # lo hizo otra persona, o un «sudo» anterior, o no queda sitio
+        say(f"\nNo ha podido ser. No se puede usar {error.filename}. Mira si es tuyo y si queda disco.")
+        return 1
     except KeyboardInterrupt:
         say("\nInterrumpido. Cuando quieras, repite la orden.")
         return 130

@@ -261,6 +261,15 @@ def test_a_lab_that_does_not_start_says_why(installed):
     assert '"module": "jupyterlab"' in output
 
 
+def test_a_file_that_cannot_be_written_is_one_sentence(installed):
+    log = installed.root / "mis_cuadernos" / ".jupyterlab.log"
+    log.unlink(missing_ok=True)
+    log.mkdir(parents=True)
+    code, output, _ = installed.run("abrir")
+    log.rmdir()
+    assert (code, f"No se puede usar {log}." in output) == (1, True)
+
+
 def test_a_clean_lesson_is_one_order(installed):
     code, output, _ = installed.run("reponer", "0")
     assert (code, "tu copia de: 00" in output) == (0, True)
