@@ -1,10 +1,10 @@
-"""Lo que comparten las pruebas de un mismo proceso: el progreso, apagado, y un JupyterLab."""
+"""Lo que comparten todas las pruebas: el progreso, apagado; un JupyterLab; y cuáles se hacen."""
 
 import os
 import re
 
 import pytest
-from test_browser import find_chromium, open_lab
+from helpers_browser import VIEWPORT, find_chromium, open_lab
 from xdist.scheduler import LoadScopeScheduling
 
 # Con varios procesos a la vez, que los hilos que esperan no quiten el procesador a los demás.
@@ -20,6 +20,14 @@ def shared_lab():
         stop("Falta Chromium: instálalo o pon su ruta en la variable CHROMIUM.")
     with open_lab() as lab:
         yield lab
+
+
+@pytest.fixture(scope="module")
+def lab(shared_lab):
+    """El JupyterLab de este proceso, como recién abierto, para todas las pruebas de un archivo."""
+    shared_lab.page.set_viewport_size(VIEWPORT)
+    yield shared_lab
+    shared_lab.close()
 
 
 class ByLesson(LoadScopeScheduling):

@@ -2,7 +2,7 @@
 
 tests/test_lessons.py mira así cada lección. También es una orden, para mirar una lección entera en imágenes:
 
-    python tests/test_browser.py notebooks/01_producto_escalar.ipynb CARPETA [--oscuro]
+    python tests/helpers_browser.py notebooks/01_producto_escalar.ipynb CARPETA [--oscuro]
 """
 
 import argparse
@@ -11,19 +11,16 @@ import json
 import os
 import re
 import shutil
-import socket
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import nbformat
-import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from helpers_server import serve_lab
+from nbformat.sign import NotebookNotary
+from nbformat.v4 import new_notebook
 from playwright.sync_api import TimeoutError, sync_playwright
 
 from course_lib import notebooks
@@ -39,6 +36,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+SCRATCH = Path("notebooks/de_prueba.ipynb")  # el cuaderno que escribe una prueba
 VIEWPORT = {"width": 1200, "height": 1600}
 TIMEOUT_S = 180  # lo que puede tardar una lección entera
 DRAWING_S = 5  # lo que puede tardar en dibujarse todo cuando ya se ha ejecutado
@@ -142,6 +140,34 @@ OPEN = """async path => {
     await Promise.race([open(), late]);
 }"""
 
+OPEN_SAVED = """async path => {
+    const options = {path, factory: 'Notebook'};
+    const panel = await jupyterapp.commands.execute('docmanager:open', options);
+    await panel.context.ready;
+    await panel.sessionContext.ready;
+    jupyterapp.shell.activateById(panel.id);
+    window.lesson = panel;
+}"""
+
+# Lo que se ve en las celdas con controles, que se ponen antes a la vista.
+PLACES = """async () => {
+    const places = [];
+    for (const [index, cell] of lesson.content.widgets.entries()) {
+        const outputs = cell.model.type === 'code' ? cell.model.outputs.toJSON() : [];
+        const kind = 'application/vnd.jupyter.widget-view+json';
+        if (!outputs.some(output => output.data?.[kind])) continue;
+        await lesson.content.scrollToItem(index, 'start');
+        const texts = [...cell.node.querySelectorAll('.jp-OutputArea-output')].map(
+            node => node.querySelector('.exp') ? 'explorador' : node.textContent.trim());
+        places.push(...texts);
+    }
+    return places;
+}"""
+
+
+# Lo que Jupyter deja en el sitio de un control cuyo estado no encuentra.
+LOADING, LOST = "Loading widget...", "Error displaying widget: model not found"
+
 CLOSE = """async () => {
     if (!window.lesson || lesson.isDisposed) return;
     if (lesson.sessionContext.session?.kernel) await lesson.sessionContext.shutdown();
@@ -213,6 +239,46 @@ class Lab:
         self.page.evaluate(OPEN, Path(path).as_posix())
         self.page.evaluate("jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
 
+    @contextlib.contextmanager
+    def trusted(self, path):
+        """Mientras dure, JupyterLab se fía del cuaderno `path`: enseña sus controles guardados."""
+        notary = NotebookNotary(data_dir=str(self.folder.parent / "jupyter" / "data"))
+        notebook = notebooks.read(self.folder / path)
+        notary.sign(notebook)
+        try:
+            yield
+        finally:
+            notary.unsign(notebook)
+            notary.store.close()
+
+    def open_saved(self, path, total):
+        """Abre un cuaderno como está guardado y espera a sus `total` exploradores.
+
+        Devuelve lo que se ve en el sitio de cada control. Jupyter pregunta por ellos al kernel y
+        solo después lee los guardados. Si una celda se dibuja entre una cosa y otra, o si la
+        pregunta se queda sin respuesta, no los enseña nunca, y hay que cerrar el cuaderno y abrirlo
+        otra vez. Los que de verdad no están no salen ninguna vez.
+        """
+        for _ in range(4):
+            self.close()
+            self.messages.clear()
+            self.outside.clear()
+            self.page.evaluate(OPEN_SAVED, Path(path).as_posix())
+            for _ in range(60):  # 15 segundos, por lo menos
+                places = self.page.evaluate(PLACES)
+                if places.count("explorador") == total or LOST in places:
+                    break
+                self.page.wait_for_timeout(250)
+            if not {LOADING, LOST} & set(places):
+                break
+        return places
+
+    def stop_kernel(self):
+        """Apaga el kernel del cuaderno abierto, que sigue abierto."""
+        self.page.wait_for_function("lesson.sessionContext.session?.kernel")
+        self.page.evaluate("lesson.sessionContext.shutdown()")
+        self.page.wait_for_function("!lesson.sessionContext.session?.kernel")
+
     def run_all(self):
         """Ejecuta todas las celdas, espera a la última y devuelve lo que hay en cada una."""
         self.page.evaluate(RUN_ALL)
@@ -229,7 +295,6 @@ class Lab:
         if first:
             self.page.evaluate(ASK, [first, 0, True])
         cells = self.cells = self.run_all()
-        page = self.look()
         found = [
             f"La celda de código {n} falla: {e}"
             for n, cell in enumerate(cells, 1)
@@ -238,13 +303,21 @@ class Lab:
         counts = [cell["count"] for cell in cells]
         if counts != list(range(1, len(cells) + 1)):
             found.append(f"No se han ejecutado todas las celdas, en orden: {counts}")
+        return found + self.page_faults()
+
+    def saved_faults(self, path, explorers):
+        """Abre el cuaderno `path` como está guardado. Devuelve todo lo que un estudiante vería mal."""
+        places = self.open_saved(path, explorers)
+        found = [] if places.count("explorador") == explorers else [f"No están todos: {places}"]
+        return found + self.page_faults()
+
+    def page_faults(self):
+        """Devuelve lo que se ve mal en el cuaderno abierto."""
+        page = self.look()
+        images = page["images"]
+        found = [f"La imagen no se ve: {one['name']}" for one in images if not one["width"]]
         found += [
-            f"La imagen no se ve: {image['name']}" for image in page["images"] if not image["width"]
-        ]
-        found += [
-            f"La imagen no se describe: {image['name']}"
-            for image in page["images"]
-            if not image["described"]
+            f"La imagen no se describe: {one['name']}" for one in images if not one["described"]
         ]
         found += [f"La fórmula no se entiende: {text}" for text in page["formulas"]]
         found += [f"El control no se ve: {text}" for text in page["widgets"]]
@@ -329,66 +402,6 @@ def errors(cell):
     return ([] if cell["raises"] else failed) + warned
 
 
-def free_port():
-    """Devuelve un puerto que ahora no usa nadie."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@contextlib.contextmanager
-def serve_lab(course, home):
-    """Arranca JupyterLab sobre la carpeta `course`, sin tocar la configuración del usuario.
-
-    Da la dirección del servidor, con su clave.
-    """
-    settings = {
-        "JUPYTER_CONFIG_PATH": course / ".jupyter",
-        "JUPYTER_PATH": course / ".jupyter",
-        "JUPYTER_CONFIG_DIR": home / "config",
-        "JUPYTER_DATA_DIR": home / "data",
-        "JUPYTER_RUNTIME_DIR": home / "runtime",
-        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
-    }
-    command = [
-        sys.executable,
-        "-m",
-        "jupyterlab",
-        "--no-browser",
-        "--allow-root",
-        "--expose-app-in-browser",
-        f"--ServerApp.port={free_port()}",
-        f"--ServerApp.root_dir={course}",
-    ]
-    with (home / "lab.log").open("wb") as log:
-        server = subprocess.Popen(
-            command,
-            cwd=course,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env=os.environ | {key: str(path) for key, path in settings.items()},
-        )
-        try:
-            yield wait_for_server(server, home)
-        finally:
-            server.terminate()
-            server.wait(timeout=30)
-
-
-def wait_for_server(server, home):
-    """Espera a que el servidor escriba dónde atiende."""
-    for _ in range(600):
-        for path in (home / "runtime").glob("jpserver-*.json"):
-            with contextlib.suppress(ValueError):  # a medio escribir
-                info = json.loads(path.read_text(encoding="utf-8"))
-                return f"http://127.0.0.1:{info['port']}/lab?reset&token={quote(info['token'])}"
-        if server.poll() is not None:
-            break
-        time.sleep(0.1)
-    raise RuntimeError("JupyterLab no arranca:\n" + (home / "lab.log").read_text(encoding="utf-8"))
-
-
 @contextlib.contextmanager
 def open_lab(course=ROOT, theme="JupyterLab Light"):
     """Copia el curso, abre JupyterLab sobre la copia y da un `Lab` listo para usar."""
@@ -417,107 +430,11 @@ def open_lab(course=ROOT, theme="JupyterLab Light"):
         browser.close()
 
 
-# --- Las pruebas ----------------------------------------------------------------------------------
-
-pytestmark = pytest.mark.navegador
-
-
-@pytest.fixture(scope="module")
-def lab(shared_lab):
-    """El JupyterLab de este proceso, como recién abierto, para todas las pruebas de un archivo."""
-    shared_lab.page.set_viewport_size(VIEWPORT)
-    yield shared_lab
-    shared_lab.close()
-
-
 def write(lab, *cells):
     """Escribe en la copia del curso un cuaderno con estas celdas y devuelve su ruta."""
-    path = Path("notebooks/de_prueba.ipynb")
     metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    nbformat.write(new_notebook(cells=cells, metadata=metadata), lab.folder / path)
-    return path
-
-
-def test_a_notebook_half_saved_is_waited_for(tmp_path):
-    path, content = tmp_path / "a.ipynb", nbformat.writes(new_notebook())
-    path.write_text(content[:20], encoding="utf-8")
-    saving = threading.Timer(0.3, path.write_text, [content], {"encoding": "utf-8"})
-    saving.start()
-    assert Lab.read(SimpleNamespace(folder=tmp_path), "a.ipynb").cells == []
-    saving.join()
-
-
-def test_menus_are_in_spanish(lab):
-    menus = lab.page.locator(".lm-MenuBar-itemLabel").all_inner_texts()
-    assert {"Archivo", "Editar", "Ver", "Ayuda"} <= set(menus)
-
-
-def test_what_lesson_00_names_is_on_the_screen(lab):
-    """Los menús, como *Menú* → *Orden*; un botón, como ▶▶ de la barra (*lo que dice de él*)."""
-    path = "notebooks/00_empieza_aqui.ipynb"
-    lab.restore(path)
-    lab.open(path)
-    text = "\n".join(cell.source for cell in lab.read(path).cells if cell.cell_type == "markdown")
-    orders = re.findall(r"\*([^*]+)\* → \*([^*]+)\*", text)
-    buttons = re.findall(r"de la barra \(\*([^*]+)\*\)", text)
-    assert text.count(" → *") == len(orders) > 0 and buttons
-    for menu, order in orders:
-        lab.page.locator(".lm-MenuBar-itemLabel").get_by_text(menu, exact=True).click()
-        shown = lab.page.locator(".lm-Menu-itemLabel:visible").all_inner_texts()
-        lab.page.keyboard.press("Escape")
-        assert order in shown
-    for button in buttons:
-        lab.page.locator(f'.jp-NotebookPanel-toolbar [title="{button}"]:visible').wait_for()
-    lab.close()
-
-
-def test_a_sound_notebook_has_no_faults(lab):
-    path = write(
-        lab,
-        new_markdown_cell("$x^2$ y ![El bloque de la atención](../imagenes/sdpa.svg)"),
-        new_code_cell("import time; time.sleep(1); print('hola')"),
-        new_code_cell("1 / 0", metadata={"tags": ["raises-exception"]}),
-        new_code_cell("import ipywidgets; ipywidgets.IntSlider()"),
-    )
-    assert lab.faults(path) == []
-    lab.close()
-
-
-def test_every_kind_of_fault_is_seen(lab):
-    path = write(
-        lab,
-        new_markdown_cell(r"$a_b_c$, $\desconocida$ y $\frac{1$."),
-        new_markdown_cell("![Una figura que no existe](../imagenes/no-existe.svg)"),
-        new_markdown_cell("![Una figura de fuera](http://192.0.2.1/fuera.png)"),
-        new_markdown_cell("![](../imagenes/sdpa.svg)"),
-        new_code_cell("import warnings; warnings.warn('un aviso')"),
-        new_code_cell(
-            "from IPython.display import Javascript; Javascript('console.error(\"mal\")')"
-        ),
-        new_code_cell(
-            "view = {'model_id': 'nadie', 'version_major': 2, 'version_minor': 0}\n"
-            "display({'application/vnd.jupyter.widget-view+json': view}, raw=True)"
-        ),
-        new_code_cell("1 / 0"),
-        new_code_cell("2"),
-    )
-    report = "\n".join(lab.faults(path))
-    lab.close()
-    for expected in (
-        "La celda de código 1 falla: .*un aviso",
-        "La celda de código 4 falla: ZeroDivisionError",
-        r"No se han ejecutado todas las celdas.*None\]",
-        "La imagen no se ve: Una figura que no existe",
-        "La imagen no se ve: Una figura de fuera",
-        "La imagen no se describe: Image",
-        "La fórmula no se entiende: a_b_c",
-        r"La fórmula no se entiende: \\desconocida",
-        r"La fórmula no se entiende:.* \$\\frac",
-        "El control no se ve: ",
-        "Pide algo de fuera: http://192.0.2.1/fuera.png",
-        "La consola dice: .*mal",
-    ):
-        assert re.search(expected, report), f"Falta «{expected}»:\n{report}"
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), lab.folder / SCRATCH)
+    return SCRATCH
 
 
 # --- La orden -------------------------------------------------------------------------------------

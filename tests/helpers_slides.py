@@ -3,19 +3,16 @@
 tests/test_lessons.py mira así cada lección. También es una orden, para mirar las diapositivas de
 una, una imagen cada una:
 
-    python tests/test_slides.py notebooks/01_producto_escalar.ipynb CARPETA [--oscuro]
+    python tests/helpers_slides.py notebooks/01_producto_escalar.ipynb CARPETA [--oscuro]
 """
 
 import argparse
 import contextlib
-import re
 import sys
 from pathlib import Path
 
-import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell
+from helpers_browser import OPEN, VIEWPORT, open_lab
 from playwright.sync_api import TimeoutError
-from test_browser import OPEN, ROOT, VIEWPORT, lab, open_lab, write  # noqa: F401
 
 SCREEN = {"width": 1280, "height": 720}  # la de un proyector modesto
 SMALLEST_FIGURE = 0.7  # de su tamaño en el cuaderno: más pequeña no se lee
@@ -94,7 +91,7 @@ READ_SLIDE = r"""smallest => {
 
 
 @contextlib.contextmanager
-def deck(lab):  # noqa: F811
+def deck(lab):
     """Proyecta el cuaderno abierto, desde el principio."""
     page = lab.page
     page.set_viewport_size(SCREEN)
@@ -119,7 +116,7 @@ def deck(lab):  # noqa: F811
 
 
 @contextlib.contextmanager
-def open_deck(lab, path):  # noqa: F811
+def open_deck(lab, path):
     """Abre el cuaderno `path` tal como está guardado y lo proyecta."""
     lab.close()
     lab.page.set_viewport_size(SCREEN)
@@ -138,80 +135,11 @@ def ends(nb):
     return [k for k, kind in enumerate(following) if kind in ("slide", "subslide")]
 
 
-def slides(page, lab, path):  # noqa: F811
+def slides(page, lab, path):
     """Da lo que se ve en cada diapositiva, con todas sus celdas a la vista."""
     for last in ends(lab.read(path)):
         page.evaluate(f"{ACTIVE} = {last}")
         yield page.evaluate(READ_SLIDE, SMALLEST_FIGURE)
-
-
-# --- Las pruebas ----------------------------------------------------------------------------------
-
-pytestmark = pytest.mark.navegador
-
-
-def test_the_keys_of_the_readme(lab):  # noqa: F811
-    kinds = "slide", "fragment", "slide", "subslide", "fragment", "subslide", "slide", "fragment"
-    cells = [
-        new(f"'{k}'", metadata={"slideshow": {"slide_type": kind}})
-        for k, (new, kind) in enumerate(zip([new_markdown_cell, new_code_cell] * 4, kinds))
-    ]
-    second, third = 2, 6
-
-    def press(key):
-        before = page.evaluate(ACTIVE)
-        page.keyboard.press(key)
-        page.wait_for_function(f"{ACTIVE} !== {before}", polling=10)
-        return page.evaluate(ACTIVE)
-
-    with open_deck(lab, write(lab, *cells)) as page:
-        assert [press("Space") for _ in cells[1:]] == list(range(1, len(cells)))
-        assert press("Shift+Space") == len(cells) - 2
-        page.keyboard.press("Escape")
-        page.wait_for_function("!document.body.dataset.jpDeckMode")
-        with deck(lab):
-            page.evaluate(f"{ACTIVE} = {second}")
-            assert press("ArrowRight") == third
-            assert press("ArrowLeft") == second
-            assert press("ArrowDown") == second + 1
-
-
-def test_what_does_not_fit_is_seen(lab):  # noqa: F811
-    def cell(new, source):
-        return new(source, metadata={"slideshow": {"slide_type": "slide"}})
-
-    path = write(
-        lab,
-        cell(new_markdown_cell, "# Cabe"),
-        cell(new_markdown_cell, "Una línea más.\n\n" * 30),
-        cell(new_code_cell, "x = 0\n" * 40),
-        cell(new_code_cell, "y = " + "1 + " * 60 + "1"),
-        cell(
-            new_markdown_cell, "Mucho texto.\n\n" * 14 + "![Una figura alta](../imagenes/sdpa.svg)"
-        ),
-    )
-    with open_deck(lab, path) as page:
-        seen = list(slides(page, lab, path))
-    report = "\n".join(fault for slide in seen for fault in slide["faults"])
-    for expected in (
-        "celda 2: no cabe, faltan",
-        "celda 3: se sale .* a lo alto",
-        "celda 4: se corta .* a lo ancho",
-        "celda 5: la figura queda al",
-    ):
-        assert re.search(expected, report), f"Falta «{expected}»:\n{report}"
-    assert "celda 1:" not in report
-
-
-def test_a_hyphen_hides_a_cell(lab):  # noqa: F811
-    """Por eso course_lib.notebooks no lo admite como tipo."""
-    kinds = "slide", "-", "fragment"
-    cells = [
-        new_markdown_cell(kind, metadata={"slideshow": {"slide_type": kind}}) for kind in kinds
-    ]
-    path = write(lab, *cells)
-    with open_deck(lab, path) as page:
-        assert [slide["cells"] for slide in slides(page, lab, path)] == [[1, 3]]
 
 
 # --- La orden -------------------------------------------------------------------------------------
@@ -229,7 +157,7 @@ def main():
     theme = "JupyterLab Dark" if arguments.oscuro else "JupyterLab Light"
     arguments.carpeta.mkdir(parents=True, exist_ok=True)
     faults = []
-    with open_lab(course, theme) as lab, open_deck(lab, notebook.relative_to(course)) as page:  # noqa: F811
+    with open_lab(course, theme) as lab, open_deck(lab, notebook.relative_to(course)) as page:
         for number, slide in enumerate(slides(page, lab, notebook.relative_to(course)), 1):
             page.wait_for_timeout(150)  # lo que aparece, aparece poco a poco
             page.screenshot(path=arguments.carpeta / f"{notebook.stem}-{number:03}.png")

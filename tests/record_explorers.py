@@ -7,9 +7,9 @@ Deja en ``imagenes/capturas`` un GIF de cada uno, en bucle. Necesita Chromium.
 
 import io
 
+from helpers_browser import ROOT, open_lab, write
 from nbformat.v4 import new_code_cell
 from PIL import Image, ImageOps
-from test_browser import ROOT, open_lab, write
 
 FOLDER = ROOT / "imagenes" / "capturas"
 WIDTH = 900  # píxeles del GIF

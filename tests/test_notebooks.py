@@ -12,6 +12,7 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from helpers_notebooks import code_cells, is_exempt
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 import course_lib
@@ -20,16 +21,11 @@ from course_lib import explorers, notebooks
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = notebooks.course_notebooks()
 LESSONS = [path for path in NOTEBOOKS if path.parent.name == "notebooks"]
-EXEMPT_TAGS = {"nbval-ignore-output", "nbval-skip", "raises-exception"}
 MAX_EXEMPT = 0.03
 MAX_LINES = 25
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-
-
-def code_cells(nb):
-    return [cell for cell in nb.cells if cell.cell_type == "code"]
 
 
 def sound_notebook():
@@ -407,10 +403,6 @@ def is_call(statement):
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
 
 
-def is_exempt(cell):
-    return bool(EXEMPT_TAGS & set(cell.metadata.get("tags", ())))
-
-
 @each_lesson
 def test_lesson_follows_the_rules(path):
     assert list(lesson_faults(notebooks.read(path), path.parent)) == []
@@ -514,26 +506,6 @@ def test_no_class_is_defined_twice():
 
 
 # --- Las salidas ----------------------------------------------------------------------------------
-
-
-# La misma regla que en nbval: en el HTML de una gráfica, los píxeles y el tamaño.
-SANITIZED = (ROOT / "tests/nbval_sanitize.cfg").read_text(encoding="utf-8")
-PIXELS = re.findall("^(?:regex|replace): (.*)$", SANITIZED, re.MULTILINE)
-
-
-def compared_outputs(nb):
-    """Lo que se compara de cada celda: todo, salvo las imágenes y las celdas exentas."""
-    compared = [
-        (cell.source, deepcopy(cell.outputs)) for cell in code_cells(nb) if not is_exempt(cell)
-    ]
-    for _, outputs in compared:
-        for output in outputs:
-            output.pop("metadata", None)  # el tamaño de las imágenes
-            for kind in ("image/png", "image/jpeg", notebooks.WIDGET_VIEW):
-                output.get("data", {}).pop(kind, None)
-            if "text/html" in output.get("data", {}):
-                output.data["text/html"] = re.sub(*PIXELS, output.data["text/html"])
-    return compared
 
 
 def test_nbval_accepts_no_wrong_output(tmp_path):

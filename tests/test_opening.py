@@ -19,7 +19,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from test_browser import free_port
+from helpers_server import free_port
 
 from course_lib import opening
 

@@ -1,0 +1,94 @@
+"""Un JupyterLab de verdad, en Chromium: lo que en él ve mal un estudiante, se dice."""
+
+import re
+import threading
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from helpers_browser import Lab, write
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+pytestmark = pytest.mark.navegador
+
+
+def test_a_notebook_half_saved_is_waited_for(tmp_path):
+    path, content = tmp_path / "a.ipynb", nbformat.writes(new_notebook())
+    path.write_text(content[:20], encoding="utf-8")
+    saving = threading.Timer(0.3, path.write_text, [content], {"encoding": "utf-8"})
+    saving.start()
+    assert Lab.read(SimpleNamespace(folder=tmp_path), "a.ipynb").cells == []
+    saving.join()
+
+
+def test_menus_are_in_spanish(lab):
+    menus = lab.page.locator(".lm-MenuBar-itemLabel").all_inner_texts()
+    assert {"Archivo", "Editar", "Ver", "Ayuda"} <= set(menus)
+
+
+def test_what_lesson_00_names_is_on_the_screen(lab):
+    """Los menús, como *Menú* → *Orden*; un botón, como ▶▶ de la barra (*lo que dice de él*)."""
+    path = "notebooks/00_empieza_aqui.ipynb"
+    lab.restore(path)
+    lab.open(path)
+    text = "\n".join(cell.source for cell in lab.read(path).cells if cell.cell_type == "markdown")
+    orders = re.findall(r"\*([^*]+)\* → \*([^*]+)\*", text)
+    buttons = re.findall(r"de la barra \(\*([^*]+)\*\)", text)
+    assert text.count(" → *") == len(orders) > 0 and buttons
+    for menu, order in orders:
+        lab.page.locator(".lm-MenuBar-itemLabel").get_by_text(menu, exact=True).click()
+        shown = lab.page.locator(".lm-Menu-itemLabel:visible").all_inner_texts()
+        lab.page.keyboard.press("Escape")
+        assert order in shown
+    for button in buttons:
+        lab.page.locator(f'.jp-NotebookPanel-toolbar [title="{button}"]:visible').wait_for()
+    lab.close()
+
+
+def test_a_sound_notebook_has_no_faults(lab):
+    path = write(
+        lab,
+        new_markdown_cell("$x^2$ y ![El bloque de la atención](../imagenes/sdpa.svg)"),
+        new_code_cell("import time; time.sleep(1); print('hola')"),
+        new_code_cell("1 / 0", metadata={"tags": ["raises-exception"]}),
+        new_code_cell("import ipywidgets; ipywidgets.IntSlider()"),
+    )
+    assert lab.faults(path) == []
+    lab.close()
+
+
+def test_every_kind_of_fault_is_seen(lab):
+    path = write(
+        lab,
+        new_markdown_cell(r"$a_b_c$, $\desconocida$ y $\frac{1$."),
+        new_markdown_cell("![Una figura que no existe](../imagenes/no-existe.svg)"),
+        new_markdown_cell("![Una figura de fuera](http://192.0.2.1/fuera.png)"),
+        new_markdown_cell("![](../imagenes/sdpa.svg)"),
+        new_code_cell("import warnings; warnings.warn('un aviso')"),
+        new_code_cell(
+            "from IPython.display import Javascript; Javascript('console.error(\"mal\")')"
+        ),
+        new_code_cell(
+            "view = {'model_id': 'nadie', 'version_major': 2, 'version_minor': 0}\n"
+            "display({'application/vnd.jupyter.widget-view+json': view}, raw=True)"
+        ),
+        new_code_cell("1 / 0"),
+        new_code_cell("2"),
+    )
+    report = "\n".join(lab.faults(path))
+    lab.close()
+    for expected in (
+        "La celda de código 1 falla: .*un aviso",
+        "La celda de código 4 falla: ZeroDivisionError",
+        r"No se han ejecutado todas las celdas.*None\]",
+        "La imagen no se ve: Una figura que no existe",
+        "La imagen no se ve: Una figura de fuera",
+        "La imagen no se describe: Image",
+        "La fórmula no se entiende: a_b_c",
+        r"La fórmula no se entiende: \\desconocida",
+        r"La fórmula no se entiende:.* \$\\frac",
+        "El control no se ve: ",
+        "Pide algo de fuera: http://192.0.2.1/fuera.png",
+        "La consola dice: .*mal",
+    ):
+        assert re.search(expected, report), f"Falta «{expected}»:\n{report}"
