@@ -39,7 +39,7 @@ MAX_WIDGETS_BYTES = 200_000
 # Sin «-»: con él, `jupyterlab-slideshow` 0.3.4 no enseña la celda nunca.
 SLIDE_TYPES = ("slide", "subslide", "fragment", "skip", "notes")
 # Lo que cabe en una diapositiva y lo que ocupa cada cosa, en líneas de texto. Son las medidas de
-# los estilos de `.jupyter/labconfig`, algo por lo alto; tests/test_slides.py mira si cabe de verdad.
+# los estilos de `.jupyter/labconfig`, algo por lo alto; tests/test_lessons.py mira si cabe de verdad.
 SLIDE_LINES = 22
 TEXT_COLUMNS = 98
 HEADING, FORMULA, MATRIX_ROW, IMAGE, TABLE_ROW, CODE_LINE, GAP = 2.5, 3, 1.2, 12.5, 1.3, 0.8, 0.6

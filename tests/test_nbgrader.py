@@ -18,6 +18,7 @@ import pytest
 from course_lib import notebooks
 from course_lib.checkers import progress, questions
 
+pytestmark = pytest.mark.lenta  # cada entrega arranca un kernel, y hay cinco
 ROOT = Path(__file__).resolve().parents[1]
 REQUIREMENTS = ROOT / "tests/requirements-nbgrader.txt"
 LESSON = "05_softmax_y_atencion"
