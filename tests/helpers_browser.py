@@ -44,8 +44,11 @@ SAVING_MS = 200  # un explorador avisa al kernel cuando la mano para: 120 ms des
 
 # JupyterLab pide una vez cada imagen de un texto con la ruta tal como está escrita y, al no
 # encontrarla, con la buena. Si al final una imagen no se ve, lo dice `faults`.
-# Y lo que dice JupyterLab si le toca guardar un cuaderno justo cuando se cierra.
-CONSOLE_ALLOWED = re.compile(r"status of 404 .*/imagenes/[^/]+$|Error in Auto-Save Disposed")
+# Y lo que dice JupyterLab si le toca guardar un cuaderno, o darle el foco, justo cuando se cierra.
+CONSOLE_ALLOWED = re.compile(
+    r"status of 404 .*/imagenes/[^/]+$|Error in Auto-Save Disposed"
+    r"|Cannot read properties of null \(reading 'footer'\)[^)]*_ensureFocus"
+)
 
 # Qué celdas de código hay, qué número llevan y qué ha fallado, según JupyterLab.
 READ_CELLS = """() => lesson.content.widgets
