@@ -35,7 +35,10 @@ def lab(shared_lab):
 # Lo que más tarda, primero: al final, todos los procesos acaban casi a la vez. Lo del navegador va en
 # dos grupos, cada uno en un proceso con su JupyterLab; lo demás, archivo a archivo.
 GROUPS = (
-    ("navegador: lecciones", r"test_(lessons|accesibilidad|browser|slides|explorers)\.py|::test_in_jupyter"),
+    (
+        "navegador: lecciones",
+        r"test_(lessons|accesibilidad|browser|slides|explorers)\.py|::test_in_jupyter",
+    ),
     ("navegador: exploradores", r"test_explorer_\w+\.py"),
     ("lección 10", r"notebooks/10_\w+\.ipynb"),
     ("corpus", r"test_answers\.py"),
