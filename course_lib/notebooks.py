@@ -320,7 +320,7 @@ def _grade_marks(cell):
         "task": False,
     }
     if kind != "Ejercicio":
-        from course_lib.checkers.progress import catalog
+        from course_lib.checkers.engine.progress import catalog
 
         if number not in catalog():
             raise NotebookError(f"no hay ningún ejercicio {number} en course_lib.checkers")

@@ -14,8 +14,8 @@ import answers
 import pytest
 import torch
 
-from course_lib.checkers import progress
-from course_lib.checkers.family import clone, same
+from course_lib.checkers.engine import progress
+from course_lib.checkers.engine.comparing import clone, same
 
 for module in pkgutil.iter_modules(answers.__path__):
     importlib.import_module(f"answers.{module.name}")
@@ -26,8 +26,7 @@ CHECKED = {}
 
 
 def exercises():
-    for name in progress.MODULES:
-        module = importlib.import_module(f"course_lib.checkers.{name}")
+    for module in progress.modules():
         yield from ((exercise.number, exercise) for exercise in getattr(module, "EXERCISES", ()))
 
 

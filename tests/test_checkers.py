@@ -15,11 +15,12 @@ import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from torch import nn
 
-from course_lib.checkers import family, places, progress, questions, running
+from course_lib.checkers import family
+from course_lib.checkers.engine import places, progress, questions, running
 from course_lib.checkers.family import Case, Exercise, Mistake, Option, Stage
-from course_lib.checkers.report import Finding, Report
+from course_lib.checkers.engine.report import Finding, Report
 
-MODULES = [importlib.import_module(f"course_lib.checkers.{name}") for name in progress.MODULES]
+MODULES = progress.modules()
 EXERCISES = [e for module in MODULES for e in getattr(module, "EXERCISES", ())]
 QUESTIONS = [q for module in MODULES for q in getattr(module, "QUESTIONS", ())]
 

@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from test_browser import lab  # noqa: F401
 
 from course_lib import checkers, notebooks
-from course_lib.checkers import places, progress
+from course_lib.checkers.engine import places, progress
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
@@ -182,8 +182,7 @@ def test_the_lesson_runs_with_its_exercises_solved(path, monkeypatch):
 
 def references():
     """Todo lo que un informe manda leer, con quien lo dice."""
-    for name in progress.MODULES:
-        module = importlib.import_module(f"course_lib.checkers.{name}")
+    for module in progress.modules():
         for exercise in getattr(module, "EXERCISES", ()):
             for options in exercise.axes.values():
                 for mistake in (m for option in options for m in option.mistakes):
@@ -265,7 +264,7 @@ def test_every_check_is_documented_and_in_a_lesson(name):
 
 # --- En JupyterLab --------------------------------------------------------------------------------
 
-REPORT = """from course_lib.checkers.report import Finding, Report
+REPORT = """from course_lib.checkers.engine.report import Finding, Report
 Report("4.1", "x", (Finding("x", "mal", read="05 §9, 04 §9"),))"""
 
 # Ejecuta la celda de código que ocupa esta posición y da lo que sale.

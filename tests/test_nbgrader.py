@@ -16,7 +16,7 @@ import nbformat
 import pytest
 
 from course_lib import notebooks
-from course_lib.checkers import progress, questions
+from course_lib.checkers.engine import progress, questions
 
 ROOT = Path(__file__).resolve().parents[1]
 REQUIREMENTS = ROOT / "tests/requirements-nbgrader.txt"

@@ -19,7 +19,7 @@ _MODULE_OF = {
     "check_padding_mask": "masks",
     "check_decoder_mask": "masks",
     "check_softmax": "softmax",
-    "check_scaled_dot_product_attention": "attention",
+    "check_scaled_dot_product_attention": "lessons.l05_2_attention",
     "check_split_heads": "heads",
     "check_multi_head_attention": "heads",
     "check_einsum": "by_hand",
@@ -34,10 +34,10 @@ _MODULE_OF = {
     "check_previous_token_score": "head_scores",
     "check_without_head": "silenced_head",
     "check_effect_size": "head_scores",
-    "check_answer": "questions",
-    "show_progress": "progress",
-    "forget_progress": "progress",
-    "without_progress": "progress",
+    "check_answer": "engine.questions",
+    "show_progress": "engine.progress",
+    "forget_progress": "engine.progress",
+    "without_progress": "engine.progress",
 }
 
 __all__ = list(_MODULE_OF)

@@ -9,7 +9,7 @@ import torch
 
 from course_lib.checkers.family import Case, Mistake, Option, Raised, Stage, same, show
 from course_lib.checkers.one_head import FewestFirst
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.report import Finding
 
 
 def moments(look):

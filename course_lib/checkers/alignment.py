@@ -10,8 +10,8 @@ import torch
 
 from course_lib.checkers.family import Case, Option, Stage, same, show
 from course_lib.checkers.number_family import Numbers, itself, mistakes_in, steps
-from course_lib.checkers.progress import finish
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.progress import finish
+from course_lib.checkers.engine.report import Finding
 
 # --- Los errores ----------------------------------------------------------------------------------
 

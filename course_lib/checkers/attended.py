@@ -11,9 +11,9 @@ import torch
 
 from course_lib.checkers.family import Case, Exercise, Raised, Stage, fewest, show
 from course_lib.checkers.number_family import few_errors, mistakes_in, steps
-from course_lib.checkers.progress import finish
-from course_lib.checkers.questions import Question, Wrong
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.progress import finish
+from course_lib.checkers.engine.questions import Question, Wrong
+from course_lib.checkers.engine.report import Finding
 
 # --- Los errores ----------------------------------------------------------------------------------
 

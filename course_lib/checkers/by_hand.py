@@ -11,11 +11,11 @@ from string import ascii_letters
 import torch
 
 from course_lib.checkers import head_family as family
-from course_lib.checkers.attention import Attention
+from course_lib.checkers.legacy_attention import Attention
 from course_lib.checkers.family import Exercise, Mistake, Option, Stage, show
-from course_lib.checkers.progress import finish
-from course_lib.checkers.questions import Question, Wrong
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.progress import finish
+from course_lib.checkers.engine.questions import Question, Wrong
+from course_lib.checkers.engine.report import Finding
 
 # --- 7.1: la ecuación -----------------------------------------------------------------------------
 

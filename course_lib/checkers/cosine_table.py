@@ -10,7 +10,7 @@ import torch
 
 from course_lib.checkers.family import Case, Raised, Stage, same, show
 from course_lib.checkers.number_family import ANGLES, ENDINGS, Numbers, itself, step
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.report import Finding
 
 # --- Los pasos ------------------------------------------------------------------------------------
 

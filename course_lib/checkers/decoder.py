@@ -25,10 +25,10 @@ from course_lib.checkers.one_head import (
     value_options,
     weak,
 )
-from course_lib.checkers.progress import finish
-from course_lib.checkers.questions import Question, Wrong
-from course_lib.checkers.report import Finding
-from course_lib.checkers.steps import SWAPPED, UNSTABLE
+from course_lib.checkers.engine.progress import finish
+from course_lib.checkers.engine.questions import Question, Wrong
+from course_lib.checkers.engine.report import Finding
+from course_lib.checkers.legacy_steps import SWAPPED, UNSTABLE
 from course_lib.masks import causal_mask
 
 # --- 8.1: desplazar a la derecha ------------------------------------------------------------------

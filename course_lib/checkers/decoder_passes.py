@@ -4,7 +4,7 @@ import functools
 
 import torch
 
-from course_lib.checkers.questions import Question, Wrong
+from course_lib.checkers.engine.questions import Question, Wrong
 
 LENGTHS = (9, 6, 4)  # los tokens de las tres frases del lote
 

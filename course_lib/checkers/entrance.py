@@ -10,7 +10,7 @@ import torch
 
 from course_lib.checkers.family import Case, Mistake, Option, Raised, Stage, same, show
 from course_lib.checkers.few_mistakes import FewMistakes
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.report import Finding
 
 ENTRANCE_TEXTS = {
     # Cada error: qué está mal; y, si no es en 02 §8, dónde se explica.

@@ -1,108 +1,26 @@
-"""Encontrar qué error se ha cometido: un error es otra forma de hacer la misma cuenta.
+"""Lo que queda por llevar al motor: el ejercicio de antes."""
 
-Una cuenta se hace en varios pasos y cada paso se puede dar de varias formas, una buena y otras
-malas. Todas las combinaciones forman una familia. Si lo que devuelve quien aprende es igual, en
-todas las pruebas, que lo que devuelve un miembro de la familia, sus errores son los de ese miembro.
-Si no es igual que ninguno, no se adivina: se dice solo lo que se ve.
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
 
-import numpy as np
 import torch
 
-from course_lib.checkers import running
-from course_lib.checkers.report import Finding, Report
-
-MOST = 40  # los miembros que se siguen de una etapa a otra, con menos errores primero
-CREDIBLE = 4  # los errores juntos que se nombran: con más, casi todo se parece a algo
-RELATIVE, ABSOLUTE = 1e-4, 1e-5  # float32: lo que dos formas buenas de contar pueden separarse
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """Un error que comete la gente.
-
-    Args:
-        id: nombre estable.
-        text: qué está mal, en una frase.
-        read: dónde se explica, como ``"03 §2"``.
-        consequence: de un ``Look``, la frase que dice, con un número, qué le ha hecho a la salida.
-            Sin ella se dice dónde se aparta más de la buena.
-    """
-
-    id: str
-    text: str
-    read: str = ""
-    consequence: Callable | None = None
-
-
-@dataclass(frozen=True)
-class Option:
-    """Una forma de dar un paso. Sin ``mistake``, es buena; con una tupla, son varios a la vez."""
-
-    value: object
-    mistake: Mistake | tuple[Mistake, ...] | None = None
-
-    @property
-    def mistakes(self):
-        if isinstance(self.mistake, tuple):
-            return self.mistake
-        return (self.mistake,) if self.mistake else ()
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """Una prueba: unos argumentos y cómo se llaman en una frase («con 3 queries y 5 keys»).
-
-    Si el código se para en todas las pruebas de un ``group``, es que no admite esa clase de
-    entrada: se dice en una nota, y se juzga por las demás. ``required`` es lo contrario.
-    """
-
-    name: str
-    arguments: tuple
-    group: str = ""
-    required: bool = False
-
-
-class Stage(NamedTuple):
-    """Los pasos que se averiguan a la vez y las pruebas que los distinguen."""
-
-    axes: tuple
-    cases: tuple
-
-
-class Look(NamedTuple):
-    """Lo que se mira para contar una consecuencia."""
-
-    case: Case
-    yours: torch.Tensor  # lo que ha devuelto quien aprende
-    right: torch.Tensor
-    traced: dict  # la cuenta entera, con los errores encontrados
-    traced_right: dict  # y sin ellos
-
-
-class Diagnosis(NamedTuple):
-    """Lo que se ha reconocido."""
-
-    choice: dict  # paso → cómo se ha dado
-    complete: bool  # si con eso se explica todo
-    alternatives: list = []  # errores entre los que no se puede elegir: dan lo mismo
-
-    @property
-    def named(self):
-        """Los errores seguros: los de todas las explicaciones."""
-        unsure = {mistake for way in self.alternatives for mistake in way}
-        return [mistake for mistake in mistakes(self.choice) if mistake not in unsure]
-
-
-class Raised(NamedTuple):
-    """Esta prueba no ha devuelto nada."""
-
-    problem: Finding
+from course_lib.checkers.engine import running
+from course_lib.checkers.engine.comparing import (  # noqa: F401
+    ABSOLUTE,
+    RELATIVE,
+    calmly,
+    clone,
+    difference,
+    flat,
+    same,
+    shape_of,
+    show,
+    show_both,
+)
+from course_lib.checkers.engine.exercise import Case, Look, either, without_echo  # noqa: F401
+from course_lib.checkers.engine.mistakes import Mistake, Option, mistakes, repeats  # noqa: F401
+from course_lib.checkers.engine.report import Finding, Report
+from course_lib.checkers.engine.search import MOST, Diagnosis, Raised, Stage, fewest, simplest  # noqa: F401
 
 
 class Table:
@@ -452,160 +370,3 @@ class Exercise:
 
     def report(self, findings=(), notes=(), unsolved=False, printed=""):
         return Report(self.number, self.title, tuple(findings), tuple(notes), unsolved, printed)
-
-
-def simplest(members):
-    """Si son muchos, los que no tienen todos los errores de otro y alguno más, que no se ve."""
-    members = sorted(members, key=lambda member: len(mistakes(member)))
-    if len(members) <= MOST // 4:
-        return members
-    kept = []
-    for member in members[: 10 * MOST]:
-        mine = set(mistakes(member))
-        if not any(set(mistakes(other)) < mine for other in kept):
-            kept.append(member)
-    return kept[:MOST]
-
-
-def fewest(survivors, complete):
-    """El miembro con menos errores. Si hay varios, lo que comparten, y lo demás como alternativas."""
-    least = min(len(mistakes(choice)) for choice in survivors)
-    if least > CREDIBLE:
-        return Diagnosis({}, complete=False)
-    best = [choice for choice in survivors if len(mistakes(choice)) == least]
-    common = set.intersection(*(set(mistakes(choice)) for choice in best))
-    shared = {a: option for a, option in best[0].items() if common.issuperset(option.mistakes)}
-    others = {}
-    for choice in best:
-        ways = [mistake for mistake in mistakes(choice) if mistake not in common]
-        others[frozenset(mistake.id for mistake in ways)] = ways
-    if not complete:
-        return Diagnosis(shared, False)
-    return Diagnosis(best[0], True, list(others.values()) if len(others) > 1 else [])
-
-
-def calmly(look, otherwise):
-    """Lo que da ``look`` o, si con una respuesta muy rara no se puede mirar, ``otherwise``."""
-    try:
-        return look()
-    except (RuntimeError, IndexError, ValueError, TypeError, AttributeError):
-        return otherwise
-
-
-def without_echo(findings):
-    """Los mismos, sin repetir una consecuencia que ya se ha contado."""
-    told, kept = set(), []
-    for finding in findings:
-        story = "" if finding.consequence in told else finding.consequence
-        told.add(story)
-        kept.append(Finding(finding.id, finding.text, story, finding.read))
-    return kept
-
-
-def either(alternatives):
-    """Varias explicaciones que dan lo mismo: no se elige por nadie."""
-    if len(alternatives) > 3:
-        return Finding("ambiguo", "Tu salida sale de varios errores juntos, y no sé de cuáles.")
-    ways = [
-        ", y además: ".join(mistake.text.rstrip(".") for mistake in way) for way in alternatives
-    ]
-    text = "; ".join(f"({letter}) {way}" for letter, way in zip("abc", ways))
-    where = ", ".join(dict.fromkeys(m.read for way in alternatives for m in way if m.read))
-    return Finding("ambiguo", f"Hay más de una forma de llegar a tu salida: {text}.", read=where)
-
-
-def mistakes(choice):
-    """Los errores de un miembro de la familia, por el orden de sus pasos."""
-    return list(dict.fromkeys(m for option in choice.values() for m in option.mistakes))
-
-
-def repeats(choice):
-    """Si un mismo error aparece en dos pasos: sería contarlo una vez y cometerlo dos."""
-    return sum(len(option.mistakes) for option in choice.values()) > len(mistakes(choice))
-
-
-def clone(value):
-    """Una copia de unos argumentos, con la que se puede hacer lo que sea."""
-    if isinstance(value, torch.Tensor):
-        return value.clone()
-    if isinstance(value, tuple | list):
-        return type(value)(clone(item) for item in value)
-    if isinstance(value, dict):
-        return {key: clone(item) for key, item in value.items()}
-    return value
-
-
-def same(first, second, relative=RELATIVE, absolute=ABSOLUTE):
-    """Si dos resultados son iguales: forma y números, con NaN igual a NaN."""
-    if isinstance(first, tuple | list) and isinstance(second, tuple | list):
-        return len(first) == len(second) and all(
-            same(a, b, relative, absolute) for a, b in zip(first, second)
-        )
-    if isinstance(first, dict) and isinstance(second, dict):
-        return first.keys() == second.keys() and all(
-            same(first[key], second[key], relative, absolute) for key in first
-        )
-    if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
-        if first.shape != second.shape:
-            return False
-        if first.numel():  # un solo número descarta casi todo, y es mucho más rápido
-            a, b = float(first.reshape(-1)[-1]), float(second.reshape(-1)[-1])
-            if abs(a - b) > absolute + relative * abs(b):
-                return False
-        return torch.allclose(first.double(), second.double(), relative, absolute, equal_nan=True)
-    return type(first) is type(second) and first == second
-
-
-def flat(value):
-    """Todos los números de un resultado, en una fila."""
-    if isinstance(value, tuple | list):
-        return torch.cat([flat(item) for item in value]) if value else torch.zeros(0).double()
-    return torch.as_tensor(value).double().flatten()
-
-
-def shape_of(value):
-    """La forma de un resultado: dos con formas distintas no se comparan."""
-    if isinstance(value, tuple | list):
-        return tuple(shape_of(item) for item in value)
-    return tuple(value.shape) if isinstance(value, torch.Tensor) else type(value)
-
-
-def difference(look):
-    """Dónde se aparta más la salida de la buena, en una frase."""
-    yours, right = look.yours, look.right
-    if isinstance(right, tuple):
-        pairs = [pair for pair in zip(yours, right) if not same(*pair)]
-        return difference(look._replace(yours=pairs[0][0], right=pairs[0][1])) if pairs else ""
-    if not isinstance(yours, torch.Tensor):
-        return ""
-    if yours.shape != right.shape:
-        return (
-            f"Con {look.case.name}, tu salida mide {tuple(yours.shape)} y tenía que medir "
-            f"{tuple(right.shape)}."
-        )
-    gap = (yours.double() - right.double()).abs().nan_to_num(torch.inf, torch.inf)
-    position = np.unravel_index(int(gap.argmax()), gap.shape)
-    index = ", ".join(str(int(i)) for i in position)
-    where = f" en la posición [{index}]" if index else ""
-    mine, good = show_both(yours[position], right[position])
-    return f"Con {look.case.name}, tu salida{where} vale {mine} y tenía que valer {good}."
-
-
-def show_both(first, second):
-    """Dos números distintos, con las cifras que hagan falta para que se vea."""
-    for digits in (3, 5, 8):
-        texts = show(first, digits), show(second, digits)
-        if texts[0] != texts[1]:
-            break
-    return texts
-
-
-def show(value, digits=3):
-    """Un tensor pequeño o un número, como se escribe en una frase."""
-    if isinstance(value, torch.Tensor):
-        value = value.tolist()
-    if isinstance(value, tuple | list):
-        return "[" + ", ".join(show(item, digits) for item in value) + "]"
-    if isinstance(value, float):
-        return f"{value:.{digits}g}" if abs(value) < 1000 else f"{value:.0f}"
-    return str(value)

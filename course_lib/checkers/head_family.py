@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.checkers import steps
+from course_lib.checkers import legacy_steps as steps
 from course_lib.checkers.family import Case, Exercise, Mistake, Option, Raised, fewest
 
 MOST = 2  # errores que se buscan a la vez en cada etapa

@@ -19,9 +19,9 @@ from course_lib.checkers.head_family import (
     split_tokens,
 )
 from course_lib.checkers.multi_head import MultiHead
-from course_lib.checkers.progress import finish
-from course_lib.checkers.questions import Question, Wrong
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.progress import finish
+from course_lib.checkers.engine.questions import Question, Wrong
+from course_lib.checkers.engine.report import Finding
 
 # --- 6.1: repartir --------------------------------------------------------------------------------
 

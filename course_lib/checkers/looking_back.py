@@ -4,7 +4,7 @@ import functools
 
 import torch
 
-from course_lib.checkers.questions import Question, Wrong
+from course_lib.checkers.engine.questions import Question, Wrong
 
 
 @functools.cache

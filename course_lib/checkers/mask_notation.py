@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from course_lib.checkers.family import Case, Exercise, Mistake, Raised, clone, repeats, same, show
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.report import Finding
 
 # --- Cómo está escrita: el convenio ---------------------------------------------------------------
 

@@ -12,8 +12,8 @@ import torch
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.checkers.family import Case, Option, Stage, same
 from course_lib.checkers.mask_notation import MaskExercise, mistake
-from course_lib.checkers.progress import finish
-from course_lib.checkers.questions import Question, Wrong
+from course_lib.checkers.engine.progress import finish
+from course_lib.checkers.engine.questions import Question, Wrong
 from course_lib.masks import causal_mask, combine_masks, padding_mask
 
 

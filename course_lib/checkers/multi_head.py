@@ -12,10 +12,11 @@ import torch
 from torch import nn
 
 from course_lib.checkers import head_family as family
-from course_lib.checkers import head_layers, running
-from course_lib.checkers.attention import Attention
+from course_lib.checkers import head_layers
+from course_lib.checkers.engine import running
+from course_lib.checkers.legacy_attention import Attention
 from course_lib.checkers.family import Mistake, Option, Raised, Stage, same, show
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.report import Finding
 from course_lib.masks import causal_mask
 
 HOWS = ("none", "twice", "no-bias", "turned")

@@ -12,8 +12,8 @@ from torch.nn import functional as F
 
 from course_lib.checkers.family import Case, Stage, clone, mistakes, same, show
 from course_lib.checkers.number_family import Numbers, itself, mistakes_in, rounded, steps
-from course_lib.checkers.progress import finish
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.progress import finish
+from course_lib.checkers.engine.report import Finding
 
 # --- Los errores ----------------------------------------------------------------------------------
 

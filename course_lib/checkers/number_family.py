@@ -22,7 +22,7 @@ from course_lib.checkers.family import (
     shape_of,
     show,
 )
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.report import Finding
 
 # --- Los errores ----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from itertools import combinations, product
 
 import torch
 
-from course_lib.checkers.attention import Attention
+from course_lib.checkers.legacy_attention import Attention
 from course_lib.checkers.family import (
     Case,
     Diagnosis,
@@ -20,8 +20,8 @@ from course_lib.checkers.family import (
     clone,
     fewest,
 )
-from course_lib.checkers.report import Finding
-from course_lib.checkers.steps import (
+from course_lib.checkers.engine.report import Finding
+from course_lib.checkers.legacy_steps import (
     LATE,
     SCALES,
     SOFTMAX_OPTIONS,

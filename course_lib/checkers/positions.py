@@ -11,9 +11,9 @@ import torch
 from course_lib.checkers.entrance import ENCODER_INPUT
 from course_lib.checkers.family import Case, Mistake, Option, Raised, Stage, same, show
 from course_lib.checkers.few_mistakes import FewMistakes
-from course_lib.checkers.progress import finish
-from course_lib.checkers.questions import Question, Wrong
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.progress import finish
+from course_lib.checkers.engine.questions import Question, Wrong
+from course_lib.checkers.engine.report import Finding
 from course_lib.layers import PositionalEncoding
 
 

@@ -22,9 +22,9 @@ from course_lib.checkers.family import (
     mistakes,
     show,
 )
-from course_lib.checkers.progress import finish
-from course_lib.checkers.questions import Question, Wrong
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.progress import finish
+from course_lib.checkers.engine.questions import Question, Wrong
+from course_lib.checkers.engine.report import Finding
 
 # --- Lo que pasa en la salida, en números ---------------------------------------------------------
 

@@ -12,9 +12,9 @@ from torch.nn import functional as F
 from course_lib.checkers.cosine_table import SimilarityMatrix
 from course_lib.checkers.family import Case, Stage, same, show
 from course_lib.checkers.number_family import ANGLES, ENDINGS, SHAPES, Numbers, itself, step
-from course_lib.checkers.progress import finish
-from course_lib.checkers.questions import Question, Wrong
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.progress import finish
+from course_lib.checkers.engine.questions import Question, Wrong
+from course_lib.checkers.engine.report import Finding
 
 # --- 1.1 El producto escalar ----------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 import numpy as np
 import torch
 
-from course_lib.checkers import running
+from course_lib.checkers.engine import running
 from course_lib.checkers.family import (
     Case,
     Exercise,
@@ -23,8 +23,8 @@ from course_lib.checkers.family import (
     mistakes,
 )
 from course_lib.checkers.number_family import few_errors, mistakes_in, steps
-from course_lib.checkers.progress import finish
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.progress import finish
+from course_lib.checkers.engine.report import Finding
 
 # --- El modelo de mentira -------------------------------------------------------------------------
 

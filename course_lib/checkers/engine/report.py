@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from html import escape
 
-from course_lib.checkers.places import linked, onward
+from course_lib.checkers.engine.places import linked, onward
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 
 import torch
 
-from course_lib.checkers.progress import finish
-from course_lib.checkers.report import Finding, Report
+from course_lib.checkers.engine.progress import finish, modules
+from course_lib.checkers.engine.report import Finding, Report
 
 
 @dataclass(frozen=True)
@@ -127,27 +126,12 @@ def show(value):
     return text if len(text) <= 60 else text[:60] + "…"
 
 
-# Lección → módulo que tiene sus preguntas, en una lista llamada QUESTIONS.
-MODULES = {
-    "0": "attended",
-    "1": "vectors",
-    "2": "positions",
-    "3": "scaling",
-    "4": "masks",
-    "5": "softmax",
-    "6": "heads",
-    "7": "by_hand",
-    "8": "decoder",
-    "9": "cross",
-    "10": "decoder_passes",
-    "11": "looking_back",
-}
-
-
 def questions(lesson):
     """Las preguntas de una lección, por su número."""
-    module = import_module(f"course_lib.checkers.{MODULES[lesson]}")
-    return {question.number: question for question in module.QUESTIONS}
+    found = [
+        question for module in modules(lesson) for question in getattr(module, "QUESTIONS", ())
+    ]
+    return {question.number: question for question in found}
 
 
 def check_answer(exercise, answer):
@@ -164,7 +148,7 @@ def check_answer(exercise, answer):
         ValueError: si no hay ninguna pregunta con ese número.
     """
     lesson = str(exercise).split(".")[0]
-    known = questions(lesson) if lesson in MODULES else {}
+    known = questions(lesson) if lesson.isdecimal() else {}
     if str(exercise) not in known:
         some = ", ".join(f'"{number}"' for number in known) or '"5.3"'
         raise ValueError(

@@ -22,12 +22,12 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from course_lib.checkers.places import advice
-from course_lib.checkers.report import Finding
+from course_lib.checkers.engine.places import advice
+from course_lib.checkers.engine.report import Finding
 
 SECONDS = 2.0  # lo que se espera a una llamada
 MEMORY = 2 * 2**30  # bytes que puede pedir, además de los que ya se usan
-LIBRARIES = ("site-packages", "dist-packages", str(Path(__file__).parents[1]), "<frozen")
+LIBRARIES = ("site-packages", "dist-packages", str(Path(__file__).parents[2]), "<frozen")
 
 
 class Stopped(BaseException):

@@ -13,6 +13,7 @@ from datetime import date
 from html import escape
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 from course_lib.copies import student_folder
 
@@ -90,34 +91,23 @@ def forget_progress():
     print("Olvidado: no queda apuntado ningún ejercicio.")
 
 
-# Los módulos que tienen ejercicios, por orden de lección.
-MODULES = (
-    "attended",
-    "vectors",
-    "positions",
-    "scaling",
-    "masks",
-    "softmax",
-    "attention",
-    "heads",
-    "by_hand",
-    "decoder",
-    "cross",
-    "next_token_loss",
-    "writing",
-    "alignment",
-    "decoder_passes",
-    "head_scores",
-    "silenced_head",
-    "looking_back",
-)
+def modules(lesson=None):
+    """Los módulos que tienen ejercicios, de una lección o de todas, por orden."""
+    package = f"{__package__.rsplit('.', 1)[0]}.lessons"
+    names = sorted(found.name for found in iter_modules(import_module(package).__path__))
+    wanted = [n for n in names if lesson is None or n.startswith(f"l{int(lesson):02}_")]
+    from course_lib.checkers.legacy import OLD
+
+    old = [n for n, where in OLD.items() if lesson is None or str(lesson) == where]
+    return [import_module(f"{package}.{n}") for n in wanted] + [
+        import_module(f"course_lib.checkers.{n}") for n in old
+    ]
 
 
 def catalog():
     """Todos los ejercicios del curso, por orden: número → (título, puntos)."""
     found = {}
-    for name in MODULES:
-        module = import_module(f"course_lib.checkers.{name}")
+    for module in modules():
         for exercise in (*getattr(module, "EXERCISES", ()), *getattr(module, "QUESTIONS", ())):
             found[exercise.number] = (exercise.title, exercise.points)
     return dict(sorted(found.items(), key=lambda item: [int(part) for part in item[0].split(".")]))

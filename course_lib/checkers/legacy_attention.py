@@ -10,9 +10,9 @@ import math
 import torch
 
 from course_lib.checkers.family import Case, Exercise, Option, Raised, Stage, same, show
-from course_lib.checkers.progress import finish
-from course_lib.checkers.report import Finding
-from course_lib.checkers.steps import (
+from course_lib.checkers.engine.progress import finish
+from course_lib.checkers.engine.report import Finding
+from course_lib.checkers.legacy_steps import (
     ALWAYS_CAUSAL,
     CONSTANTS,
     LATE,

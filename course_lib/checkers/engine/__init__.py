@@ -1,0 +1,1 @@
+"""El motor: buscar qué errores explican una respuesta, ejecutarla, medirla y contarlo."""

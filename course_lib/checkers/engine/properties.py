@@ -1,0 +1,83 @@
+"""Propiedades que cumple cualquier respuesta buena: lo que se dice cuando no se reconoce el error.
+
+Cada una es una función de un ``Attempt`` que da un ``Finding`` si falla.
+"""
+
+import torch
+
+from course_lib.checkers.engine.comparing import show
+from course_lib.checkers.engine.report import Finding
+
+
+def right_shape(shape, text, read, story="Con {name} mide {yours} y tenía que medir {right}."):
+    """Que la salida tenga la forma que da ``shape`` con los argumentos de la prueba."""
+
+    def look(attempt):
+        for case, output in attempt.outputs():
+            yours, right = tuple(output.shape), tuple(shape(*case.arguments))
+            if yours != right:
+                told = story.format(name=case.name, yours=yours, right=right)
+                return [Finding("propiedad-forma", text, told, read)]
+        return []
+
+    return look
+
+
+def finite(read, text="Tu salida tiene números que no son finitos.", numbers="{all}"):
+    """Que no haya NaN ni ∞."""
+
+    def look(attempt):
+        for case, output in attempt.outputs():
+            if bad := int((~output.isfinite()).sum()):
+                many = numbers.format(all=output.numel())
+                story = f"Con {case.name}, {bad} de {many} son NaN o ∞."
+                return [Finding("propiedad-finita", text, story, read)]
+        return []
+
+    return look
+
+
+AVERAGE = (
+    "Cada salida es una media ponderada de los values: está entre el menor y el mayor. Mira si tus pesos "
+    "son positivos y suman 1, y si añades algo después."
+)
+
+
+def within_values(values, read, text=AVERAGE, story="la tuya se sale en {gap}"):
+    """Que cada salida esté entre el menor y el mayor de los values."""
+
+    def look(attempt):
+        for case, output in attempt.outputs():
+            value = values(*case.arguments)
+            low, high = value.amin(-2, keepdim=True), value.amax(-2, keepdim=True)
+            outside = torch.maximum(low - output, output - high).amax()
+            if outside > 1e-3:
+                told = f"Con {case.name}, {story.format(gap=show(outside))}."
+                return [Finding("propiedad-media", text, told, read)]
+        return []
+
+    return look
+
+
+def leak(attempt):
+    """Que cambiar un token prohibido no cambie la salida de quien no lo puede ver."""
+    for case, output in attempt.outputs():
+        query, key, value, mask = case.arguments
+        if mask is None:
+            continue
+        blocked = ~mask.expand(*query.shape[:-1], key.shape[-2])
+        changed = value.clone()
+        changed[..., -1, :] += 1.0
+        other = attempt.ask(query, key, changed, mask)
+        if not isinstance(other, torch.Tensor):
+            continue
+        moved = ((other - output).abs().amax(-1) > 1e-4) & blocked[..., -1]
+        if moved.any():
+            text = "La máscara deja pasar algo: cambiar un token prohibido cambia la salida."
+            amount = (other - output).abs().amax(-1)[moved].max()
+            story = (
+                f"Con {case.name}, al sumar 1 al value del último token, una query que no lo ve se "
+                f"mueve {show(amount)}."
+            )
+            return [Finding("propiedad-fuga", text, story, "08 §3")]
+    return []

@@ -1,0 +1,188 @@
+"""La búsqueda: qué errores, cuantos menos mejor, explican todo lo que devuelve una respuesta.
+
+Una cuenta se hace en varios pasos y cada paso se puede dar de varias formas, una buena y otras
+malas. Todas las combinaciones forman una familia. Si una respuesta da, en todas las pruebas, lo
+mismo que un miembro de la familia, sus errores son los de ese miembro. Si no da lo mismo que
+ninguno, no se adivina.
+"""
+
+from itertools import combinations, product
+from typing import NamedTuple
+
+import torch
+
+from course_lib.checkers.engine.comparing import ABSOLUTE, RELATIVE, flat, shape_of
+from course_lib.checkers.engine.mistakes import mistakes, repeats
+
+MOST = 40  # los miembros que se siguen de una etapa a otra, con menos errores primero
+CREDIBLE = 4  # los errores juntos que se nombran: con más, casi todo se parece a algo
+
+
+class Raised(NamedTuple):
+    """Esta prueba no ha devuelto nada: el código se ha parado."""
+
+    problem: object
+
+
+class Stage(NamedTuple):
+    """Los pasos que se averiguan a la vez y las pruebas que los distinguen.
+
+    Se prueban hasta ``most`` errores a la vez. Con dos o más, alguno tiene que estar entre los
+    ``frequent`` primeros de su paso; con tres o más, solo cuentan los ``usual`` primeros de cada uno.
+    """
+
+    axes: tuple
+    cases: tuple
+    most: int = 3
+    frequent: int = 1000
+    usual: int = 1000
+
+
+class Diagnosis(NamedTuple):
+    """Lo que se ha reconocido."""
+
+    choice: dict  # paso → cómo se ha dado
+    complete: bool  # si con eso se explica todo
+    alternatives: list = []  # errores entre los que no se puede elegir: dan lo mismo
+
+    @property
+    def named(self):
+        """Los errores seguros: los de todas las explicaciones."""
+        unsure = {mistake for way in self.alternatives for mistake in way}
+        return [mistake for mistake in mistakes(self.choice) if mistake not in unsure]
+
+
+def search(exercise, seen, measure=dict):
+    """El miembro de la familia con menos errores que da lo mismo en todas las pruebas.
+
+    Args:
+        exercise: sus ``axes``, sus ``stages``, y lo que da un miembro: ``trace``, ``agrees``, ``skip``.
+        seen: prueba → lo que ha dado la respuesta, o ``Raised``.
+        measure: sin argumentos, lo que se ha medido en la respuesta: paso → ``Option``.
+    """
+    survivors = [{}]
+    for stage in exercise.stages:
+        cases = [case for case in stage.cases if case in seen]
+        cases.sort(key=lambda case: isinstance(seen[case], Raised))
+        if not cases:
+            continue
+        found = matching(exercise, exercise.axes, stage, survivors, cases, seen)
+        if not found:
+            for axis, options in measure().items():
+                if axis in stage.axes and options:
+                    axes = exercise.axes | {axis: list(options)}
+                    found += matching(exercise, axes, stage, survivors, cases, seen, axis)
+        if not found:
+            return fewest(survivors, complete=False)
+        survivors = simplest(found)
+    return fewest(survivors, complete=True)
+
+
+def matching(exercise, axes, stage, survivors, cases, seen, measured=None):
+    """Los miembros que siguen dando lo mismo al averiguar los pasos de esta etapa.
+
+    En la última bastan los que menos errores tienen. Antes no: el que tiene uno de más puede ser
+    el único que lo explique todo.
+    """
+    found, last = [], stage is exercise.stages[-1]
+    errors = [len(mistakes(known)) for known in survivors]
+    for total in range(min(errors), max(errors) + stage.most + 1):
+        for known, already in zip(survivors, errors):
+            if not 0 <= total - already <= stage.most:
+                continue
+            if known or measured:
+                new = members(exercise, axes, stage, total - already, measured)
+                candidates = [known | some for some in new]
+            else:
+                candidates = table(exercise, stage, cases[0], total, seen[cases[0]])
+            found += [
+                choice
+                for choice in candidates
+                if not (known and repeats(choice))
+                and all(exercise.agrees(choice, case, seen[case]) for case in cases)
+            ]
+        if found and last:
+            break
+    return found
+
+
+def members(exercise, axes, stage, number, measured=None):
+    """Las combinaciones de los pasos de una etapa con un error en ``number`` de ellos."""
+    right = {axis: [o for o in axes[axis] if not o.mistakes] for axis in stage.axes}
+    wrong = {axis: [o for o in axes[axis] if o.mistakes] for axis in stage.axes}
+    if number > 2:
+        wrong = {axis: options[: stage.usual] for axis, options in wrong.items()}
+    rare = {id(option) for options in wrong.values() for option in options[stage.frequent :]}
+    for chosen in combinations(stage.axes, number):
+        if measured and measured not in chosen:
+            continue
+        for options in product(*(wrong[a] if a in chosen else right[a] for a in stage.axes)):
+            choice = dict(zip(stage.axes, options))
+            if number > 1 and sum(id(option) in rare for option in options) == number:
+                continue
+            if not repeats(choice) and not exercise.skip(choice):
+                yield choice
+
+
+def table(exercise, stage, case, number, value):
+    """Los miembros con ``number`` errores que dan ``value`` en una prueba.
+
+    Lo que dan todos se calcula una vez y se guarda: buscar es comparar una fila con una tabla.
+    """
+    tables = exercise.__dict__.setdefault("tables", {})
+    if (case, number) not in tables:
+        rows = {}
+        for choice in members(exercise, exercise.axes, stage, number):
+            output = exercise.trace(choice, case)
+            shape = Raised if output is None else shape_of(output["output"])
+            rows.setdefault(shape, []).append((choice, output))
+        tables[case, number] = {
+            shape: ([choice for choice, _ in found], stack(found, shape))
+            for shape, found in rows.items()
+        }
+    shape = Raised if isinstance(value, Raised) else shape_of(value)
+    choices, outputs = tables[case, number].get(shape, ((), None))
+    if outputs is None:
+        return choices
+    close = torch.isclose(outputs, flat(value), RELATIVE, ABSOLUTE, equal_nan=True)
+    return [choices[row] for row in close.all(dim=1).nonzero().flatten().tolist()]
+
+
+def stack(found, shape):
+    """Las salidas, una por fila; ``None`` si no son números: entonces se comparan una a una."""
+    if shape is Raised or isinstance(shape, type) and not issubclass(shape, int | float):
+        return None
+    try:
+        return torch.stack([flat(output["output"]) for _, output in found])
+    except (TypeError, ValueError, RuntimeError):
+        return None
+
+
+def simplest(members):
+    """Si son muchos, los que no tienen todos los errores de otro y alguno más, que no se ve."""
+    members = sorted(members, key=lambda member: len(mistakes(member)))
+    if len(members) <= MOST // 4:
+        return members
+    kept = []
+    for member in members[: 10 * MOST]:
+        mine = set(mistakes(member))
+        if not any(set(mistakes(other)) < mine for other in kept):
+            kept.append(member)
+    return kept[:MOST]
+
+
+def fewest(survivors, complete):
+    """El miembro con menos errores. Si hay varios, lo que comparten, y lo demás como alternativas."""
+    least = min(len(mistakes(choice)) for choice in survivors)
+    if least > CREDIBLE:
+        return Diagnosis({}, complete=False)
+    best = [choice for choice in survivors if len(mistakes(choice)) == least]
+    common = set.intersection(*(set(mistakes(choice)) for choice in best))
+    shared = {a: option for a, option in best[0].items() if common.issuperset(option.mistakes)}
+    others = {}
+    for choice in best:
+        way = [mistake for mistake in mistakes(choice) if mistake not in common]
+        others[frozenset(mistake.id for mistake in way)] = way
+    if not complete:
+        return Diagnosis(shared, False)
+    return Diagnosis(best[0], True, list(others.values()) if len(others) > 1 else [])

@@ -1,0 +1,21 @@
+"""Los módulos que aún no están en su lección: nombre → lección."""
+
+OLD = {
+    "attended": "0",
+    "vectors": "1",
+    "positions": "2",
+    "scaling": "3",
+    "masks": "4",
+    "softmax": "5",
+    "heads": "6",
+    "by_hand": "7",
+    "decoder": "8",
+    "cross": "9",
+    "next_token_loss": "10",
+    "writing": "10",
+    "alignment": "10",
+    "decoder_passes": "10",
+    "head_scores": "11",
+    "silenced_head": "11",
+    "looking_back": "11",
+}

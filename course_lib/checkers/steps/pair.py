@@ -1,0 +1,28 @@
+"""La pareja (salida, pesos): su orden y qué se devuelve como pesos."""
+
+from course_lib.checkers.engine.comparing import same
+from course_lib.checkers.engine.mistakes import told
+from course_lib.checkers.engine.report import Finding
+
+TOLD = told(__file__, "pair")
+RETURNED = ("orden-de-la-pareja", "devuelve-puntuaciones", "devuelve-pesos-traspuestos")
+
+
+def wrong_pair(attempt, choice):
+    """Los ``Finding`` de lo que se devuelve con la salida, si no son los pesos que la dan."""
+    for case, value in attempt.values.items():
+        if not isinstance(value, tuple) or len(value) < 2 or value[1] is None:
+            continue
+        (output, weights), traced = value[:2], attempt.exercise.trace(choice, case)
+        if same(output, traced["weights"]) and same(weights, traced["output"]):
+            name = "orden-de-la-pareja"
+        elif same(weights, traced["weights"]):
+            continue
+        elif same(weights, traced["scores"]):
+            name = "devuelve-puntuaciones"
+        elif same(weights.mT, traced["weights"]):
+            name = "devuelve-pesos-traspuestos"
+        else:
+            name = "devuelve-otros-pesos"
+        return [Finding(name, TOLD[name].text, read=TOLD[name].read)]
+    return []
