@@ -88,6 +88,8 @@ class Exercise:
         narrow: funciones de un ``Attempt``: un ``Finding`` si lo que el código admite no basta.
         returned: funciones de un ``Attempt`` y lo reconocido, con los ``Finding`` de la forma.
         notes: funciones de un ``Attempt``, con lo que está bien y conviene saber.
+        silent: funciones de un ``Attempt``: si alguna es cierta, su salida no dice qué cuenta hay detrás
+            (una que no cambia nunca, por ejemplo), y no se busca ningún error.
         also: los errores que se nombran sin estar en ``axes``.
     """
 
@@ -105,6 +107,7 @@ class Exercise:
     narrow: tuple = ()
     returned: tuple = ()
     notes: tuple = ()
+    silent: tuple = ()
     also: tuple = ()
 
     # --- Lo que cada ejercicio escribe --------------------------------------------------------
@@ -202,6 +205,8 @@ class Exercise:
         seen = attempt.seen
         if all(self.agrees({}, case, value) for case, value in seen.items()):
             return Diagnosis({}, True)
+        if any(look(attempt) for look in self.silent):
+            return Diagnosis({}, False)
 
         def measure():
             return {

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import torch
 
+from course_lib.checkers.engine.mistakes import told
 from course_lib.checkers.engine.progress import finish, modules
 from course_lib.checkers.engine.report import Finding, Report
 
@@ -23,6 +24,20 @@ class Wrong:
     id: str
     text: str
     read: str = ""
+
+
+def wrong_answers(file, section, computes):
+    """Las respuestas malas de una pregunta, con sus frases (véase ``mistakes.told``).
+
+    Args:
+        file, section: el ``__file__`` del módulo y el apartado de sus frases, como ``"5.3"``.
+        computes: nombre → función sin argumentos que da esa respuesta mala.
+    """
+    known = told(file, section)
+    return tuple(
+        Wrong(compute, known[name].id, known[name].text, known[name].read)
+        for name, compute in computes.items()
+    )
 
 
 @dataclass
