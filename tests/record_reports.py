@@ -5,14 +5,16 @@ python tests/record_reports.py --guarda   lo guarda
 python tests/record_reports.py 5.2 6.1    compara solo esos ejercicios
 """
 
-import difflib
+import difflib  # noqa: I001
 import importlib
 import json
 import pkgutil
+import os
 import sys
 import time
 from pathlib import Path
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # con tensores pequeños, más hilos solo estorban
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 RECORDED = Path(__file__).with_name("informes.json")

@@ -136,7 +136,8 @@ class Exercise:
             return self.report(unsolved=True)
         if problem := self.accepts(learner):
             return self.report([problem])
-        return self.examine(Attempt(self, learner))
+        with running.one_thread():
+            return self.examine(Attempt(self, learner))
 
     def examine(self, attempt):
         """Ejecuta una respuesta en todas las pruebas y la juzga."""

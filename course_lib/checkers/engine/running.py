@@ -117,6 +117,17 @@ def never_ends(seconds, ended):
 
 
 @contextlib.contextmanager
+def one_thread():
+    """Con tensores pequeños, repartir cada cuenta entre varios hilos solo la retrasa."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextlib.contextmanager
 def nothing_changes():
     """Deja como estaban lo que el código de fuera puede tocar, y limita la memoria."""
     torch_state, python_state, numpy_state = (

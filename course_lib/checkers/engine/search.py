@@ -6,6 +6,7 @@ mismo que un miembro de la familia, sus errores son los de ese miembro. Si no da
 ninguno, no se adivina.
 """
 
+from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -24,11 +25,22 @@ class Raised(NamedTuple):
     problem: object
 
 
-class Stage(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Stage:
     """Los pasos que se averiguan a la vez y las pruebas que los distinguen.
 
-    Se prueban hasta ``most`` errores a la vez. Con dos o más, alguno tiene que estar entre los
-    ``frequent`` primeros de su paso; con tres o más, solo cuentan los ``usual`` primeros de cada uno.
+    Args:
+        axes, cases: los pasos y las pruebas.
+        most: cuántos errores se prueban a la vez, como mucho.
+        frequent: con dos o más, alguno tiene que estar entre tantos primeros de su paso.
+        usual: con tres o más, solo cuentan tantos primeros de cada paso.
+        only: paso → los errores que se buscan aquí; sin nada, todos.
+        styles: los pasos en que se prueban todas las formas buenas; en los demás, la primera.
+        smallest: si solo se siguen los que menos errores añaden.
+        sure: si lo averiguado hasta aquí ya no puede ser una coincidencia, y se puede nombrar.
+        may_stop: si el código se puede parar en todas sus pruebas, y también así se reconoce algo.
+        after: los errores, ya sabidos, sin los que esta etapa no se busca.
+        otherwise: la etapa que se busca si en esta no se encuentra nada.
     """
 
     axes: tuple
@@ -36,6 +48,13 @@ class Stage(NamedTuple):
     most: int = 3
     frequent: int = 1000
     usual: int = 1000
+    only: dict = field(default_factory=dict)
+    styles: tuple | None = None
+    smallest: bool = False
+    sure: bool = True
+    may_stop: bool = False
+    after: tuple = ()
+    otherwise: "Stage | None" = None
 
 
 class Diagnosis(NamedTuple):
@@ -60,22 +79,34 @@ def search(exercise, seen, measure=dict):
         seen: prueba → lo que ha dado la respuesta, o ``Raised``.
         measure: sin argumentos, lo que se ha medido en la respuesta: paso → ``Option``.
     """
-    survivors = [{}]
+    survivors, sure = [{}], False
     for stage in exercise.stages:
-        cases = [case for case in stage.cases if case in seen]
-        cases.sort(key=lambda case: isinstance(seen[case], Raised))
-        if not cases:
+        if not any(case in seen for case in stage.cases):
             continue
+        found = explain(exercise, stage, survivors, seen, measure)
+        if not found:
+            return fewest(survivors if sure else [{}], complete=False)
+        survivors, sure = (found if stage.smallest else simplest(found)), sure or stage.sure
+    return fewest(survivors, complete=True)
+
+
+def explain(exercise, stage, survivors, seen, measure):
+    """Los miembros que siguen dando lo mismo tras una etapa o, si no los hay, tras la que la suple."""
+    cases = [case for case in stage.cases if case in seen]
+    cases.sort(key=lambda case: isinstance(seen[case], Raised))
+    found = []
+    if cases and (stage.may_stop or not isinstance(seen[cases[0]], Raised)):
         found = matching(exercise, exercise.axes, stage, survivors, cases, seen)
         if not found:
             for axis, options in measure().items():
                 if axis in stage.axes and options:
                     axes = exercise.axes | {axis: list(options)}
                     found += matching(exercise, axes, stage, survivors, cases, seen, axis)
-        if not found:
-            return fewest(survivors, complete=False)
-        survivors = simplest(found)
-    return fewest(survivors, complete=True)
+    if found or stage.otherwise is None:
+        return found
+    ids = stage.otherwise.after
+    known = [s for s in survivors if not ids or any(m.id in ids for m in mistakes(s))]
+    return explain(exercise, stage.otherwise, known, seen, measure) if known else []
 
 
 def matching(exercise, axes, stage, survivors, cases, seen, measured=None):
@@ -85,43 +116,56 @@ def matching(exercise, axes, stage, survivors, cases, seen, measured=None):
     el único que lo explique todo.
     """
     found, last = [], stage is exercise.stages[-1]
-    errors = [len(mistakes(known)) for known in survivors]
+    errors = [0 if stage.smallest else len(mistakes(known)) for known in survivors]
     for total in range(min(errors), max(errors) + stage.most + 1):
         for known, already in zip(survivors, errors):
             if not 0 <= total - already <= stage.most:
                 continue
             if known or measured:
-                new = members(exercise, axes, stage, total - already, measured)
-                candidates = [known | some for some in new]
+                candidates = members(exercise, axes, stage, total - already, known, measured)
             else:
                 candidates = table(exercise, stage, cases[0], total, seen[cases[0]])
             found += [
                 choice
                 for choice in candidates
-                if not (known and repeats(choice))
-                and all(exercise.agrees(choice, case, seen[case]) for case in cases)
+                if all(exercise.agrees(choice, case, seen[case]) for case in cases)
             ]
-        if found and last:
+        if found and (last or stage.smallest):
             break
     return found
 
 
-def members(exercise, axes, stage, number, measured=None):
-    """Las combinaciones de los pasos de una etapa con un error en ``number`` de ellos."""
-    right = {axis: [o for o in axes[axis] if not o.mistakes] for axis in stage.axes}
-    wrong = {axis: [o for o in axes[axis] if o.mistakes] for axis in stage.axes}
+def members(exercise, axes, stage, number, known=None, measured=None):
+    """Lo sabido, con un error más en ``number`` de los pasos de una etapa: paso → ``Option``.
+
+    Los pasos que se dan de la primera forma, la buena, no se escriben.
+    """
+    known = known or {}
+    places = [axis for axis in stage.axes if axis not in known]
+    first = {axis: options[0] for axis, options in exercise.axes.items()}
+    right, wrong = {}, {}
+    for axis in places:
+        styles = stage.styles is None or axis in stage.styles
+        ids = stage.only.get(axis)
+        right[axis] = [o for o in axes[axis] if not o.mistakes][: None if styles else 1]
+        wrong[axis] = [
+            o for o in axes[axis] if o.mistakes and (ids is None or o.mistakes[0].id in ids)
+        ]
+    if measured:
+        right[measured] = []
     if number > 2:
         wrong = {axis: options[: stage.usual] for axis, options in wrong.items()}
     rare = {id(option) for options in wrong.values() for option in options[stage.frequent :]}
-    for chosen in combinations(stage.axes, number):
+    for chosen in combinations(places, number):
         if measured and measured not in chosen:
             continue
-        for options in product(*(wrong[a] if a in chosen else right[a] for a in stage.axes)):
-            choice = dict(zip(stage.axes, options))
+        for options in product(*(wrong[a] if a in chosen else right[a] for a in places)):
             if number > 1 and sum(id(option) in rare for option in options) == number:
                 continue
-            if not repeats(choice) and not exercise.skip(choice):
-                yield choice
+            whole = first | known | dict(zip(places, options))
+            if not repeats(whole) and not exercise.skip(whole):
+                new = zip(places, options)
+                yield known | {a: option for a, option in new if option is not first[a]}
 
 
 def table(exercise, stage, case, number, value):
@@ -130,22 +174,25 @@ def table(exercise, stage, case, number, value):
     Lo que dan todos se calcula una vez y se guarda: buscar es comparar una fila con una tabla.
     """
     tables = exercise.__dict__.setdefault("tables", {})
-    if (case, number) not in tables:
+    if (stage, case, number) not in tables:
         rows = {}
         for choice in members(exercise, exercise.axes, stage, number):
             output = exercise.trace(choice, case)
             shape = Raised if output is None else shape_of(output["output"])
             rows.setdefault(shape, []).append((choice, output))
-        tables[case, number] = {
+        tables[stage, case, number] = {
             shape: ([choice for choice, _ in found], stack(found, shape))
             for shape, found in rows.items()
         }
     shape = Raised if isinstance(value, Raised) else shape_of(value)
-    choices, outputs = tables[case, number].get(shape, ((), None))
+    choices, outputs = tables[stage, case, number].get(shape, ((), None))
     if outputs is None:
         return choices
-    close = torch.isclose(outputs, flat(value), RELATIVE, ABSOLUTE, equal_nan=True)
-    return [choices[row] for row in close.all(dim=1).nonzero().flatten().tolist()]
+    wanted, rows = flat(value), torch.arange(len(choices))
+    for some in (slice(-1, None), slice(None)):  # un solo número descarta casi todo
+        close = torch.isclose(outputs[rows, some], wanted[some], RELATIVE, ABSOLUTE, equal_nan=True)
+        rows = rows[close.all(dim=1)]
+    return [choices[row] for row in rows.tolist()]
 
 
 def stack(found, shape):
