@@ -7,7 +7,6 @@ OLD = {
     "scaling": "3",
     "masks": "4",
     "softmax": "5",
-    "heads": "6",
     "by_hand": "7",
     "decoder": "8",
     "cross": "9",

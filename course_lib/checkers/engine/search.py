@@ -56,6 +56,10 @@ class Stage:
     after: tuple = ()
     otherwise: "Stage | None" = None
 
+    def all_cases(self):
+        """Sus pruebas y las de las etapas que la suplen."""
+        return (*self.cases, *(self.otherwise.all_cases() if self.otherwise else ()))
+
 
 class Diagnosis(NamedTuple):
     """Lo que se ha reconocido."""
@@ -71,51 +75,58 @@ class Diagnosis(NamedTuple):
         return [mistake for mistake in mistakes(self.choice) if mistake not in unsure]
 
 
-def search(exercise, seen, measure=dict):
+def search(exercise, seen, measure=dict, stages=None):
     """El miembro de la familia con menos errores que da lo mismo en todas las pruebas.
 
     Args:
         exercise: sus ``axes``, sus ``stages``, y lo que da un miembro: ``trace``, ``agrees``, ``skip``.
         seen: prueba → lo que ha dado la respuesta, o ``Raised``.
         measure: sin argumentos, lo que se ha medido en la respuesta: paso → ``Option``.
+        stages: las etapas, si no son las del ejercicio.
     """
-    survivors, sure = [{}], False
-    for stage in exercise.stages:
-        if not any(case in seen for case in stage.cases):
+    survivors, sure, stages = [{}], False, stages or exercise.stages
+    for stage in stages:
+        if not any(case in seen for case in stage.all_cases()):
             continue
-        found = explain(exercise, stage, survivors, seen, measure)
+        last = stage is stages[-1]
+        found = explain(exercise, stage, survivors, seen, measure, last)
         if not found:
             return fewest(survivors if sure else [{}], complete=False)
         survivors, sure = (found if stage.smallest else simplest(found)), sure or stage.sure
-    return fewest(survivors, complete=True)
+    whole = [known for known in survivors if explains(exercise, known, seen)]
+    return fewest(whole or survivors, complete=bool(whole))
 
 
-def explain(exercise, stage, survivors, seen, measure):
+def explains(exercise, choice, seen):
+    return all(exercise.agrees(choice, case, value) for case, value in seen.items())
+
+
+def explain(exercise, stage, survivors, seen, measure, last):
     """Los miembros que siguen dando lo mismo tras una etapa o, si no los hay, tras la que la suple."""
     cases = [case for case in stage.cases if case in seen]
     cases.sort(key=lambda case: isinstance(seen[case], Raised))
     found = []
     if cases and (stage.may_stop or not isinstance(seen[cases[0]], Raised)):
-        found = matching(exercise, exercise.axes, stage, survivors, cases, seen)
+        found = matching(exercise, exercise.axes, stage, survivors, cases, seen, last)
         if not found:
             for axis, options in measure().items():
                 if axis in stage.axes and options:
                     axes = exercise.axes | {axis: list(options)}
-                    found += matching(exercise, axes, stage, survivors, cases, seen, axis)
+                    found += matching(exercise, axes, stage, survivors, cases, seen, last, axis)
     if found or stage.otherwise is None:
         return found
     ids = stage.otherwise.after
     known = [s for s in survivors if not ids or any(m.id in ids for m in mistakes(s))]
-    return explain(exercise, stage.otherwise, known, seen, measure) if known else []
+    return explain(exercise, stage.otherwise, known, seen, measure, last) if known else []
 
 
-def matching(exercise, axes, stage, survivors, cases, seen, measured=None):
+def matching(exercise, axes, stage, survivors, cases, seen, last, measured=None):
     """Los miembros que siguen dando lo mismo al averiguar los pasos de esta etapa.
 
     En la última bastan los que menos errores tienen. Antes no: el que tiene uno de más puede ser
     el único que lo explique todo.
     """
-    found, last = [], stage is exercise.stages[-1]
+    found = []
     errors = [0 if stage.smallest else len(mistakes(known)) for known in survivors]
     for total in range(min(errors), max(errors) + stage.most + 1):
         for known, already in zip(survivors, errors):
@@ -163,7 +174,8 @@ def members(exercise, axes, stage, number, known=None, measured=None):
             if number > 1 and sum(id(option) in rare for option in options) == number:
                 continue
             whole = first | known | dict(zip(places, options))
-            if not repeats(whole) and not exercise.skip(whole):
+            once = exercise.repeated or not repeats(whole)
+            if once and not exercise.skip(whole):
                 new = zip(places, options)
                 yield known | {a: option for a, option in new if option is not first[a]}
 

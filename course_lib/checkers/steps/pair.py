@@ -8,9 +8,13 @@ TOLD = told(__file__, "pair")
 RETURNED = ("orden-de-la-pareja", "devuelve-puntuaciones", "devuelve-pesos-traspuestos")
 
 
-def wrong_pair(attempt, choice):
-    """Los ``Finding`` de lo que se devuelve con la salida, si no son los pesos que la dan."""
-    for case, value in attempt.values.items():
+def wrong_pair(attempt, choice, values=None):
+    """Los ``Finding`` de lo que se devuelve con la salida, si no son los pesos que la dan.
+
+    Args:
+        values: prueba → lo que se mira, si no es todo lo que ha devuelto.
+    """
+    for case, value in (attempt.values if values is None else values).items():
         if not isinstance(value, tuple) or len(value) < 2 or value[1] is None:
             continue
         (output, weights), traced = value[:2], attempt.exercise.trace(choice, case)

@@ -78,14 +78,10 @@ def layers_of(thing, path="", home="", known=None):
 def role_of(path):
     """De quién es una capa, por su nombre, o ``None``."""
     for part in reversed(path.split(".")):
-        words = [
-            word
-            for word in re.split(r"[\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", part).lower())
-            if word
-        ]
+        apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", part).lower()
+        words = [word for word in re.split(r"[\W_]+", apart) if word]
         roles = {WORD_ROLE[word] for word in words if word in WORD_ROLE}
-        if not roles:
-            roles = {WORD_ROLE[w] for w in ["".join(words)] if w in WORD_ROLE}
+        roles = roles or {WORD_ROLE[word] for word in ["".join(words)] if word in WORD_ROLE}
         if len(roles) > 1:
             roles -= {"output"}
         if len(roles) == 1:
@@ -93,7 +89,7 @@ def role_of(path):
     return None
 
 
-@dataclass
+@dataclass(eq=False)
 class Weights:
     """Los pesos que se ponen a todo el mundo: de cada papel, (salida, entrada) y sesgo."""
 
@@ -124,9 +120,7 @@ class Plan:
     """Qué es cada capa: papel → clase, y capa → cómo se llena."""
 
     kind: dict = field(default_factory=dict)
-    layers: dict = field(
-        default_factory=dict
-    )  # nombre sin números → (papel, clase, orden de los ejes)
+    layers: dict = field(default_factory=dict)  # nombre sin números → (papel, clase, ejes)
     has_bias: dict = field(default_factory=dict)
     guessed: tuple = ()  # las capas cuyo papel no dice su nombre
     by_head: bool = False  # si las tres en una van cabeza a cabeza, y no una detrás de otra
@@ -220,13 +214,8 @@ def settle(plan, pending, heads, guess):
             role = kind
         elif role is None and kind in pieces:
             position = next(i for i, item in enumerate(flat) if item[0] is layer)
-            role = (
-                free[min(position * 3 // max(len(flat), 1), 2)]
-                if len(free) >= 3
-                else free[0]
-                if free
-                else None
-            )
+            third = min(position * 3 // max(len(flat), 1), 2) if len(free) >= 3 else 0
+            role = free[third] if free else None
         elif role is None:
             position = next(i for i, item in enumerate(others) if item[0] is layer)
             role = order[position] if position < len(order) else None
