@@ -7,7 +7,6 @@ OLD = {
     "scaling": "3",
     "masks": "4",
     "softmax": "5",
-    "by_hand": "7",
     "decoder": "8",
     "cross": "9",
     "next_token_loss": "10",
