@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.checkers.engine import running
+from course_lib.checkers.engine import memory, running
 from course_lib.checkers.engine.comparing import calmly, clone, difference, same, show, show_both
 from course_lib.checkers.engine.reading import Tensors
 from course_lib.checkers.engine.report import Finding, Report
@@ -142,7 +142,7 @@ class Exercise:
         """Comprueba ``learner`` y devuelve un ``Report``."""
         if learner is ... or (learner is not None and running.is_stub(learner)):
             return self.report(unsolved=True)
-        with running.one_thread():
+        with running.within_limits():
             found = self.prepare(learner)
             if found is None:
                 return self.report(unsolved=True)
@@ -195,7 +195,7 @@ class Exercise:
         again = attempt.call(*first.arguments, seed=1)
         if again.problem or not same(reader.read(again.value, first)[0], attempt.values[first]):
             found = self.unsteady(attempt, first) if self.unsteady else None
-            return self.report([found or self.is_random(first)], printed=printed)
+            return self.report([found or memory.changes(attempt, first)], printed=printed)
         findings, notes = self.judge(attempt)
         return self.report(findings, notes, printed=printed)
 
@@ -216,6 +216,8 @@ class Exercise:
             findings += self.describe(attempt, choice)
         more = [f for look in self.besides for f in told_by(look, attempt, choice, findings)]
         findings = more + without_echo(findings)
+        if not findings:
+            findings = memory.keeps(attempt, choice)
         if not findings:
             notes += [note for look in self.notes for note in told_by(look, attempt)]
         return findings, [] if more else notes
@@ -335,13 +337,6 @@ class Exercise:
             "cambia-la-entrada",
             f"Tu código cambia lo que recibe: {' y '.join(which)}. Quien lo llama se queda con otros "
             "números. Busca un += o una función acabada en _ y haz la cuenta en un tensor nuevo.",
-        )
-
-    def is_random(self, case):
-        return Finding(
-            "azar",
-            f"Dos llamadas iguales no dan lo mismo con {case.name}: ¿queda algún número al azar, o un "
-            "dropout encendido?",
         )
 
     def mistake_ids(self):

@@ -32,6 +32,9 @@ class Tensors:
         if value is None:
             return None, NOTHING
         if isinstance(value, tuple) and self.pair:
+            if any(isinstance(item, tuple) for item in value):
+                text = f"Tu código devuelve una tupla dentro de otra, y tiene que devolver {self.returns}."
+                return None, Finding("tipo", text)
             read = [(None, None) if item is None else self.read(item, case) for item in value]
             problems = [problem for _, problem in read if problem]
             return (None, problems[0]) if problems else (tuple(item for item, _ in read), None)

@@ -5,6 +5,7 @@ línea y no la de la biblioteca.
 """
 
 import contextlib
+import contextvars
 import ctypes
 import dis
 import functools
@@ -26,8 +27,13 @@ from course_lib.checkers.engine.places import advice
 from course_lib.checkers.engine.report import Finding
 
 SECONDS = 2.0  # lo que se espera a una llamada
+TOTAL = 30.0  # y a todas las de una comprobación
 MEMORY = 2 * 2**30  # bytes que puede pedir, además de los que ya se usan
 LIBRARIES = ("site-packages", "dist-packages", str(Path(__file__).parents[2]), "<frozen")
+
+
+# En esta comprobación, cuántas llamadas van y cuánto han tardado.
+SPENT = contextvars.ContextVar("spent", default=None)
 
 
 class Stopped(BaseException):
@@ -45,7 +51,7 @@ class Outcome(NamedTuple):
     @property
     def fatal(self):
         """Si no tiene sentido seguir llamando."""
-        return self.problem is not None and self.problem.id in ("no-acaba", "memoria")
+        return self.problem is not None and self.problem.id in ("no-acaba", "memoria", "tarda")
 
 
 def call(function, *arguments, seconds=None, seed=0):
@@ -56,8 +62,10 @@ def call(function, *arguments, seconds=None, seed=0):
     Los números al azar, el tipo por defecto de torch y la salida quedan como estaban.
     """
     warm_up()
+    if (spent := SPENT.get()) is not None and spent[1] > TOTAL:
+        return Outcome(problem=too_slow(*spent))
     box, text = {}, io.StringIO()
-    seconds = seconds or SECONDS
+    seconds, started = seconds or SECONDS, time.monotonic()
 
     def work():
         try:
@@ -77,6 +85,8 @@ def call(function, *arguments, seconds=None, seed=0):
             thread.join(2 * seconds)  # el ordenador está ocupado en otra cosa: se le da más tiempo
             seconds *= 3
         ended = not thread.is_alive() or stop(thread)
+    if spent is not None:
+        spent[:] = spent[0] + 1, spent[1] + time.monotonic() - started
     printed = text.getvalue()
     error = box.get("error")
     if not ended or isinstance(error, Stopped):
@@ -108,6 +118,14 @@ def stop(thread):
     return False
 
 
+def too_slow(calls, seconds):
+    return Finding(
+        "tarda",
+        f"Tu código tarda demasiado: {calls} pruebas pequeñas han tardado {seconds:.0f} segundos, y quedan "
+        "más. Busca un bucle que repita lo que ya está hecho.",
+    )
+
+
 def never_ends(seconds, ended):
     tail = "Lo he parado." if ended else "No he podido pararlo: reinicia el kernel."
     return Finding(
@@ -117,14 +135,18 @@ def never_ends(seconds, ended):
 
 
 @contextlib.contextmanager
-def one_thread():
-    """Con tensores pequeños, repartir cada cuenta entre varios hilos solo la retrasa."""
-    threads = torch.get_num_threads()
+def within_limits():
+    """Lo que dura una comprobación: con un tiempo entre todas las llamadas, y un solo hilo.
+
+    Con tensores pequeños, repartir cada cuenta entre varios hilos solo la retrasa.
+    """
+    threads, began = torch.get_num_threads(), SPENT.set([0, 0.0])
     torch.set_num_threads(1)
     try:
         yield
     finally:
         torch.set_num_threads(threads)
+        SPENT.reset(began)
 
 
 @contextlib.contextmanager

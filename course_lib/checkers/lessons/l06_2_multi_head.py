@@ -10,10 +10,9 @@ import itertools
 from typing import NamedTuple
 
 import torch
-from torch import nn
 
 from course_lib.checkers.engine.comparing import same, show
-from course_lib.checkers.engine.exercise import Attempt, Case
+from course_lib.checkers.engine.exercise import Attempt
 from course_lib.checkers.engine.mistakes import Option, told, ways
 from course_lib.checkers.engine.progress import finish
 from course_lib.checkers.engine.properties import finite, right_shape
@@ -21,6 +20,15 @@ from course_lib.checkers.engine.reading import Pair
 from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.engine.search import Raised
 from course_lib.checkers.lessons import l06_2_structure as structure
+from course_lib.checkers.lessons.l06_2_cases import (
+    LARGE,
+    MASKED,
+    ONE,
+    QUIET,
+    SINGLE,
+    WIDE,
+    WIDTH_12,
+)
 from course_lib.checkers.steps import attention as one
 from course_lib.checkers.steps import heads, layers
 from course_lib.checkers.steps.hiding import found_fills
@@ -32,7 +40,6 @@ from course_lib.checkers.steps.sources import (
     join,
     projection_options,
 )
-from course_lib.masks import causal_mask
 
 SAID = told(__file__, "6.2")
 KINDS = {
@@ -57,57 +64,8 @@ OUTPUT_OPTIONS = ways(
 OTHER_SOURCE = SOURCES["otra-entrada#alguna"]
 OTHER_PAIRS = [pair for pair in itertools.product(ROLES, repeat=2) if pair != ("query", "key")]
 
-# --- Las pruebas ----------------------------------------------------------------------------------
+# --- Las etapas ---------------------------------------------------------------------------------
 
-
-def draw(seed, batch, L_q, L_k, width, mask=None, factor=1.0):
-    generator = torch.Generator().manual_seed(seed)
-    q, k, v = (torch.randn(batch, n, width, generator=generator) for n in (L_q, L_k, L_k))
-    return q * factor, k, v, mask
-
-
-def quiet(weights):
-    """Con una sola key, que las puntuaciones no dependan de qué se proyecta."""
-    for role in ("query", "key"):
-        weights.matrix[role] = torch.zeros_like(weights.matrix[role])
-        weights.bias[role] = torch.ones_like(weights.bias[role])
-    return weights
-
-
-NARROW, WIDTH_12 = layers.draw_weights(1, 6, seed=1), layers.draw_weights(4, 12, seed=4)
-
-
-def case(name, inputs, weights=WIDTH_12):
-    return Case(name, (*inputs, weights))
-
-
-def random_mask(seed, *shape):
-    mask = torch.rand(*shape, generator=torch.Generator().manual_seed(seed)) < 0.6
-    mask[..., 0] = True
-    return mask
-
-
-SILENCE = quiet(layers.draw_weights(1, 6, seed=9))
-ONE = case("una frase de un token y una cabeza", draw(1, 1, 1, 1, 6), NARROW)
-QUIET = case("una frase de un token y puntuaciones iguales", draw(13, 1, 1, 1, 6), SILENCE)
-SINGLE = case("3 tokens y una sola cabeza", draw(2, 2, 3, 3, 6), NARROW)
-X = draw(5, 2, 8, 8, 12)[0]
-WIDE = (
-    case("5 queries, 5 keys y 4 cabezas", draw(3, 2, 5, 5, 12)),
-    case("5 queries, 7 keys y 4 cabezas", draw(4, 2, 5, 7, 12)),
-    case("una frase de 8 tokens que se mira a sí misma", (X, X, X, None)),
-    case("4 tokens y 4 cabezas", draw(6, 3, 4, 4, 12)),
-)
-LARGE = case("puntuaciones muy grandes", draw(7, 2, 3, 3, 6, factor=3000.0), NARROW)
-FUTURE = causal_mask(5).expand(2, 1, 5, 5).clone()
-PADDING = (torch.arange(7) < torch.tensor([4, 6])[:, None])[:, None, None]
-MASKED = (
-    case("la máscara causal, (B, 1, L, L)", draw(8, 2, 5, 5, 12, FUTURE)),
-    case("una máscara de relleno, (B, 1, 1, L_k)", draw(9, 2, 5, 7, 12, PADDING)),
-    case("una máscara por cabeza", draw(10, 2, 5, 7, 12, random_mask(0, 2, 4, 5, 7))),
-    case("la máscara causal, (L, L)", draw(11, 2, 5, 5, 12, causal_mask(5))),
-    case("máscara causal y puntuaciones grandes", draw(12, 2, 5, 5, 12, FUTURE, 60.0)),
-)
 ONE_TOKEN = ("source_v", "project_v", "output", "value", "softmax", "scale", "merge")
 WIDER = ("project_v", "projections", "split", "merge", "output", "value")
 ONE_HEAD = (
@@ -141,20 +99,11 @@ def plan_of_stages(one_token):
 # --- Ejecutar la clase ----------------------------------------------------------------------------
 
 
-def build(maker, heads, width, flipped=False):
-    module = maker(width, heads) if flipped else maker(heads, width)
-    if isinstance(module, nn.Module):
-        module.eval()  # un nn.Dropout, aquí, estorba
-        if any(isinstance(p, nn.UninitializedParameter) for p in module.parameters()):
-            module(*(torch.zeros(1, 2, width) for _ in range(3)))  # las perezosas ya miden algo
-    return module
-
-
 def with_weights(learner, plan, flipped):
     """La clase, como función de (query, key, value, mask) y los pesos de la prueba."""
 
     def run(query, key, value, mask, weights):
-        module, refused = build(learner, weights.heads, weights.width, flipped), []
+        module, refused = structure.build(learner, weights.heads, weights.width, flipped), []
         for layer in layers.fill(module, plan, weights):
             layer.register_forward_pre_hook(lambda layer, inputs: refused.append((layer, inputs)))
         given = () if mask is None else (mask,)
@@ -176,7 +125,7 @@ def with_weights(learner, plan, flipped):
 
 def readings(exercise, learner):
     """Las formas de leer las capas de una clase: si con una da lo que debe, esa; si no, todas."""
-    made = structure.made(learner, build)
+    made = structure.made(learner)
     if made is None or isinstance(made, Finding):
         return made
     module, flipped = made

@@ -8,6 +8,7 @@ from torch import nn
 from course_lib.checkers.engine import running
 from course_lib.checkers.engine.mistakes import told
 from course_lib.checkers.engine.report import Finding
+from course_lib.checkers.lessons.l06_2_cases import WIDE
 from course_lib.checkers.steps import layers
 from course_lib.checkers.steps.sources import OWN, ROLES
 
@@ -28,7 +29,16 @@ def listed(names, most=4):
 # --- Crearla --------------------------------------------------------------------------------------
 
 
-def made(learner, build):
+def build(maker, heads, width, flipped=False):
+    module = maker(width, heads) if flipped else maker(heads, width)
+    if isinstance(module, nn.Module):
+        module.eval()  # un nn.Dropout, aquí, estorba
+        if any(isinstance(p, nn.UninitializedParameter) for p in module.parameters()):
+            module(*(torch.zeros(1, 2, width) for _ in range(3)))  # las perezosas ya miden algo
+    return module
+
+
+def made(learner):
     """El módulo de una clase y si su constructor va al revés; un ``Finding``, o ``None`` si está sin hacer."""
     if learner is None or running.is_stub(getattr(learner, "forward", None)):
         return None
@@ -115,8 +125,6 @@ def layout(exercise):
 def learning(attempt, choice):
     """Si el gradiente llega a todo lo que se usa, y si sobra algo."""
     exercise, box = attempt.exercise, {}
-    from course_lib.checkers.lessons.l06_2_multi_head import WIDE, build
-
     query, key, value, _, weights = WIDE[0].arguments
 
     def work():
