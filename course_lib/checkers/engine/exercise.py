@@ -4,40 +4,14 @@ Un error es otra forma de hacer la misma cuenta (véase ``search``). Si nada coi
 que se ve: dónde se para, qué propiedad falla, el ejemplo más pequeño en que no da lo mismo.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple
-
 import torch
 
 from course_lib.checkers.engine import memory, running
+from course_lib.checkers.engine.case import Case, Look
 from course_lib.checkers.engine.comparing import calmly, clone, difference, same, show, show_both
 from course_lib.checkers.engine.reading import Tensors
 from course_lib.checkers.engine.report import Finding, Report
 from course_lib.checkers.engine.search import Diagnosis, Raised, search
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """Una prueba: unos argumentos y cómo se llaman en una frase («con 3 queries y 5 keys»).
-
-    Si el código se para en todas las pruebas de un ``group``, es que no admite esa clase de
-    entrada: se dice en una nota, y se juzga por las demás. ``required`` es lo contrario.
-    """
-
-    name: str
-    arguments: tuple
-    group: str = ""
-    required: bool = False
-
-
-class Look(NamedTuple):
-    """Lo que se mira para contar una consecuencia."""
-
-    case: Case
-    yours: torch.Tensor  # lo que ha devuelto quien aprende
-    right: torch.Tensor
-    traced: dict  # la cuenta entera, con los errores encontrados
-    traced_right: dict  # y sin ellos
 
 
 class Attempt:
@@ -307,7 +281,9 @@ class Exercise:
                 return [Finding(problem.id, f"Con {case.name}, {text}")]
         if not unexplained:
             return []
-        found = next(filter(None, (told_by(look, attempt) for look in self.must)), [])
+        found = memory.repeated(attempt)
+        if not found:
+            found = next(filter(None, (told_by(look, attempt) for look in self.must)), [])
         if not found:
             case = unexplained[0]
             look = Look(case, attempt.seen[case], self.trace({}, case)["output"], {}, {})
