@@ -1,7 +1,7 @@
 """Los cuadernos como archivos: ejecutarlos en un kernel limpio y dejarlos en forma normal.
 
-    python -m course_lib.notebooks [archivos]              los ejecuta y los guarda
-    python -m course_lib.notebooks --comprobar [archivos]  dice cuáles no están en forma normal
+    python curso.py cuadernos [archivos]              los ejecuta y los guarda
+    python curso.py cuadernos --comprobar [archivos]  dice cuáles no están en forma normal
 
 Sin archivos, son todos los del curso. La forma normal es la misma para todos, así que un cambio
 en un cuaderno se ve, línea a línea, y no trae ruido:
@@ -27,7 +27,7 @@ import time
 from copy import deepcopy
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CELL_TIMEOUT_S = 120
 
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}

@@ -1,0 +1,72 @@
+"""El mapa de la biblioteca, al principio de ``course_lib``, está completo; y lo que tiene se instala."""
+
+import re
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+
+import course_lib
+
+ROOT = Path(__file__).resolve().parents[1]
+LIBRARY = ROOT / "course_lib"
+HOW = """El mapa es la docstring de course_lib/__init__.py: una línea, «- ``nombre``: una frase.», por
+cada archivo o cuarto (carpeta) que hay en course_lib. Si has añadido uno, ponle su frase; si lo has
+movido o quitado, quita la suya. Un archivo nuevo va a un cuarto, salvo que lo enseñe una lección."""
+
+# Lo primero que ve quien abre la biblioteca: lo que enseñan las lecciones, en su orden.
+TAUGHT = ["masks", "attention", "layers", "transformer", "decoding", "bert", "translator", "plots"]
+
+
+def sentences():
+    """(nombre, frase) de cada línea del mapa."""
+    return re.findall(r"^- (.+?): (.+(?:\n  .+)*)", course_lib.__doc__, re.MULTILINE)
+
+
+def at_the_root():
+    """Los módulos y los cuartos que hay; de otra cosa, su nombre entero."""
+    paths = [path for path in LIBRARY.iterdir() if not path.name.startswith((".", "__"))]
+    return [path.stem if path.suffix == ".py" else path.name for path in paths]
+
+
+def test_the_map_is_complete():
+    names = [name.strip("`") for name, _ in sentences()]
+    missing, extra = set(at_the_root()) - set(names), set(names) - set(at_the_root())
+    repeated = {name for name in names if names.count(name) > 1}
+    faults = {"faltan en el mapa": missing, "sobran": extra, "están repetidos": repeated}
+    assert not any(faults.values()), f"{faults}\n{HOW}"
+
+
+def test_first_what_the_lessons_teach_and_no_other_module():
+    names = [name.strip("`") for name, _ in sentences()]
+    assert names[: len(TAUGHT)] == TAUGHT, HOW
+    modules = {path.stem for path in LIBRARY.glob("*.py")} - {"__init__"}
+    assert modules <= set(TAUGHT), f"{modules - set(TAUGHT)}\n{HOW}"
+
+
+def test_each_has_one_sentence():
+    for name, sentence in sentences():
+        assert re.fullmatch(r"``\w+``", name), f"«{name}»: uno por línea.\n{HOW}"
+        assert re.fullmatch(r"[^.]+\.", sentence), f"«{name}»: «{sentence}»\n{HOW}"
+
+
+def test_every_room_is_a_package_that_presents_itself():
+    for room in (path for path in LIBRARY.iterdir() if not path.name.startswith((".", "__"))):
+        if room.is_dir():
+            first = (room / "__init__.py").read_text(encoding="utf-8").splitlines()[0]
+            assert first.startswith('"""'), f"{room.name}: di en su __init__.py qué hay dentro."
+
+
+def test_what_is_not_python_is_installed_too():
+    """Lo que no es Python solo se instala si lo dice ``package-data``, en pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]
+    used = set()
+    for path in LIBRARY.rglob("*"):
+        if path.is_dir() or path.suffix in (".py", ".pyc") or path.name.startswith("."):
+            continue
+        package = ".".join(path.parent.relative_to(ROOT).parts)
+        found = {(package, one) for one in patterns.get(package, ()) if fnmatch(path.name, one)}
+        assert found, f"{path.relative_to(ROOT)}: añádelo a package-data, en pyproject.toml."
+        used |= found
+    told = {(package, one) for package, ones in patterns.items() for one in ones}
+    assert told == used, f"Sobra en package-data: {told - used}"
