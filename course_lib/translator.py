@@ -10,7 +10,6 @@ pesos, lo que comprueba de cada frase y cómo se entrenó.
 Fuente: Vaswani et al., «Attention Is All You Need» (2017); la búsqueda, §6.1.
 """
 
-import json
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,7 +18,6 @@ from pathlib import Path
 import torch
 
 from course_lib.decoding import BEAM, beam_search, greedy_search
-from course_lib.transformer import Transformer
 from course_lib.translator_model.checks import (
     TranslatorError,
     TranslatorWarning,
@@ -28,6 +26,7 @@ from course_lib.translator_model.checks import (
 )
 from course_lib.translator_model.marks import BOS, BOS_TOKEN, EOS, PAD, UNKNOWN
 from course_lib.translator_model.pieces import shown_tokens, words_of
+from course_lib.translator_model.weights import read_model
 
 __all__ = ["Translation", "Translator", "TranslatorError", "TranslatorWarning", "load_translator"]
 
@@ -234,29 +233,9 @@ def load_translator():
 
 
 def read_translator(folder):
-    """Lee un traductor de una carpeta como la que deja ``translator_model.train_translator``."""
-    from safetensors.torch import load_file
-    from tokenizers import Tokenizer
+    """Lee un traductor de una carpeta como la que deja ``translator_model.train_translator``.
 
-    folder = Path(folder)
-    try:
-        options = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        vocab_size = options.pop("vocab_size")
-        model = Transformer(vocab_size, vocab_size, share_embeddings=True, **options)
-        weights = {name: w.float() for name, w in load_file(folder / "model.safetensors").items()}
-        missing, unexpected = model.load_state_dict(weights, strict=False)
-        shared = {"decoder.output_embedding.table.weight", "output_projection.weight"}
-        if unexpected or set(missing) != shared:  # las tres tablas son una, y se guarda una
-            raise OSError(f"no encajan los pesos {sorted({*unexpected, *missing} - shared)[:3]}")
-        for module in model.modules():
-            if isinstance(module, torch.nn.Linear):
-                # Los mismos números, por columnas en la memoria: con un solo token cada vez, el
-                # procesador los lee mucho más deprisa.
-                module.weight.data = module.weight.data.T.contiguous().T
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    except Exception as error:  # safetensors y tokenizers lanzan los suyos
-        raise TranslatorError(
-            f"Los archivos del traductor, en {folder.name}, faltan o están dañados "
-            f"({str(error).splitlines()[0][:120]}). Vuelve a descargar el curso."
-        ) from None
-    return Translator(model, tokenizer)
+    Raises:
+        TranslatorError: si sus archivos faltan o están dañados.
+    """
+    return Translator(*read_model(folder))

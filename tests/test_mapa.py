@@ -22,10 +22,17 @@ def sentences():
     return re.findall(r"^- (.+?): (.+(?:\n  .+)*)", course_lib.__doc__, re.MULTILINE)
 
 
+def entries():
+    """Lo que hay en la biblioteca, sin lo que deja Python al ejecutarla."""
+    for path in LIBRARY.iterdir():
+        if path.is_file() or any(set(path.glob("*")) - {path / "__pycache__"}):
+            if not path.name.startswith((".", "__")):
+                yield path
+
+
 def at_the_root():
     """Los módulos y los cuartos que hay; de otra cosa, su nombre entero."""
-    paths = [path for path in LIBRARY.iterdir() if not path.name.startswith((".", "__"))]
-    return [path.stem if path.suffix == ".py" else path.name for path in paths]
+    return [path.stem if path.suffix == ".py" else path.name for path in entries()]
 
 
 def test_the_map_is_complete():
@@ -49,11 +56,11 @@ def test_each_has_one_sentence():
         assert re.fullmatch(r"[^.]+\.", sentence), f"«{name}»: «{sentence}»\n{HOW}"
 
 
-def test_every_room_is_a_package_that_presents_itself():
-    for room in (path for path in LIBRARY.iterdir() if not path.name.startswith((".", "__"))):
-        if room.is_dir():
-            first = (room / "__init__.py").read_text(encoding="utf-8").splitlines()[0]
-            assert first.startswith('"""'), f"{room.name}: di en su __init__.py qué hay dentro."
+def test_every_room_presents_itself():
+    for room in filter(Path.is_dir, entries()):
+        path = room / "__init__.py"
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        assert text.startswith('"""'), f"{room.name}: di en su __init__.py qué hay dentro."
 
 
 def test_what_is_not_python_is_installed_too():

@@ -113,8 +113,18 @@ def test_it_is_the_course_transformer(translator):
         lambda folder: (folder / "config.json").write_text(
             json.dumps({**json.loads((FOLDER / "config.json").read_text()), "Nx": 2})
         ),
+        lambda folder: (folder / "tokenizer.json").write_text(
+            (FOLDER / "tokenizer.json").read_text("utf-8").replace('"</s>"', '"<fin>"'), "utf-8"
+        ),
     ],
-    ids=["sin pesos", "tokenizador roto", "otra configuración", "pesos rotos", "sobran pesos"],
+    ids=[
+        "sin pesos",
+        "tokenizador roto",
+        "otra configuración",
+        "pesos rotos",
+        "sobran pesos",
+        "otras marcas",
+    ],
 )
 def test_damaged_files_say_so(tmp_path, spoil):
     folder = shutil.copytree(FOLDER, tmp_path / "traductor")
@@ -275,9 +285,10 @@ def test_bad_beam(translator, beam):
     ],
 )
 def test_warnings(translator, sentence, warning):
-    with pytest.warns(TranslatorWarning, match=warning):
+    with pytest.warns(TranslatorWarning, match=warning) as told:
         found = translator.translate(sentence)
     assert found.text
+    assert {one.filename for one in told} == {__file__}, "señala a quien lo ha pedido"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Lo que un entrenamiento deja en su carpeta: el modelo, al acabar, y los puntos de control."""
+"""Los puntos de control de un entrenamiento: si se corta, sigue por donde iba."""
 
 import hashlib
 import json
@@ -7,13 +7,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-
-def export(model, configuration, folder):
-    """Guarda en ``folder`` los pesos en 16 bits, sin repetir los compartidos, y la configuración."""
-    half = {name: tensor.half() for name, tensor in _own(model).items()}
-    save_file(half, folder / "model.safetensors")
-    text = json.dumps(configuration, indent=2)
-    (folder / "config.json").write_text(text + "\n", encoding="utf-8")
+from course_lib.translator_model.weights import own_parameters
 
 
 def digest(data):
@@ -23,8 +17,8 @@ def digest(data):
 
 def save_checkpoint(folder, model, averaged, optimizers, origin, state):
     """Guarda el punto de control: pesos, medias, momentos, de qué entrenamiento es y por dónde va."""
-    tensors = {f"model.{name}": tensor for name, tensor in _own(model).items()}
-    tensors |= {f"averaged.{name}": tensor for name, tensor in _own(averaged).items()}
+    tensors = {f"model.{name}": tensor for name, tensor in own_parameters(model).items()}
+    tensors |= {f"averaged.{name}": tensor for name, tensor in own_parameters(averaged).items()}
     for k, optimizer in enumerate(optimizers):
         for i, values in optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{k}.{i}.{name}": tensor for name, tensor in values.items()}
@@ -66,8 +60,3 @@ def resume(folder, model, averaged, optimizers, origin):
         groups = optimizer.state_dict()["param_groups"]
         optimizer.load_state_dict({"state": state, "param_groups": groups})
     return json.loads(metadata["state"])
-
-
-def _own(model):
-    """Los parámetros, sin repetir los que comparten memoria."""
-    return {name: parameter.detach() for name, parameter in model.named_parameters()}

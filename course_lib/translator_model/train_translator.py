@@ -30,7 +30,7 @@ from tqdm import tqdm
 
 from course_lib.transformer import Transformer
 from course_lib.translator import TranslatorError, read_translator
-from course_lib.translator_model.checkpoints import digest, export, resume, save_checkpoint
+from course_lib.translator_model.checkpoints import digest, resume, save_checkpoint
 from course_lib.translator_model.marks import BOS
 from course_lib.translator_model.sentences import hold_out, join, proper_names, read_pairs, vary
 from course_lib.translator_model.tokens import encode, halves, split_tokens, train_tokenizer
@@ -40,6 +40,7 @@ from course_lib.translator_model.training import (
     pad_ids,
     target_loss,
 )
+from course_lib.translator_model.weights import export
 
 CONFIGURATION = {
     "vocab_size": 8000,
