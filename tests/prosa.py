@@ -103,6 +103,8 @@ def pieces(file):
     if path.suffix == ".ipynb":
         return list(notebook_pieces(notebooks.read(path), file))
     text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":  # los huecos de una plantilla: «El {first}»
+        text = re.sub(r"\{\w+\}", lambda match: zeros(match[0]), text)
     return list(python_pieces(text, file)) if path.suffix == ".py" else [markdown_piece(text, file)]
 
 

@@ -25,9 +25,9 @@ def sentences():
 def entries():
     """Lo que hay en la biblioteca, sin lo que deja Python al ejecutarla."""
     for path in LIBRARY.iterdir():
-        if path.is_file() or any(set(path.glob("*")) - {path / "__pycache__"}):
-            if not path.name.startswith((".", "__")):
-                yield path
+        inside = path.is_file() or set(path.glob("*")) - {path / "__pycache__"}
+        if inside and not path.name.startswith((".", "__")):
+            yield path
 
 
 def at_the_root():

@@ -23,7 +23,7 @@ class Aligned(NamedTuple):
 
 
 def read_table(name):
-    """Las filas de un archivo ``.tsv`` de esta carpeta, cada una una lista de textos."""
+    """Las filas de un archivo ``.tsv`` de esta carpeta: de cada una, la lista de sus textos."""
     lines = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
     return [line.split("\t") for line in lines]
 
