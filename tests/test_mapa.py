@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from fnmatch import fnmatch
 from pathlib import Path
 
 import course_lib
@@ -66,14 +65,19 @@ def test_every_room_presents_itself():
 def test_what_is_not_python_is_installed_too():
     """Lo que no es Python solo se instala si lo dice ``package-data``, en pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    patterns = project["tool"]["setuptools"]["package-data"]
-    used = set()
-    for path in LIBRARY.rglob("*"):
-        if path.is_dir() or path.suffix in (".py", ".pyc") or path.name.startswith("."):
-            continue
-        package = ".".join(path.parent.relative_to(ROOT).parts)
-        found = {(package, one) for one in patterns.get(package, ()) if fnmatch(path.name, one)}
-        assert found, f"{path.relative_to(ROOT)}: añádelo a package-data, en pyproject.toml."
-        used |= found
-    told = {(package, one) for package, ones in patterns.items() for one in ones}
-    assert told == used, f"Sobra en package-data: {told - used}"
+    told = [
+        (package, pattern, set((ROOT / package.replace(".", "/")).glob(pattern)))
+        for package, patterns in project["tool"]["setuptools"]["package-data"].items()
+        for pattern in patterns
+    ]
+    installed = set().union(*(paths for _, _, paths in told))
+    data = {
+        path.relative_to(ROOT).as_posix()
+        for path in LIBRARY.rglob("*.*")
+        if path.suffix not in (".py", ".pyc")
+        and path.is_file()
+        and path.name[0] != "."
+        and path not in installed
+    }
+    assert data == set(), "Añádelos a package-data, en pyproject.toml."
+    assert [(package, pattern) for package, pattern, paths in told if not paths] == [], "Sobran."
