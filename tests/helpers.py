@@ -16,9 +16,9 @@ from course_lib import (
     layers,
     masks,
     padding_mask,
-    source,
     transformer,
 )
+from course_lib.plots import source
 
 # Los módulos de referencia.
 LIBRARY = attention, bert, layers, masks, source, transformer

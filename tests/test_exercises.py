@@ -10,8 +10,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from test_browser import lab  # noqa: F401
+from tools import notebooks
 
-from course_lib import checkers, notebooks
+from course_lib import checkers
 from course_lib.checkers.engine import places, progress
 
 ROOT = Path(__file__).resolve().parents[1]

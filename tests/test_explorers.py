@@ -9,8 +9,9 @@ from nbconvert import HTMLExporter
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell
 from test_browser import CLOSE, lab, write  # noqa: F401
+from tools import notebooks
 
-from course_lib import explorers, notebooks
+from course_lib import explorers
 from course_lib.explorers.base import esm
 
 ROOT = Path(__file__).resolve().parents[1]

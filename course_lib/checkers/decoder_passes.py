@@ -14,7 +14,7 @@ def passes():
     """Las veces que se ejecuta un decoder: al entrenar con el lote y al traducir la frase larga."""
     from course_lib import Transformer
     from course_lib.decoding import greedy_search
-    from course_lib.training import target_loss
+    from course_lib.translator_model.training import target_loss
 
     with torch.random.fork_rng():
         torch.manual_seed(0)

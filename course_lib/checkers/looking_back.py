@@ -11,7 +11,7 @@ from course_lib.checkers.engine.questions import Question, Wrong
 def maps():
     """Los pesos de las frases variadas, (capas, h, L, L) cada una, sin relleno."""
     from course_lib import extract_embeddings
-    from course_lib.bert_probes import load_probes
+    from course_lib.probes import load_probes
 
     read = extract_embeddings(list(load_probes().varied))
     weights = torch.stack(read.attentions).transpose(0, 1)  # (n, capas, h, L, L)

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
-from course_lib.copies import student_folder
+from course_lib.opening.copies import student_folder
 
 PLACE = "CURSO_PROGRESO"
 _recording = True

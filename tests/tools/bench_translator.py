@@ -1,6 +1,6 @@
 """Cuánto tarda el traductor, con caché y sin ella, al lado de ``nn.Transformer`` y de CTranslate2.
 
-    python curso.py medir tests/bench_translator.py
+    python curso.py medir tests/tools/bench_translator.py
 
 CTranslate2 es un motor de traducción hecho en C++: es el límite. Solo se mide si está instalado
 (``pip install -r tests/requirements-scores.txt``), con estos mismos pesos, convertidos aquí.
@@ -14,12 +14,12 @@ from statistics import median
 import numpy as np
 import pytest
 import torch
-from bench_support import CPU_TIME, THREADS, Table, clock, compare, seconds
 from torch import nn
 
 from course_lib.decoding import CachedDecoder, PlainDecoder
 from course_lib.probes import aligned_pairs
 from course_lib.translator import TranslatorError, load_translator
+from tools.bench_support import CPU_TIME, THREADS, Table, clock, compare, seconds
 
 torch.set_num_threads(THREADS)
 LENGTH = 30  # tokens que se escriben

@@ -1,30 +1,16 @@
-"""Preguntas al traductor: ¿adónde mira?, ¿a qué nombre atribuye *it*?, ¿qué pasa si le quito una cabeza?
+"""Preguntas al traductor: ¿a qué nombre atribuye *it*, y por dónde lo sabe?
 
-Las frases son del curso, escritas y alineadas a mano; ninguna está entre las de su entrenamiento.
+Las frases, en ``gender_pairs.tsv`` y ``gender_controls.tsv``, son del curso; ninguna está entre las
+de su entrenamiento.
 """
 
 import re
-from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
+from course_lib.probes.alignment import read_table
 from course_lib.translator import words_of
-
-FOLDER = Path(__file__).parent / "translator_model"
-
-
-class Aligned(NamedTuple):
-    """Una pareja de frases alineada a mano.
-
-    ``gold[i]`` es el conjunto de palabras inglesas admisibles para la palabra española i
-    (números de orden, desde 0).
-    """
-
-    english: str
-    spanish: str
-    gold: list
 
 
 class Gendered(NamedTuple):
@@ -40,15 +26,6 @@ class Gendered(NamedTuple):
     feminine: str
 
 
-def aligned_pairs():
-    """Las 72 parejas alineadas a mano: la primera mitad, para elegir; la segunda, para la nota."""
-    pairs = []
-    for english, spanish, links in _rows("aligned.tsv"):
-        gold = [set(map(int, link.split(":")[1].split(","))) for link in links.split()]
-        pairs.append(Aligned(english, spanish, gold))
-    return pairs
-
-
 def gender_pairs():
     """Parejas de frases iguales salvo el adjetivo, que decide a cuál de dos nombres remite *it*.
 
@@ -57,66 +34,14 @@ def gender_pairs():
     Returns:
         Lista de pares de ``Gendered``: en la primera *it* es el nombre más lejano.
     """
-    rows = [Gendered(*row) for row in _rows("gender_pairs.tsv")]
+    rows = [Gendered(*row) for row in read_table("gender_pairs.tsv")]
     return list(zip(rows[0::2], rows[1::2]))
 
 
 def gender_controls():
     """Parejas de frases iguales salvo el nombre al que remite *it*: masculino y femenino."""
-    rows = [Gendered(*row) for row in _rows("gender_controls.tsv")]
+    rows = [Gendered(*row) for row in read_table("gender_controls.tsv")]
     return list(zip(rows[0::2], rows[1::2]))
-
-
-def _rows(name):
-    lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
-    return [line.split("\t") for line in lines]
-
-
-def alignment_hits(translation, gold, weights):
-    """De cuántas palabras es admisible la palabra de origen más mirada.
-
-    Args:
-        translation: una ``Translation``.
-        gold: las admisibles de cada palabra escrita.
-        weights: una matriz cruzada ``(m_D, m_E)`` suya: una cabeza, o una media.
-
-    Returns:
-        ``(aciertos, palabras)``. Los signos y la marca de fin no cuentan.
-
-    Raises:
-        ValueError: si no hay tantas palabras como dice el alineamiento.
-    """
-    table = translation.to_words(weights)
-    if len(table) != len(gold):
-        raise ValueError(
-            f"alignment_hits: la traducción tiene {len(table)} palabras y el alineamiento, {len(gold)}: "
-            f"{translation.text!r}."
-        )
-    best = table.argmax(dim=-1).tolist()
-    return sum(j in admissible for j, admissible in zip(best, gold)), len(gold)
-
-
-def alignment_accuracy(translator, pairs):
-    """Fracción de palabras bien alineadas, en cada capa y cada cabeza del decoder y en su media.
-
-    El decoder lee la traducción de referencia (teacher forcing).
-
-    Args:
-        translator: un ``Translator``.
-        pairs: lista de ``Aligned``.
-
-    Returns:
-        ``(capas, h + 1)``: la última columna es la media de las cabezas de la capa.
-    """
-    right, total = 0, 0
-    for pair in pairs:
-        found = translator.align(pair.english, pair.spanish)
-        cross = found.cross_attention  # (capas, h, m_D, m_E)
-        tables = torch.cat([cross, cross.mean(dim=1, keepdim=True)], dim=1)
-        hits = [[alignment_hits(found, pair.gold, table)[0] for table in layer] for layer in tables]
-        right = right + torch.tensor(hits)
-        total += len(pair.gold)
-    return right / total
 
 
 def chosen_gender(translation, example):
@@ -194,36 +119,3 @@ def _score(translator, source, text, noun, form, cut):
     logits = model.output_projection(model.decoder(seen, encoded, written, cross))[0]
     chosen = torch.tensor(target_ids)[:, None]
     return logits.log_softmax(dim=-1).gather(-1, chosen).sum().item()
-
-
-@contextmanager
-def without_heads(*silenced):
-    """Apaga unas cabezas mientras dura el bloque ``with``: lo que aportan pasa a ser 0.
-
-    Args:
-        silenced: pares ``(atención, cabeza)``: un ``MultiHeadAttention`` y un número desde 0.
-
-    Raises:
-        ValueError: si esa atención no tiene esa cabeza.
-    """
-    for attention, head in silenced:
-        if head not in range(attention.heads):
-            raise ValueError(
-                f"without_heads: no hay cabeza {head!r}: esta atención tiene {attention.heads}, de la "
-                f"0 a la {attention.heads - 1}."
-            )
-    saved = [
-        (attention, attention.output_projection.weight.detach().clone())
-        for attention, _ in silenced
-    ]
-    try:
-        with torch.no_grad():
-            for attention, head in silenced:
-                # W_O junta las cabezas: estas columnas son las que leen la que se apaga.
-                columns = slice(head * attention.dim_key, (head + 1) * attention.dim_key)
-                attention.output_projection.weight[:, columns] = 0.0
-        yield
-    finally:
-        with torch.no_grad():
-            for attention, weight in reversed(saved):
-                attention.output_projection.weight.copy_(weight)

@@ -12,9 +12,10 @@ import textwrap
 from statistics import median
 
 import pytest
-from bench_support import Table, seconds
 from nbformat.v4 import new_code_cell
 from test_browser import CLOSE, lab, write  # noqa: F401
+
+from tools.bench_support import Table, seconds
 
 LOOP_LIMIT = 1 / 5  # del bucle con matplotlib
 ROUNDS = 41

@@ -1,9 +1,9 @@
 """Las notas del traductor: de aquí sale cada número de su ficha.
 
-    python tests/score_translator.py otras.tsv            BLEU, chrF, perplejidad, aciertos, tiempos
-    python tests/score_translator.py otras.tsv --haz 4    lo mismo, con búsqueda en haz
-    python tests/score_translator.py --alinear            a qué palabra mira cada una
-    python tests/score_translator.py --entrenado-con frases.tsv    cuánto mide ese archivo, y si se
+    python tests/tools/score_translator.py otras.tsv            BLEU, chrF, perplejidad, aciertos, tiempos
+    python tests/tools/score_translator.py otras.tsv --haz 4    lo mismo, con búsqueda en haz
+    python tests/tools/score_translator.py --alinear            a qué palabra mira cada una
+    python tests/tools/score_translator.py --entrenado-con frases.tsv    cuánto mide ese archivo, y si se
                                                           repiten en él las frases del curso
 
 ``otras.tsv`` tiene líneas «inglés, tabulador, español» que el modelo no haya visto. Las parejas
@@ -21,13 +21,15 @@ from statistics import median
 import torch
 
 from course_lib.probes import aligned_pairs, alignment_accuracy, gender_controls, gender_pairs
-from course_lib.train_translator import encode, evaluate, read_pairs
 from course_lib.translator import (
     TranslatorError,
     TranslatorWarning,
     load_translator,
     read_translator,
 )
+from course_lib.translator_model.sentences import read_pairs
+from course_lib.translator_model.tokens import encode
+from course_lib.translator_model.train_translator import evaluate
 
 
 def score(translator, pairs, beam=1):

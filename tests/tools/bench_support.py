@@ -13,7 +13,7 @@ from statistics import median
 import pytest
 import torch
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 THREADS = int(os.environ.get("CURSO_HILOS", "1"))
 # Con un solo hilo cuenta el tiempo de procesador: no le afecta lo que haga el resto del ordenador.
 # Con varios no sirve (también cuenta las esperas de unos a otros), y en Windows es muy poco fino.

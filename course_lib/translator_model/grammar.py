@@ -24,10 +24,11 @@ import random
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["BOS", "EOS", "SentencePair", "is_reserved", "sentence_pairs", "toy_vocabulary"]
+from course_lib.translator_model.marks import TOY_BOS as BOS
+from course_lib.translator_model.marks import TOY_EOS as EOS
+from course_lib.translator_model.marks import TOY_MARKS as MARKS
 
-BOS, EOS = 1, 2  # ids de las marcas; el 0 es el relleno (course_lib.training.PAD)
-MARKS = ["<relleno>", "<inicio>", "<fin>"]
+__all__ = ["BOS", "EOS", "SentencePair", "is_reserved", "sentence_pairs", "toy_vocabulary"]
 
 
 # --- Las palabras ---------------------------------------------------------------------------------

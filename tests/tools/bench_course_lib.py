@@ -18,7 +18,11 @@ from statistics import median
 import pytest
 import torch
 import torch.nn.functional as F
-from bench_support import (
+from torch import nn
+
+from course_lib import MultiHeadAttention, PositionalEncoding, extract_embeddings, load_bert
+from course_lib.bert import embedded_folder
+from tools.bench_support import (
     CPU_TIME,
     THREADS,
     Table,
@@ -29,10 +33,6 @@ from bench_support import (
     seconds,
     total_memory,
 )
-from torch import nn
-
-from course_lib import MultiHeadAttention, PositionalEncoding, extract_embeddings, load_bert
-from course_lib.bert import embedded_folder
 
 torch.set_num_threads(THREADS)
 

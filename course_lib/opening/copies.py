@@ -1,7 +1,7 @@
 """Los cuadernos de quien estudia: una copia de cada lección, en ``mis_cuadernos``.
 
 Así, abrir el curso no lo cambia y ponerlo al día no choca con lo que has escrito. La hace, y la
-pone al día, ``python curso.py abrir``; a mano, ``python -m course_lib.copies``. Solo usa lo que
+pone al día, ``python curso.py abrir``; a mano, ``python -m course_lib.opening.copies``. Solo usa lo que
 trae Python.
 
 Tu copia lleva el texto, las figuras y los exploradores de la lección, y ninguna otra salida: lo
@@ -17,7 +17,7 @@ import uuid
 from datetime import datetime
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LESSON = re.compile(r"\d\d_\w+\.ipynb")
 PLACE = "CURSO_CUADERNOS"  # la variable de entorno que dice otra carpeta
 FOLDER = "mis_cuadernos"

@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.request import ProxyHandler, Request, build_opener
 
 LESSON = "00_empieza_aqui.ipynb"
+READ_ONLY = "course_lib.opening.contents.CourseContents"
 CLOSING_S = 15  # lo que se espera a que JupyterLab se cierre solo
 POSIX = os.name == "posix"
 ANYWHERE = ("0.0.0.0", "::", "*", "")
@@ -49,7 +50,7 @@ def serve(python, root, folder, arguments, env, say, editing=False):
         *(str(python), "-m", "jupyterlab", "--log-level=WARN"),
         f"--ServerApp.root_dir={root}",
         f"--LabApp.default_url=/lab/tree/{folder}/{LESSON}",
-        *([] if editing else ["--ServerApp.contents_manager_class=course_lib.contents.CourseContents"]),
+        *([] if editing else [f"--ServerApp.contents_manager_class={READ_ONLY}"]),
         *(["--ServerApp.use_redirect_file=False"] if SNAP else []),
         *([] if browser else ["--no-browser"]),
         *arguments,

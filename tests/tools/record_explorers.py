@@ -1,15 +1,20 @@
 """Graba los exploradores en movimiento para el README, en un JupyterLab de verdad.
 
-    python tests/record_explorers.py
+    python tests/tools/record_explorers.py
 
 Deja en ``imagenes/capturas`` un GIF de cada uno, en bucle. Necesita Chromium.
 """
 
 import io
+import sys
+from pathlib import Path
 
 from nbformat.v4 import new_code_cell
 from PIL import Image, ImageOps
-from test_browser import ROOT, open_lab, write
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from test_browser import ROOT, open_lab, write  # noqa: E402
 
 FOLDER = ROOT / "imagenes" / "capturas"
 WIDTH = 900  # píxeles del GIF

@@ -1,6 +1,6 @@
 """Entrena el traductor del curso con un archivo de frases, y lo deja listo para usarse.
 
-    python -m course_lib.train_translator frases.tsv --carpeta salida
+    python -m course_lib.translator_model.train_translator frases.tsv --carpeta salida
 
 Cada línea del archivo es «inglés, tabulador, español», en UTF-8. Las frases del curso son del
 proyecto Tatoeba (tatoeba.org, CC BY 2.0 FR); se bajan ya emparejadas de manythings.org/anki,
@@ -18,28 +18,29 @@ receta (``RECIPE``).
 """
 
 import argparse
-import hashlib
 import json
 import math
 import random
-import re
-import unicodedata
-from collections import Counter
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
-from safetensors.torch import save_file
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
-from course_lib.training import batches_by_length, learning_rate, pad_ids, target_loss
 from course_lib.transformer import Transformer
 from course_lib.translator import TranslatorError, read_translator
-
-SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]  # relleno, desconocido, inicio y fin
-BOS, EOS = 2, 3  # sus lugares en esa lista
+from course_lib.translator_model.checkpoints import digest, resume, save_checkpoint
+from course_lib.translator_model.marks import BOS
+from course_lib.translator_model.sentences import hold_out, join, proper_names, read_pairs, vary
+from course_lib.translator_model.tokens import encode, halves, split_tokens, train_tokenizer
+from course_lib.translator_model.training import (
+    batches_by_length,
+    learning_rate,
+    pad_ids,
+    target_loss,
+)
+from course_lib.translator_model.weights import export
 
 CONFIGURATION = {
     "vocab_size": 8000,
@@ -78,188 +79,6 @@ FINISHING = RECIPE | {
     "whole_epochs": 10,
     "joined": 0.08,
 }
-
-
-# --- las frases ------------------------------------------------------------------------------
-
-
-def read_pairs(path):
-    """Lee un archivo de frases: → lista de pares ``(inglés, español)``.
-
-    Raises:
-        ValueError: si no es UTF-8 o si a una línea le falta el tabulador o una de las dos
-            frases; el mensaje dice cuál.
-    """
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: no es un texto en UTF-8. Guárdalo en UTF-8 y repite.") from None
-    pairs = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        english, _, rest = line.partition("\t")
-        spanish = rest.partition("\t")[0]
-        if not english.strip() or not spanish.strip():
-            raise ValueError(
-                f"{path}, línea {number}: cada línea es «inglés, tabulador, español» y esta es "
-                f"{line[:60]!r}."
-            )
-        pairs.append((english.strip(), spanish.strip()))
-    if not pairs:
-        raise ValueError(f"{path}: no tiene ninguna frase.")
-    return pairs
-
-
-def hold_out(pairs, sentences=1500):
-    """Aparta parejas para validar: → ``(para entrenar, para validar)``.
-
-    Elige frases inglesas al azar, siempre las mismas, y se lleva todas sus traducciones: lo
-    que se valida no se ha visto. De un archivo pequeño aparta una décima parte.
-    """
-    english = sorted({pair[0] for pair in pairs})
-    chosen = set(random.Random(0).sample(english, min(sentences, max(1, len(english) // 10))))
-    return [p for p in pairs if p[0] not in chosen], [p for p in pairs if p[0] in chosen]
-
-
-NAME = re.compile(r"\b[A-Z][a-z]+\b")
-NUMBER = re.compile(r"\b[0-9]{2,}\b")
-SYLLABLES = re.findall(
-    r"\w+", "KA LO MI TRE VAN SA DOR EL BRI NA ZO KE FIN LU PA GER ROD WEN SHI CHA MU RO BEL YA"
-)
-
-
-def proper_names(pairs):
-    """Las palabras que se escriben (casi) siempre con mayúscula: → conjunto."""
-    words = Counter(word for pair in pairs for text in pair for word in re.findall(r"\w+", text))
-    return {w for w in words if NAME.fullmatch(w) and words[w.lower()] * 100 < words[w]}
-
-
-def vary(pair, rng, names, invented_names=0.0, no_full_stop=0.0):
-    """Cambia a veces un par, para que el modelo aprenda a copiar lo que no conoce.
-
-    Un nombre propio que está igual en las dos lenguas puede pasar a ser otro
-    inventado; un número, otro número; y un punto final puede desaparecer de las dos.
-
-    Args:
-        pair: ``(inglés, español)``.
-        rng: un ``random.Random``.
-        names: los nombres propios que se pueden cambiar (``proper_names``).
-        invented_names, no_full_stop: probabilidad de cada cambio.
-    """
-    english, spanish = pair
-    for pattern in (NAME, NUMBER):
-        for word in sorted(set(pattern.findall(english)) & set(pattern.findall(spanish))):
-            if (pattern is NUMBER or word in names) and rng.random() < invented_names:
-                if pattern is NAME:
-                    new = "".join(rng.choices(SYLLABLES, k=rng.randint(2, 3))).capitalize()
-                else:
-                    new = str(rng.randint(1, 9)) + "".join(
-                        rng.choices("0123456789", k=len(word) - 1)
-                    )
-                english = re.sub(rf"\b{word}\b", new, english)
-                spanish = re.sub(rf"\b{word}\b", new, spanish)
-    if english.endswith(".") and spanish.endswith(".") and rng.random() < no_full_stop:
-        english, spanish = english[:-1], spanish[:-1]
-    return english, spanish
-
-
-def join(pairs, rng, fraction, longest=24):
-    """A veces junta dos parejas en una: así ve más frases largas.
-
-    Args:
-        pairs: lista de pares.
-        rng: un ``random.Random``.
-        fraction: probabilidad de que a una pareja le siga otra, elegida al azar.
-        longest: no junta dos si, en alguna de las lenguas, pasan de estas palabras.
-    """
-    new = []
-    for english, spanish in pairs:
-        if rng.random() < fraction:
-            more = rng.choice(pairs)
-            both = f"{english} {more[0]}", f"{spanish} {more[1]}"
-            if max(len(text.split()) for text in both) <= longest:
-                english, spanish = both
-        new.append((english, spanish))
-    return new
-
-
-# --- el tokenizador --------------------------------------------------------------------------
-
-
-def train_tokenizer(pairs, vocab_size):
-    """Aprende un vocabulario BPE común a las dos lenguas (Sennrich et al., 2016).
-
-    Las palabras llevan delante «▁», que marca el espacio; la puntuación va suelta, y cada
-    cifra, también.
-    """
-    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
-    tokenizer.normalizer = normalizers.Sequence(
-        [
-            normalizers.NFC(),
-            normalizers.Replace(Regex("[‘’´`]"), "'"),
-            normalizers.Replace(Regex("[“”«»„]"), '"'),
-            normalizers.Replace("…", "..."),
-            normalizers.Replace(Regex("[–—]"), "-"),
-            normalizers.Replace(Regex(r"\s+"), " "),
-            normalizers.Strip(),
-        ]
-    )
-    pieces = Regex(r"▁?[\p{L}\p{M}']*\p{L}|▁?[^\p{L}▁]|▁")
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Metaspace(prepend_scheme="always", split=False),
-            pre_tokenizers.Split(pieces, behavior="isolated"),
-        ]
-    )
-    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always", split=False)
-    letters = [unicodedata.normalize("NFC", text) for pair in pairs for text in pair]
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size, special_tokens=SPECIAL, limit_alphabet=130, show_progress=False
-    )
-    tokenizer.train_from_iterator(letters, trainer)
-    return tokenizer
-
-
-def encode(tokenizer, texts):
-    """Ids de cada texto, con la marca de fin: lista de listas."""
-    return [encoding.ids + [EOS] for encoding in tokenizer.encode_batch(texts)]
-
-
-def halves(tokenizer):
-    """De qué dos se hace cada token: → diccionario ``{id: (id, id)}``, sin los que son una letra."""
-    ids = tokenizer.get_vocab()
-    merges = json.loads(tokenizer.to_str())["model"]["merges"]
-    return {ids[first + second]: (ids[first], ids[second]) for first, second in merges}
-
-
-def split_tokens(ids, halves, fraction, rng):
-    """Parte al azar algunos tokens en los trozos de que se hicieron: la misma frase, de otro modo.
-
-    Con una sola forma de partir cada palabra, el modelo memoriza más las frases; con muchas, ve
-    también de qué trozos se hace cada una.
-
-    Args:
-        ids: lista de ids.
-        halves: véase ``halves``.
-        fraction: probabilidad de partir cada token en sus dos mitades, y cada mitad en las suyas,
-            de 0 (ninguno) a 1 (quedan las letras).
-        rng: un ``random.Random``.
-
-    Fuente: Provilkov et al., «BPE-Dropout» (2020); aquí se deshacen uniones ya hechas, en vez de
-    saltárselas, y así depende solo de ``rng``.
-    """
-    pieces, pending = [], ids[::-1]
-    while pending:
-        token = pending.pop()
-        if token in halves and rng.random() < fraction:
-            pending.extend(reversed(halves[token]))
-        else:
-            pieces.append(token)
-    return pieces
-
-
-# --- el entrenamiento ------------------------------------------------------------------------
 
 
 def new_model(configuration, dropout=0.0):
@@ -363,10 +182,10 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE,
     origin = {
         "receta": recipe,
         "medidas": configuration,
-        "frases": _digest(repr(pairs).encode()),
-        "partida": _digest((Path(start) / "model.safetensors").read_bytes()) if first else None,
+        "frases": digest(repr(pairs).encode()),
+        "partida": digest((Path(start) / "model.safetensors").read_bytes()) if first else None,
     }
-    state = _resume(folder, model, averaged, optimizers, origin)
+    state = resume(folder, model, averaged, optimizers, origin)
     tokenizer.save(str(learnt))
     history = state["history"]
     peaks = recipe["peak"], recipe["peak_of_matrices"]
@@ -419,7 +238,7 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE,
         last_loss, _ = evaluate(model, held_out, recipe["max_tokens"])
         history.append([running, loss, hits, last_loss])
         state["epoch"] = epoch + 1
-        _save(folder, model, averaged, optimizers, origin, state)
+        save_checkpoint(folder, model, averaged, optimizers, origin, state)
         tqdm.write(
             f"época {epoch + 1}: pérdida {running:.3f}; en validación, perplejidad "
             f"{math.exp(loss):.3f} (sin promediar, {math.exp(last_loss):.3f}) y {hits:.3f} de los "
@@ -439,67 +258,9 @@ def _read_start(folder):
         ) from None
 
 
-def export(model, configuration, folder):
-    """Guarda en ``folder`` los pesos en 16 bits, sin repetir los compartidos, y la configuración."""
-    half = {name: tensor.half() for name, tensor in _own(model).items()}
-    save_file(half, folder / "model.safetensors")
-    text = json.dumps(configuration, indent=2)
-    (folder / "config.json").write_text(text + "\n", encoding="utf-8")
-
-
-def _digest(data):
-    return hashlib.sha256(data).hexdigest()
-
-
-def _save(folder, model, averaged, optimizers, origin, state):
-    tensors = {f"model.{name}": tensor for name, tensor in _own(model).items()}
-    tensors |= {f"averaged.{name}": tensor for name, tensor in _own(averaged).items()}
-    for k, optimizer in enumerate(optimizers):
-        for i, values in optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{k}.{i}.{name}": tensor for name, tensor in values.items()}
-    new = folder / "control.nuevo"
-    save_file(tensors, new, {"origin": json.dumps(origin), "state": json.dumps(state)})
-    new.replace(folder / "control.safetensors")  # si se corta a medias, queda el anterior
-
-
-def _resume(folder, model, averaged, optimizers, origin):
-    path = folder / "control.safetensors"
-    if not path.is_file():
-        return {"epoch": 0, "step": 0, "total_steps": 0, "history": []}
-    with safe_open(path, "pt") as file:
-        metadata = file.metadata()
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    saved = json.loads(metadata.get("origin", "{}"))
-    different = [name for name, value in origin.items() if saved.get(name) != value]
-    if different:
-        raise ValueError(
-            f"{path} es de otro entrenamiento: cambian {' y '.join(different)}. Elige otra carpeta o "
-            "bórralo."
-        )
-    for prefix, module in (("model.", model), ("averaged.", averaged)):
-        parameters = dict(module.named_parameters())
-        with torch.no_grad():
-            for name, parameter in parameters.items():
-                parameter.copy_(tensors[prefix + name])
-    moments = [{} for _ in optimizers]
-    for name, tensor in tensors.items():
-        if name.startswith("optimizer."):
-            _, k, i, key = name.split(".")
-            moments[int(k)].setdefault(int(i), {})[key] = tensor
-    for optimizer, state in zip(optimizers, moments):
-        groups = optimizer.state_dict()["param_groups"]
-        optimizer.load_state_dict({"state": state, "param_groups": groups})
-    return json.loads(metadata["state"])
-
-
-def _own(model):
-    """Los parámetros, sin repetir los que comparten memoria."""
-    return {name: parameter.detach() for name, parameter in model.named_parameters()}
-
-
 def main(arguments=None):
     parser = argparse.ArgumentParser(
-        prog="python -m course_lib.train_translator",
+        prog="python -m course_lib.translator_model.train_translator",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,7 +1,7 @@
 """Entrenar un Transformer: desplazar, medir el error, ajustar la velocidad y repartir en lotes.
 
 Lo que aquí hay sirve igual para el juguete que se entrena en un minuto que para el
-traductor del curso (``course_lib.train_translator``).
+traductor del curso (``train_translator``).
 
 Fuente: Vaswani et al., «Attention Is All You Need» (2017), §3.1 y §5.
 """
@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from course_lib.masks import padding_mask
+from course_lib.translator_model.marks import PAD
 
 __all__ = [
     "PAD",
@@ -23,8 +24,6 @@ __all__ = [
     "smoothed_loss",
     "target_loss",
 ]
-
-PAD = 0  # el id del relleno, en todos los vocabularios que entrena el curso
 
 
 def shift_right(target_ids, bos):
