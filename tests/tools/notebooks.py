@@ -2,6 +2,7 @@
 
     python curso.py cuadernos [archivos]              los ejecuta y los guarda
     python curso.py cuadernos --comprobar [archivos]  dice cuáles no están en forma normal
+    python curso.py cuadernos --exploradores [...]        pone al día el JavaScript y el CSS guardados
 
 Sin archivos, son todos los del curso. La forma normal es la misma para todos, así que un cambio
 en un cuaderno se ve, línea a línea, y no trae ruido:
@@ -353,11 +354,58 @@ def update(path):
     return changed
 
 
+# --- Los exploradores guardados -------------------------------------------------------------------
+
+
+def refresh_explorers(path):
+    """Pone al día el JavaScript y el CSS de los exploradores guardados en `path`. No ejecuta nada.
+
+    Deja lo que dejaría ejecutarlo si solo han cambiado esos archivos: los números que guarda cada
+    explorador no se tocan. Dice si el archivo ha cambiado.
+
+    Raises:
+        NotebookError: si ya no existe uno de sus exploradores o si el cuaderno no está en forma
+            normal. El archivo se queda como estaba.
+    """
+    path, nb = Path(path), read(path)
+    models = nb.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {}).values()
+    changed = False
+    for state in (model.state for model in models):
+        name = state.get("_anywidget_id", "")
+        if name.startswith("course_lib.explorers."):
+            files = _explorer_files(name)
+            changed |= any(state.get(key) != text for key, text in files.items())
+            state.update(files)
+    if not changed:
+        return False
+    found = problems(nb)
+    if found:
+        raise NotebookError("\n".join(["no está en forma normal:", *found]))
+    path.write_bytes(to_text(nb).encode())
+    return True
+
+
+def _explorer_files(name):
+    """El JavaScript y el CSS de hoy del explorador `name`, «course_lib.explorers.módulo.Clase»."""
+    from course_lib.explorers import _MODULES, base
+
+    *_, module, class_name = name.split(".")
+    if _MODULES.get(class_name) != module:
+        raise NotebookError(f"guarda un explorador que ya no existe, {name}: vuelve a ejecutarlo.")
+    css = (base.HERE / "explorador.css").read_text(encoding="utf-8")
+    return {"_esm": base.esm(module), "_css": css}
+
+
 def main(arguments=None):
     """Hace lo que pide la línea de órdenes y devuelve el código de salida."""
     parser = argparse.ArgumentParser(description="Ejecuta cuadernos y los deja en forma normal.")
     parser.add_argument("archivos", nargs="*", type=Path, help="sin archivos, todos los del curso")
     parser.add_argument("--comprobar", action="store_true", help="solo dice cuáles no lo están")
+    parser.add_argument(
+        "--exploradores",
+        action="store_true",
+        help="sin ejecutar, pone al día el JavaScript y el CSS de los exploradores guardados",
+    )
     options = parser.parse_args(arguments)
     os.environ["CURSO_PROGRESO"] = "no"  # lo guardado no depende de quién lo ejecuta
     faults = 0
@@ -370,7 +418,8 @@ def main(arguments=None):
                     faults += 1
             else:
                 start = time.monotonic()
-                result = "guardado" if update(path) else "ya estaba así"
+                change = refresh_explorers if options.exploradores else update
+                result = "guardado" if change(path) else "ya estaba así"
                 print(f"{name}: {result}, {time.monotonic() - start:.0f} s", flush=True)
         except NotebookError as error:
             print(f"{name}: {error}\n\nEl archivo no se ha tocado.")
