@@ -45,8 +45,7 @@ def read_model(name, folder):
         )
         # transformers inventa, sin decir nada, los pesos que no encuentra.
         missing = sorted(name for name in loading["missing_keys"] if "pooler." not in name)
-        if missing:
-            raise OSError(f"faltan pesos: {missing[0]}")
+        _require(not missing, f"faltan pesos: {', '.join(missing[:1])}")
         return model.eval()
 
 
@@ -64,8 +63,8 @@ def read_tokenizer(name, folder):
         from transformers import AutoTokenizer
 
         # Y también se inventa el vocabulario.
-        if not any((folder / file).is_file() for file in ("tokenizer.json", "vocab.txt")):
-            raise OSError("falta el vocabulario: tokenizer.json o vocab.txt")
+        there = any((folder / file).is_file() for file in ("tokenizer.json", "vocab.txt"))
+        _require(there, "falta el vocabulario: tokenizer.json o vocab.txt")
         return AutoTokenizer.from_pretrained(folder, **SAFE)
 
 
@@ -90,6 +89,11 @@ def _reading(name):
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
+
+
+def _require(there, problem):
+    if not there:
+        raise OSError(problem)
 
 
 def _first_line(error):

@@ -5,7 +5,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import torch
-from safetensors.torch import load_file
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
@@ -46,6 +45,8 @@ def read_weights(folder):
     Args:
         folder: carpeta con ``config.json`` y ``model.safetensors``.
     """
+    from safetensors.torch import load_file
+
     config = json.loads(Path(folder, "config.json").read_text(encoding="utf-8"))
     return SimpleNamespace(**config), load_file(Path(folder, "model.safetensors"))
 
