@@ -283,7 +283,7 @@ def install_bert():
     pip = ("pip", "install", "--retries", "0", "--no-deps", "-c", ROOT / "constraints.txt", *alone)
     if not alone or not attempt("BERT", VENV_PYTHON, "-m", *pip):
         return True
-    problem = attempt("BERT, de Hugging Face", VENV_PYTHON, "-m", "course_lib.bert")
+    problem = attempt("BERT, de Hugging Face", VENV_PYTHON, "-m", "course_lib.bert_files")
     if problem:
         last = problem.strip().splitlines()[-1]
         say(WITHOUT_BERT.format(problem=last, waiting="; ".join(lessons_with_bert())))

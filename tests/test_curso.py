@@ -300,7 +300,7 @@ def test_without_the_model_the_rest_is_ready_and_it_says_what_waits(installed, t
     away = shutil.move(wheel, tmp_path)
     stamp = installed.stamp.read_text(encoding="utf-8")
     installed.stamp.write_text(stamp + "sin BERT\n", encoding="utf-8")
-    bert = installed.root / "course_lib" / "bert.py"
+    bert = installed.root / "course_lib" / "bert_files.py"
     bert.write_text("raise SystemExit('No hay red.')", encoding="utf-8")
     code, output, _ = installed.run("probar")
     assert (code, report(output)["module"]) == (0, "pytest")
