@@ -7,7 +7,7 @@ otro, con red, pasa su nombre o ponlo en la variable de entorno ``CURSO_BERT``: 
 y lo calcula transformers.
 
 De dónde salen los archivos, en ``course_lib.bert_files``; cómo se trocea una frase, en
-``course_lib.sentences``.
+``course_lib.bert_files.sentences``.
 
 Fuente: Devlin et al., «BERT» (2019); Wang et al., «MiniLM» (2020); Reimers y Gurevych,
 «Sentence-BERT» (2019).
@@ -28,7 +28,7 @@ from course_lib.bert_files.hub import hub_folder
 from course_lib.bert_files.weights import WithoutDraws, copy_weights, name_in_bert, read_weights
 from course_lib.layers import Embedding, LearnedPositionalEncoding
 from course_lib.masks import padding_mask
-from course_lib.sentences import (
+from course_lib.bert_files.sentences import (
     PlainTokenizer,
     TokenizationWarning,  # noqa: F401
     check_sentences,

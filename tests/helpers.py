@@ -16,10 +16,9 @@ from course_lib import (
     layers,
     masks,
     padding_mask,
-    sentences,
     transformer,
 )
-from course_lib.bert_files import embedded, folders, hub, weights
+from course_lib.bert_files import embedded, folders, hub, sentences, weights
 from course_lib.plots import source
 
 # Los módulos de referencia.

@@ -33,7 +33,7 @@ from course_lib import bert as bert_module
 from course_lib import encoder_from_bert, extract_embeddings, load_bert, padding_mask
 from course_lib.bert_files import ENVIRONMENT_VARIABLE, BertUnavailableError, embedded
 from course_lib.bert_files.folders import read_model, read_tokenizer
-from course_lib.sentences import PlainTokenizer, TokenizationWarning
+from course_lib.bert_files.sentences import PlainTokenizer, TokenizationWarning
 
 HUNGRY = "I gave the dog a bone because it was hungry"
 OLD = "I gave the dog a bone because it was old"
