@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 
 from course_lib.checkers.engine import running
-from course_lib.checkers.engine.comparing import calmly, clone, difference, same, show, show_both
+from course_lib.checkers.engine.comparing import calmly, clone, contrast, difference, same, show
 from course_lib.checkers.engine.mistakes import mistakes
 from course_lib.checkers.engine.reading import Tensors
 from course_lib.checkers.engine.report import Finding, Report
@@ -46,12 +46,13 @@ class Attempt:
 
     Attributes:
         exercise, learner: el ejercicio, y el código de quien aprende.
+        reader: cómo se lee lo que devuelve.
         values: prueba → lo que ha devuelto, leído.
         seen: prueba → lo que se compara, o ``Raised`` si el código se ha parado.
     """
 
     def __init__(self, exercise, learner):
-        self.exercise, self.learner = exercise, learner
+        self.exercise, self.learner, self.reader = exercise, learner, exercise.reader
         self.values, self.seen = {}, {}
 
     def call(self, *arguments, seed=0):
@@ -63,8 +64,8 @@ class Attempt:
         case, outcome = Case("", arguments), self.call(*arguments)
         if outcome.problem:
             return None
-        value, problem = self.exercise.reader.read(outcome.value, case)
-        return None if problem else self.exercise.reader.main(value, case)
+        value, problem = self.reader.read(outcome.value, case)
+        return None if problem else self.reader.main(value, case)
 
     def outputs(self):
         """Las pruebas en que ha dado un tensor, con él."""
@@ -90,6 +91,8 @@ class Exercise:
         notes: funciones de un ``Attempt``, con lo que está bien y conviene saber.
         silent: funciones de un ``Attempt``: si alguna es cierta, su salida no dice qué cuenta hay detrás
             (una que no cambia nunca, por ejemplo), y no se busca ningún error.
+        contrast: de lo que da y lo que tenía que dar, la frase de un contraejemplo.
+        tells_stops: si de un error se dice también en qué prueba el código se para.
         also: los errores que se nombran sin estar en ``axes``.
     """
 
@@ -108,6 +111,8 @@ class Exercise:
     returned: tuple = ()
     notes: tuple = ()
     silent: tuple = ()
+    contrast = staticmethod(contrast)
+    tells_stops = False
     also: tuple = ()
 
     # --- Lo que cada ejercicio escribe --------------------------------------------------------
@@ -169,6 +174,7 @@ class Exercise:
 
     def judge(self, attempt):
         """Los errores y las notas de unas salidas que existen y no son al azar."""
+        spoken = self.reader.settle(attempt)
         findings, notes = self.unsupported(attempt)
         if narrow := [finding for look in self.narrow for finding in look(attempt)]:
             findings, notes = narrow, []
@@ -181,6 +187,7 @@ class Exercise:
             findings += [f for look in self.returned for f in told_by(look, attempt, choice)]
         else:
             findings += self.describe(attempt, choice)
+        findings += spoken
         if not findings:
             notes += [note for look in self.notes for note in told_by(look, attempt)]
         return without_echo(findings), notes
@@ -249,7 +256,8 @@ class Exercise:
                 continue
             look = Look(case, value, right["output"], traced, right)
             story = mistake.consequence and calmly(lambda: mistake.consequence(look), "")  # noqa: B023
-            return Finding(mistake.id, mistake.text, story or difference(look), mistake.read)
+            told = [stopped * self.tells_stops, story or difference(look)]
+            return Finding(mistake.id, mistake.text, " ".join(filter(None, told)), mistake.read)
         return Finding(mistake.id, mistake.text, stopped, mistake.read)
 
     def describe(self, attempt, choice):
@@ -285,8 +293,7 @@ class Exercise:
             if yours is not None and not same(yours, right):
                 names = (*self.names, *self.optional)
                 given = (f"{name} = {show(x)}" for name, x in zip(names, case.arguments))
-                yours, right = show_both(yours, right)
-                return f"Con {', '.join(given)}, tu salida es {yours} y tenía que ser {right}."
+                return f"Con {', '.join(given)}, {self.contrast(yours, right)}."
         return None
 
     def changed(self, case, arguments):
