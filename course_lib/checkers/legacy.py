@@ -5,7 +5,6 @@ OLD = {
     "vectors": "1",
     "positions": "2",
     "scaling": "3",
-    "masks": "4",
     "softmax": "5",
     "heads": "6",
     "by_hand": "7",

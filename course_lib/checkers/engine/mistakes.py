@@ -67,7 +67,7 @@ def lines(path):
         if header := re.fullmatch(r"\[(.+)\]", line):
             section = found.setdefault(header[1], {})
         elif line and not line.startswith("#"):
-            name, read, text = (part.strip() for part in line.split("·", 2))
+            name, read, text = (part.strip() for part in line.split(" · ", 2))
             section[name] = (read, text)
     return found
 
