@@ -24,7 +24,7 @@ _MODULE_OF = {
     "check_multi_head_attention": "heads",
     "check_einsum": "by_hand",
     "check_attention_by_hand": "by_hand",
-    "check_shift_right": "decoder",
+    "check_shift_right": "lessons.l08_1_shift_right",
     "check_masked_self_attention": "decoder",
     "check_cross_attention": "cross",
     "check_add_and_norm": "cross",
