@@ -32,7 +32,7 @@ _MODULE_OF = {
     "check_greedy": "writing",
     "check_alignment": "alignment",
     "check_previous_token_score": "head_scores",
-    "check_without_head": "silenced_head",
+    "check_without_head": "lessons.l11_2_silenced_head",
     "check_effect_size": "head_scores",
     "check_answer": "engine.questions",
     "show_progress": "engine.progress",

@@ -15,6 +15,4 @@ OLD = {
     "alignment": "10",
     "decoder_passes": "10",
     "head_scores": "11",
-    "silenced_head": "11",
-    "looking_back": "11",
 }
