@@ -80,10 +80,12 @@ class Exercise:
         names, optional: los argumentos que recibe la función, y los que puede no recibir.
         axes: paso → formas de darlo (véase ``mistakes.ways``).
         stages: en qué orden se averiguan, y con qué pruebas.
+        plainer: error → otro que se dice en su lugar, si no se pueden distinguir.
         tiny: las pruebas más pequeñas, por orden, para enseñar un contraejemplo.
         measured: paso → función de un ``Attempt`` que da las ``Option`` que se miden en la respuesta.
         must: funciones de un ``Attempt`` con los ``Finding`` de las propiedades que fallan, cuando no
             se reconoce ningún error.
+        run: cómo se ejecuta el código, si no basta con ``running.call``.
         reader: cómo se lee lo que devuelve.
         groups: grupo de pruebas → lo que se dice si el código no lo admite.
         narrow: funciones de un ``Attempt``: un ``Finding`` si lo que el código admite no basta.
@@ -102,9 +104,11 @@ class Exercise:
     optional: tuple = ()
     axes: dict = {}
     stages: tuple = ()
+    plainer: dict = {}
     tiny: tuple = ()
     measured: dict = {}
     must: tuple = ()
+    run = staticmethod(running.call)
     reader = Tensors()
     groups: dict = {}
     narrow: tuple = ()
@@ -133,7 +137,7 @@ class Exercise:
 
     def call(self, learner, *arguments, seed=0):
         """Ejecuta el código de quien aprende con estos argumentos."""
-        return running.call(learner, *arguments, seed=seed)
+        return self.run(learner, *arguments, seed=seed)
 
     def check(self, learner):
         """Comprueba ``learner`` y devuelve un ``Report``."""

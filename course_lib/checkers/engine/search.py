@@ -56,7 +56,8 @@ def search(exercise, seen, measure=dict):
     """El miembro de la familia con menos errores que da lo mismo en todas las pruebas.
 
     Args:
-        exercise: sus ``axes``, sus ``stages``, y lo que da un miembro: ``trace``, ``agrees``, ``skip``.
+        exercise: sus ``axes``, sus ``stages``, y lo que da un miembro: ``trace``, ``agrees``, ``skip``;
+            y ``plainer``.
         seen: prueba → lo que ha dado la respuesta, o ``Raised``.
         measure: sin argumentos, lo que se ha medido en la respuesta: paso → ``Option``.
     """
@@ -75,7 +76,7 @@ def search(exercise, seen, measure=dict):
         if not found:
             return fewest(survivors, complete=False)
         survivors = simplest(found)
-    return fewest(survivors, complete=True)
+    return fewest(plainest(survivors, exercise.plainer), complete=True)
 
 
 def matching(exercise, axes, stage, survivors, cases, seen, measured=None):
@@ -169,6 +170,16 @@ def simplest(members):
         if not any(set(mistakes(other)) < mine for other in kept):
             kept.append(member)
     return kept[:MOST]
+
+
+def plainest(members, plainer):
+    """Los que no son iguales que otro salvo en un error, que en el otro se dice mejor."""
+    names = [{mistake.id for mistake in mistakes(member)} for member in members]
+    return [
+        member
+        for member, mine in zip(members, names)
+        if not any(name in mine and mine - {name} | {plainer[name]} in names for name in plainer)
+    ]
 
 
 def fewest(survivors, complete):
