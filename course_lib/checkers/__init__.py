@@ -29,7 +29,7 @@ _MODULE_OF = {
     "check_cross_attention": "cross",
     "check_add_and_norm": "cross",
     "check_next_token_loss": "next_token_loss",
-    "check_greedy": "writing",
+    "check_greedy": "lessons.l10_2_writing",
     "check_alignment": "alignment",
     "check_previous_token_score": "head_scores",
     "check_without_head": "lessons.l11_2_silenced_head",

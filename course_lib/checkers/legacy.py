@@ -11,8 +11,6 @@ OLD = {
     "decoder": "8",
     "cross": "9",
     "next_token_loss": "10",
-    "writing": "10",
     "alignment": "10",
-    "decoder_passes": "10",
     "head_scores": "11",
 }
