@@ -7,23 +7,19 @@ import math
 
 import torch
 
-from course_lib.checkers.engine.exercise import Case, Exercise
+from course_lib.checkers.engine.exercise import Case
 from course_lib.checkers.engine.mistakes import Option, told, ways
 from course_lib.checkers.engine.progress import finish
 from course_lib.checkers.engine.search import Stage
-from course_lib.checkers.steps.mask_notation import NAMES, Masks, contrast, permissions, permitted
+from course_lib.checkers.steps.mask_notation import (
+    SQUARES,
+    MaskExercise,
+    Masks,
+    permissions,
+    permitted,
+)
 
 TOLD = told(__file__, "4.1", permissions) | told(__file__, "todas", permissions)
-
-
-class Squares(Masks):
-    """Máscaras (L, L). Los ejes de tamaño 1 que sobran delante se quitan."""
-
-    def layout_of(self, read):
-        return None
-
-    def back(self, mask, layout, case):
-        return mask.reshape(mask.shape[-2:]) if set(mask.shape[:-2]) == {1} else mask
 
 
 def found_size(attempt):
@@ -49,7 +45,7 @@ def found_band(attempt):
             return
 
 
-class CausalMask(Exercise):
+class CausalMask(MaskExercise):
     """``length`` → (L, L), con True en j ≤ i."""
 
     number, title, points = "4.1", "la máscara causal", 1
@@ -80,12 +76,12 @@ class CausalMask(Exercise):
     measured = {"size": found_size, "band": found_band}
     stages = (Stage(tuple(axes), tuple(Case(f"{n} tokens", (n,)) for n in (5, 4, 8, 2, 1))),)
     tiny = tuple(Case("", (n,)) for n in (1, 2, 3, 4))
-    reader = Squares(lambda length: (length, length), "Por difusión da lo mismo.")
+    reader = Masks(lambda length: (length, length), "Por difusión da lo mismo.", SQUARES)
     leak = "Tu máscara deja ver el futuro: hay permisos por encima de la diagonal."
     loss = "Tu máscara tapa lo que se puede ver: hay prohibiciones en la diagonal o debajo."
     must = (permitted(leak, loss, "04 §2"),)
-    notes, contrast = (reader.other_shape,), staticmethod(contrast)
-    also = ("longitud-fija", "diagonal-corrida", "ventana", *NAMES)
+    notes = (reader.other_shape,)
+    also = ("longitud-fija", "diagonal-corrida", "ventana", *MaskExercise.also)
 
     def skip(self, choice):
         """Lo demás es cosa de un triángulo; y traspuesto y al revés vuelve a ser el de abajo."""

@@ -7,11 +7,10 @@ import functools
 
 import torch
 
-from course_lib.checkers.engine.exercise import Exercise
 from course_lib.checkers.engine.mistakes import told, ways
 from course_lib.checkers.engine.progress import finish
 from course_lib.checkers.engine.search import Stage
-from course_lib.checkers.steps.mask_notation import NAMES, Masks, contrast, permissions, permitted
+from course_lib.checkers.steps.mask_notation import MaskExercise, Masks, permissions, permitted
 from course_lib.checkers.steps.padding import (
     CASES,
     REAL_OPTIONS,
@@ -37,7 +36,7 @@ def padding(real, edge, side, whole, parts, causal, attention_mask):
     return (mask & causal_mask(L) if causal else mask).expand(B, 1, L, L)
 
 
-class PaddingMask(Exercise):
+class PaddingMask(MaskExercise):
     """attention_mask (B, L_k) → (B, 1, 1, L_k)."""
 
     number, title, points = "4.2", "la máscara de relleno", 2
@@ -70,7 +69,7 @@ class PaddingMask(Exercise):
             "Tu máscara tapa tokens de verdad: hay prohibiciones en columnas en las que attention_mask vale 1.",
         ),
     )
-    notes, contrast, tells_stops, also = (reader.other_shape,), staticmethod(contrast), True, NAMES
+    notes = (reader.other_shape,)
 
     def skip(self, choice):
         """Al revés, «filas-o-columnas» es «filas-y-columnas»."""

@@ -4,14 +4,14 @@ Con qué convenio y con qué ejes está escrita lo mira ``steps.mask_notation``.
 """
 
 import functools
+from operator import and_, eq, or_, xor
 
 import torch
 
-from course_lib.checkers.engine.exercise import Exercise
 from course_lib.checkers.engine.mistakes import told, ways
 from course_lib.checkers.engine.progress import finish
 from course_lib.checkers.engine.search import Stage
-from course_lib.checkers.steps.mask_notation import NAMES, Masks, contrast, permissions, permitted
+from course_lib.checkers.steps.mask_notation import MaskExercise, Masks, permissions, permitted
 from course_lib.checkers.steps.padding import (
     CASES,
     OF_OTHERS,
@@ -38,20 +38,8 @@ def of_the_batch(B, L):
     return causal_mask(B)
 
 
-def both(causal, mask):
-    return causal & mask
-
-
 def open_diagonal(causal, mask):
     return causal & mask | torch.eye(causal.shape[-1], dtype=torch.bool)
-
-
-def exclusive(causal, mask):
-    return causal ^ mask
-
-
-def agreeing(causal, mask):
-    return causal == mask
 
 
 @functools.lru_cache(maxsize=1 << 15)
@@ -63,7 +51,7 @@ def decoder(causal, real, parts, side, join, whole, attention_mask):
     return (~mask if whole else mask).expand(B, 1, L, L)
 
 
-class DecoderMask(Exercise):
+class DecoderMask(MaskExercise):
     """attention_mask (B, L) → (B, 1, L, L): causal y relleno."""
 
     number, title, points = "4.3", "la máscara del decoder", 3
@@ -84,11 +72,11 @@ class DecoderMask(Exercise):
         "side": [*SIDE_OPTIONS, *ways(TOLD, [], ("sin-ejes", None))],
         "join": ways(
             TOLD,
-            both,
-            ("o", lambda causal, mask: causal | mask),
+            and_,
+            ("o", or_),
             ("suma", lambda causal, mask: causal.int() + mask.int()),
-            ("o-exclusivo", exclusive),
-            ("iguales", agreeing),
+            ("o-exclusivo", xor),
+            ("iguales", eq),
             ("diagonal-abierta", open_diagonal),
         ),
         "whole": ways(TOLD, False, ("al-revés", True)),
@@ -104,17 +92,17 @@ class DecoderMask(Exercise):
             "Tu máscara tapa casillas permitidas: un token de verdad, en el presente o en el pasado.",
         ),
     )
-    notes, contrast, tells_stops, also = (reader.other_shape,), staticmethod(contrast), True, NAMES
+    notes = (reader.other_shape,)
 
     def skip(self, choice):
         """Si esto mismo es otro miembro de la familia, que se cuenta mejor."""
         causal, real, parts, side, join, whole = (choice[axis].value for axis in self.axes)
         missing = causal is ALL or real in (torch.ones_like, torch.zeros_like)
         return (
-            (missing and (whole or join not in (both, open_diagonal)))
-            or (whole and (parts or join is not both or causal is FUTURE))
+            (missing and (whole or join not in (and_, open_diagonal)))
+            or (whole and (parts or join is not and_ or causal is FUTURE))
             or ((parts or whole) and side is either_side)
-            or (causal in (UPPER, FUTURE) and join in (exclusive, agreeing))
+            or (causal in (UPPER, FUTURE) and join in (xor, eq))
             or (causal is FUTURE and join is open_diagonal)
             or (real in OF_OTHERS and (side is None or causal is of_the_batch))
         )

@@ -6,13 +6,13 @@ números y al revés son dos errores, y se dicen los dos.
 
 import contextlib
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from copy import copy
 
 import numpy as np
 import torch
 
 from course_lib.checkers.engine.comparing import same, show
+from course_lib.checkers.engine.exercise import Exercise
 from course_lib.checkers.engine.mistakes import told
 from course_lib.checkers.engine.reading import Tensors
 from course_lib.checkers.engine.report import Finding
@@ -72,61 +72,57 @@ def added(tensors):
     return ""
 
 
+def numeric(name, tensors):
+    """Lo que se dice de una máscara de números."""
+    numbers, has_nan = numbers_in(tensors)
+    several = [*map(short, numbers[:4]), *["…"] * (len(numbers) > 4), *["NaN"] * has_nan]
+    dtype = str(next(t.dtype for t in tensors if t.dtype != torch.bool))[6:]
+    story = f"Es {dtype} y contiene {', '.join(several)}."
+    if not name:
+        return Finding("dtype", "Tu salida tiene que ser booleana (torch.bool).", story, "04 §2")
+    story += added(tensors) if name == "unos-y-ceros" else ""
+    return Finding(name, TOLD[name].text, story, TOLD[name].read)
+
+
 # --- Los ejes -------------------------------------------------------------------------------------
 
 
-class Layout(NamedTuple):
-    """Una forma de colocar los ejes: si es esta, y cómo se pasa a la del curso."""
-
-    fits: Callable  # de la forma, B y L
-    back: Callable
-    name: str = ""  # del error; sin él, vale por difusión
-
-
-LAYOUTS = (
-    Layout(
-        lambda s, B, L: len(s) == 4 and all(n in (1, m) for n, m in zip(s, (B, 1, L, L))),
-        lambda mask: mask,
-    ),
-    Layout(lambda s, B, L: s == (B, L), lambda mask: mask[:, None, None], "sin-ejes"),
-    # La misma para todo el lote: vale por difusión.
-    Layout(
-        lambda s, B, L: (
-            0 < len(s) < 4 and all(n == 1 for n in s[:-2]) and all(n in (1, L) for n in s[-2:])
-        ),
-        lambda mask: mask.reshape(*[1] * (4 - mask.dim()), *mask.shape),
-    ),
-    Layout(
-        lambda s, B, L: len(s) == 3 and s[0] == B and all(n in (1, L) for n in s[1:]),
-        lambda mask: mask[:, None],
-        "falta-un-eje",
-    ),
-    Layout(
-        lambda s, B, L: s in ((1, 1, B, L), (1, B, L)),
-        lambda mask: mask.reshape(*mask.shape[-2:])[:, None, None],
-        "ejes-delante",
-    ),
-    Layout(
-        lambda s, B, L: len(s) == 4 and s[:2] == (1, B) and all(n in (1, L) for n in s[2:]),
-        lambda mask: mask.transpose(0, 1),
-        "lote-en-cabezas",
-    ),
-    Layout(
-        lambda s, B, L: s == (B, L, 1, 1), lambda mask: mask.permute(0, 2, 3, 1), "keys-en-cabezas"
-    ),
-    Layout(
-        lambda s, B, L: s in ((L, B), (L, 1, 1, B)),
-        lambda mask: mask.reshape(mask.shape[0], -1).mT[:, None, None],
-        "frases-y-keys-cambiadas",
-    ),
-    Layout(
-        lambda s, B, L: s in ((B, 1, 1, 1, L), (B, 1, 1, L, L), (B, 1, L, 1, L)),
-        lambda mask: mask.reshape(mask.shape[0], 1, -1, mask.shape[-1]),
-        "sobra-un-eje",
-    ),
-)
+# Qué mide cada eje → el error; sin él, vale por difusión. B son las frases y Q y K, todas las queries y
+# todas las keys; b, q y k, eso o un 1, que se difunde.
+LAYOUTS = {
+    "b1qk": "",
+    "BK": "sin-ejes",
+    "k": "",
+    "qk": "",
+    "1qk": "",
+    "Bqk": "falta-un-eje",
+    "11BK": "ejes-delante",
+    "1BK": "ejes-delante",
+    "1Bqk": "lote-en-cabezas",
+    "BK11": "keys-en-cabezas",
+    "KB": "frases-y-keys-cambiadas",
+    "K11B": "frases-y-keys-cambiadas",
+    "B111K": "sobra-un-eje",
+    "B11QK": "sobra-un-eje",
+    "B1Q1K": "sobra-un-eje",
+}
+SQUARES = dict.fromkeys(("QK", "1QK", "11QK"), "")
 LAYOUT_TOLD = told(__file__, "layout")
-NAMES = (*TOLD, *LAYOUT_TOLD)
+
+
+def fits(layout, shape, B, L):
+    """Si una máscara de esta forma tiene los ejes así."""
+    sizes = {"1": (1,), "b": (1, B), "B": (B,), "q": (1, L), "k": (1, L), "Q": (L,), "K": (L,)}
+    return len(shape) == len(layout) and all(n in sizes[axis] for n, axis in zip(shape, layout))
+
+
+def back(mask, layout):
+    """Pasa a (B, 1, L_q, L_k) una máscara que tiene los ejes así; los que faltan miden 1."""
+    places = {axis.lower(): place for place, axis in enumerate(layout)}
+    moved = sorted(range(mask.dim()), key=lambda place: "1bqk".index(layout[place].lower()))
+    B, Q, K = (mask.shape[places[axis]] if axis in places else 1 for axis in "bqk")
+    return mask.permute(moved).reshape(B, 1, Q, K)
+
 
 # --- Leerla ---------------------------------------------------------------------------------------
 
@@ -137,11 +133,13 @@ class Masks(Tensors):
     Args:
         wanted: de los argumentos, la forma que se pide.
         note: lo que se dice de otra que vale por difusión.
+        layouts: cómo pueden estar sus ejes.
     """
 
-    def __init__(self, wanted, note):
+    def __init__(self, wanted, note, layouts=LAYOUTS):
         super().__init__(dtype=torch.bool)
-        self.wanted, self.note = wanted, note
+        self.wanted, self.note, self.layouts = wanted, note, layouts
+        self.to_boolean, self.layout = None, None  # hasta que se averigüe
 
     def read(self, value, case):
         kind = ""
@@ -155,76 +153,52 @@ class Masks(Tensors):
         return (value if value.layout == torch.strided else value.to_dense(), kind), None
 
     def main(self, value, case):
-        return value[0]
+        """Lo que deja mirar: (B, 1, L, L), o (L, L) si es una sola."""
+        mask = self.to_boolean(value[0]) if self.to_boolean else value[0]
+        if not self.layout:
+            return mask
+        B, L = self.sizes(case)
+        mask = back(mask, self.layout).expand(B, 1, L, L)
+        return mask if len(self.wanted(*case.arguments)) == 4 else mask[0, 0]
+
+    def sizes(self, case):
+        wanted = self.wanted(*case.arguments)
+        return wanted[0] if len(wanted) == 4 else 1, wanted[-1]
 
     def settle(self, attempt):
-        """Pasa la respuesta a la forma del curso, y dice cómo estaba escrita."""
-        read = {case: tensor for case, (tensor, _) in attempt.values.items()}
-        name, layout = convention_of(read.values()), None
+        """Averigua cómo está escrita, la pasa a la forma del curso y dice lo que no es la pedida."""
+        case, (first, kind) = next(iter(attempt.values.items()))
+        tensors = [tensor for tensor, _ in attempt.values.values()]
+        name, reader, findings = convention_of(tensors), copy(self), []
+        reader.to_boolean = TO_BOOLEAN.get(name)
+        shapes = [(value[0].shape, *self.sizes(c)) for c, value in attempt.values.items()]
+        known = (x for x in self.layouts if all(fits(x, *sizes) for sizes in shapes))
+        reader.layout = next(known, None)
+        attempt.reader = reader
+        for c, value in attempt.values.items():
+            attempt.seen[c] = reader.main(value, c)
         if name == "solo-ceros":  # no se sabe qué deja mirar: no se adivina
-            attempt.seen = {case: attempt.exercise.trace({}, case)["output"] for case in read}
-            return list(self.told_of(name, attempt))
-        layout = self.layout_of(read)
-        attempt.reader = Translated(self, TO_BOOLEAN.get(name, lambda mask: mask), layout)
-        for case, value in attempt.values.items():
-            attempt.seen[case] = attempt.reader.main(value, case)
-        return [*self.told_axes(layout, attempt), *self.told_of(name, attempt)]
+            right = {c: attempt.exercise.trace({}, c)["output"] for c in attempt.values}
+            attempt.seen = right
+        elif wrong := self.layouts.get(reader.layout):
+            found = LAYOUT_TOLD[wrong]
+            story = f"Con {self.measures(case, first, 'tenía que medir')}."
+            findings.append(Finding(wrong, found.text, story, found.read))
+        if kind:
+            text = f"Tu código devuelve {kind} y tiene que devolver un tensor."
+            findings.append(Finding("tipo", text))
+        return findings if name == "booleana" else [*findings, numeric(name, tensors)]
 
-    def layout_of(self, read):
-        """Cómo están colocados los ejes en todas las pruebas, o ``None``."""
-        for layout in LAYOUTS:
-            if all(layout.fits(tuple(t.shape), *c.arguments[0].shape) for c, t in read.items()):
-                return layout
-        return None
-
-    def back(self, mask, layout, case):
-        """Los ejes, como en el curso."""
-        B, L = case.arguments[0].shape
-        return layout.back(mask).expand(B, 1, L, L) if layout else mask
-
-    def told_axes(self, layout, attempt):
-        if layout and layout.name:
-            story = self.measures(*next(iter(attempt.values.items())))
-            found = LAYOUT_TOLD[layout.name]
-            yield Finding(found.id, found.text, f"Con {story}.", found.read)
-
-    def told_of(self, name, attempt):
-        tensors, kinds = zip(*attempt.values.values())
-        if kinds[0]:
-            yield Finding("tipo", f"Tu código devuelve {kinds[0]} y tiene que devolver un tensor.")
-        if name == "booleana":
-            return
-        numbers, has_nan = numbers_in(tensors)
-        several = [*map(short, numbers[:4]), *["…"] * (len(numbers) > 4), *["NaN"] * has_nan]
-        dtype = str(next(t.dtype for t in tensors if t.dtype != torch.bool))[6:]
-        story = f"Es {dtype} y contiene {', '.join(several)}."
-        if not name:
-            yield Finding("dtype", "Tu salida tiene que ser booleana (torch.bool).", story, "04 §2")
-            return
-        story += added(tensors) if name == "unos-y-ceros" else ""
-        yield Finding(name, TOLD[name].text, story, TOLD[name].read)
-
-    def measures(self, case, value, asked="tenía que medir"):
+    def measures(self, case, mask, asked):
         wanted = self.wanted(*case.arguments)
-        return f"{case.name}, tu máscara mide {tuple(value[0].shape)} y {asked} {wanted}"
+        return f"{case.name}, tu máscara mide {tuple(mask.shape)} y {asked} {wanted}"
 
     def other_shape(self, attempt):
         """Lo que se dice de una forma que vale y no es la pedida."""
-        for case, value in attempt.values.items():
-            if tuple(value[0].shape) != self.wanted(*case.arguments):
-                return [f"con {self.measures(case, value, 'se pedía')}. {self.note}"]
+        for case, (mask, _) in attempt.values.items():
+            if tuple(mask.shape) != self.wanted(*case.arguments):
+                return [f"con {self.measures(case, mask, 'se pedía')}. {self.note}"]
         return []
-
-
-class Translated(Masks):
-    """Lo mismo, de quien ya se sabe con qué convenio y con qué ejes escribe."""
-
-    def __init__(self, masks, to_boolean, layout):
-        super().__init__(masks.wanted, masks.note)
-        self.masks, self.to_boolean, self.layout = masks, to_boolean, layout
-
-    def main(self, value, case):
-        return self.masks.back(self.to_boolean(value[0]), self.layout, case)
 
 
 # --- Lo que se dice de una máscara ----------------------------------------------------------------
@@ -306,3 +280,9 @@ def permitted(leak, loss, read="04 §5"):
         return []
 
     return look
+
+
+class MaskExercise(Exercise):
+    """Lo que declaran las tres máscaras."""
+
+    contrast, tells_stops, also = staticmethod(contrast), True, (*TOLD, *LAYOUT_TOLD)
