@@ -8,7 +8,6 @@ from course_lib.checkers.engine.mistakes import Option, told, ways
 from course_lib.checkers.engine.progress import finish
 from course_lib.checkers.engine.properties import right_shape
 from course_lib.checkers.engine.reading import Tensors
-from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.engine.search import Stage
 
 
@@ -48,82 +47,53 @@ STARTS = ways(
     full,
     ("inicio-último", lambda rows, bos: rows[:, -1:]),
     ("inicio-primero", lambda rows, bos: rows[:, :1]),
-    (
-        "inicio-solo-en-una",
-        *map(only_first, (lambda r: r[:, :1], lambda r: r[:, -1:], lambda r: r[:, :1] * 0)),
-    ),
+    ("inicio-solo-en-una", only_first(lambda r: r[:, :1]), only_first(lambda r: r[:, -1:])),
+    ("inicio-solo-en-una", only_first(lambda r: r[:, :1] * 0)),
 )
 
 
-def joined(*parts):
-    """De las frases y la columna de inicio, lo que se pone seguido."""
-    return lambda rows, start: torch.cat([part(rows, start) for part in parts], 1)
+def after(rest):
+    """La columna de inicio y, detrás, lo que se dice de las frases."""
+    return lambda rows, start: torch.cat([start, rest(rows)], 1)
 
 
-def without_end(rows, start):
+def without_end(rows):
     """Sin el token 102, si hay uno por frase."""
     return rows[rows != 102].reshape(len(rows), rows.shape[1] - 1)
 
 
-def without_last_real(rows, start):
+def without_last_real(rows):
     """Sin el último que no es 0."""
     last = (rows != 0).long().cumsum(1).argmax(1, keepdim=True)
     keep = torch.arange(rows.shape[1]) != last
     return rows[keep].reshape(len(rows), rows.shape[1] - 1)
 
 
-def bos(rows, start):
-    return start
-
-
-def ids(rows, start):
-    return rows
-
-
-def but_last(rows, start):
-    return rows[:, :-1]
-
-
-def but_two(rows, start):
-    return rows[:, :-2]
-
-
-def but_first(rows, start):
-    return rows[:, 1:]
-
-
 # De las frases y la columna de inicio, lo que sale.
 MOVES = ways(
     TOLD,
-    joined(bos, but_last),
-    ("sin-desplazar", ids),
-    ("a-la-izquierda", joined(but_first, bos)),
-    ("quita-el-primero", but_first),
-    ("pisa-el-primero", joined(bos, but_first)),
-    ("no-quita-el-último", joined(bos, ids)),
-    ("inicio-añadido-al-final", joined(ids, bos)),
-    ("inicio-al-final", joined(but_last, bos)),
-    ("sin-inicio", but_last),
+    after(lambda rows: rows[:, :-1]),
+    ("sin-desplazar", lambda rows, start: rows),
+    ("a-la-izquierda", lambda rows, start: torch.cat([rows[:, 1:], start], 1)),
+    ("quita-el-primero", lambda rows, start: rows[:, 1:]),
+    ("pisa-el-primero", after(lambda rows: rows[:, 1:])),
+    ("no-quita-el-último", after(lambda rows: rows)),
+    ("inicio-añadido-al-final", lambda rows, start: torch.cat([rows, start], 1)),
+    ("inicio-al-final", lambda rows, start: torch.cat([rows[:, :-1], start], 1)),
+    ("sin-inicio", lambda rows, start: rows[:, :-1]),
+    ("dos-puestos", lambda rows, start: torch.cat([start, start, rows[:, :-2]], 1)),
+    ("dos-puestos", lambda rows, start: torch.cat([start, start, rows], 1)[:, : rows.shape[1]]),
     (
         "dos-puestos",
-        joined(bos, bos, but_two),
-        lambda rows, start: torch.cat([start, start, rows], 1)[:, : rows.shape[1]],
-        joined(bos, lambda rows, start: rows.roll(2, 1)[:, 1:]),
+        after(lambda rows: rows.roll(2, 1)[:, 1:]),
         lambda rows, start: rows.roll(2, 1),
     ),
-    ("quita-dos", joined(bos, but_two)),
-    (
-        "se-pisan",
-        joined(bos, lambda rows, start: rows[:, :1].expand_as(rows)[:, 1:]),
-        lambda rows, start: start.expand_as(rows),
-    ),
-    (
-        "quita-el-fin",
-        joined(bos, without_end),
-        joined(bos, without_last_real),
-        joined(bos, lambda rows, start: but_last(rows.masked_fill(rows == 102, 0), start)),
-    ),
-    ("del-revés", joined(bos, lambda rows, start: rows[:, :-1].flip(1))),
+    ("quita-dos", after(lambda rows: rows[:, :-2])),
+    ("se-pisan", after(lambda rows: rows[:, :1].expand_as(rows)[:, 1:])),
+    ("se-pisan", lambda rows, start: start.expand_as(rows)),
+    ("quita-el-fin", after(without_end), after(without_last_real)),
+    ("quita-el-fin", after(lambda rows: rows.masked_fill(rows == 102, 0)[:, :-1])),
+    ("del-revés", after(lambda rows: rows[:, :-1].flip(1))),
 )
 # Por qué eje se corre: ida y vuelta.
 LINES = ways(
@@ -177,8 +147,7 @@ def found_start(attempt):
 def with_decimals(attempt, choice):
     for value in attempt.values.values():
         if value.is_floating_point():
-            found = SEEN["dtype"].saying(dtype=str(value.dtype)[6:])
-            return [Finding(found.id, found.text, read=found.read)]
+            return [SEEN["dtype"].saying(dtype=str(value.dtype)[6:]).found()]
     return []
 
 
@@ -196,7 +165,7 @@ def order(attempt):
             story = f"en [{row}, {i + 1}] está {mine} y tenía que estar {good}"
         else:
             continue
-        return [Finding(name, SEEN[name].text, f"Con {case.name}, {story}.", SEEN[name].read)]
+        return [SEEN[name].found(f"Con {case.name}, {story}.")]
     return []
 
 

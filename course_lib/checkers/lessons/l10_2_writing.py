@@ -307,7 +307,7 @@ def wrong_list(attempt):
     """Lo que falla en lo que devuelve."""
     if constant(attempt):
         value = next(iter(attempt.seen.values()))
-        return [seen("propiedad-constante", f"Es {written(value)}.")]
+        return [SEEN["propiedad-constante"].found(f"Es {written(value)}.")]
     returned = {c: value for c, value in attempt.seen.items() if not isinstance(value, Raised)}
     for case, value in returned.items():
         _, bos, eos, longest = case.arguments
@@ -319,7 +319,7 @@ def wrong_list(attempt):
             name = "propiedad-fin"
         else:
             continue
-        return [seen(name, f"Con {case.name}, {said(value)}.")]
+        return [SEEN[name].found(f"Con {case.name}, {said(value)}.")]
     for case, value in returned.items():
         if value == (right := attempt.exercise.trace({}, case)["output"]):
             continue
@@ -328,12 +328,8 @@ def wrong_list(attempt):
         story = (
             f"Con {case.name}, {said(value)}, y era {written(right)}: se separa en el paso {step}."
         )
-        return [seen("propiedad-primero", story)]
-    return [seen("propiedad-primero#2")]
-
-
-def seen(name, story=""):
-    return Finding(SEEN[name].id, SEEN[name].text, story, SEEN[name].read)
+        return [SEEN["propiedad-primero"].found(story)]
+    return [SEEN["propiedad-primero#2"].found()]
 
 
 class Greedy(Exercise):

@@ -9,7 +9,6 @@ from course_lib.checkers.engine.exercise import Case, Exercise
 from course_lib.checkers.engine.mistakes import Option, told, ways
 from course_lib.checkers.engine.progress import finish
 from course_lib.checkers.engine.properties import right_shape
-from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.engine.search import Stage
 
 
@@ -210,7 +209,7 @@ def only_its_columns(attempt):
             name = "propiedad-las-demás"
         else:
             continue
-        return [Finding(name, SEEN[name].text, f"Con {case.name}, {story}.", SEEN[name].read)]
+        return [SEEN[name].found(f"Con {case.name}, {story}.")]
     return []
 
 

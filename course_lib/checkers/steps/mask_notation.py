@@ -78,10 +78,8 @@ def numeric(name, tensors):
     several = [*map(short, numbers[:4]), *["…"] * (len(numbers) > 4), *["NaN"] * has_nan]
     dtype = str(next(t.dtype for t in tensors if t.dtype != torch.bool))[6:]
     story = f"Es {dtype} y contiene {', '.join(several)}."
-    if not name:
-        return Finding("dtype", "Tu salida tiene que ser booleana (torch.bool).", story, "04 §2")
     story += added(tensors) if name == "unos-y-ceros" else ""
-    return Finding(name, TOLD[name].text, story, TOLD[name].read)
+    return TOLD[name or "dtype"].found(story)
 
 
 # --- Los ejes -------------------------------------------------------------------------------------
@@ -107,7 +105,7 @@ LAYOUTS = {
     "B1Q1K": "sobra-un-eje",
 }
 SQUARES = dict.fromkeys(("QK", "1QK", "11QK"), "")
-LAYOUT_TOLD = told(__file__, "layout")
+LAYOUT_TOLD, SEEN = told(__file__, "layout"), told(__file__, "seen")
 
 
 def fits(layout, shape, B, L):
@@ -181,12 +179,10 @@ class Masks(Tensors):
             right = {c: attempt.exercise.trace({}, c)["output"] for c in attempt.values}
             attempt.seen = right
         elif wrong := self.layouts.get(reader.layout):
-            found = LAYOUT_TOLD[wrong]
             story = f"Con {self.measures(case, first, 'tenía que medir')}."
-            findings.append(Finding(wrong, found.text, story, found.read))
+            findings.append(LAYOUT_TOLD[wrong].found(story))
         if kind:
-            text = f"Tu código devuelve {kind} y tiene que devolver un tensor."
-            findings.append(Finding("tipo", text))
+            findings.append(SEEN["tipo"].saying(kind=kind).found())
         return findings if name == "booleana" else [*findings, numeric(name, tensors)]
 
     def measures(self, case, mask, asked):
@@ -257,22 +253,17 @@ def permitted(leak, loss, read="04 §5"):
 
     def look(attempt):
         for case, yours in attempt.outputs():
-            right = attempt.exercise.trace({}, case)["output"]
+            right, wanted = attempt.exercise.trace({}, case)["output"], attempt.reader.wanted
             if yours.shape != right.shape:
-                wanted = attempt.reader.wanted(*case.arguments)
-                story = f"Con {case.name}, mide {tuple(yours.shape)} y tenía que medir {wanted}."
-                return [Finding("propiedad-forma", "Tu máscara no tiene la forma pedida.", story)]
+                sizes = f"mide {tuple(yours.shape)} y tenía que medir {wanted(*case.arguments)}"
+                return [SEEN["propiedad-forma"].found(f"Con {case.name}, {sizes}.")]
             if same(yours, right):
                 continue
             if not set(yours.unique().tolist()) <= {0, 1}:
-                text = "Tu máscara contiene números que no se pueden leer como sí o no."
-                return [Finding("propiedad-valores", text, read="04 §6")]
+                return [SEEN["propiedad-valores"].found()]
             yours, right = thin(yours != 0, right)
             told = []
-            for name, wrong, text in (
-                ("deja", yours & ~right, leak),
-                ("tapa", right & ~yours, loss),
-            ):
+            for name, wrong, text in ("deja", yours & ~right, leak), ("tapa", right & ~yours, loss):
                 if amount := int(wrong.sum()):
                     story = f"Con {case.name}, en {amount} casilla{'s' * (amount > 1)}."
                     told.append(Finding(f"propiedad-{name}", text, story, read))
@@ -285,4 +276,4 @@ def permitted(leak, loss, read="04 §5"):
 class MaskExercise(Exercise):
     """Lo que declaran las tres máscaras."""
 
-    contrast, tells_stops, also = staticmethod(contrast), True, (*TOLD, *LAYOUT_TOLD)
+    contrast, tells_stops, also = staticmethod(contrast), True, ({*TOLD, *LAYOUT_TOLD} - {"dtype"})
