@@ -8,7 +8,7 @@ import torch
 
 from course_lib.checkers.engine import memory, running
 from course_lib.checkers.engine.case import Case, Look
-from course_lib.checkers.engine.comparing import calmly, clone, difference, same, show, show_both
+from course_lib.checkers.engine.comparing import calmly, clone, contrast, difference, same, show
 from course_lib.checkers.engine.reading import Tensors
 from course_lib.checkers.engine.report import Finding, Report
 from course_lib.checkers.engine.search import Diagnosis, Raised, search
@@ -19,12 +19,13 @@ class Attempt:
 
     Attributes:
         exercise, learner: el ejercicio, y el código de quien aprende.
+        reader: cómo se lee lo que devuelve.
         values: prueba → lo que ha devuelto, leído.
         seen: prueba → lo que se compara, o ``Raised`` si el código se ha parado.
     """
 
     def __init__(self, exercise, learner):
-        self.exercise, self.learner = exercise, learner
+        self.exercise, self.learner, self.reader = exercise, learner, exercise.reader
         self.values, self.seen = {}, {}
 
     def call(self, *arguments, seed=0):
@@ -36,8 +37,8 @@ class Attempt:
         case, outcome = Case("", arguments), self.call(*arguments)
         if outcome.problem:
             return None
-        value, problem = self.exercise.reader.read(outcome.value, case)
-        return None if problem else self.exercise.reader.main(value, case)
+        value, problem = self.reader.read(outcome.value, case)
+        return None if problem else self.reader.main(value, case)
 
     def outputs(self):
         """Las pruebas en que ha dado un tensor, con él."""
@@ -53,10 +54,12 @@ class Exercise:
         axes: paso → formas de darlo (véase ``mistakes.ways``).
         stages: en qué orden se averiguan, y con qué pruebas.
         second_try: otras etapas, si con las primeras no se explica todo.
+        plainer: error → otro que se dice en su lugar, si no se pueden distinguir.
         tiny: las pruebas más pequeñas, por orden, para enseñar un contraejemplo.
         measured: paso → función de un ``Attempt`` que da las ``Option`` que se miden en la respuesta.
         must: funciones de un ``Attempt`` con los ``Finding`` de las propiedades que fallan, cuando no
             se reconoce ningún error.
+        run: cómo se ejecuta el código, si no basta con ``running.call``.
         reader: cómo se lee lo que devuelve.
         groups: grupo de pruebas → lo que se dice si el código no lo admite.
         narrow: funciones de un ``Attempt``: un ``Finding`` si lo que el código admite no basta.
@@ -70,6 +73,8 @@ class Exercise:
         unsteady: función de un ``Attempt`` y una prueba: por qué dos llamadas no dan lo mismo.
         reading_of: función de un ejercicio y una respuesta que no es una función (véase ``prepare``).
         repeated: si un mismo error puede estar en dos pasos. Si no, sería contarlo una vez y cometerlo dos.
+        contrast: de lo que da y lo que tenía que dar, la frase de un contraejemplo.
+        tells_stops: si de un error se dice también en qué prueba el código se para.
         also: los errores que se nombran sin estar en ``axes``.
     """
 
@@ -80,9 +85,11 @@ class Exercise:
     axes: dict = {}
     stages: tuple = ()
     second_try: tuple = ()
+    plainer: dict = {}
     tiny: tuple = ()
     measured: dict = {}
     must: tuple = ()
+    run = staticmethod(running.call)
     reader = Tensors()
     groups: dict = {}
     narrow: tuple = ()
@@ -94,6 +101,8 @@ class Exercise:
     unsteady = None
     reading_of = None
     repeated = False
+    contrast = staticmethod(contrast)
+    tells_stops = False
     also: tuple = ()
 
     # --- Lo que cada ejercicio escribe --------------------------------------------------------
@@ -110,7 +119,7 @@ class Exercise:
 
     def call(self, learner, *arguments, seed=0):
         """Ejecuta el código de quien aprende con estos argumentos."""
-        return running.call(learner, *arguments, seed=seed)
+        return self.run(learner, *arguments, seed=seed)
 
     def check(self, learner):
         """Comprueba ``learner`` y devuelve un ``Report``."""
@@ -175,6 +184,7 @@ class Exercise:
 
     def judge(self, attempt):
         """Los errores y las notas de unas salidas que existen y no son al azar."""
+        spoken = self.reader.settle(attempt)
         findings, notes = self.unsupported(attempt)
         if narrow := [finding for look in self.narrow for finding in look(attempt)]:
             findings, notes = narrow, []
@@ -188,6 +198,7 @@ class Exercise:
             findings += [f for look in self.returned for f in told_by(look, attempt, choice)]
         else:
             findings += self.describe(attempt, choice)
+        findings += spoken
         more = [f for look in self.besides for f in told_by(look, attempt, choice, findings)]
         findings = more + without_echo(findings)
         if not findings:
@@ -264,7 +275,8 @@ class Exercise:
                 continue
             look = Look(case, value, right["output"], traced, right)
             story = mistake.consequence and calmly(lambda: mistake.consequence(look), "")  # noqa: B023
-            return Finding(mistake.id, mistake.text, story or difference(look), mistake.read)
+            told = [stopped * self.tells_stops, story or difference(look)]
+            return Finding(mistake.id, mistake.text, " ".join(filter(None, told)), mistake.read)
         return Finding(mistake.id, mistake.text, stopped, mistake.read)
 
     def describe(self, attempt, choice):
@@ -302,8 +314,7 @@ class Exercise:
             if yours is not None and not same(yours, right):
                 names = (*self.names, *self.optional)
                 given = (f"{name} = {show(x)}" for name, x in zip(names, case.arguments))
-                yours, right = show_both(yours, right)
-                return f"Con {', '.join(given)}, tu salida es {yours} y tenía que ser {right}."
+                return f"Con {', '.join(given)}, {self.contrast(yours, right)}."
         return None
 
     def changed(self, case, arguments):

@@ -79,7 +79,8 @@ def search(exercise, seen, measure=dict, stages=None):
     """El miembro de la familia con menos errores que da lo mismo en todas las pruebas.
 
     Args:
-        exercise: sus ``axes``, sus ``stages``, y lo que da un miembro: ``trace``, ``agrees``, ``skip``.
+        exercise: sus ``axes``, sus ``stages``, y lo que da un miembro: ``trace``, ``agrees``, ``skip``;
+            y ``plainer``.
         seen: prueba → lo que ha dado la respuesta, o ``Raised``.
         measure: sin argumentos, lo que se ha medido en la respuesta: paso → ``Option``.
         stages: las etapas, si no son las del ejercicio.
@@ -94,7 +95,7 @@ def search(exercise, seen, measure=dict, stages=None):
             return fewest(survivors if sure else [{}], complete=False)
         survivors, sure = (found if stage.smallest else simplest(found)), sure or stage.sure
     whole = [known for known in survivors if explains(exercise, known, seen)]
-    return fewest(whole or survivors, complete=bool(whole))
+    return fewest(plainest(whole or survivors, exercise.plainer), complete=bool(whole))
 
 
 def explains(exercise, choice, seen):
@@ -228,6 +229,16 @@ def simplest(members):
         if not any(set(mistakes(other)) < mine for other in kept):
             kept.append(member)
     return kept[:MOST]
+
+
+def plainest(members, plainer):
+    """Los que no son iguales que otro salvo en un error, que en el otro se dice mejor."""
+    names = [{mistake.id for mistake in mistakes(member)} for member in members]
+    return [
+        member
+        for member, mine in zip(members, names)
+        if not any(name in mine and mine - {name} | {plainer[name]} in names for name in plainer)
+    ]
 
 
 def fewest(survivors, complete):

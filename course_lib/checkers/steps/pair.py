@@ -2,7 +2,6 @@
 
 from course_lib.checkers.engine.comparing import same
 from course_lib.checkers.engine.mistakes import told
-from course_lib.checkers.engine.report import Finding
 
 TOLD = told(__file__, "pair")
 RETURNED = ("orden-de-la-pareja", "devuelve-puntuaciones", "devuelve-pesos-traspuestos")
@@ -28,5 +27,5 @@ def wrong_pair(attempt, choice, values=None):
             name = "devuelve-pesos-traspuestos"
         else:
             name = "devuelve-otros-pesos"
-        return [Finding(name, TOLD[name].text, read=TOLD[name].read)]
+        return [TOLD[name].found()]
     return []
