@@ -5,6 +5,7 @@ que se ve: dónde se para, qué propiedad falla, el ejemplo más pequeño en que
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -209,6 +210,7 @@ class Exercise:
         if any(look(attempt) for look in self.silent):
             return Diagnosis({}, False)
 
+        @cache
         def measure():
             return {
                 axis: calmly(lambda: list(look(attempt)), [])  # noqa: B023
