@@ -10,7 +10,6 @@ OLD = {
     "heads": "6",
     "by_hand": "7",
     "decoder": "8",
-    "cross": "9",
     "next_token_loss": "10",
     "writing": "10",
     "alignment": "10",
