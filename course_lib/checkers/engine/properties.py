@@ -3,9 +3,11 @@
 Cada una es una función de un ``Attempt`` que da un ``Finding`` si falla.
 """
 
+from dataclasses import replace
+
 import torch
 
-from course_lib.checkers.engine.comparing import show
+from course_lib.checkers.engine.comparing import same, show
 from course_lib.checkers.engine.report import Finding
 
 
@@ -81,3 +83,41 @@ def leak(attempt):
             )
             return [Finding("propiedad-fuga", text, story, "08 §3")]
     return []
+
+
+def related(finding, before, after, expected=lambda one: one, alike=same):
+    """Que lo que da con ``after`` sea lo ``expected`` de lo que da con ``before``.
+
+    La consecuencia de ``finding`` dice los dos, en ``{one}`` y ``{other}``.
+    """
+
+    def look(attempt):
+        one, other = attempt.ask(*before), attempt.ask(*after)
+        if one is not None and other is not None and not alike(expected(one), other):
+            story = finding.consequence.format(one=show(one), other=show(other))
+            yield replace(finding, consequence=story)
+
+    return look
+
+
+def gives(finding, arguments, right):
+    """Que con estos argumentos dé ``right``. La consecuencia de ``finding`` dice ``{yours}``."""
+
+    def look(attempt):
+        yours = attempt.ask(*arguments)
+        if yours is not None and not same(yours, right):
+            yield replace(finding, consequence=finding.consequence.format(yours=show(yours)))
+
+    return look
+
+
+def hits(text, read):
+    """En cuántas pruebas acierta: lo último que se puede decir."""
+
+    def look(attempt):
+        exercise, seen = attempt.exercise, attempt.seen
+        good = sum(exercise.agrees({}, case, value) for case, value in seen.items())
+        story = f"Aciertas en {good} de {len(seen)} pruebas."
+        yield Finding("propiedad-aciertos", text, story, read)
+
+    return look

@@ -94,10 +94,19 @@ class Pair(Tensors):
 
 
 class Numbers(Tensors):
-    """Un número o una tabla, como sea: un tensor, un array, un ``float``, una lista…"""
+    """Un número o una tabla, como sea: un tensor, un array, un ``float``, una lista…
 
-    def __init__(self, returns="un número"):
+    Args:
+        returns: lo que se pide, como se dice en una frase.
+        noting: si se indica, lo que hay que recordar de lo devuelto: se lee ``(eso, tensor)``.
+    """
+
+    def __init__(self, returns="un número", noting=None):
         super().__init__(returns)
+        self.noting = noting
+
+    def main(self, value, case):
+        return value[1] if self.noting else value
 
     def read(self, value, case):
         if value is None:
@@ -107,7 +116,7 @@ class Numbers(Tensors):
             kind = type(value).__name__
             text = f"Tu código devuelve un «{kind}» y tiene que devolver {self.returns}."
             return None, Finding("tipo", text)
-        return tensor, None
+        return (self.noting(value), tensor) if self.noting else tensor, None
 
 
 def to_tensor(value):
