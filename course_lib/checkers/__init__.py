@@ -9,9 +9,9 @@ from importlib import import_module
 # Nombre público → módulo. Se importa al usarlo.
 _MODULE_OF = {
     "check_attended_token": "attended",
-    "check_dot_product": "vectors",
-    "check_cosine_similarity": "vectors",
-    "check_similarity_matrix": "vectors",
+    "check_dot_product": "lessons.l01_1_dot_product",
+    "check_cosine_similarity": "lessons.l01_2_cosine",
+    "check_similarity_matrix": "lessons.l01_3_cosine_table",
     "check_positional_encoding": "positions",
     "check_encoder_input": "positions",
     "check_scaling": "scaling",
