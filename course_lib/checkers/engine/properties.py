@@ -3,11 +3,10 @@
 Cada una es una función de un ``Attempt`` que da un ``Finding`` si falla.
 """
 
-from dataclasses import replace
-
 import torch
 
 from course_lib.checkers.engine.comparing import same, show
+from course_lib.checkers.engine.mistakes import lines, texts_of
 from course_lib.checkers.engine.report import Finding
 
 
@@ -85,39 +84,46 @@ def leak(attempt):
     return []
 
 
-def related(finding, before, after, expected=lambda one: one, alike=same):
-    """Que lo que da con ``after`` sea lo ``expected`` de lo que da con ``before``.
+def laws(file, section):
+    """Lo que tiene que cumplir una respuesta: nombre → ``Finding`` del archivo de frases de un módulo.
 
-    La consecuencia de ``finding`` dice los dos, en ``{one}`` y ``{other}``.
+    Su línea lleva, detrás de la frase, otra con la consecuencia: «… · Con {name}, la tuya es {yours}.».
     """
+    found = {}
+    for name, (read, text) in lines(texts_of(file))[section].items():
+        text, _, story = text.partition(" · ")
+        found[name] = Finding(name, text, story, read)
+    return found
+
+
+def related(law, case, after, expected=lambda one: one, alike=same):
+    """Que lo que da con ``after`` sea lo ``expected`` de lo que da en ``case``: ``{one}`` y ``{other}``."""
 
     def look(attempt):
-        one, other = attempt.ask(*before), attempt.ask(*after)
+        one, other = attempt.ask(*case.arguments), attempt.ask(*after)
         if one is not None and other is not None and not alike(expected(one), other):
-            story = finding.consequence.format(one=show(one), other=show(other))
-            yield replace(finding, consequence=story)
+            yield law.saying(name=case.name, one=show(one), other=show(other))
 
     return look
 
 
-def gives(finding, arguments, right):
-    """Que con estos argumentos dé ``right``. La consecuencia de ``finding`` dice ``{yours}``."""
+def gives(law, arguments, right):
+    """Que con estos argumentos dé ``right``; lo que da es ``{yours}``."""
 
     def look(attempt):
         yours = attempt.ask(*arguments)
         if yours is not None and not same(yours, right):
-            yield replace(finding, consequence=finding.consequence.format(yours=show(yours)))
+            yield law.saying(yours=show(yours))
 
     return look
 
 
-def hits(text, read):
+def hits(law):
     """En cuántas pruebas acierta: lo último que se puede decir."""
 
     def look(attempt):
-        exercise, seen = attempt.exercise, attempt.seen
-        good = sum(exercise.agrees({}, case, value) for case, value in seen.items())
-        story = f"Aciertas en {good} de {len(seen)} pruebas."
-        yield Finding("propiedad-aciertos", text, story, read)
+        seen = attempt.seen.items()
+        good = sum(attempt.exercise.agrees({}, case, value) for case, value in seen)
+        yield law.saying(good=good, all=len(seen))
 
     return look
