@@ -8,7 +8,7 @@ from importlib import import_module
 
 # Nombre público → módulo. Se importa al usarlo.
 _MODULE_OF = {
-    "check_attended_token": "attended",
+    "check_attended_token": "lessons.l00_1_attended",
     "check_dot_product": "lessons.l01_1_dot_product",
     "check_cosine_similarity": "lessons.l01_2_cosine",
     "check_similarity_matrix": "lessons.l01_3_cosine_table",

@@ -1,7 +1,6 @@
 """Los módulos que aún no están en su lección: nombre → lección."""
 
 OLD = {
-    "attended": "0",
     "positions": "2",
     "scaling": "3",
     "masks": "4",
