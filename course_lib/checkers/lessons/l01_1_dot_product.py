@@ -1,12 +1,7 @@
 """1.1 · El producto escalar. Las formas de dar sus pasos están en ``steps.vectors``."""
 
-from course_lib.checkers.engine.exercise import Exercise
-from course_lib.checkers.engine.mistakes import told, ways
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import related
-from course_lib.checkers.engine.reading import Numbers
-from course_lib.checkers.engine.report import Finding
-from course_lib.checkers.engine.search import Stage
+from course_lib.checkers.engine import Exercise, Numbers, Stage, finish, told, ways
+from course_lib.checkers.engine.properties import laws, related
 from course_lib.checkers.steps import numbers
 from course_lib.checkers.steps import vectors as steps
 
@@ -20,10 +15,8 @@ DIVISORS = ways(
     ("media", lambda a, b: len(a)),
     ("por-normas", steps.by_norms),
 )
-CASE = steps.VECTORS[0]
+LAWS, CASE = laws(__file__, "1.1 propiedades"), steps.VECTORS[0]
 A, B = CASE.arguments
-TURNED = f"Con {CASE.name} da {{one}} y, cambiados, {{other}}."
-DOUBLED = f"Con {CASE.name} da {{one}} y, con a el doble de largo, {{other}}."
 
 
 class DotProduct(Exercise):
@@ -44,18 +37,9 @@ class DotProduct(Exercise):
     measured = {"finish": numbers.by_a_number("01 §1")}
     must = (
         *numbers.must("01 §1", lambda a, b: ()),
-        related(
-            Finding("propiedad-orden", "a·b y b·a tienen que ser iguales.", TURNED, "01 §5"),
-            (A, B),
-            (B, A),
-        ),
-        related(
-            Finding("propiedad-doble", "Si a es el doble de largo, a·b es el doble.", DOUBLED, "01 §3"),
-            (A, B),
-            (2 * A, B),
-            lambda one: 2 * one,
-        ),
-    )  # fmt: skip
+        related(LAWS["propiedad-orden"], CASE, (B, A)),
+        related(LAWS["propiedad-doble"], CASE, (2 * A, B), lambda one: 2 * one),
+    )
 
     def compute(self, choice, a, b):
         chosen = (choice[axis] for axis in ("pair", "reduction", "divisor"))

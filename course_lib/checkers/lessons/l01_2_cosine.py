@@ -2,14 +2,8 @@
 
 import torch
 
-from course_lib.checkers.engine.comparing import show
-from course_lib.checkers.engine.exercise import Exercise
-from course_lib.checkers.engine.mistakes import told, ways
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import gives, related
-from course_lib.checkers.engine.reading import Numbers
-from course_lib.checkers.engine.report import Finding
-from course_lib.checkers.engine.search import Stage
+from course_lib.checkers.engine import Exercise, Numbers, Stage, finish, show, told, ways
+from course_lib.checkers.engine.properties import gives, laws, related
 from course_lib.checkers.steps import numbers
 from course_lib.checkers.steps import vectors as steps
 from course_lib.checkers.steps.vectors import both_ways, product_of
@@ -48,18 +42,14 @@ DIVISORS = ways(
     ("sumas", product_of(torch.sum)),
     ("norma-sin-sumar", product_of(torch.abs)),
 )
-CASE = steps.VECTORS[0]
+LAWS, CASE = laws(__file__, "1.2 propiedades"), steps.VECTORS[0]
 A, B = CASE.arguments
-MYSELF = f"Con a = b = {show(A)}, tu salida vale {{yours}}."
-TRIPLED = f"Con {CASE.name} da {{one}} y, con a el triple de largo, {{other}}."
 
 
 def within_limits(attempt):
     for case, output in attempt.outputs():
         if output.abs().max() > 1.0001:
-            text = "Un coseno está siempre entre −1 y 1."
-            story = f"Con {case.name}, tu salida vale {show(output)}."
-            return [Finding("propiedad-límites", text, story, "01 §3")]
+            return [LAWS["propiedad-límites"].saying(name=case.name, yours=show(output))]
     return []
 
 
@@ -89,17 +79,9 @@ class CosineSimilarity(Exercise):
     must = (
         *numbers.must("01 §3", lambda a, b: ()),
         within_limits,
-        gives(
-            Finding("propiedad-consigo", "El coseno de un vector consigo mismo es 1.", MYSELF, "01 §6"),
-            (A, A),
-            torch.tensor(1.0),
-        ),
-        related(
-            Finding("propiedad-tamaño", "El coseno olvida el tamaño, y el tuyo cambia con él.", TRIPLED, "01 §4"),
-            (A, B),
-            (3 * A, B),
-        ),
-    )  # fmt: skip
+        gives(LAWS["propiedad-consigo"], (A, A), torch.tensor(1.0)),
+        related(LAWS["propiedad-tamaño"], CASE, (3 * A, B)),
+    )
     notes = (null_vector,)
 
     def compute(self, choice, a, b):

@@ -8,17 +8,23 @@ import functools
 
 import torch
 
-from course_lib.checkers.engine.comparing import same, show
-from course_lib.checkers.engine.exercise import Case, Exercise
-from course_lib.checkers.engine.mistakes import told, ways
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.reading import Numbers
-from course_lib.checkers.engine.report import Finding
-from course_lib.checkers.engine.search import Stage
+from course_lib.checkers.engine import (
+    Case,
+    Exercise,
+    Numbers,
+    Stage,
+    finish,
+    same,
+    show,
+    told,
+    ways,
+)
+from course_lib.checkers.engine.properties import laws
 from course_lib.checkers.steps import numbers
 from course_lib.checkers.steps import vectors as steps
+from course_lib.checkers.steps.numbers import itself
 
-KNOWN = steps.KNOWN | told(__file__, "1.3")
+KNOWN, LAWS = steps.KNOWN | told(__file__, "1.3"), laws(__file__, "1.3 propiedades")
 EVERY_AXIS = ((-1,), (0,), (0, 1))
 
 
@@ -61,7 +67,7 @@ def standard(dims, n):
 NORMALIZERS = ways(
     KNOWN,
     by(lengths),
-    ("sin-normalizar", both(numbers.itself)),
+    ("sin-normalizar", both(itself)),
     ("por-columnas", by(lambda X: X.norm(dim=0))),
     ("norma-de-toda-la-tabla", by(torch.norm), over(torch.norm), over(lambda X: (X @ X.mT).norm())),
     ("solo-un-lado", *one(unit)),
@@ -167,26 +173,20 @@ def table_of(other, normalize, multiply, X):
 
 def is_list(attempt, choice):
     if any(listed for listed, _ in attempt.values.values()):
-        text = "Devuelves una lista, y se pide un tensor: pasa la lista por torch.tensor."
-        yield Finding("lista", text, read="01 §5")
+        yield LAWS["lista"]
 
 
 def like_cosines(attempt):
     """Que la tabla sea simétrica, con unos en la diagonal y nada más allá de −1 y 1."""
     for case, table in attempt.outputs():
-        ones = table.diagonal()
+        ones, where = table.diagonal(), {"name": case.name}
         if not same(table, table.mT):
-            text = "La tabla tiene que ser simétrica."
-            story = f"en [0, 1] vale {show(table[0, 1])} y en [1, 0], {show(table[1, 0])}"
-            return [Finding("propiedad-simetría", text, f"Con {case.name}, {story}.", "01 §5")]
+            where |= {"one": show(table[0, 1]), "other": show(table[1, 0])}
+            return [LAWS["propiedad-simetría"].saying(**where)]
         if not same(ones, torch.ones_like(ones)):
-            text = "La diagonal tiene que valer 1: cada vector apunta como él mismo."
-            story = f"Con {case.name}, la tuya es {show(ones)}."
-            return [Finding("propiedad-diagonal", text, story, "01 §6")]
+            return [LAWS["propiedad-diagonal"].saying(**where, yours=show(ones))]
         if table.abs().max() > 1.0001:
-            text = "Un coseno está siempre entre −1 y 1."
-            story = f"Con {case.name}, llegas a {show(table.abs().max())}."
-            return [Finding("propiedad-límites", text, story, "01 §3")]
+            return [LAWS["propiedad-límites"].saying(**where, yours=show(table.abs().max()))]
     return []
 
 
@@ -200,13 +200,13 @@ class SimilarityMatrix(Exercise):
         "multiply": TABLES,
         "diagonal": ways(
             KNOWN,
-            numbers.itself,
+            itself,
             ("diagonal-tapada", *map(diagonal, (0.0, -torch.inf, torch.nan, -1.0))),
         ),
-        "finish": ways(KNOWN, numbers.itself, *steps.ENDINGS, *steps.ANGLES, *TABLE_ENDINGS),
+        "finish": ways(KNOWN, itself, *steps.ENDINGS, *steps.ANGLES, *TABLE_ENDINGS),
         "shape": ways(
             KNOWN,
-            numbers.itself,
+            itself,
             ("aplanada", torch.flatten),
             ("tabla-con-más-ejes", lambda x: x[None], lambda x: x[..., None]),
         ),
