@@ -53,6 +53,8 @@ class Exercise:
         axes: paso → formas de darlo (véase ``mistakes.ways``).
         stages: en qué orden se averiguan, y con qué pruebas.
         second_try: otras etapas, si con las primeras no se explica todo.
+        extra: las pruebas que solo se hacen si todo lo demás está bien: el ejemplo del enunciado,
+            tamaños que no caben en una tabla escrita a mano…
         tiny: las pruebas más pequeñas, por orden, para enseñar un contraejemplo.
         measured: paso → función de un ``Attempt`` que da las ``Option`` que se miden en la respuesta.
         must: funciones de un ``Attempt`` con los ``Finding`` de las propiedades que fallan, cuando no
@@ -80,6 +82,7 @@ class Exercise:
     axes: dict = {}
     stages: tuple = ()
     second_try: tuple = ()
+    extra: tuple = ()
     tiny: tuple = ()
     measured: dict = {}
     must: tuple = ()
@@ -191,10 +194,26 @@ class Exercise:
         more = [f for look in self.besides for f in told_by(look, attempt, choice, findings)]
         findings = more + without_echo(findings)
         if not findings:
-            findings = memory.keeps(attempt, choice)
+            findings = memory.keeps(attempt, choice) or self.beyond(attempt)
         if not findings:
             notes += [note for look in self.notes for note in told_by(look, attempt)]
         return findings, [] if more else notes
+
+    def beyond(self, attempt):
+        """Lo que falla en las pruebas de ``extra``, si todo lo demás está bien."""
+        groups = {case.group for case in attempt.seen}
+        for case in self.extra:
+            if case.group and case.group not in groups:
+                continue
+            outcome = attempt.call(*case.arguments)
+            if outcome.problem:
+                attempt.seen[case] = Raised(outcome.problem)
+                continue
+            attempt.values[case], problem = self.reader.read(outcome.value, case)
+            if problem:
+                return [problem]
+            attempt.seen[case] = self.reader.main(attempt.values[case], case)
+        return self.describe(attempt, {}) if self.extra else []
 
     def unsupported(self, attempt):
         """Las clases de entrada que el código no admite: errores y notas. Sus pruebas se dejan."""

@@ -59,10 +59,14 @@ class Tensors:
         if not dtype.is_floating_point:
             return f"Tu salida es {got}: los decimales se pierden. Tiene que ser float32."
         if dtype in (torch.float16, torch.bfloat16):
-            return f"Tu salida es {got}, y pierde decimales: tiene que ser float32."
+            return lost_decimals(got)
         if dtype == torch.float64 and not self.numpy:
             return "Entra float32 y tu salida es float64: conserva el tipo de la entrada."
         return ""
+
+
+def lost_decimals(got):
+    return f"Tu salida es {got}, y pierde decimales: tiene que ser float32."
 
 
 class Pair(Tensors):
@@ -116,6 +120,8 @@ class Numbers(Tensors):
             kind = type(value).__name__
             text = f"Tu código devuelve un «{kind}» y tiene que devolver {self.returns}."
             return None, Finding("tipo", text)
+        if (kind := str(getattr(value, "dtype", ""))).endswith("float16"):  # también el de NumPy
+            return None, Finding("dtype", lost_decimals(kind.removeprefix("torch.")))
         return (self.noting(value), tensor) if self.noting else tensor, None
 
 
