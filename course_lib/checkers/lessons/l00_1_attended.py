@@ -153,6 +153,14 @@ def attended_cases():
 
 
 CASES = tuple(attended_cases())
+LONG = torch.linspace(0, 400, 60 * 60).sin().reshape(60, 60).softmax(-1)
+EXTRA = (
+    Case("los tokens «a» y «b»", (torch.tensor([[0.2, 0.8], [0.6, 0.4]]), ["a", "b"], 0)),
+    *(
+        Case(f"60 tokens y position = {p}", (LONG, [f"t{i}" for i in range(60)], p))
+        for p in (0, 41)
+    ),
+)
 
 
 def plain(value):
@@ -222,6 +230,7 @@ class AttendedToken(Exercise):
         "result": RESULTS,
     }
     stages = (Stage(tuple(axes), CASES),)
+    extra = EXTRA
     tiny = (
         Case("", (torch.tensor([[0.4, 0.6], [0.3, 0.7]]), ["a", "b"], 0)),
         Case("", (torch.tensor([[0.9, 0.1], [0.2, 0.8]]), ["a", "b"], 1)),

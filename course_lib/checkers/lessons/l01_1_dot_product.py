@@ -32,7 +32,7 @@ class DotProduct(Exercise):
         "shape": steps.SHAPES,
     }
     stages = (Stage(tuple(axes), steps.VECTORS, most=2),)
-    tiny = steps.TINY
+    extra, tiny = steps.EXTRA, steps.TINY
     reader, silent, also = Numbers(), (numbers.constant,), tuple(numbers.KNOWN)
     measured = {"finish": numbers.by_a_number("01 §1")}
     must = (

@@ -44,6 +44,7 @@ DIVISORS = ways(
 )
 LAWS, CASE = laws(__file__, "1.2 propiedades"), steps.VECTORS[0]
 A, B = CASE.arguments
+PROMISED = [steps.vector_case([3.0, 4.0], b) for b in ([6.0, 8.0], [-4.0, 3.0])]
 
 
 def within_limits(attempt):
@@ -57,6 +58,12 @@ def null_vector(attempt):
     value = attempt.ask(torch.zeros(2), torch.ones(2))
     if value is not None and value.isnan().any():
         yield "con un vector nulo tu salida es NaN, porque 0 / 0 no existe: ese ángulo tampoco."
+
+
+def ready_made(attempt):
+    names = getattr(getattr(attempt.learner, "__code__", None), "co_names", ())
+    if "cosine_similarity" in names:
+        yield "usas cosine_similarity, que ya da el coseno. Prueba también a escribir la cuenta."
 
 
 class CosineSimilarity(Exercise):
@@ -73,7 +80,7 @@ class CosineSimilarity(Exercise):
         "shape": steps.SHAPES,
     }
     stages = (Stage(tuple(axes), steps.VECTORS, most=2),)
-    tiny = steps.TINY
+    extra, tiny = (*PROMISED, *steps.EXTRA), steps.TINY
     reader, silent, also = Numbers(), (numbers.constant,), tuple(numbers.KNOWN)
     measured = {"finish": numbers.by_a_number("01 §3")}
     must = (
@@ -82,7 +89,7 @@ class CosineSimilarity(Exercise):
         gives(LAWS["propiedad-consigo"], (A, A), torch.tensor(1.0)),
         related(LAWS["propiedad-tamaño"], CASE, (3 * A, B)),
     )
-    notes = (null_vector,)
+    notes = (null_vector, ready_made)
 
     def compute(self, choice, a, b):
         chosen = [choice[axis] for axis in ("other", "center", "pair", "reduction", "divisor")]

@@ -163,6 +163,13 @@ def matrix_cases():
         yield Case(f"{L} tokens de {d} números", (torch.stack(rows),))
 
 
+EXTRA = (
+    Case("las filas (3, 4), (6, 8) y (−4, 3)", (torch.tensor([[3.0, 4], [6, 8], [-4, 3]]),)),
+    Case("un solo token", (torch.tensor([[2.0, -1.0, 2.0]]),)),
+    Case("120 tokens de 40 números", (torch.linspace(-9, 7, 4800).sin().mul(30).reshape(120, 40),)),
+)
+
+
 @functools.lru_cache(maxsize=16384)
 def table_of(other, normalize, multiply, X):
     if other:
@@ -212,6 +219,7 @@ class SimilarityMatrix(Exercise):
         ),
     }
     stages = (Stage(tuple(axes), tuple(matrix_cases()), most=2),)
+    extra = EXTRA
     tiny = tuple(
         Case("", (torch.tensor(X),))
         for X in ([[2.0]], [[3.0, 4.0]], [[1.0, 0.0], [3.0, 4.0]], [[3.0, 4.0], [-4.0, 3.0]])

@@ -10,7 +10,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from course_lib.checkers.engine import Case, Exercise, Stage, finish, told, ways
+from course_lib.checkers.engine import Case, Exercise, Stage, finish, same, show, told, ways
 from course_lib.checkers.engine.mistakes import mistakes
 from course_lib.checkers.engine.properties import gives, laws, related
 from course_lib.checkers.engine.reading import Numbers
@@ -237,6 +237,12 @@ CASES = (
     Case("2 frases de un solo token", batch(6, (1, 1), 4, 3)),
     Case("3 frases con relleno de sobra", batch(7, (2, 3, 4), 8, 1, m_D=6)),
 )
+HALF_AND_QUARTER = torch.tensor([[[0.125, 0.5, 0.375], [0.5, 0.25, 0.25]]]).log()
+EXTRA = (
+    Case("dos tokens, de p = 1/2 y p = 1/4", (HALF_AND_QUARTER, torch.tensor([[1, 2]]), 0)),
+    Case("dos tokens casi imposibles", (-11.0 * torch.eye(3)[None, 1:], torch.tensor([[1, 2]]), 0)),
+    Case("30 frases de hasta 60 tokens, y un vocabulario de 300", batch(8, range(31, 61), 300, 3)),
+)
 LOGITS, TARGETS, PAD = CASES[0].arguments
 NOISY = LOGITS + torch.linspace(-2, 2, 7) * (TARGETS == PAD)[..., None]
 
@@ -262,6 +268,19 @@ def overflows(attempt):
             "con logits muy grandes, la probabilidad del token bueno se queda en 0 y su logaritmo es "
             "−∞. log_softmax hace las dos cuentas juntas y no le pasa."
         )
+    elif not same(value, torch.tensor(400.0)):
+        yield (
+            f"con logits muy grandes, tu pérdida se queda en {show(value)} y es 400: ¿sumas algo a la "
+            "probabilidad, o la recortas? log_softmax no lo necesita."
+        )
+
+
+def padded_first(attempt):
+    logits, targets, pad = CASES[0].arguments
+    arguments = logits.flip(1), targets.flip(1), pad
+    value, right = attempt.ask(*arguments), attempt.exercise.trace({}, Case("", arguments))
+    if value is None or not same(value, right["output"]):
+        yield "tu código cuenta con que el relleno va al final; si va al principio, da otra cosa."
 
 
 class NextTokenLoss(Exercise):
@@ -279,6 +298,7 @@ class NextTokenLoss(Exercise):
         "shape": SHAPES,
     }
     stages = (Stage(tuple(axes), CASES, most=2),)
+    extra = EXTRA
     tiny = (
         tiny([[[0.0, 0.0]]], [[1]]),
         tiny([[[0.0, 1.0]]], [[1]]),
@@ -294,7 +314,7 @@ class NextTokenLoss(Exercise):
         related(LAWS["propiedad-constante"], CASES[0], (LOGITS + 3.0, TARGETS, PAD)),
         gives(LAWS["propiedad-uniforme"], (LOGITS * 0, TARGETS, PAD), torch.tensor(math.log(7))),
     )
-    notes = (overflows,)
+    notes = (overflows, padded_first)
 
     def compute(self, choice, logits, targets, pad):
         if choice["other"]:

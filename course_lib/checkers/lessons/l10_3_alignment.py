@@ -97,7 +97,8 @@ def alignment_case(seed, h, m_D, m_E, spread=1.3):
     generator = torch.Generator().manual_seed(seed)
     scores = spread * torch.randn(h, m_D, m_E, generator=generator)
     scores[..., -1] += 1.2  # la marca de fin se lleva mucho
-    name = f"{h} cabeza{'s' * (h > 1)}, {m_D} tokens escritos y {m_E} de origen"
+    written = f"{m_D} tokens escritos" if m_D > 1 else "un token escrito"
+    name = f"{h} cabeza{'s' * (h > 1)}, {written} y {m_E} de origen"
     return Case(name, (scores.softmax(-1),))
 
 
@@ -105,6 +106,11 @@ SIZES = (4, 6, 7), (3, 5, 9), (4, 8, 6), (5, 5, 5), (6, 6, 6), (2, 4, 8), (1, 7,
 CASES = (
     *(alignment_case(seed, *sizes) for seed, sizes in enumerate(SIZES)),
     alignment_case(8, 5, 60, 32, spread=0.3),  # muchas filas: aquí no se acierta por suerte
+)
+EXTRA = (
+    Case("una cabeza y dos tokens", (torch.tensor([[[0.2, 0.5, 0.3], [0.3, 0.1, 0.6]]]),)),
+    alignment_case(9, 3, 1, 6),
+    alignment_case(10, 3, 90, 400),  # posiciones que no caben en un entero de 8 bits
 )
 TINY = tuple(
     Case("", (torch.tensor(weights),))
@@ -167,7 +173,7 @@ class Alignment(Exercise):
         ),
     }
     stages = (Stage(tuple(axes), CASES, most=2),)
-    tiny = TINY
+    extra, tiny = EXTRA, TINY
     reader = Numbers("un tensor de enteros, (m_D,)", noting=has_decimals)
     silent, returned, also = (numbers.constant,), (not_integers,), ("siempre-lo-mismo",)
     must = (

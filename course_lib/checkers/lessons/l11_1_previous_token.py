@@ -92,6 +92,7 @@ TINY = (
     [[[0.7, 0.2, 0.1], [0.6, 0.1, 0.3], [0.1, 0.4, 0.5]]],
     [[[0.9, 0.1], [0.3, 0.7]], [[0.2, 0.8], [0.6, 0.4]]],
 )
+EXAMPLE = Case("una cabeza y dos tokens", (torch.tensor(TINY[0]),))
 SHIFTED = torch.eye(4).roll(-1, -1).tril(-1)[None]
 SHIFTED[0, 0, 0] = 1.0
 
@@ -110,6 +111,7 @@ class PreviousToken(Exercise):
     }
     cases = tuple(weights_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
     stages = (Stage(tuple(axes), cases, most=2),)
+    extra = (EXAMPLE, weights_case(7, 12, 70))
     tiny = tuple(Case("", (torch.tensor(weights),)) for weights in TINY)
     reader = Numbers("un tensor con un número por cabeza, (h,)")
     silent, also = (numbers.constant,), tuple(numbers.KNOWN)

@@ -147,6 +147,7 @@ class EffectSize(Exercise):
         "shape": ways(KNOWN, itself, ("sobran-ejes", lambda x: x[None], lambda x: x[..., None])),
     }
     stages = (Stage(tuple(axes), PAIRS, most=2),)
+    extra = (pairs_case(6, 150, 0.03), pairs_case(7, 2, 0.1))
     tiny = tuple(Case("", tuple(map(torch.tensor, pair))) for pair in TINY)
     reader, silent, also = Numbers(), (numbers.constant,), tuple(numbers.KNOWN)
     measured = {"finish": numbers.by_a_number("11 §3.3")}

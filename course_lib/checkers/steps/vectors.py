@@ -156,6 +156,20 @@ VECTORS = (
     vector_case([0.137, 0.218, -0.353], [0.236, 0.192, 0.207]),
     vector_case([1.0, -3.0, 2.0, 1.0, 1.0], [-2.0, 6.0, -4.0, -2.0, -2.0]),  # coseno −1, exacto
 )
+
+
+def long_vectors(n):
+    """Dos vectores largos, de números grandes: ni caben en una tabla ni se recortan."""
+    generator = torch.Generator().manual_seed(n)
+    a, b = 10.0 + 20.0 * torch.rand(2, n, generator=generator)
+    return Case(f"dos vectores de {n} números", (a, b))
+
+
+EXTRA = (
+    vector_case([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]),
+    vector_case([-2.0], [3.0]),
+    long_vectors(300),
+)
 TINY = (
     vector_case([2.0], [3.0]),
     vector_case([1.0, 2.0], [3.0, 5.0]),
