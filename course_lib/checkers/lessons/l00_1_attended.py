@@ -204,11 +204,11 @@ def a_token(attempt):
 
 def moves_with_position(attempt):
     for sentence in SENTENCES[2:]:
-        answers = {answer for case, answer in attempt.seen.items() if sentence in case.name}
-        answers = [answer for answer in answers if isinstance(answer, str)]
-        if len(answers) == 1:
+        here = {c: answer for c, answer in attempt.seen.items() if sentence in c.name}
+        answers = {answer for answer in here.values() if isinstance(answer, str)}
+        if len(answers) == 1 and not all(attempt.exercise.agrees({}, *one) for one in here.items()):
             law = LAWS["propiedad-posición"]
-            return [law.saying(sentence=sentence, yours=said(answers[0]))]
+            return [law.saying(sentence=sentence, yours=said(answers.pop()))]
     return []
 
 
