@@ -168,7 +168,7 @@ def goal(logits, targets):
     return F.one_hot(targets, logits.shape[-1]).float()
 
 
-# De los logits y los targets, un número por posición.
+# De los logits y los ``targets``, un número por posición.
 MEASURES = {
     "cuenta-aciertos": (
         lambda x, ids: (x.argmax(-1) == ids).float(),
