@@ -57,6 +57,8 @@ class Exercise:
         stages: en qué orden se averiguan, y con qué pruebas.
         second_try: otras etapas, si con las primeras no se explica todo.
         plainer: error → otro que se dice en su lugar, si no se pueden distinguir.
+        extra: las pruebas que solo se hacen si todo lo demás está bien: el ejemplo del enunciado,
+            tamaños que no caben en una tabla escrita a mano…
         tiny: las pruebas más pequeñas, por orden, para enseñar un contraejemplo.
         measured: paso → función de un ``Attempt`` que da las ``Option`` que se miden en la respuesta.
         must: funciones de un ``Attempt`` con los ``Finding`` de las propiedades que fallan, cuando no
@@ -77,6 +79,7 @@ class Exercise:
         repeated: si un mismo error puede estar en dos pasos. Si no, sería contarlo una vez y cometerlo dos.
         contrast: de lo que da y lo que tenía que dar, la frase de un contraejemplo.
         tells_stops: si de un error se dice también en qué prueba el código se para.
+        turns_integers: si los enteros y los booleanos de una prueba también valen al revés.
         also: los errores que se nombran sin estar en ``axes``.
     """
 
@@ -88,6 +91,7 @@ class Exercise:
     stages: tuple = ()
     second_try: tuple = ()
     plainer: dict = {}
+    extra: tuple = ()
     tiny: tuple = ()
     measured: dict = {}
     must: tuple = ()
@@ -105,6 +109,7 @@ class Exercise:
     repeated = False
     contrast = staticmethod(contrast)
     tells_stops = False
+    turns_integers = True
     also: tuple = ()
 
     # --- Lo que cada ejercicio escribe --------------------------------------------------------
@@ -204,10 +209,26 @@ class Exercise:
         more = [f for look in self.besides for f in told_by(look, attempt, choice, findings)]
         findings = more + without_echo(findings)
         if not findings:
-            findings = memory.keeps(attempt, choice)
+            findings = memory.keeps(attempt, choice) or self.beyond(attempt)
         if not findings:
             notes += [note for look in self.notes for note in told_by(look, attempt)]
         return findings, [] if more else notes
+
+    def beyond(self, attempt):
+        """Lo que falla en las pruebas de ``extra``, si todo lo demás está bien."""
+        groups = {case.group for case in attempt.seen}
+        for case in self.extra:
+            if case.group and case.group not in groups:
+                continue
+            outcome = attempt.call(*case.arguments)
+            if outcome.problem:
+                attempt.seen[case] = Raised(outcome.problem)
+                continue
+            attempt.values[case], problem = self.reader.read(outcome.value, case)
+            if problem:
+                return [problem]
+            attempt.seen[case] = self.reader.main(attempt.values[case], case)
+        return self.describe(attempt, {}) if self.extra else []
 
     def unsupported(self, attempt):
         """Las clases de entrada que el código no admite: errores y notas. Sus pruebas se dejan."""

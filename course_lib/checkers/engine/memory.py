@@ -54,7 +54,7 @@ def keeps(attempt, choice):
         return found
     exercise = attempt.exercise
     for case in reversed(list(attempt.values)):
-        for arguments in twins(case.arguments):
+        for arguments in twins(case.arguments, exercise.turns_integers):
             twin = Case(
                 f"otros números, en {case.name}" if case.name else "otros números", arguments
             )
@@ -73,10 +73,12 @@ def keeps(attempt, choice):
     return []
 
 
-def twins(arguments):
+def twins(arguments, integers=True):
     """Los mismos argumentos con otros números: los tensores con decimales y, después, los demás."""
     tensors = [x for x in arguments if isinstance(x, torch.Tensor) and x.numel() > 1]
     for decimals in sorted({x.is_floating_point() for x in tensors}, reverse=True):
+        if not (decimals or integers):
+            continue
         yield tuple(turned(x) if is_kind(x, decimals) else x for x in arguments)
 
 

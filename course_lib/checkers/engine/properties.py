@@ -5,7 +5,8 @@ Cada una es una función de un ``Attempt`` que da un ``Finding`` si falla.
 
 import torch
 
-from course_lib.checkers.engine.comparing import show
+from course_lib.checkers.engine.comparing import same, show
+from course_lib.checkers.engine.mistakes import lines, texts_of
 from course_lib.checkers.engine.report import Finding
 
 
@@ -87,3 +88,48 @@ def leak(attempt):
             )
             return [Finding("propiedad-fuga", text, story, "08 §3")]
     return []
+
+
+def laws(file, section):
+    """Lo que tiene que cumplir una respuesta: nombre → ``Finding`` del archivo de frases de un módulo.
+
+    Su línea lleva, detrás de la frase, otra con la consecuencia: «… · Con {name}, la tuya es {yours}.».
+    """
+    found = {}
+    for name, (read, text) in lines(texts_of(file))[section].items():
+        text, _, story = text.partition(" · ")
+        found[name] = Finding(name, text, story, read)
+    return found
+
+
+def related(law, case, after, expected=lambda one: one, alike=same):
+    """Que lo que da con ``after`` sea lo ``expected`` de lo que da en ``case``: ``{one}`` y ``{other}``."""
+
+    def look(attempt):
+        one, other = attempt.ask(*case.arguments), attempt.ask(*after)
+        if one is not None and other is not None and not alike(expected(one), other):
+            yield law.saying(name=case.name, one=show(one), other=show(other))
+
+    return look
+
+
+def gives(law, arguments, right):
+    """Que con estos argumentos dé ``right``; lo que da es ``{yours}``."""
+
+    def look(attempt):
+        yours = attempt.ask(*arguments)
+        if yours is not None and not same(yours, right):
+            yield law.saying(yours=show(yours))
+
+    return look
+
+
+def hits(law):
+    """En cuántas pruebas acierta: lo último que se puede decir."""
+
+    def look(attempt):
+        seen = attempt.seen.items()
+        good = sum(attempt.exercise.agrees({}, case, value) for case, value in seen)
+        yield law.saying(good=good, all=len(seen))
+
+    return look
