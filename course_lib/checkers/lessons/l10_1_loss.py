@@ -287,6 +287,7 @@ class NextTokenLoss(Exercise):
     """La media de menos el logaritmo de lo que se da al token bueno, sin contar el relleno."""
 
     number, title, points, names = "10.1", "la pérdida", 3, ("logits", "targets", "pad")
+    turns_integers = False  # el relleno solo se promete al final
     axes = {
         "other": OTHERS,
         "softmax": SOFTMAXES,
