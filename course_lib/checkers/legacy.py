@@ -3,7 +3,6 @@
 OLD = {
     "attended": "0",
     "vectors": "1",
-    "positions": "2",
     "scaling": "3",
     "masks": "4",
     "softmax": "5",
