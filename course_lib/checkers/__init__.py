@@ -14,7 +14,7 @@ _MODULE_OF = {
     "check_similarity_matrix": "vectors",
     "check_positional_encoding": "lessons.l02_1_positions",
     "check_encoder_input": "lessons.l02_2_encoder_input",
-    "check_scaling": "scaling",
+    "check_scaling": "lessons.l03_1_scaling",
     "check_causal_mask": "masks",
     "check_padding_mask": "masks",
     "check_decoder_mask": "masks",

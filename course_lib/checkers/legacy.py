@@ -3,7 +3,6 @@
 OLD = {
     "attended": "0",
     "vectors": "1",
-    "scaling": "3",
     "masks": "4",
     "softmax": "5",
     "decoder": "8",
