@@ -18,7 +18,7 @@ _MODULE_OF = {
     "check_causal_mask": "masks",
     "check_padding_mask": "masks",
     "check_decoder_mask": "masks",
-    "check_softmax": "softmax",
+    "check_softmax": "lessons.l05_1_softmax",
     "check_scaled_dot_product_attention": "lessons.l05_2_attention",
     "check_split_heads": "lessons.l06_1_split_heads",
     "check_multi_head_attention": "lessons.l06_2_multi_head",

@@ -4,7 +4,6 @@ OLD = {
     "attended": "0",
     "vectors": "1",
     "masks": "4",
-    "softmax": "5",
     "decoder": "8",
     "cross": "9",
     "next_token_loss": "10",
