@@ -4,6 +4,7 @@ Cada casilla de la tabla sale de una fila (la posición), una pareja (el exponen
 seno o el coseno. Todos los pasos se dan a la vez en toda la tabla.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -47,14 +48,14 @@ TOLD = told(
     __file__, "2.1", posición_desde_1=first_row, posición_al_revés=first_row,
     frecuencias_distintas=products,
 )  # fmt: skip
+step = functools.partial(ways, TOLD)
 sin, cos, zero = np.sin, np.cos, np.zeros_like
 
 # --- Los pasos ------------------------------------------------------------------------------------
 
 AXES = {
     # Qué número lleva cada fila, a partir de la fila y de L.
-    "positions": ways(
-        TOLD,
+    "positions": step(
         lambda row, L: row,
         ("posición-desde-1", lambda row, L: row + 1),
         ("posición-al-revés", lambda row, L: L - 1 - row),
@@ -66,15 +67,13 @@ AXES = {
         ),
     ),
     # El 2i de la fórmula, a partir de la pareja y de d_model, y lo que se le suma en el segundo.
-    "pairs": ways(
-        TOLD,
+    "pairs": step(
         lambda i, d: 2 * i,
         ("exponente-desde-1", lambda i, d: 2 * i + 2, lambda i, d: 2 * i + 1),
         ("exponente-al-revés", lambda i, d: d - 2 - 2 * i),
     ),
-    "other": ways(TOLD, 0, ("frecuencias-distintas", 1, 2, -1)),
-    "exponent": ways(
-        TOLD,
+    "other": step(0, ("frecuencias-distintas", 1, 2, -1)),
+    "exponent": step(
         lambda k, d, L: k / d,
         ("exponente-doble", lambda k, d, L: 2 * k / d),
         ("exponente-mitad", lambda k, d, L: k / (2 * d)),
@@ -83,16 +82,14 @@ AXES = {
         ("exponente-entre-L", lambda k, d, L: k / L, lambda k, d, L: k / L / 2),
         ("exponente-entero", lambda k, d, L: 0.0, lambda k, d, L: 2 * k // d),
     ),
-    "base": ways(
-        TOLD,
+    "base": step(
         1e4,
         *((TOLD["base"].saying(number=f"{base:.0f}"), base) for base in (1e3, 1e5, 10.0)),
         ("base#e", math.e),
         ("base#e⁴", math.e**4),
     ),
     # El ángulo, a partir de pos, la base, el exponente y los números de los que sale.
-    "operation": ways(
-        TOLD,
+    "operation": step(
         lambda p, b, x, k, d: p / b**x,
         ("posición-multiplicada", lambda p, b, x, k, d: p * b**x),
         ("sin-potencia", lambda p, b, x, k, d: p / (b * x)),
@@ -106,12 +103,9 @@ AXES = {
         ),
         ("división-entera", lambda p, b, x, k, d: p // b**x),
     ),
-    "unit": ways(
-        TOLD, 1.0, ("grados", math.pi / 180, 180 / math.pi), ("vueltas", 2 * math.pi, math.pi)
-    ),
+    "unit": step(1.0, ("grados", math.pi / 180, 180 / math.pi), ("vueltas", 2 * math.pi, math.pi)),
     # La función del primero y del segundo de cada pareja.
-    "functions": ways(
-        TOLD,
+    "functions": step(
         (sin, cos),
         ("coseno-primero", (cos, sin)),
         ("solo-seno", (sin, sin)),
@@ -120,8 +114,7 @@ AXES = {
         ("pares-a-cero", (zero, cos)),
     ),
     # Lo que mide la tabla, y qué va en cada casilla: fila, función, pareja y si es la segunda.
-    "layout": ways(
-        TOLD,
+    "layout": step(
         (lambda L, d: (L, d), lambda r, c, L, d: (r, c % 2, c // 2, c % 2)),
         (
             "mitades",
@@ -137,14 +130,13 @@ AXES = {
         ),
         ("media-tabla", (lambda L, d: (L, d // 2), lambda r, c, L, d: (r, 0, c, 0))),
     ),
-    "shape": ways(
-        TOLD,
+    "shape": step(
         lambda table: table,
         ("traspuesta", lambda table: table.T),
         ("eje-de-más", lambda table: table[None], lambda table: table[:, None]),
         ("sin-aplanar", lambda table: table.unflatten(1, (-1, 2))),
     ),
-    "swapped": ways(TOLD, False, ("argumentos-cambiados", True)),
+    "swapped": step(False, ("argumentos-cambiados", True)),
 }
 
 # --- Lo que se mira en la respuesta ---------------------------------------------------------------

@@ -4,6 +4,7 @@ La familia: {los tres sumandos, sin el tipo…} × {la norma después, antes, ni
 sobre otro eje…} × {÷desviación, ÷varianza…} × {ε dentro de la raíz, fuera…} × {·γ + β…}.
 """
 
+import functools
 import math
 
 import torch
@@ -48,6 +49,7 @@ TOLD = told(
         deviation,
     ),
 )  # fmt: skip
+step = functools.partial(ways, TOLD)
 IDLE = {
     # Error → los pasos que ya no cuentan si se comete.
     "sin-norma": ("axis", "center", "spread", "beta", "eps", "inside", "gamma", "affine"),
@@ -76,19 +78,17 @@ def norm(least):
 
 
 AXES = {
-    "token": ways(TOLD, 1.0, ("sin-token", 0.0)),
-    "position": ways(TOLD, 1.0, ("sin-posición", 0.0), ("posición-dos-veces", 2.0)),
-    "type": ways(TOLD, 1.0, ("sin-tipo", 0.0)),
+    "token": step(1.0, ("sin-token", 0.0)),
+    "position": step(1.0, ("sin-posición", 0.0), ("posición-dos-veces", 2.0)),
+    "type": step(1.0, ("sin-tipo", 0.0)),
     # Por cuánto se multiplican el token y cada sumando, a partir de d_model y de cuántos son.
-    "scale": ways(
-        TOLD,
+    "scale": step(
         lambda d, n: (1, 1),
         ("√d_model", lambda d, n: (math.sqrt(d), 1), lambda d, n: (1, math.sqrt(d))),
         ("media-de-los-tres", lambda d, n: (1, 1 / n)),
     ),
     # De los sumandos y de la normalización, la salida.
-    "place": ways(
-        TOLD,
+    "place": step(
         lambda parts, norm: norm(sum(parts)),
         (
             "norma-antes",
@@ -102,31 +102,28 @@ AXES = {
         ("suma-de-más", lambda parts, norm: sum(parts) + norm(sum(parts))),
         ("producto", lambda parts, norm: norm(math.prod(parts))),
     ),
-    "axis": ways(
-        TOLD, (-1,), ("norma-otro-eje", (-2,), (0,), (0, 1)), ("norma-todo", (-2, -1), (0, 1, 2))
+    "axis": step(
+        (-1,), ("norma-otro-eje", (-2,), (0,), (0, 1)), ("norma-todo", (-2, -1), (0, 1, 2))
     ),
     # Si se resta la media en lo que se divide, y en lo que se usa para medir la desviación.
-    "center": ways(TOLD, (True, True), ("sin-centrar", (False, True), (False, False))),
-    "spread": ways(
-        TOLD,
+    "center": step((True, True), ("sin-centrar", (False, True), (False, False))),
+    "spread": step(
         spread(),
         ("varianza-n-1", spread(correction=1)),
         ("sin-raíz", spread(root=False)),
         ("sin-dividir", lambda x, dims, inside, outside: 1.0),
         ("norma-l2", norm(least=0.0), norm(least=1e-12)),
     ),
-    "beta": ways(TOLD, True, ("sin-β", False)),
-    "eps": ways(
-        TOLD,
+    "beta": step(True, ("sin-β", False)),
+    "eps": step(
         lambda eps: eps,
         ("sin-eps", lambda eps: 0.0),
         ("eps-fijo", *(lambda eps, p=p: 10.0**-p for p in (5, 12, 6, 8, 3, 4, 7, 9, 10, 2))),
     ),
-    "inside": ways(TOLD, True, ("eps-fuera", False)),
-    "gamma": ways(TOLD, True, ("sin-γ", False)),
+    "inside": step(True, ("eps-fuera", False)),
+    "gamma": step(True, ("sin-γ", False)),
     # De lo normalizado, γ y β, la salida.
-    "affine": ways(
-        TOLD,
+    "affine": step(
         lambda x, gamma, beta: x * gamma + beta,
         ("γ-y-β", lambda x, gamma, beta: x * beta + gamma),
         ("β-antes", lambda x, gamma, beta: (x + beta) * gamma),

@@ -3,6 +3,7 @@
 La familia: {Q·Kᵀ, Q·K, componente a componente…} × {÷√d_k, ÷d_k, ÷√d_model…} × {nada más, softmax…}.
 """
 
+import functools
 import math
 
 import torch
@@ -35,6 +36,7 @@ def size(look):
 
 SCALES = told(steps.__file__, "scale", size) | told(__file__, "3.1 escala", size)
 TOLD = told(__file__, "3.1") | SCALES
+step = functools.partial(ways, TOLD)
 
 # --- Los pasos ------------------------------------------------------------------------------------
 
@@ -71,8 +73,7 @@ def squeeze_rows(scores, q, k):
     return (scores - low) / (high - low)
 
 
-SCALE_WAYS = ways(
-    TOLD,
+SCALE_WAYS = step(
     over(steps.by_root),
     *(
         (option.mistake.id, over(option.value))
@@ -129,9 +130,8 @@ SCALE_WAYS = ways(
     ),
 )
 AXES = {
-    "order": ways(TOLD, False, ("query-key-cambiadas", True)),
-    "product": ways(
-        TOLD,
+    "order": step(False, ("query-key-cambiadas", True)),
+    "product": step(
         lambda q, k: q @ k.mT,
         ("sin-trasponer", lambda q, k: q @ k),
         ("query-traspuesta", lambda q, k: q.mT @ k),
@@ -144,8 +144,7 @@ AXES = {
     ),
     "scale": SCALE_WAYS,
     # De las puntuaciones ya divididas y de √d_k, la salida.
-    "after": ways(
-        TOLD,
+    "after": step(
         lambda scores, root: scores,
         *(
             ("softmax-de-más", lambda scores, root, dim=dim: scores.softmax(dim))
