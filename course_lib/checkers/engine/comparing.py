@@ -46,6 +46,12 @@ def same(first, second, relative=RELATIVE, absolute=ABSOLUTE):
     return type(first) is type(second) and first == second
 
 
+def close(outputs, value, slack=None):
+    """Número a número, si son iguales. ``slack``: lo que además se le perdona a cada uno."""
+    alike = torch.isclose(outputs, value, RELATIVE, ABSOLUTE, equal_nan=True)
+    return alike if slack is None else alike | ((outputs - value).abs() <= slack)
+
+
 def flat(value):
     """Todos los números de un resultado, en una fila."""
     if isinstance(value, tuple | list):

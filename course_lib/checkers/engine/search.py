@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.checkers.engine.comparing import ABSOLUTE, RELATIVE, flat, shape_of
+from course_lib.checkers.engine.comparing import close, flat, shape_of
 from course_lib.checkers.engine.mistakes import mistakes, repeats
 
 MOST = 40  # los miembros que se siguen de una etapa a otra, con menos errores primero
+MEASURES = ("output", "slack")  # de lo que da ``compute``, lo que se guarda en una tabla
 CREDIBLE = 4  # los errores juntos que se nombran: con más, casi todo se parece a algo
 
 
@@ -195,27 +196,27 @@ def table(exercise, stage, case, number, value):
             shape = Raised if output is None else shape_of(output["output"])
             rows.setdefault(shape, []).append((choice, output))
         tables[stage, case, number] = {
-            shape: ([choice for choice, _ in found], stack(found, shape))
+            shape: ([choice for choice, _ in found], *(stack(found, shape, n) for n in MEASURES))
             for shape, found in rows.items()
         }
     shape = Raised if isinstance(value, Raised) else shape_of(value)
-    choices, outputs = tables[stage, case, number].get(shape, ((), None))
+    choices, outputs, slack = tables[stage, case, number].get(shape, ((), None, None))
     if outputs is None:
         return choices
     wanted, rows = flat(value), torch.arange(len(choices))
     for some in (slice(-1, None), slice(None)):  # un solo número descarta casi todo
-        close = torch.isclose(outputs[rows, some], wanted[some], RELATIVE, ABSOLUTE, equal_nan=True)
-        rows = rows[close.all(dim=1)]
+        forgiven = None if slack is None else slack[rows, some]
+        rows = rows[close(outputs[rows, some], wanted[some], forgiven).all(dim=1)]
     return [choices[row] for row in rows.tolist()]
 
 
-def stack(found, shape):
+def stack(found, shape, name):
     """Las salidas, una por fila; ``None`` si no son números: entonces se comparan una a una."""
     if shape is Raised or isinstance(shape, type) and not issubclass(shape, int | float):
         return None
     try:
-        return torch.stack([flat(output["output"]) for _, output in found])
-    except (TypeError, ValueError, RuntimeError):
+        return torch.stack([flat(output[name]) for _, output in found])
+    except (KeyError, TypeError, ValueError, RuntimeError):
         return None
 
 
