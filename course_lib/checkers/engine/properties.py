@@ -133,3 +133,27 @@ def hits(law):
         yield law.saying(good=good, all=len(seen))
 
     return look
+
+
+def half_precision(attempt):
+    """Que la cuenta no se haga con 16 bits: se acerca a la buena, y todo cabe justo en ellos."""
+    pairs = [
+        (value, attempt.exercise.trace({}, case)["output"]) for case, value in attempt.outputs()
+    ]
+    near = [
+        v.shape == g.shape and bool((v - g).abs().max() < 0.02 * g.abs().max()) for v, g in pairs
+    ]
+    for kind in (torch.bfloat16, torch.float16):
+        if 2 * sum(near) > len(near) and all(same(v, v.to(kind).float(), 0, 0) for v, _ in pairs):
+            text = f"Has hecho la cuenta en {str(kind)[6:]}, y pierde decimales: hazla en float32."
+            return [Finding("media-precisión", text)]
+    return []
+
+
+def promised(attempt, choice, findings):
+    """Lo que promete el enunciado y el código no admite, si es lo único que está mal: va en ``besides``."""
+    exercise = attempt.exercise
+    for group, message in exercise.groups.items():
+        case = next(case for case in exercise.all_cases() if case.group == group)
+        if not findings and case not in attempt.seen:
+            yield Finding(f"sin-{group}", message, attempt.call(*case.arguments).problem.text)

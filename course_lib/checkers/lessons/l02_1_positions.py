@@ -14,7 +14,7 @@ from course_lib.checkers.engine.comparing import same, show
 from course_lib.checkers.engine.exercise import Case, Exercise
 from course_lib.checkers.engine.mistakes import Option, told, ways
 from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import finite, right_shape
+from course_lib.checkers.engine.properties import finite, half_precision, right_shape
 from course_lib.checkers.engine.reading import Tensors
 from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.engine.search import Stage
@@ -199,17 +199,22 @@ def sized(*sizes):
     )
 
 
+# Las últimas: la del enunciado, y más largas y más anchas que cualquier tabla escrita a mano.
+CASES = sized((6, 4), (4, 8), (6, 6), (12, 10), (2, 4), (130, 4), (4, 40))
+
+
 class Positions(Exercise):
     """(L, d_model) → la tabla de senos y cosenos."""
 
     number, title, points = "2.1", "la posición sinusoidal", 3
     names = ("length", "dim_embedding")
     axes = AXES
-    stages = (Stage(tuple(AXES), sized((6, 4), (4, 8), (6, 6), (12, 10))),)
+    stages = (Stage(tuple(AXES), CASES),)
     tiny = sized((1, 2), (2, 2), (2, 4))
     measured = {"base": found_bases}
     silent = (only_one_number,)
     must = (
+        half_precision,
         right_shape(
             lambda L, d: (L, d),
             "La forma de tu tabla no es (L, d_model).",

@@ -9,11 +9,11 @@ import math
 
 import torch
 
-from course_lib.checkers.engine.comparing import same, show
+from course_lib.checkers.engine.comparing import same, show, show_both
 from course_lib.checkers.engine.exercise import Case, Exercise
 from course_lib.checkers.engine.mistakes import mistakes, told, ways
 from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import finite, right_shape
+from course_lib.checkers.engine.properties import finite, half_precision, right_shape
 from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.engine.search import Stage
 
@@ -158,9 +158,19 @@ EPSILONS = (
     Case("números muy pequeños y ε = 1e-6", vectors(3, (2, 3, 5), 1e-6, 1e-4)),
     Case("vectores de números iguales y ε = 0.001", constant((2, 3, 4), 1e-3)),
 )
+
+
+def uneven():
+    """Vectores anchos con un número mucho mayor que los demás, y una γ grande."""
+    token, position, kind, gamma, beta, _ = vectors(6, (2, 5, 64), 0.0, plain=False)
+    token[..., 3] += 1e4
+    return token, position, kind, 50 * gamma, beta, 1e-12
+
+
 AFFINE = (
     Case("una γ y una β cualesquiera", vectors(4, (2, 3, 6), 0.1, plain=False)),
     Case("otra γ y otra β", vectors(5, (3, 4, 4), 0.1, plain=False)),
+    Case("d_model = 64 y un número mucho mayor que los demás", uneven()),
 )
 
 
@@ -179,7 +189,7 @@ def mean_one(attempt):
         if bool((gamma == 1).all()) and not same(means, torch.ones(means.shape)):
             text = "Con γ y β llenos de unos, la media de cada vector tiene que ser 1."
             worst = float(means.flatten()[(means - 1).abs().argmax()])
-            story = f"Con {case.name}, uno de los tuyos tiene media {worst:.2f}."
+            story = f"Con {case.name}, uno de los tuyos tiene media {show_both(worst, 1.0)[0]}."
             return [Finding("propiedad-media", text, story, "02 §8")]
     return []
 
@@ -218,6 +228,7 @@ class EncoderInput(Exercise):
         tiny("un vector de 2 números, con γ y β", [1.0, 2.0], [1.0, 2.0], [2.0, 3.0], [0.0, 1.0]),
     )
     must = (
+        half_precision,
         right_shape(
             lambda token, *rest: token.shape,
             "La forma de tu salida no es (B, L, d_model).",

@@ -12,7 +12,7 @@ from course_lib.checkers.engine.comparing import same, show
 from course_lib.checkers.engine.exercise import Case, Exercise
 from course_lib.checkers.engine.mistakes import Option, told, ways
 from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import finite, right_shape
+from course_lib.checkers.engine.properties import finite, half_precision, promised, right_shape
 from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.engine.search import Stage
 from course_lib.checkers.steps import attention as steps
@@ -54,9 +54,7 @@ def standardize(dims, correction, centered):
     def change(scores, q, k):
         axes = tuple(range(scores.dim())) if dims is None else dims
         mean = scores.mean(axes, keepdim=True)
-        freedom = scores.numel() // mean.numel() - correction
-        if freedom < 1:
-            raise ValueError
+        freedom = scores.numel() // mean.numel() - correction  # si es 0, sale NaN, como en torch
         variance = ((scores - mean) ** 2).sum(axes, keepdim=True) / freedom
         return (scores - mean if centered else scores) / variance.sqrt()
 
@@ -177,21 +175,28 @@ AXES = {
 # --- Las pruebas ----------------------------------------------------------------------------------
 
 
-def draw(seed, leading, L_q, L_k, d_k):
+def draw(seed, leading, L_q, L_k, d_k, size=1.5):
     generator = torch.Generator().manual_seed(seed)
-    return tuple(torch.randn(*leading, L, d_k, generator=generator) * 1.5 for L in (L_q, L_k))
+    return tuple(torch.randn(*leading, L, d_k, generator=generator) * size for L in (L_q, L_k))
+
+
+EXAMPLE = (torch.full((1, 4), 2.0), torch.full((1, 4), 3.0))
 
 
 def cases():
     for group, leading, seed, say in (
-        ("4", (2, 3), 0, ", con cabezas"),
-        ("3", (2,), 10, ", en un lote"),
-        ("2", (), 20, ", en una frase suelta"),
+        ("cabezas", (2, 3), 0, ", con cabezas"),
+        ("lote", (2,), 10, ", en un lote"),
+        ("frase", (), 20, ", en una frase suelta"),
     ):
-        L = 4 if group == "4" else 3
+        L = 4 if group == "cabezas" else 3
         yield Case(f"{L} queries y 5 keys{say}", draw(seed, leading, L, 5, 6), group)
         yield Case(f"4 queries, 4 keys y d_k = 5{say}", draw(seed + 1, leading, 4, 4, 5), group)
         yield Case(f"4 queries, 4 keys y d_k = 4{say}", draw(seed + 2, leading, 4, 4, 4), group)
+        if group == "cabezas":
+            large = draw(seed + 3, leading, 7, 9, 64, size=300.0)
+            yield Case(f"7 queries y 9 keys muy largas, con d_k = 64{say}", large, group)
+    yield Case("la query y la key del enunciado", EXAMPLE, group)
 
 
 # --- Lo que se mira en la respuesta ---------------------------------------------------------------
@@ -214,7 +219,7 @@ def found_scales(attempt):
     fixed = SCALES["escala-fija"]
     for number in steps.CONSTANTS:
         yield Option(over(lambda *_, n=number: n), fixed.saying(number=show(number)))
-    measured = {d_k: divisor(attempt, d_k) for d_k in (4, 5, 6)}
+    measured = {d_k: divisor(attempt, d_k) for d_k in (4, 5, 6, 64)}
     if not all(measured.values()):
         return
     ratio = {d_k: found / math.sqrt(d_k) for d_k, found in measured.items()}
@@ -232,12 +237,22 @@ def found_scales(attempt):
     yield Option(over(lambda q, *_: measured[q.shape[-1]]), found)
 
 
+def found_limits(attempt):
+    """Entre qué topes se recortan las puntuaciones: los que da un producto enorme."""
+    tops = [
+        attempt.ask(sign * torch.full((1, 1), 1e6), torch.full((1, 1), 1e6)) for sign in (-1, 1)
+    ]
+    if all(top is not None and top.numel() == 1 for top in tops):
+        low, high = map(float, tops)
+        yield Option(lambda scores, root: scores.clamp(low, high), TOLD["recorta"])
+
+
 def alike(numbers):
     return (max(numbers) - min(numbers)) / max(numbers) < 1e-4
 
 
 def only_one_sentence(attempt):
-    if not {case.group for case in attempt.seen} & {"3", "4"}:
+    if not {case.group for case in attempt.seen} & {"lote", "cabezas"}:
         text = "Tu código funciona con una frase suelta, (L, d_k), y tiene que admitir un lote, (..., L, d_k)."
         yield Finding("sin-lote", text, "Traspón solo los dos últimos ejes, con .mT.", "03 §2")
 
@@ -262,12 +277,13 @@ class Scaling(Exercise):
     stages = (Stage(tuple(AXES), tuple(cases())),)
     tiny = (
         Case("1 query y 1 key", (torch.tensor([[3.0]]), torch.tensor([[2.0]]))),
-        Case("1 query y 1 key, con d_k = 4", (torch.full((1, 4), 2.0), torch.full((1, 4), 3.0))),
+        Case("1 query y 1 key, con d_k = 4", EXAMPLE),
         Case("2 queries y 1 key", (torch.tensor([[1.0], [-2.0]]), torch.tensor([[3.0]]))),
         Case("2 queries y 2 keys", (torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.eye(2))),
     )
-    measured = {"scale": found_scales}
+    measured = {"scale": found_scales, "after": found_limits}
     must = (
+        half_precision,
         right_shape(
             lambda query, key: (*query.shape[:-1], key.shape[-2]),
             "La forma de tu salida no es (..., L_q, L_k): una fila por query y una columna por key.",
@@ -277,11 +293,11 @@ class Scaling(Exercise):
         doubles,
     )
     groups = {
-        "4": "Con (B, h, L, d_k), un lote y cabezas, no funciona.",
-        "3": "Con (B, L, d_k), un lote sin cabezas, no funciona.",
-        "2": "Con (L, d_k), una frase suelta, no funciona.",
+        "cabezas": "Con (B, h, L, d_k), un lote y cabezas, no funciona.",
+        "lote": "Con (B, L, d_k), un lote sin cabezas, no funciona.",
+        "frase": "Con (L, d_k), una frase suelta, no funciona.",
     }
-    narrow = (only_one_sentence,)
+    narrow, besides = (only_one_sentence,), (promised,)
     also = ("escala-fija", "escala-de-más", "escala-otra")
 
     def compute(self, choice, query, key):

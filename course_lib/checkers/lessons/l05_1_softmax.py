@@ -8,12 +8,13 @@ qué pasa con puntuaciones extremas y, al final, con las de −∞.
 import math
 
 import torch
+from torch.overrides import TorchFunctionMode
 
-from course_lib.checkers.engine.comparing import show
+from course_lib.checkers.engine.comparing import show, show_both
 from course_lib.checkers.engine.exercise import Case, Exercise
-from course_lib.checkers.engine.mistakes import Option
+from course_lib.checkers.engine.mistakes import Option, mistakes
 from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import finite, right_shape
+from course_lib.checkers.engine.properties import finite, half_precision, promised, right_shape
 from course_lib.checkers.engine.reading import Tensors
 from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.engine.search import Stage
@@ -56,6 +57,8 @@ PLAIN = tuple(
         (4, "un lote con cabezas", (2, 3, 4, 5)),
         (13, "cinco ejes", (2, 1, 2, 3, 2)),
         (5, "una fila suelta", (5,)),
+        (14, "una tabla", (4, 70)),
+        (15, "un lote", (2, 3, 1)),
     )
 )
 LARGE = (
@@ -86,7 +89,7 @@ def probe(attempt, *scores):
         if value is None or value.shape != row.shape or not value.isfinite().all():
             continue
         weights = value.double().flatten().tolist()
-        if len(set(weights)) > 1 or len(set(scores)) == 1:
+        if len(set(weights)) > 1 or len(set(scores)) == 1 or abs(sum(weights) - 1) < 1e-3:
             return weights
     return None
 
@@ -146,11 +149,26 @@ def found_fill(attempt):
         yield Option(fill, TOLD["tapado"].saying(number=show(fill)))
 
 
+def edge(attempt, sign):
+    """Desde qué número, si se recorta, deja de notarse una diferencia de 1. Se busca por mitades."""
+
+    def step(x):
+        weights = probe(attempt, sign * x, sign * (x - 1))
+        return sign * math.log(weights[0] / weights[1]) if weights and min(weights) > 0 else None
+
+    below, above = 1, 10_000
+    if step(above) != 0:
+        return math.inf
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (below, middle) if step(middle) == 0 else (middle, above)
+    return neat(below - 1 + step(below)) if step(below) else math.inf
+
+
 def found_clamp(attempt):
     """Entre qué números se recortan las puntuaciones, si se recortan."""
-    high, low = probe(attempt, 1e4, 0.0), probe(attempt, 0.0, -1e4)
-    high = neat(math.log(high[0] / high[1])) if high and min(high) > 0 else math.inf
-    low = neat(math.log(low[1] / low[0])) if low and min(low) > 0 else -math.inf
+    high, low = edge(attempt, 1), probe(attempt, 0.0, -1e4)
+    low = neat(math.log(low[1] / low[0])) if low and min(low) > 0 else -edge(attempt, -1)
     limits = [f"las mayores que {show(high)}"] * (high < math.inf)
     limits += [f"las menores que {show(low)}"] * (low > -math.inf)
     if limits:
@@ -175,7 +193,7 @@ def like_weights(attempt):
             name, text, story = "positiva", "Hay pesos negativos.", f"uno es {show(weights.min())}"
         elif abs(sums[worst] - 1) > 1e-3:
             name, text = "suma", "Los pesos de cada fila tienen que sumar 1."
-            story = f"los de la fila {worst} suman {show(sums[worst])}"
+            story = f"los de la fila {worst} suman {show_both(sums[worst], 1.0)[0]}"
         elif back.any():
             name, text = "orden", "A mayor puntuación, mayor peso."
             story = f"no pasa en la fila {int(back.nonzero()[0])}"
@@ -189,6 +207,45 @@ def only_one_row(attempt):
     if not {case.group for case in attempt.seen} & {"tabla", "ejes"}:
         text = "Tu código funciona con una fila suelta, (n,), y tiene que admitir más ejes delante: (..., n)."
         yield Finding("solo-una-fila", text, read="05 §2")
+
+
+def exactly_zero(attempt, choice):
+    """Que −∞ pese 0, y no casi 0."""
+    for case, weights in attempt.outputs():
+        given = weights[case.arguments[0] == -torch.inf]
+        if (given != 0).any() and not mistakes(choice):
+            text = (
+                "Una puntuación de −∞ tiene que pesar 0, exactamente, y en la tuya le queda algo. ¿Cambias "
+                "el −∞ por otro número, o sumas algo a los pesos?"
+            )
+            story = f"Con {case.name}, recibe hasta {show(given.abs().max())}."
+            return [Finding(ZERO, text, story, "04 §4")]
+    return []
+
+
+ZERO = "menos-infinito-no-es-0"
+READY_MADE = {"softmax", "log_softmax", "_softmax", "softmin", "scaled_dot_product_attention"}
+
+
+def ready_made(attempt):
+    """Quien usa la softmax de torch, que el enunciado no deja usar."""
+    used = set()
+
+    class Watch(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            used.add(getattr(function, "__name__", ""))
+            return function(*args, **(kwargs or {}))
+
+    def watched(scores):
+        with Watch():
+            return attempt.learner(scores)
+
+    attempt.exercise.call(watched, torch.eye(3))
+    if used & READY_MADE:
+        yield (
+            "usas una softmax ya hecha, y el enunciado pide escribirla: hazla con la exponencial, la suma "
+            "de cada fila y su máximo."
+        )
 
 
 def nobody(attempt):
@@ -218,6 +275,7 @@ class Softmax(Exercise):
         "hidden": found_fill,
     }
     must = (
+        half_precision,
         right_shape(
             lambda scores: scores.shape, "Tu salida no mide lo mismo que las puntuaciones.", "05 §1"
         ),
@@ -230,8 +288,9 @@ class Softmax(Exercise):
         "tabla": "Con una tabla, (L_q, L_k), no funciona.",
         "ejes": "Con más de dos ejes, como (B, L_q, L_k), no funciona.",
     }
-    narrow, notes = (only_one_row,), (nobody,)
-    also = ("temperatura", "base-otra", "épsilon", "épsilon-en-pesos", "recorta", "tapado")
+    narrow, besides, returned = (only_one_row,), (promised,), (exactly_zero,)
+    notes = (ready_made, nobody)
+    also = ("temperatura", "base-otra", "épsilon", "épsilon-en-pesos", "recorta", "tapado", ZERO)
 
     def skip(self, choice):
         return redundant(choice)

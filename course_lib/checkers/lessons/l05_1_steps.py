@@ -77,7 +77,11 @@ LAST = {"dim": -1, "keepdim": True}
 
 
 def standard(correction):
-    return lambda x: (x - x.mean(**LAST)) / x.std(**LAST, correction=correction)
+    def change(x):
+        centered = x - x.mean(**LAST)
+        return centered / (centered.square().sum(**LAST) / (x.shape[-1] - correction)).sqrt()
+
+    return change
 
 
 def unit_range(x):
