@@ -181,6 +181,7 @@ def concat_case(seed, B, L, heads, d_k, head):
 
 SIZES = [(2, 4, 3, 5, 1), (3, 4, 4, 2, 2), (2, 3, 2, 6, 0), (5, 5, 5, 3, 3), (4, 6, 4, 4, 1)]
 SIZES += [(1, 7, 3, 4, 2), (6, 8, 6, 2, 5), (7, 9, 3, 2, 1), (1, 2, 2, 40, 1)]
+SIZES += [(2, 4, 3, 5, 1), (2, 4, 3, 5, 2), (1, 3, 24, 64, 20)]  # dos como la primera, y una grande
 CASES = tuple(concat_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
 TINY = (([1.0, 2.0], 0), ([1.0, 2.0], 1), ([1.0, 2.0, 3.0, 4.0], 0), ([1.0, 2.0, 3.0, 4.0], 1))
 
