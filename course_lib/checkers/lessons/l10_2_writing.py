@@ -214,7 +214,7 @@ BACKS = ways(
 )
 FRONTS = ways(
     TOLD,
-    # «Sin bos» también se puede entender como sin ninguno de los que escribe el modelo.
+    # «Sin ``bos``» también puede ser sin ninguno, aunque lo escriba el modelo.
     [lambda ids, bos: ids, lambda ids, bos: tuple(token for token in ids if token != bos)],
     ("con-inicio", lambda ids, bos: (bos, *ids)),
 )
