@@ -62,11 +62,18 @@ def without_end(rows):
     return rows[rows != 102].reshape(len(rows), rows.shape[1] - 1)
 
 
-def without_last_real(rows):
-    """Sin el último que no es 0."""
-    last = (rows != 0).long().cumsum(1).argmax(1, keepdim=True)
-    keep = torch.arange(rows.shape[1]) != last
-    return rows[keep].reshape(len(rows), rows.shape[1] - 1)
+def without(place):
+    """Sin el último que no es 0, que está en ``place``."""
+
+    def rest(rows):
+        keep = torch.arange(rows.shape[1]) != place((rows != 0).long())
+        return rows[keep].reshape(len(rows), rows.shape[1] - 1)
+
+    return rest
+
+
+last_real = without(lambda real: real.cumsum(1).argmax(1, keepdim=True))
+last_if_behind = without(lambda real: real.sum(1, keepdim=True) - 1)  # con el relleno detrás
 
 
 # De las frases y la columna de inicio, lo que sale.
@@ -91,7 +98,7 @@ MOVES = ways(
     ("quita-dos", after(lambda rows: rows[:, :-2])),
     ("se-pisan", after(lambda rows: rows[:, :1].expand_as(rows)[:, 1:])),
     ("se-pisan", lambda rows, start: start.expand_as(rows)),
-    ("quita-el-fin", after(without_end), after(without_last_real)),
+    ("quita-el-fin", after(without_end), after(last_real), after(last_if_behind)),
     ("quita-el-fin", after(lambda rows: rows.masked_fill(rows == 102, 0)[:, :-1])),
     ("del-revés", after(lambda rows: rows[:, :-1].flip(1))),
 )
@@ -106,10 +113,11 @@ LINES = ways(
 # --- Las pruebas ----------------------------------------------------------------------------------
 
 
-def draw(rows, length, seed):
+def draw(rows, length, seed, largest=29000):
     """Ids distintos, como los de un vocabulario grande."""
     generator = torch.Generator().manual_seed(seed)
-    return torch.randperm(28000, generator=generator)[: rows * length].reshape(rows, length) + 1000
+    drawn = torch.randperm(largest - 1000, generator=generator)[: rows * length]
+    return drawn.reshape(rows, length) + 1000
 
 
 def shift_cases():
@@ -118,8 +126,12 @@ def shift_cases():
         say = "una frase" if rows == 1 else f"{rows} frases"
         name = f"{say} de {length} token{'s' * (length > 1)}"
         yield Case(name, (draw(rows, length, seed), bos))
-    padded = [[2040, 3899, 102, 0, 0], [1996, 101, 3899, 102, 0], [2003, 2182, 5, 6, 102]]
-    yield Case("3 frases con fin y relleno", (torch.tensor(padded), 101))
+    behind = [[2040, 3899, 102, 0, 0], [1996, 101, 3899, 102, 0], [2003, 2182, 5, 6, 102]]
+    before = [[0, 0, 2040, 3899, 102], [0, 1996, 101, 3899, 102], [5, 5, 5, 6, 102]]
+    yield Case("3 frases con fin y relleno", (torch.tensor(behind), 101))
+    yield Case("3 frases con el relleno delante", (torch.tensor(before), 101))
+    yield Case("las 2 frases del enunciado", (torch.tensor([[7, 8, 9], [4, 5, 6]]), 1))
+    yield Case("6 frases de 70 tokens de un vocabulario enorme", (draw(6, 70, 9, 250000), 101))
 
 
 TINY = ([[5]], [[5, 6]], [[5, 6, 7]], [[5, 6], [7, 8]])

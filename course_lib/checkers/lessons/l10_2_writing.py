@@ -12,7 +12,6 @@ from course_lib.checkers.engine.exercise import Case, Exercise
 from course_lib.checkers.engine.mistakes import Option, told, ways
 from course_lib.checkers.engine.progress import finish
 from course_lib.checkers.engine.reading import NOTHING, Tensors
-from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.engine.search import Raised, Stage
 
 # --- El modelo de mentira -------------------------------------------------------------------------
@@ -27,12 +26,14 @@ class FakeModel:
     Args:
         seed: con otra, otras puntuaciones.
         V: cuántos tokens tiene el vocabulario.
-        bos, eos: las marcas. La de inicio nunca es la que más puntúa, ni la que menos.
-        endless: si la de fin nunca gana.
+        bos, eos: las marcas.
+        push: cuánto se suma a la de fin.
+        bold: si gana la de inicio cuando lo último es par. Si no, nunca es la que más puntúa.
     """
 
-    def __init__(self, seed, V, bos, eos, endless=False):
-        self.seed, self.V, self.bos, self.eos, self.endless = seed, V, bos, eos, endless
+    def __init__(self, seed, V, bos, eos, push=0.3, bold=False):
+        self.seed, self.V, self.bos, self.eos = seed, V, bos, eos
+        self.push, self.bold = push, bold
         self.known, self.asked = {}, []
 
     def __call__(self, written):
@@ -48,8 +49,10 @@ class FakeModel:
             for token in key:
                 seed = (seed * 1000003 + int(1000 * token) + 7919) % 2**31
             scores = torch.randn(self.V, generator=torch.Generator().manual_seed(seed))
-            scores[self.eos] += -4.0 if self.endless else 0.3
-            scores[self.bos] = scores.mean()
+            scores[self.eos] += self.push
+            last = key[-1] if key else self.bos
+            says_bos = self.bold and last != self.bos and last % 2 == 0
+            scores[self.bos] = scores.max() + 1 if says_bos else scores.mean()
             self.known[key] = scores.tolist()
         return self.known[key]
 
@@ -125,15 +128,15 @@ FEEDS = ways(
 )
 
 
-def best(scores, ids=(), eos=None):
+def best(scores, ids=(), bos=None, eos=None):
     return max(range(len(scores)), key=scores.__getitem__)
 
 
 def best_but(hidden):
     """El mejor, sin contar algunos."""
 
-    def choose(scores, ids, eos):
-        allowed = [i for i in range(len(scores)) if i not in hidden(ids, eos)]
+    def choose(scores, ids, bos, eos):
+        allowed = [i for i in range(len(scores)) if i not in hidden(ids, bos, eos)]
         return max(allowed or [0], key=scores.__getitem__)
 
     return choose
@@ -142,25 +145,29 @@ def best_but(hidden):
 CHOICES = ways(
     TOLD,
     best,
-    ("el-que-menos", lambda scores, ids, eos: best([-score for score in scores])),
-    ("el-segundo", lambda s, ids, eos: sorted(range(len(s)), key=s.__getitem__)[-2]),
-    ("se-salta-el-0", best_but(lambda ids, eos: (0,))),
-    ("id-corrido", lambda scores, ids, eos: best(scores[1:])),
-    ("el-mayor-sin-signo", lambda scores, ids, eos: best([abs(score) for score in scores])),
-    ("prohíbe-el-fin", best_but(lambda ids, eos: (eos,))),
-    ("no-repite", best_but(lambda ids, eos: ids)),
-    ("guarda-la-puntuación", lambda scores, ids, eos: max(scores)),
-    ("id-corrido", lambda s, ids, eos: best(s) + 1, lambda s, ids, eos: best(s) - 1),
+    ("el-que-menos", lambda scores, ids, bos, eos: best([-score for score in scores])),
+    ("el-segundo", lambda s, ids, bos, eos: sorted(range(len(s)), key=s.__getitem__)[-2]),
+    ("se-salta-el-0", best_but(lambda ids, bos, eos: (0,))),
+    ("id-corrido", lambda scores, ids, bos, eos: best(scores[1:])),
+    ("el-mayor-sin-signo", lambda scores, ids, bos, eos: best([abs(score) for score in scores])),
+    ("prohíbe-el-fin", best_but(lambda ids, bos, eos: (eos,))),
+    ("prohíbe-el-inicio", best_but(lambda ids, bos, eos: (bos,))),
+    ("no-repite", best_but(lambda ids, bos, eos: ids)),
+    ("guarda-la-puntuación", lambda scores, ids, bos, eos: max(scores)),
+    ("id-corrido", lambda s, ids, bos, eos: best(s) + 1, lambda s, ids, bos, eos: best(s) - 1),
 )
 STOPS = ways(
     TOLD,
-    lambda ids, eos: ids[-1] == eos,
-    ("no-para", lambda ids, eos: False),
-    ("para-en-otro", lambda ids, eos: ids[-1] == 0),
-    ("para-al-repetir", lambda ids, eos: ids[-1] in ids[:-1]),
-    ("para-tarde", lambda ids, eos: eos in ids[:-1]),
-    ("para-en-otro", *(lambda ids, eos, end=end: ids[-1] == end for end in (1, 2, 3, 102))),
-    ("para-al-repetir", lambda ids, eos: ids[-1] in (*ids[:-1], eos)),
+    lambda ids, bos, eos: ids[-1] == eos,
+    ("no-para", lambda ids, bos, eos: False),
+    ("para-en-otro", lambda ids, bos, eos: ids[-1] == 0),
+    ("para-al-repetir", lambda ids, bos, eos: ids[-1] in ids[:-1]),
+    ("para-en-el-inicio", lambda ids, bos, eos: ids[-1] in (bos, eos)),
+    ("compara-con-is", lambda ids, bos, eos: ids[-1] == eos and eos < 257),
+    ("para-tarde", lambda ids, bos, eos: eos in ids[:-1]),
+    ("para-en-otro", lambda ids, bos, eos: ids[-1] == bos),
+    ("para-en-otro", *(lambda ids, bos, eos, end=end: ids[-1] == end for end in (1, 2, 3, 102))),
+    ("para-al-repetir", lambda ids, bos, eos: ids[-1] in (*ids[:-1], eos)),
 )
 
 
@@ -205,7 +212,12 @@ BACKS = ways(
     ("solo-el-último", lambda ids, eos, ended, longest: ids[-1]),
     ("solo-si-acaba", lambda ids, eos, ended, longest: ids if ended else (EMPTY,)),
 )
-FRONTS = ways(TOLD, lambda ids, bos: ids, ("con-inicio", lambda ids, bos: (bos, *ids)))
+FRONTS = ways(
+    TOLD,
+    # «Sin ``bos``» también puede ser sin ninguno, aunque lo escriba el modelo.
+    [lambda ids, bos: ids, lambda ids, bos: tuple(token for token in ids if token != bos)],
+    ("con-inicio", lambda ids, bos: (bos, *ids)),
+)
 SHAPES = ways(
     TOLD,
     lambda ids: ids,
@@ -223,21 +235,20 @@ def write(model, feed, choose, stop, limit, bos, eos, longest):
         key, asked = feed(ids, bos, eos), asked + 1
         if asked >= PATIENCE:
             return (FOREVER, *key), False
-        ids = (*ids, choose(model.scores(key), ids, eos))
-        if stop(ids, eos):
+        ids = (*ids, choose(model.scores(key), ids, bos, eos))
+        if stop(ids, bos, eos):
             return ids, True
     return ids, False
 
 
-RIGHT = [axis[0].value for axis in (FEEDS, CHOICES, STOPS)]
-
-
-def writing_case(length, longest, V, bos, eos):
+def writing_case(length, longest, V, bos, eos, push=0.3, bold=False):
     """Un modelo que, bien usado, escribe ``length`` tokens y acaba; con ``None``, no acaba nunca."""
+    right = tuple(axis[0].value for axis in (FEEDS, CHOICES, STOPS))
     for seed in range(10**6):
-        model = FakeModel(seed, V, bos, eos, endless=length is None)
-        ids, ended = write(model, *RIGHT, until(0), bos, eos, length or longest)
-        if ended == (length is not None) and (length in (None, len(ids))):
+        model = FakeModel(seed, V, bos, eos, push if length else -4.0, bold)
+        ids, ended = write(model, *right, until(0), bos, eos, length or longest)
+        said_bos = bos in ids[1:-1] or not bold
+        if said_bos and ended == (length is not None) and length in (None, len(ids)):
             break
     ends = f"acaba en {length} token{'s' * (length > 1)}" if length else "no acaba nunca"
     return Case(f"un modelo que {ends} y longest = {longest}", (model, bos, eos, longest))
@@ -256,6 +267,10 @@ CASES = (
     writing_case(4, 8, V=110, bos=101, eos=102),
     writing_case(None, 18, V=5, bos=1, eos=4),  # con pocos tokens, todo se repite
     writing_case(None, 18, V=25, bos=7, eos=6),
+    writing_case(7, 9, V=12, bos=4, eos=3, bold=True),  # la de inicio también se puede escribir
+    writing_case(5, 8, V=400, bos=301, eos=300, push=2.5),  # ids grandes: «is» ya no sirve
+    writing_case(2, 9, V=12, bos=1, eos=2),  # como la primera, y escribe otra cosa
+    writing_case(None, 33, V=30, bos=9, eos=8),
 )
 TINY = (writing_case(1, 2, V=3, bos=0, eos=1), writing_case(2, 3, V=4, bos=0, eos=1))
 
@@ -269,8 +284,7 @@ class IdList(Tensors):
         try:
             return canonical(value), None
         except TypeError as error:
-            text = f"Tu código devuelve un «{error}» y tiene que devolver una lista de ids."
-            return None, Finding("tipo", text)
+            return None, SEEN["tipo"].saying(kind=error).found()
 
 
 def canonical(value):
@@ -294,13 +308,16 @@ def constant(attempt):
 
 
 def found_limit(attempt):
-    """Si siempre para en el mismo número de tokens, en cuál."""
-    outputs = [attempt.ask(*case.arguments) for case in (CASES[1], CASES[8])]
-    first, second = (len(output) for output in outputs)
-    if first == second and (FOREVER,) not in [output[:1] for output in outputs]:
-        for number in (first - 1, first, first + 1):
-            way = (lambda ids, longest, n=number: len(ids) >= n, False)
-            yield Option(way, TOLD["límite-fijo"].saying(number=number))
+    """Si siempre para en el mismo número de tokens, o no pasa de uno, en cuál."""
+    outputs = [attempt.ask(*CASES[place].arguments) for place in (1, 8, -1)]
+    if (FOREVER,) in [output[:1] for output in outputs]:
+        return
+    first, second, last = map(len, outputs)
+    for number in (first - 1, first, first + 1) if first == second else ():
+        way = (lambda ids, longest, n=number: len(ids) >= n, False)
+        yield Option(way, TOLD["límite-fijo"].saying(number=number))
+    way = (lambda ids, longest: len(ids) >= min(longest, last), False)
+    yield Option(way, TOLD["límite-propio"].saying(number=last))
 
 
 def wrong_list(attempt):
@@ -337,19 +354,13 @@ class Greedy(Exercise):
 
     number, title, points = "10.2", "escribir token a token", 3
     names = ("next_scores", "bos", "eos", "longest")
-    axes = {
-        "feed": FEEDS,
-        "choose": CHOICES,
-        "stop": STOPS,
-        "limit": LIMITS,
-        "back": BACKS,
-        "front": FRONTS,
-        "shape": SHAPES,
-    }
+    axes = {"feed": FEEDS, "choose": CHOICES, "stop": STOPS, "limit": LIMITS}
+    axes |= {"back": BACKS, "front": FRONTS, "shape": SHAPES}
     stages = (Stage(tuple(axes), CASES, most=3, usual=9),)
     tiny, run, reader = TINY, staticmethod(run), IdList()
     measured, silent, must = {"limit": found_limit}, (constant,), (wrong_list,)
-    also, plainer = ("límite-fijo",), {"para-en-otro": "no-para", "sin-el-último": "un-token-menos"}
+    also = ("límite-fijo", "límite-propio")
+    plainer = {"para-en-otro": "no-para", "sin-el-último": "un-token-menos"}
 
     def skip(self, choice):
         """Sin límite, lo último es siempre el fin."""
