@@ -6,8 +6,6 @@ OLD = {
     "positions": "2",
     "scaling": "3",
     "softmax": "5",
-    "decoder": "8",
-    "cross": "9",
     "next_token_loss": "10",
     "alignment": "10",
     "head_scores": "11",
