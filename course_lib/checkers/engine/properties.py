@@ -43,16 +43,22 @@ AVERAGE = (
 )
 
 
-def within_values(values, read, text=AVERAGE, story="la tuya se sale en {gap}"):
-    """Que cada salida esté entre el menor y el mayor de los values."""
+def least_and_most(value):
+    return value.amin(-2, keepdim=True), value.amax(-2, keepdim=True)
+
+
+def within_values(
+    values, read, text=AVERAGE, story="la tuya se sale en {gap}", bounds=least_and_most
+):
+    """Que cada salida esté entre el menor y el mayor de los values, o entre los que da ``bounds``."""
 
     def look(attempt):
         for case, output in attempt.outputs():
-            value = values(*case.arguments)
-            low, high = value.amin(-2, keepdim=True), value.amax(-2, keepdim=True)
-            outside = torch.maximum(low - output, output - high).amax()
-            if outside > 1e-3:
-                told = f"Con {case.name}, {story.format(gap=show(outside))}."
+            low, high = bounds(values(*case.arguments))
+            outside = torch.maximum(low - output, output - high)
+            if outside.amax() > 1e-3:
+                row = int(outside.amax(-1).reshape(-1, outside.shape[-2]).amax(0).argmax())
+                told = f"Con {case.name}, {story.format(gap=show(outside.amax()), row=row)}."
                 return [Finding("propiedad-media", text, told, read)]
         return []
 

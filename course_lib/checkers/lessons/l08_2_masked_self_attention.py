@@ -12,13 +12,13 @@ from course_lib.checkers.engine.comparing import same, show
 from course_lib.checkers.engine.exercise import Case, Exercise
 from course_lib.checkers.engine.mistakes import Option, told, ways
 from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import right_shape
+from course_lib.checkers.engine.properties import right_shape, within_values
 from course_lib.checkers.engine.reading import Pair
 from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.steps import one_head as head
-from course_lib.checkers.steps.attention import SWAPPED, not_a_number
-from course_lib.checkers.steps.hiding import own_mask, searched_fill
-from course_lib.checkers.steps.pair import RETURNED, wrong_pair
+from course_lib.checkers.steps.attention import not_a_number
+from course_lib.checkers.steps.hiding import own_mask
+from course_lib.checkers.steps.pair import wrong_pair
 
 # --- Quién se ve ----------------------------------------------------------------------------------
 
@@ -102,22 +102,11 @@ ONE = torch.ones(1, 1)
 # --- Lo que se mide -------------------------------------------------------------------------------
 
 
-def found_scale(attempt):
-    def weight(*matrices):
-        output = attempt.ask(torch.eye(2)[None], *matrices)
-        return float(output[0, 1, 0]) if output is not None and output.shape == (1, 2, 1) else None
-
-    return head.found_scale(weight)
-
-
-def found_fill(attempt):
-    def leaked(low):
-        W_Q, W_K = torch.tensor([[-low], [0.0]]), torch.tensor([[1.0], [0.0]])
-        output = attempt.ask(torch.eye(2)[None], W_Q, W_K, torch.tensor([[0.0], [1.0]]))
-        known = output is not None and output.shape == (1, 2, 1)
-        return float(output[0, 0, 0]) if known else math.nan
-
-    return searched_fill(leaked, HIDDEN["máscara-poco-negativa"])
+def one_number(attempt, token, *matrices):
+    """La salida de uno de dos tokens, si es un número."""
+    output = attempt.ask(torch.eye(2)[None], *matrices)
+    known = output is not None and output.shape == (1, 2, 1)
+    return float(output[0, token, 0]) if known else None
 
 
 def found_length(attempt):
@@ -179,21 +168,6 @@ def sentences_apart(attempt):
         yield Finding("propiedad-lote", text, story, "07 §5.4")
 
 
-def within_what_it_sees(attempt):
-    """Que cada salida esté entre el menor y el mayor de los values que ve."""
-    for case, output in attempt.outputs():
-        x, *_, W_V = case.arguments
-        values = x @ W_V
-        low, high = values.cummin(1).values, values.cummax(1).values
-        outside = torch.maximum(low - output, output - high)
-        if outside.amax() > 1e-3:
-            row, gap = int(outside.amax((0, 2)).argmax()), show(outside.amax())
-            text = "Cada salida es una media ponderada de los values que ve: ¿suman 1 tus pesos?"
-            story = f"Con {case.name}, tu salida {row} se sale de entre ellos en {gap}."
-            yield Finding("propiedad-media", text, story, "05 §4")
-            return
-
-
 # --- El ejercicio ---------------------------------------------------------------------------------
 
 
@@ -207,12 +181,7 @@ class MaskedSelfAttention(Exercise):
         "allowed": ALLOWED,
         "scale": head.scale_options("√L_q", "√eje-1"),
         "softmax": list(head.softmax_options()),
-        "every": [
-            Option("propias"),
-            Option("cambiadas", SWAPPED),
-            Option("traspuestas", head.ALL[0]),
-            Option("ninguna", head.ALL[1]),
-        ],
+        "every": ways(head.MATRICES, "propias", *head.EVERY),
         "value": list(head.value_options(sin_pesos=None, suma_por_value=TOLD["solo-su-value"])),
         **head.last_axes(),
     }
@@ -223,24 +192,28 @@ class MaskedSelfAttention(Exercise):
         Case("", (torch.tensor(x).reshape(1, -1, 1), ONE, ONE, ONE))
         for x in ([2.0], [1.0, 2.0], [1.0, 2.0, 0.0])
     )
-    measured = {"scale": found_scale, "hide": found_fill, "allowed": found_length}
+    measured = head.measured_in(one_number, HIDDEN["máscara-poco-negativa"]) | {
+        "allowed": found_length
+    }
     must = (
         right_shape(output_shape, "La forma de tu salida no es (B, L, d_v).", "08 §2"),
         head.ALL_FINITE,
         influence,
         sentences_apart,
-        within_what_it_sees,
+        within_values(
+            lambda x, W_Q, W_K, W_V: x @ W_V,
+            "05 §4",
+            "Cada salida es una media ponderada de los values que ve: ¿suman 1 tus pesos?",
+            "tu salida {row} se sale de entre ellos en {gap}",
+            lambda values: (values.cummin(1).values, values.cummax(1).values),
+        ),
     )
     silent = (head.only_nan,)
     reader, returned = Pair(output_shape, "un tensor"), (wrong_pair,)
-    also = (
-        *("escala-fija", "escala-de-más", "escala-otra", "máscara-poco-negativa"),
-        *("máscara-longitud-fija", *RETURNED),
-    )
+    also = ("máscara-longitud-fija", *head.ALSO)
 
     def compute(self, choice, x, W_Q, W_K, W_V):
-        chosen = head.chosen_matrices(choice)
-        q, k, v = head.query_key_value(choice["every"], chosen, (x, x, x), W_Q, W_K, W_V)
+        q, k, v = head.query_key_value(choice, (x, x, x), W_Q, W_K, W_V)
         return head.attend(choice, x, q, k, v, choice["allowed"](x, W_Q, W_V))
 
     def skip(self, choice):

@@ -10,15 +10,15 @@ import torch
 
 from course_lib.checkers.engine.comparing import show
 from course_lib.checkers.engine.exercise import Case, Exercise
-from course_lib.checkers.engine.mistakes import Option, told, ways
+from course_lib.checkers.engine.mistakes import told, ways
 from course_lib.checkers.engine.progress import finish
 from course_lib.checkers.engine.properties import right_shape, within_values
 from course_lib.checkers.engine.reading import Pair
 from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.steps import one_head as head
-from course_lib.checkers.steps.attention import SWAPPED, not_a_number
-from course_lib.checkers.steps.hiding import own_mask, searched_fill
-from course_lib.checkers.steps.pair import RETURNED, wrong_pair
+from course_lib.checkers.steps.attention import not_a_number
+from course_lib.checkers.steps.hiding import own_mask
+from course_lib.checkers.steps.pair import wrong_pair
 
 # --- Los pasos ------------------------------------------------------------------------------------
 
@@ -154,23 +154,11 @@ def sources(order, decoder_x, encoder_x):
 # --- Lo que se mide -------------------------------------------------------------------------------
 
 
-def one_number(output):
+def one_number(attempt, token, *matrices):
+    """La salida de un token, si es un número; el primero no puede ver el segundo."""
+    x, mask = torch.eye(2)[None], None if token else torch.tensor([[True, False]])
+    output = attempt.ask(x[:, token : token + 1], x, *matrices, mask)
     return None if output is None or output.numel() != 1 else float(output)
-
-
-def found_scale(attempt):
-    x = torch.eye(2)[None]
-    return head.found_scale(lambda *matrices: one_number(attempt.ask(x[:, 1:], x, *matrices, None)))
-
-
-def found_fill(attempt):
-    def leaked(low):
-        W_Q, W_K = torch.tensor([[-low], [0.0]]), torch.tensor([[1.0], [0.0]])
-        x, values, mask = torch.eye(2)[None], torch.tensor([[0.0], [1.0]]), [[True, False]]
-        weight = one_number(attempt.ask(x[:, :1], x, W_Q, W_K, values, torch.tensor(mask)))
-        return math.nan if weight is None else weight
-
-    return searched_fill(leaked, HIDDEN["máscara-poco-negativa"])
 
 
 # --- Lo que se ve cuando no se reconoce nada ------------------------------------------------------
@@ -235,13 +223,12 @@ class CrossAttention(Exercise):
         "allowed": ALLOWED,
         "scale": head.scale_options("√eje-1"),
         "softmax": list(head.softmax_options()),
-        "every": [
-            Option("propias"),
-            Option("matrices cambiadas", TOLD["W_Q-W_K-cambiadas"]),
-            Option("cambiadas", SWAPPED),
-            Option("traspuestas", head.ALL[0]),
-            Option("ninguna", head.ALL[1]),
-        ],
+        "every": ways(
+            head.MATRICES,
+            "propias",
+            (TOLD["W_Q-W_K-cambiadas"], "matrices cambiadas"),
+            *head.EVERY,
+        ),
         "causal": NO_FUTURE,
         "value": list(head.value_options()),
         **head.last_axes(),
@@ -256,7 +243,7 @@ class CrossAttention(Exercise):
             ([[1.0]], [[2.0], [1.0]], torch.tensor([[True, False]])),
         )
     )
-    measured = {"scale": found_scale, "hide": found_fill}
+    measured = head.measured_in(one_number, HIDDEN["máscara-poco-negativa"])
     must = (
         right_shape(
             output_shape,
@@ -274,12 +261,11 @@ class CrossAttention(Exercise):
     )
     silent = (head.only_nan,)
     reader, returned = Pair(output_shape, "un tensor"), (wrong_pair,)
-    also = ("escala-fija", "escala-de-más", "escala-otra", "máscara-poco-negativa", *RETURNED)
+    also = head.ALSO
 
     def compute(self, choice, decoder_x, encoder_x, W_Q, W_K, W_V, source_mask=None):
-        chosen, given = head.chosen_matrices(choice), (W_Q, W_K, W_V)
         vectors = sources(choice["sources"], decoder_x, encoder_x)
-        q, k, v = head.query_key_value(choice["every"], chosen, vectors, *given)
+        q, k, v = head.query_key_value(choice, vectors, W_Q, W_K, W_V)
         lengths = q.shape[-2], k.shape[-2]
         past = choice["causal"](*lengths)
         allowed = None if source_mask is None else choice["allowed"](source_mask, *lengths)

@@ -13,9 +13,17 @@ from course_lib.checkers.engine.mistakes import Option, told, ways
 from course_lib.checkers.engine.properties import finite
 from course_lib.checkers.engine.search import Stage
 from course_lib.checkers.steps import attention as steps
+from course_lib.checkers.steps.hiding import searched_fill
+from course_lib.checkers.steps.pair import RETURNED
 
 MATRICES = told(__file__, "matrices")
-ALL = MATRICES["matrices-traspuestas"], MATRICES["sin-proyectar"]
+EVERY = (
+    # Lo que se hace con las tres a la vez; ``"propias"`` es lo bueno.
+    (steps.SWAPPED, "cambiadas"),
+    ("matrices-traspuestas", "traspuestas"),
+    ("sin-proyectar", "ninguna"),
+)
+ALSO = ("escala-fija", "escala-de-más", "escala-otra", "máscara-poco-negativa", *RETURNED)
 
 
 # --- Las proyecciones -----------------------------------------------------------------------------
@@ -41,25 +49,16 @@ def project(name, transposed, x, W_Q, W_K, W_V):
     return x if W is None else x @ (W.mT if transposed else W)
 
 
-@functools.lru_cache(maxsize=4096)
-def query_key_value(every, chosen, sources, *matrices):
-    """La query, la key y el value.
-
-    Args:
-        every: lo que se hace con todos: ``"propias"``, ``"matrices cambiadas"``, ``"cambiadas"`` (la
-            query y la key), ``"traspuestas"`` o ``"ninguna"``.
-        chosen: de los tres, qué matriz usan y si va traspuesta.
-        sources: de los tres, los vectores de los que salen.
-        matrices: W_Q, W_K y W_V.
-    """
-    W_Q, W_K, W_V = matrices
+def query_key_value(choice, sources, W_Q, W_K, W_V):
+    """La query, la key y el value, de los vectores de ``sources``, con las matrices que se pidan."""
+    every, out = choice["every"], []
     if every == "matrices cambiadas":
         W_Q, W_K = W_K, W_Q
-    q, k, v = (
-        project(None if every == "ninguna" else name, turned or every == "traspuestas", x, W_Q, W_K, W_V)
-        for x, (name, turned) in zip(sources, chosen)
-    )  # fmt: skip
-    return (k, q, v) if every == "cambiadas" else (q, k, v)
+    for x, axis in zip(sources, ("query", "key", "value_matrix")):
+        name, turned = choice[axis]
+        name = None if every == "ninguna" else name
+        out.append(project(name, turned or every == "traspuestas", x, W_Q, W_K, W_V))
+    return (out[1], out[0], out[2]) if every == "cambiadas" else out
 
 
 @functools.lru_cache(maxsize=4096)
@@ -134,10 +133,6 @@ def few_errors(cases, axes, in_threes, frequent=8):
     return (Stage(axes, cases, most=2, frequent=frequent, smallest=True, otherwise=trios),)
 
 
-def chosen_matrices(choice):
-    return tuple(choice[axis] for axis in ("query", "key", "value_matrix"))
-
-
 def attend(choice, x, q, k, v, allowed, past=None):
     """La atención, con cada paso dado de la forma que se pide.
 
@@ -173,19 +168,33 @@ FINITE = "Tu salida tiene números que no son finitos. Recuerda que 0·(−∞) 
 ALL_FINITE = finite("04 §7", FINITE)
 
 
-def found_scale(weight):
-    """El divisor, si ``weight(W_Q, W_K, W_V)`` da lo que pesa un token con puntuación 1 frente a uno con 0.
+def measured_in(look, weak):
+    """Lo que se mide en una cabeza: el divisor, y con qué número se tapa.
 
-    Los dos tokens son las filas de la identidad, y el segundo pregunta.
+    Args:
+        look: de un ``Attempt``, un número de token y W_Q, W_K y W_V, la salida de ese token, un número,
+            o ``None``. Los tokens son dos, las filas de la identidad, y el primero no ve el segundo.
+        weak: el error de tapar con poco.
     """
 
-    def measure(d_k):
-        W_Q, W_K, W_V = torch.zeros(2, d_k), torch.zeros(2, d_k), torch.tensor([[1.0], [0.0]])
-        W_Q[1, 0] = W_K[0, 0] = 1.0
-        return steps.divisor_in(weight(W_Q, W_K, W_V))
+    def scales(attempt):
+        def measure(d_k):
+            W_Q, W_K, W_V = torch.zeros(2, d_k), torch.zeros(2, d_k), torch.tensor([[1.0], [0.0]])
+            W_Q[1, 0] = W_K[0, 0] = 1.0
+            return steps.divisor_in(look(attempt, 1, W_Q, W_K, W_V))
 
-    for option in steps.found_scales(measure):
-        yield Option((of_x(option.value), False), option.mistake)
+        for option in steps.found_scales(measure):
+            yield Option((of_x(option.value), False), option.mistake)
+
+    def fills(attempt):
+        def leaked(low):
+            W_Q, W_K = torch.tensor([[-low], [0.0]]), torch.tensor([[1.0], [0.0]])
+            weight = look(attempt, 0, W_Q, W_K, torch.tensor([[0.0], [1.0]]))
+            return math.nan if weight is None else weight
+
+        return searched_fill(leaked, weak)
+
+    return {"scale": scales, "hide": fills}
 
 
 def only_nan(attempt):
