@@ -4,8 +4,9 @@ Cada una es una función de un ``Attempt`` que da un ``Finding`` si falla.
 """
 
 import torch
+from torch.overrides import TorchFunctionMode
 
-from course_lib.checkers.engine.comparing import same, show
+from course_lib.checkers.engine.comparing import clone, same, show
 from course_lib.checkers.engine.mistakes import lines, texts_of
 from course_lib.checkers.engine.report import Finding
 
@@ -157,3 +158,32 @@ def promised(attempt, choice, findings):
         case = next(case for case in exercise.all_cases() if case.group == group)
         if not findings and case not in attempt.seen:
             yield Finding(f"sin-{group}", message, attempt.call(*case.arguments).problem.text)
+
+
+class Heard(TorchFunctionMode):
+    """Mientras dura, apunta cómo se llaman las funciones de torch que se usan."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = set()
+
+    def __torch_function__(self, function, types, arguments=(), options=None):
+        self.names.add(getattr(function, "__name__", ""))
+        return function(*arguments, **(options or {}))
+
+
+def not_by_hand(names, note):
+    """La nota de quien llama a una función de torch que el enunciado pide no usar."""
+
+    def look(attempt):
+        heard, case = Heard(), next(iter(attempt.values))
+
+        def listened(*arguments):
+            with heard:
+                return attempt.learner(*arguments)
+
+        attempt.exercise.call(listened, *clone(case.arguments))
+        if heard.names & set(names):
+            yield note
+
+    return look

@@ -111,7 +111,7 @@ def explain(exercise, stage, survivors, seen, measure, last):
     if cases and (stage.may_stop or not isinstance(seen[cases[0]], Raised)):
         found = matching(exercise, exercise.axes, stage, survivors, cases, seen, last)
         if not found:
-            measured = {axis: found for axis, found in measure().items() if axis in stage.axes}
+            measured = {a: options for a, options in measure().items() if a in stage.axes}
             both = {a: [*options, *measured.get(a, ())] for a, options in exercise.axes.items()}
             for axis in filter(measured.get, measured):
                 axes = both | {axis: measured[axis]}

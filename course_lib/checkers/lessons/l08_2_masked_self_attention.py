@@ -94,6 +94,8 @@ CASES = (
     Case("2 frases de 4 tokens, con d_model = 4", sentences(4, 2, 4, 4, 6, 5)),
     Case("2 frases de 5 tokens, con d_k = 5", sentences(5, 2, 5, 4, 5, 3)),
     Case("un token que es el vector 0", sentences(7, 2, 4, 6, 5, 7, blank=True)),
+    Case("una frase de un token", sentences(8, 1, 1, 4, 3, 2)),
+    Case("una frase de 70 tokens", sentences(9, 1, 70, 6, 5, 4)),
     Case("puntuaciones muy grandes", whole_numbers([1.0, 2.0, 0.0, 1.0])),
     Case("puntuaciones muy negativas y un futuro mayor", whole_numbers([-12.0, -11.0, -9.0, 0.0])),
 )

@@ -11,7 +11,7 @@ from course_lib.checkers.engine.comparing import same, show
 from course_lib.checkers.engine.exercise import Case, Exercise
 from course_lib.checkers.engine.mistakes import Option, told, ways
 from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import finite, right_shape
+from course_lib.checkers.engine.properties import finite, not_by_hand, right_shape
 from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.steps import one_head as head
 
@@ -130,6 +130,11 @@ def vectors(seed, B, L, d, *eps, size=1.0, same_numbers=False):
     return x, sublayer, weight, torch.randn(d, generator=generator), *eps
 
 
+def small(x, sublayer, eps):
+    """Un solo vector de dos números, con ``weight`` de unos y ``bias`` de ceros."""
+    return torch.tensor([[x]]), torch.tensor([[sublayer]]), torch.ones(2), torch.zeros(2), eps
+
+
 CASES = (
     Case("2 frases de 3 tokens y eps = 0.1", vectors(0, 2, 3, 4, 0.1)),
     Case("2 frases de 4 tokens y eps = 0.4", vectors(1, 2, 4, 6, 0.4)),
@@ -137,7 +142,12 @@ CASES = (
     Case("una frase de un token", vectors(3, 1, 1, 5, 0.3)),
     Case("3 frases de 2 tokens y el eps de siempre", vectors(4, 3, 2, 5, 1e-5, size=0.01)),
     Case("un vector con todos sus números iguales", vectors(5, 2, 2, 4, 1e-5, same_numbers=True)),
+    Case("números de miles", vectors(7, 2, 3, 4, 1e-5, size=1000.0)),
+    Case("la suma del enunciado, (3, 1)", small([2.0, 1.0], [1.0, 0.0], 1e-5)),
     Case("números pequeños, sin dar eps", vectors(6, 2, 3, 4, size=0.003), "sin-eps"),
+)
+BY_HAND = (
+    "usas la LayerNorm de torch, y el enunciado pide hacer la cuenta: el resultado es el mismo."
 )
 TINY = (([1.0, 0.0], [0.0, 0.0]), ([1.0, 0.0], [2.0, 1.0]), ([3.0, -1.0], [2.0, 5.0]))
 
@@ -236,10 +246,7 @@ class AddAndNormalise(Exercise):
         "default": [Option(1e-5)],
     }
     stages = head.few_errors(CASES, tuple(axes), tuple(axes)[:6], frequent=20)
-    tiny = tuple(
-        Case("", (torch.tensor([[x]]), torch.tensor([[s]]), torch.ones(2), torch.zeros(2), 0.0))
-        for x, s in TINY
-    )
+    tiny = tuple(Case("", small(x, s, 0.0)) for x, s in TINY)
     measured = {"eps": fixed_eps, "default": default_eps}
     must = (
         right_shape(of_x, "La salida tiene que medir lo mismo que x, (B, L, d).", "09 §6"),
@@ -247,6 +254,7 @@ class AddAndNormalise(Exercise):
         laws,
     )
     silent = (head.only_nan,)
+    notes = (not_by_hand(("layer_norm",), BY_HAND),)
     groups = {
         "sin-eps": "Sin dar eps, tu función no funciona: ponle un valor por defecto, eps=1e-5."
     }

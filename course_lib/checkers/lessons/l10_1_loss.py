@@ -278,7 +278,10 @@ def overflows(attempt):
 def padding_anywhere(attempt, choice):
     """Que el relleno pueda ir delante, si todo lo demás está bien."""
     arguments = LOGITS.flip(1), TARGETS.flip(1), PAD
-    value, right = attempt.ask(*arguments), attempt.exercise.trace({}, Case("", arguments))["output"]
+    value, right = (
+        attempt.ask(*arguments),
+        attempt.exercise.trace({}, Case("", arguments))["output"],
+    )
     if mistakes(choice) or value is not None and same(value, right):
         return
     yours = f"vale {show(value)}" if value is not None else "no sale"
