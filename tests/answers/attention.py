@@ -117,7 +117,7 @@ def mask_then_renormalise(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@right("5.2")
+@wrong("5.2", "máscara-reparte-otra-vez")
 def zeros_after_and_shared_again(query, key, value, mask=None):
     weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), -1)
     if mask is not None:

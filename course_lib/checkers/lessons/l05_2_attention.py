@@ -18,7 +18,13 @@ from course_lib.checkers.engine.reading import Pair
 from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.engine.search import Raised, Stage
 from course_lib.checkers.steps import attention as steps
-from course_lib.checkers.steps.hiding import ALWAYS_CAUSAL, MASK_OPTIONS, causal, found_fills
+from course_lib.checkers.steps.hiding import (
+    ALWAYS_CAUSAL,
+    MASK_OPTIONS,
+    SHARED_AGAIN,
+    causal,
+    found_fills,
+)
 from course_lib.checkers.steps.pair import RETURNED, wrong_pair
 from course_lib.masks import causal_mask, padding_mask
 
@@ -185,12 +191,7 @@ def too_narrow(attempt):
     yield Finding("sin-lote", text, read="05 §5")
 
 
-def at_the_extremes(attempt):
-    if any(not attempt.exercise.agrees({}, case, value) for case, value in attempt.seen.items()):
-        yield (
-            "pones a 0 los pesos prohibidos y vuelves a dividir. Vale, salvo si lo prohibido tiene "
-            "puntuaciones mucho más altas: entonces no queda nada que repartir. Lo cuenta 04 §4.2."
-        )
+def nobody_to_see(attempt):
     nobody = torch.tensor([[False] * 3, [True] * 3])
     output = attempt.ask(*draw(30, (1, 1), 2, 3, 4, 5, nobody))
     if isinstance(output, torch.Tensor) and output.isnan().any():
@@ -239,7 +240,7 @@ class Attention(Exercise):
         "2": "Con (L, d_k), una frase suelta, no funciona.",
         "difusión": "Con una máscara que se difunde, como (L_q, L_k) o (B, 1, 1, L_k), no funciona.",
     }
-    narrow, notes, returned = (too_narrow,), (at_the_extremes,), (wrong_pair,)
+    narrow, notes, returned = (too_narrow,), (nobody_to_see,), (wrong_pair,)
     also = ("escala-fija", "escala-de-más", "escala-otra", ALWAYS_CAUSAL.id, *RETURNED)
 
     def compute(self, choice, query, key, value, mask=None):
@@ -248,6 +249,10 @@ class Attention(Exercise):
         scores, weights = attend(*ways, *hide, query, key, value, mask)
         output = choice["value"](weights, query, key, value)
         return {"output": output, "weights": weights, "scores": scores}
+
+    def skip(self, choice):
+        again = choice["mask"].value in SHARED_AGAIN and not choice["mask"].mistake
+        return again and not choice["softmax"].mistake
 
 
 ATTENTION = Attention()

@@ -66,6 +66,7 @@ SOURCES = ways(
 TOLD = told(
     __file__, "9.1", máscara_falta=padding_weight, máscara_por_filas=padding_weight,
     máscara_solo_la_primera=padding_weight, máscara_causal_en_su_lugar=padding_weight,
+    máscara_relleno_al_final=padding_weight,
 )  # fmt: skip
 HIDDEN, HIDE_OPTIONS = own_mask(TOLD["máscara-falta"], padding_weight)
 
@@ -82,6 +83,10 @@ ALLOWED = ways(
     ("máscara-por-filas", lambda mask, m_D, m_E: mask[:, :, None]),
     ("máscara-solo-la-primera", lambda mask, m_D, m_E: mask[:1, None, :]),
     ("máscara-causal-en-su-lugar", lambda mask, m_D, m_E: triangle(m_D, m_E)),
+    (
+        "máscara-relleno-al-final",
+        lambda mask, m_D, m_E: mask.sort(dim=1, descending=True).values[:, None],
+    ),
 )
 NO_FUTURE = ways(
     TOLD,
@@ -97,10 +102,10 @@ NO_FUTURE = ways(
 # --- Las pruebas ----------------------------------------------------------------------------------
 
 
-def pair(seed, B, m_D, m_E, d, d_k, d_v, real=None, blank=False):
+def pair(seed, B, m_D, m_E, d, d_k, d_v, real=None, blank=False, left=False):
     """Dos lotes de frases, W_Q, W_K y W_V sembrados, y cuántos tokens de origen son de verdad.
 
-    ``blank`` pone a 0 un token de origen.
+    ``blank`` pone a 0 un token de origen; ``left``, el relleno delante.
     """
     generator = torch.Generator().manual_seed(seed)
     decoder_x = torch.randn(B, m_D, d, generator=generator)
@@ -111,7 +116,7 @@ def pair(seed, B, m_D, m_E, d, d_k, d_v, real=None, blank=False):
         torch.randn(d, n, generator=generator) / math.sqrt(d) * 1.2 for n in (d_k, d_k, d_v)
     )
     mask = None if real is None else torch.arange(m_E) < torch.tensor(real)[:, None]
-    return decoder_x, encoder_x, *matrices, mask
+    return decoder_x, encoder_x, *matrices, mask.flip(1) if left else mask
 
 
 def whole_numbers(first):
@@ -136,8 +141,13 @@ CASES = (
     Case("una frase con relleno", pair(6, 1, 4, 3, 5, 2, 6, (2,))),
     Case("matrices cuadradas y relleno", pair(7, 2, 3, 4, 5, 5, 5, (1, 4))),
     Case("un token de origen que es el vector 0", pair(8, 2, 3, 4, 6, 5, 7, (3, 2), blank=True)),
+    Case("el relleno delante", pair(9, 2, 3, 5, 6, 5, 4, (3, 2), left=True)),
     Case("puntuaciones muy grandes", whole_numbers([1.0, 2.0, 0.0, 1.0])),
     Case("puntuaciones muy negativas y un relleno mayor", whole_numbers([-12.0, -11.0, -9.0, 0.0])),
+)
+EXTRA = (
+    Case("3 tokens en el decoder, 5 en el encoder y d_v = 4", pair(10, 1, 3, 5, 6, 5, 4)),
+    Case("40 tokens en el decoder y 70 en el encoder", pair(11, 1, 40, 70, 6, 5, 3, (60,))),
 )
 ONE = torch.ones(1, 1)
 
@@ -234,6 +244,7 @@ class CrossAttention(Exercise):
         **head.last_axes(),
     }
     stages = head.few_errors(CASES, tuple(axes), ("sources", "hide", "allowed", "scale", "softmax"))
+    extra = EXTRA
     tiny = tuple(
         Case("", (torch.tensor([x]), torch.tensor([y]), ONE, ONE, ONE, mask))
         for x, y, mask in (

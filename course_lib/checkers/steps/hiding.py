@@ -32,7 +32,8 @@ def blocked_weight(look):
 MASKS = told(
     __file__, "mask", blocked_weight,
     máscara_después=row_sums, máscara_suma_a_pesos=row_sums, máscara_tapa_pesos=None,
-    máscara_causal_siempre=None, **{"máscara_signo#∞": not_a_number},
+    máscara_reparte_otra_vez=not_a_number, máscara_causal_siempre=None,
+    **{"máscara_signo#∞": not_a_number},
 )  # fmt: skip
 WEAK, ALWAYS_CAUSAL = MASKS["máscara-poco-negativa"], MASKS["máscara-causal-siempre"]
 LOWEST = torch.finfo(torch.float32).min
@@ -75,6 +76,7 @@ def causal_instead(scores, mask):
     return causal(scores)
 
 
+SHARED_AGAIN = after(zero_and_share(0.0), zero_and_share(1e-9))
 # Las formas malas que se ven en todas partes, con las más frecuentes delante.
 EVERYWHERE = (
     ("máscara-ignorada", *before(lambda scores, mask: scores)),
@@ -98,17 +100,17 @@ EVERYWHERE = (
     (("máscara-después", "máscara-al-revés"), *after(lambda weights, mask: weights * ~mask)),
     ("máscara-tapa-pesos", *after(*map(overwritten, (-torch.inf, -1e9, LOWEST)))),
     ("máscara-suma-a-pesos", *after(lambda weights, mask: weights + mask)),
+    ("máscara-reparte-otra-vez", *SHARED_AGAIN),
 )
-# Igual de buenas: solo se distinguen si una fila entera está prohibida.
 GOOD = [
     (filled(-torch.inf), None),
+    # Igual de buenas: solo se distinguen si una fila entera está prohibida.
     (filled(-1e9), None),
     (filled(-1e9), lambda weights, mask: weights * mask),
 ]
 MASK_OPTIONS = ways(
     MASKS,
-    # Y las de repartir otra vez, casi: solo fallan si lo prohibido tiene puntuaciones mucho más altas.
-    [*GOOD, (None, zero_and_share(0.0)), (None, zero_and_share(1e-9))],
+    [*GOOD, *SHARED_AGAIN],  # repartir otra vez solo es un error si antes ya se ha repartido bien
     *EVERYWHERE,
     (
         "máscara-otro-eje",
@@ -140,11 +142,10 @@ def own_mask(missing, leaked):
     """
     known = told(
         __file__, "mask", leaked, máscara_después=row_sums, máscara_suma_a_pesos=row_sums,
-        máscara_tapa_pesos=None,
+        máscara_tapa_pesos=None, máscara_reparte_otra_vez=not_a_number,
     )  # fmt: skip
     known |= told(
-        __file__, "own mask", leaked, máscara_cero_prohibido=not_a_number,
-        máscara_reparte_otra_vez=not_a_number, máscara_entre_dos_softmax=None,
+        __file__, "own mask", leaked, máscara_cero_prohibido=not_a_number, máscara_entre_dos_softmax=None,
     )  # fmt: skip
     between = after(lambda weights, mask: weights.masked_fill(~mask, -torch.inf).softmax(-1))
     return known, ways(
@@ -153,7 +154,6 @@ def own_mask(missing, leaked):
         *EVERYWHERE,
         ("máscara-suma-uno", *before(lambda scores, mask: scores + (~mask).float())),
         ("máscara-cero-prohibido", *before(hidden_zeros)),
-        ("máscara-reparte-otra-vez", *after(zero_and_share(0.0))),
         ("máscara-entre-dos-softmax", *between),
     )
 
