@@ -25,7 +25,7 @@ from course_lib.checkers.steps.hiding import (
     causal,
     found_fills,
 )
-from course_lib.checkers.steps.pair import RETURNED, wrong_pair
+from course_lib.checkers.steps.pair import RETURNED, both, wrong_pair
 from course_lib.masks import causal_mask, padding_mask
 
 # --- Las pruebas ----------------------------------------------------------------------------------
@@ -233,15 +233,22 @@ class Attention(Exercise):
         within_values(lambda query, key, value, mask: value, "05 §4"),
         leak,
     )
-    reader = Pair(output_shape)
+    reader = Pair(output_shape, "la pareja (salida, pesos), dos tensores")
     groups = {
         "4": "Con (B, h, L, d_k), un lote y cabezas, no funciona.",
         "3": "Con (B, L, d_k), un lote sin cabezas, no funciona.",
         "2": "Con (L, d_k), una frase suelta, no funciona.",
         "difusión": "Con una máscara que se difunde, como (L_q, L_k) o (B, 1, 1, L_k), no funciona.",
     }
-    narrow, notes, returned = (too_narrow,), (nobody_to_see,), (wrong_pair,)
-    also = ("escala-fija", "escala-de-más", "escala-otra", ALWAYS_CAUSAL.id, *RETURNED)
+    narrow, notes, returned = (too_narrow,), (nobody_to_see,), (wrong_pair, both)
+    also = (
+        "escala-fija",
+        "escala-de-más",
+        "escala-otra",
+        ALWAYS_CAUSAL.id,
+        *RETURNED,
+        "sin-los-pesos",
+    )
 
     def compute(self, choice, query, key, value, mask=None):
         ways = (choice[axis] for axis in ("order", "scale", "softmax", "extra", "naive"))
@@ -265,7 +272,8 @@ def check_scaled_dot_product_attention(function):
     Args:
         function: recibe ``(query, key, value, mask=None)``, de formas ``(..., L_q, d_k)``,
             ``(..., L_k, d_k)`` y ``(..., L_k, d_v)``, y una máscara booleana que se difunde hasta
-            ``(..., L_q, L_k)``. Devuelve la salida ``(..., L_q, d_v)``, o ``(salida, pesos)``.
+            ``(..., L_q, L_k)``. Devuelve la pareja ``(salida, pesos)``, de formas
+            ``(..., L_q, d_v)`` y ``(..., L_q, L_k)``.
 
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.

@@ -99,6 +99,10 @@ CASES = (
     Case("puntuaciones muy grandes", whole_numbers([1.0, 2.0, 0.0, 1.0])),
     Case("puntuaciones muy negativas y un futuro mayor", whole_numbers([-12.0, -11.0, -9.0, 0.0])),
 )
+EXTRA = (
+    Case("una frase de un token", sentences(8, 1, 1, 4, 3, 2)),
+    Case("una frase de 70 tokens", sentences(9, 1, 70, 6, 5, 4)),
+)
 ONE = torch.ones(1, 1)
 
 # --- Lo que se mide -------------------------------------------------------------------------------
@@ -190,6 +194,7 @@ class MaskedSelfAttention(Exercise):
     stages = head.few_errors(
         CASES, tuple(axes), ("hide", "allowed", "scale", "softmax", "every", "value")
     )
+    extra = EXTRA
     tiny = tuple(
         Case("", (torch.tensor(x).reshape(1, -1, 1), ONE, ONE, ONE))
         for x in ([2.0], [1.0, 2.0], [1.0, 2.0, 0.0])
