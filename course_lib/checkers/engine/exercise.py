@@ -236,10 +236,10 @@ class Exercise:
             if outcome.problem:
                 attempt.seen[case] = Raised(outcome.problem)
                 continue
-            attempt.values[case], problem = self.reader.read(outcome.value, case)
+            attempt.values[case], problem = attempt.reader.read(outcome.value, case)
             if problem:
                 return [problem]
-            attempt.seen[case] = self.reader.main(attempt.values[case], case)
+            attempt.seen[case] = attempt.reader.main(attempt.values[case], case)
         return self.describe(attempt, {}) if self.extra else []
 
     def unsupported(self, attempt):

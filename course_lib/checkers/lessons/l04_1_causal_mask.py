@@ -19,8 +19,7 @@ from course_lib.checkers.steps.mask_notation import (
     permitted,
 )
 
-# La última es más larga que las tablas que se suelen dejar hechas.
-CASES = tuple(Case(f"{n} token{'s' * (n > 1)}", (n,)) for n in (5, 4, 8, 2, 1, 3, 130))
+CASES = [Case(f"{n} token{'s' * (n > 1)}", (n,)) for n in (5, 4, 8, 2, 1, 3, 130)]
 TOLD = told(__file__, "4.1", permissions) | told(__file__, "todas", permissions)
 
 
@@ -76,9 +75,9 @@ class CausalMask(MaskExercise):
         "inverted": ways(TOLD, False, ("al-revés", True)),
     }
     measured = {"size": found_size, "band": found_band}
-    stages = (Stage(tuple(axes), CASES),)
+    stages, extra = (Stage(tuple(axes), tuple(CASES[:5])),), CASES[5:]
     tiny = tuple(Case("", (n,)) for n in (1, 2, 3, 4))
-    reader = Masks(lambda length: (length, length), "Por difusión da lo mismo.", SQUARES)
+    reader = Masks(lambda n: (n, n), "Por difusión da lo mismo.", SQUARES)
     leak = "Tu máscara deja ver el futuro: hay permisos por encima de la diagonal."
     loss = "Tu máscara tapa lo que se puede ver: hay prohibiciones en la diagonal o debajo."
     must = (permitted(leak, loss, "04 §2"),)

@@ -13,6 +13,7 @@ from course_lib.checkers.engine.search import Stage
 from course_lib.checkers.steps.mask_notation import MaskExercise, Masks, permissions, permitted
 from course_lib.checkers.steps.padding import (
     CASES,
+    EXTRA,
     REAL_OPTIONS,
     SIDE_OPTIONS,
     TINY,
@@ -58,7 +59,7 @@ class PaddingMask(MaskExercise):
         "parts": INVERTED,
         "causal": ways(TOLD, False, ("causal-de-más", True)),
     }
-    stages, tiny = (Stage(tuple(axes), CASES),), TINY
+    stages, extra, tiny = (Stage(tuple(axes), CASES),), EXTRA, TINY
     reader = Masks(
         lambda attention_mask: (len(attention_mask), 1, 1, attention_mask.shape[1]),
         "Da lo mismo si las queries son los mismos tokens que las keys. Con un 1 en su eje vale siempre.",

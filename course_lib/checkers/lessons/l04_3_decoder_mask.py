@@ -14,6 +14,7 @@ from course_lib.checkers.engine.search import Stage
 from course_lib.checkers.steps.mask_notation import MaskExercise, Masks, permissions, permitted
 from course_lib.checkers.steps.padding import (
     CASES,
+    EXTRA,
     OF_OTHERS,
     REAL_OPTIONS,
     SIDE_OPTIONS,
@@ -81,7 +82,7 @@ class DecoderMask(MaskExercise):
         ),
         "whole": ways(TOLD, False, ("al-revés", True)),
     }
-    stages, tiny = (Stage(tuple(axes), CASES),), TINY
+    stages, extra, tiny = (Stage(tuple(axes), CASES),), EXTRA, TINY
     reader = Masks(
         lambda attention_mask: (len(attention_mask), 1, *[attention_mask.shape[1]] * 2),
         "Por difusión da lo mismo.",

@@ -130,10 +130,12 @@ def shift_cases():
     before = [[0, 0, 2040, 3899, 102], [0, 1996, 101, 3899, 102], [5, 5, 5, 6, 102]]
     yield Case("3 frases con fin y relleno", (torch.tensor(behind), 101))
     yield Case("3 frases con el relleno delante", (torch.tensor(before), 101))
-    yield Case("las 2 frases del enunciado", (torch.tensor([[7, 8, 9], [4, 5, 6]]), 1))
-    yield Case("6 frases de 70 tokens de un vocabulario enorme", (draw(6, 70, 9, 250000), 101))
 
 
+EXTRA = (
+    Case("las 2 frases del enunciado", (torch.tensor([[7, 8, 9], [4, 5, 6]]), 1)),
+    Case("6 frases de 70 tokens de un vocabulario enorme", (draw(6, 70, 9, 250000), 101)),
+)
 TINY = ([[5]], [[5, 6]], [[5, 6, 7]], [[5, 6], [7, 8]])
 
 
@@ -187,7 +189,7 @@ class ShiftRight(Exercise):
     number, title, points = "8.1", "desplazar la entrada del decoder", 2
     names = ("target_ids", "bos_id")
     axes = {"move": MOVES, "start": STARTS, "line": LINES}
-    stages = (Stage(tuple(axes), tuple(shift_cases())),)
+    stages, extra = (Stage(tuple(axes), tuple(shift_cases())),), EXTRA
     tiny = tuple(Case("", (torch.tensor(rows), 1)) for rows in TINY)
     measured, reader, returned = {"start": found_start}, Ids(dtype=torch.int64), (with_decimals,)
     must = (

@@ -98,8 +98,8 @@ def written(value, most=12):
     """Una lista de ids, como se escribe en una frase."""
     if not isinstance(value, tuple):
         return f"{value:.3g}"
-    shown = [written(item) for item in value[:most]] + ["…"] * (len(value) > most)
-    return "[" + ", ".join(shown) + "]"
+    shown = ", ".join(map(written, value[:most]))
+    return f"[{shown}]" if len(value) <= most else f"[{shown}, …] ({len(value)} ids)"
 
 
 TOLD = told(__file__, "10.2", compared)

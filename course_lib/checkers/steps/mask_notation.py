@@ -153,9 +153,9 @@ class Masks(Tensors):
     def main(self, value, case):
         """Lo que deja mirar: (B, 1, L, L), o (L, L) si es una sola."""
         mask = self.to_boolean(value[0]) if self.to_boolean else value[0]
-        if not self.layout:
-            return mask
         B, L = self.sizes(case)
+        if not self.layout or not fits(self.layout, mask.shape, B, L):
+            return mask
         mask = back(mask, self.layout).expand(B, 1, L, L)
         return mask if len(self.wanted(*case.arguments)) == 4 else mask[0, 0]
 

@@ -84,7 +84,9 @@ CASES = lots(
     ("2 frases con el relleno delante", [[0, 0, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1]]),
     ("2 frases sin relleno", [[1, 1, 1], [1, 1, 1]]),
     ("2 frases, una sin ningún token", [[1, 1, 1, 0], [0, 0, 0, 0]]),
-    ("2 frases, con el relleno delante y detrás", [[0, 1, 1, 1], [1, 1, 0, 0]]),
+    ("2 frases, con el relleno delante y detrás", [[0] + [1] * 6, [1] * 4 + [0] * 3]),
+)
+EXTRA = lots(
     ("2 frases de 2 y 3 tokens", [[1, 1, 0], [1, 1, 1]]),  # las de los enunciados
     ("1 frase de 2 tokens y un relleno", [[1, 1, 0]]),
     ("2 frases de 70 y 33 tokens", [[1] * 70, [0] * 37 + [1] * 33]),
