@@ -203,13 +203,19 @@ def sized(*sizes):
 CASES = sized((6, 4), (4, 8), (6, 6), (12, 10), (2, 4), (130, 4), (4, 40))
 
 
+@functools.cache
+def grid(size, place, length, width):
+    """De cada casilla de la tabla: la fila, la función, la pareja y si es la segunda."""
+    return place(*np.indices(size(length, width)), length, width)
+
+
 class Positions(Exercise):
     """(L, d_model) → la tabla de senos y cosenos."""
 
     number, title, points = "2.1", "la posición sinusoidal", 3
     names = ("length", "dim_embedding")
     axes = AXES
-    stages = (Stage(tuple(AXES), CASES),)
+    stages = (Stage(tuple(AXES), CASES, usual=3),)
     tiny = sized((1, 2), (2, 2), (2, 4))
     measured = {"base": found_bases}
     silent = (only_one_number,)
@@ -236,8 +242,7 @@ class Positions(Exercise):
     def compute(self, choice, length, width):
         if choice["swapped"]:
             length, width = width, length
-        size, place = choice["layout"]
-        at, which, pair, second = place(*np.indices(size(length, width)), length, width)
+        at, which, pair, second = grid(*choice["layout"], length, width)
         number = choice["pairs"](pair, width) + second * choice["other"]
         (first, other), turn = choice["functions"], choice["operation"]
         with np.errstate(all="ignore"):
@@ -246,7 +251,7 @@ class Positions(Exercise):
             angle = turn(pos, choice["base"], exponent, number, width) * choice["unit"]
             table = np.where(which, other(angle), first(angle))
         # Un ángulo grande pierde decimales en float32: se perdona lo que eso mueve el seno.
-        slack = 2e-5 + np.minimum(3e-6 * np.nan_to_num(abs(angle)), 0.05)
+        slack = 2e-5 + np.fmin(3e-6 * abs(angle), 0.05)
         put = choice["shape"]
         return {"output": put(torch.tensor(table).float()), "slack": put(torch.tensor(slack))}
 

@@ -263,7 +263,7 @@ class Softmax(Exercise):
     axes = AXES
     stages = (
         Stage(SUM, PLAIN, usual=8),
-        Stage(("shift", "arithmetic", "nans"), LARGE),
+        Stage(("shift", "arithmetic", "nans"), LARGE, smallest=True),
         Stage(("hidden",), BLOCKED),
     )
     tiny = tuple(Case("", (torch.tensor(scores),)) for scores in TINY)
