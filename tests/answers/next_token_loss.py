@@ -577,7 +577,7 @@ def geometric(logits, targets, pad):
 # --- Tamaños, topes y tipos -----------------------------------------------------------------------
 
 
-@wrong("10.1", "relleno-al-final")
+@right("10.1")
 def padded_at_the_end(logits, targets, pad):
     lengths = (targets != pad).sum(1).tolist()
     log_p = logits.log_softmax(-1)

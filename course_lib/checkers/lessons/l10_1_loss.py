@@ -275,17 +275,14 @@ def overflows(attempt):
         )
 
 
-def padding_anywhere(attempt, choice):
-    """Que el relleno pueda ir delante, si todo lo demás está bien."""
+def padded_first(attempt):
     arguments = LOGITS.flip(1), TARGETS.flip(1), PAD
-    value, right = (
-        attempt.ask(*arguments),
-        attempt.exercise.trace({}, Case("", arguments))["output"],
-    )
-    if mistakes(choice) or value is not None and same(value, right):
-        return
-    yours = f"vale {show(value)}" if value is not None else "no sale"
-    yield LAWS["relleno-al-final"].saying(yours=yours, right=show(right))
+    value, right = attempt.ask(*arguments), attempt.exercise.trace({}, Case("", arguments))
+    if value is None or not same(value, right["output"]):
+        yield (
+            "tu código cuenta con que el relleno va al final, como aquí. Si fuera delante, daría otra "
+            "cosa: un token es de verdad si no es el de relleno, vaya donde vaya."
+        )
 
 
 class NextTokenLoss(Exercise):
@@ -312,7 +309,7 @@ class NextTokenLoss(Exercise):
         tiny([[[0.0, 1.0], [2.0, 0.0]]], [[1, 0]]),
         tiny([[[0.0, 1.0], [2.0, 1.0]], [[3.0, 1.0], [2.0, 1.0]]], [[1, 1], [1, 0]]),
     )
-    reader, silent, also = Numbers(), (numbers.constant,), ("relleno-al-final", *numbers.KNOWN)
+    reader, silent, also = Numbers(), (numbers.constant,), tuple(numbers.KNOWN)
     measured = {"finish": numbers.by_a_number("10 §4")}
     must = (
         *numbers.must("10 §4", lambda logits, targets, pad: ()),
@@ -320,7 +317,7 @@ class NextTokenLoss(Exercise):
         related(LAWS["propiedad-constante"], CASES[0], (LOGITS + 3.0, TARGETS, PAD)),
         gives(LAWS["propiedad-uniforme"], (LOGITS * 0, TARGETS, PAD), torch.tensor(math.log(7))),
     )
-    returned, notes = (padding_anywhere,), (overflows,)
+    notes = (overflows, padded_first)
 
     def compute(self, choice, logits, targets, pad):
         if choice["other"]:
