@@ -1079,6 +1079,43 @@ def random_mask(x, W_Q, W_K, W_V):
     return attend(x, W_Q, W_K, W_V, keep=torch.rand(x.shape[1], x.shape[1]) > 0.3)
 
 
+# --- 8.1: lo que promete el enunciado -------------------------------------------------------------
+
+SHIFTED = {}
+
+
+@odd("8.1")
+def in_small_integers(target_ids, bos_id):
+    return with_cat(target_ids, bos_id).short()
+
+
+@odd("8.1")
+def remembered_by_size(target_ids, bos_id):
+    if target_ids.shape not in SHIFTED:
+        SHIFTED[target_ids.shape] = with_cat(target_ids, bos_id)
+    return SHIFTED[target_ids.shape]
+
+
+@odd("8.1")
+def at_most_64(target_ids, bos_id):
+    out = target_ids.clone()
+    out[:, 0] = bos_id
+    for i in range(1, min(64, target_ids.shape[1])):
+        out[:, i] = target_ids[:, i - 1]
+    return out
+
+
+@odd("8.1")
+def leaves_the_padding_in_front(target_ids, bos_id):
+    out = with_cat(target_ids, bos_id)
+    for row, given in zip(out, target_ids):
+        if given[0] == 0:
+            first = int((given != 0).nonzero()[0])
+            row[: first + 1] = 0
+            row[first] = bos_id
+    return out
+
+
 # --- 8.2: longitudes, tablas y lo que se guarda ---------------------------------------------------
 
 TRIANGLES = {}

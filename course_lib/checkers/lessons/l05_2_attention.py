@@ -13,7 +13,7 @@ from course_lib.checkers.engine.comparing import same
 from course_lib.checkers.engine.exercise import Case, Exercise
 from course_lib.checkers.engine.mistakes import Option
 from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import finite, leak, right_shape, within_values
+from course_lib.checkers.engine.properties import finite, leak, promised, right_shape, within_values
 from course_lib.checkers.engine.reading import Pair
 from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.engine.search import Raised, Stage
@@ -240,6 +240,7 @@ class Attention(Exercise):
         "2": "Con (L, d_k), una frase suelta, no funciona.",
         "difusión": "Con una máscara que se difunde, como (L_q, L_k) o (B, 1, 1, L_k), no funciona.",
     }
+    besides = (promised,)
     narrow, notes, returned = (too_narrow,), (nobody_to_see,), (wrong_pair, both)
     also = (
         "escala-fija",
