@@ -33,7 +33,8 @@ HELP = """\
 
   python curso.py abrir                  prepara el entorno y abre tu copia de las lecciones
   python curso.py reponer 05             te da limpia una lección; la que tenías queda al lado
-  python curso.py probar                 prepara el entorno y ejecuta todas las pruebas
+  python curso.py probar                 prepara el entorno y ejecuta las pruebas de cada día
+  python curso.py probar --todo          y también las lentas, que se hacen cada noche
   python curso.py abrir --editar         abre las lecciones del curso, para cambiarlas
   python curso.py cuadernos [archivos]   ejecuta los cuadernos y guarda sus salidas
   python curso.py medir                  mide cuánto tardan la biblioteca y los exploradores

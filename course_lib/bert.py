@@ -25,15 +25,15 @@ from course_lib.bert_files import ENVIRONMENT_VARIABLE, BertUnavailableError  # 
 from course_lib.bert_files.embedded import EMBEDDED_MODEL, embedded_folder
 from course_lib.bert_files.folders import read_model, read_tokenizer
 from course_lib.bert_files.hub import hub_folder
-from course_lib.bert_files.weights import WithoutDraws, copy_weights, name_in_bert, read_weights
-from course_lib.layers import Embedding, LearnedPositionalEncoding
-from course_lib.masks import padding_mask
 from course_lib.bert_files.sentences import (
     PlainTokenizer,
     TokenizationWarning,  # noqa: F401
     check_sentences,
     tokenize,
 )
+from course_lib.bert_files.weights import WithoutDraws, copy_weights, name_in_bert, read_weights
+from course_lib.layers import Embedding, LearnedPositionalEncoding
+from course_lib.masks import padding_mask
 from course_lib.transformer import Encoder, TransformerEncoder
 
 

@@ -1,10 +1,10 @@
-"""Lo que comparten las pruebas de un mismo proceso: el progreso, apagado, y un JupyterLab."""
+"""Lo que comparten todas las pruebas: el progreso, apagado; un JupyterLab; y cuáles se hacen."""
 
 import os
 import re
 
 import pytest
-from test_browser import find_chromium, open_lab
+from helpers_browser import VIEWPORT, find_chromium, open_lab
 from xdist.scheduler import LoadScopeScheduling
 
 # Con varios procesos a la vez, que los hilos que esperan no quiten el procesador a los demás.
@@ -22,14 +22,63 @@ def shared_lab():
         yield lab
 
 
-class ByLesson(LoadScopeScheduling):
-    """Cada archivo, en un solo proceso; y las lecciones abiertas en JupyterLab, cada una en uno."""
+@pytest.fixture(scope="module")
+def lab(shared_lab):
+    """El JupyterLab de este proceso, como recién abierto, para todas las pruebas de un archivo."""
+    shared_lab.page.set_viewport_size(VIEWPORT)
+    yield shared_lab
+    shared_lab.close()
+
+
+# --- Cuáles se hacen, y en qué orden --------------------------------------------------------------
+
+# Lo que más tarda, primero: al final, todos los procesos acaban casi a la vez. Lo del navegador va en
+# dos grupos, cada uno en un proceso con su JupyterLab; lo demás, archivo a archivo.
+GROUPS = (
+    (
+        "navegador: lecciones",
+        r"test_(lessons|accesibilidad|browser|slides|explorers)\.py|::test_in_jupyter",
+    ),
+    ("navegador: exploradores", r"test_explorer_\w+\.py"),
+    ("lección 10", r"notebooks/10_\w+\.ipynb"),
+    ("corpus", r"test_answers\.py"),
+    ("lección 11", r"notebooks/11_\w+\.ipynb"),
+    ("comprobaciones", r"test_checkers\.py"),
+    ("curso.py", r"test_curso\.py"),
+    ("ejercicios", r"test_exercises\.py"),
+)
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--todo", action="store_true", help="también las pruebas lentas, que se hacen cada noche"
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    """Deja para la noche las pruebas lentas, salvo que se pidan, y pone delante las que más tardan."""
+    if not (config.option.todo or "lenta" in config.option.markexpr):
+        slow = [item for item in items if item.get_closest_marker("lenta")]
+        items[:] = [item for item in items if not item.get_closest_marker("lenta")]
+        config.hook.pytest_deselected(items=slow)
+    order = [name for name, _ in GROUPS]
+    items.sort(key=lambda item: [*order, group(item.nodeid)].index(group(item.nodeid)))
+
+
+def group(nodeid):
+    """Con qué otras va una prueba: siempre, con las de su archivo o su cuaderno."""
+    found = (name for name, pattern in GROUPS if re.search(pattern, nodeid.replace("\\", "/")))
+    return next(found, nodeid.rsplit("::", 1)[0])
+
+
+class ByGroup(LoadScopeScheduling):
+    """Cada grupo, en un solo proceso; si se hacen todas, las lecciones del navegador, una a una."""
 
     def _split_scope(self, nodeid):
         lesson = re.search(r"test_lessons\.py::\w+\[(.+)\]$", nodeid)
-        return lesson[1] if lesson else super()._split_scope(nodeid)
+        return lesson[1] if lesson and self.config.option.todo else group(nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    return ByLesson(config, log)
+    return ByGroup(config, log)

@@ -12,6 +12,7 @@ import tokenize
 from pathlib import Path
 from typing import NamedTuple
 
+from spylls.hunspell import Dictionary
 from tools import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -209,3 +210,15 @@ def _strings(tree):
             yield node, "".join(values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node, node.value
+
+
+@functools.cache
+def dictionary(language):
+    own = ROOT / "tests" / "diccionario" / language  # el inglés viene con spylls
+    return Dictionary.from_files(language if language == "en_US" else str(own))
+
+
+@functools.cache
+def is_in(language, word):
+    """Dice si la palabra está en el diccionario de esa lengua, «es_ES» o «en_US»."""
+    return dictionary(language).lookup(word)

@@ -6,9 +6,9 @@ En un JupyterLab de verdad, con los ocho a la vez, en un tema claro y en uno osc
 from importlib.resources import files
 
 import pytest
+from helpers_browser import SWEEP, VIEWPORT, write
+from helpers_explorers import CUT, FOLDER, LESSONS, SHOW, saved_explorers
 from nbformat.v4 import new_code_cell
-from test_browser import CLOSE, SWEEP, VIEWPORT, lab, write  # noqa: F401
-from test_explorers import CUT, FOLDER, LESSONS, SHOW, saved_explorers
 
 from course_lib import explorers
 from course_lib.explorers.base import esm
@@ -154,14 +154,14 @@ pytestmark = pytest.mark.navegador
 
 
 @pytest.fixture(scope="module")
-def page(lab):  # noqa: F811
+def page(lab):
     """Un cuaderno abierto y ejecutado con los ocho exploradores y una gráfica del curso."""
     calls = [f"{name}(**{ARGUMENTS[name]})" for name in EFFECTS]
     cells = [new_code_cell(f"from course_lib.explorers import *\n{call}") for call in calls]
     assert lab.faults(write(lab, *cells, new_code_cell(PLOT))) == []
     lab.page.evaluate(f"() => {{ {AXE} }}")
     yield lab.page
-    lab.page.evaluate(CLOSE)
+    lab.close()
 
 
 @pytest.fixture(params=THEMES)
@@ -225,7 +225,7 @@ def test_a_phone_does_not_slide_sideways(page, resize):
     assert page.evaluate(STUCK) == []
 
 
-def test_nor_does_a_page_without_jupyter(lab):  # noqa: F811
+def test_nor_does_a_page_without_jupyter(lab):
     states = {}  # los guardados en las lecciones, con el código de hoy
     for path in LESSONS:
         for state in saved_explorers(path):
@@ -289,7 +289,7 @@ def test_an_explorer_whose_cell_has_not_run_says_so_and_shows_no_icon(page):
     assert color == expected
 
 
-def test_an_explorer_that_is_not_there_leaves_a_sentence(lab):  # noqa: F811
+def test_an_explorer_that_is_not_there_leaves_a_sentence(lab):
     codes = LOST, BROKEN, "print('hola')", "ipywidgets.IntSlider()"
     lab.open(write(lab, *map(new_code_cell, codes)))
     lab.run_all()

@@ -1,6 +1,5 @@
 """Las comprobaciones: cualquier cosa que se les dé se contesta en español, y nada más cambia."""
 
-import importlib
 import json
 import random
 import re
@@ -15,14 +14,13 @@ import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from torch import nn
 
-
 from course_lib.checkers.engine import places, progress, questions, running
 from course_lib.checkers.engine.case import Case
 from course_lib.checkers.engine.comparing import show
 from course_lib.checkers.engine.exercise import Exercise
 from course_lib.checkers.engine.mistakes import Mistake, Option
-from course_lib.checkers.engine.search import Stage
 from course_lib.checkers.engine.report import Finding, Report
+from course_lib.checkers.engine.search import Stage
 
 MODULES = progress.modules()
 EXERCISES = [e for module in MODULES for e in getattr(module, "EXERCISES", ())]
@@ -472,7 +470,9 @@ def test_a_name_of_a_cell_above_says_what_to_run(opened, name):
     assert places.advice(missing(name)).startswith(f"«{name}» sale de una celda de más arriba. ")
 
 
-@pytest.mark.parametrize("name", ["numpy", "troch", "magic", "text", "inner", "used", "here", "below"])
+@pytest.mark.parametrize(
+    "name", ["numpy", "troch", "magic", "text", "inner", "used", "here", "below"]
+)
 def test_a_name_that_no_cell_above_creates_is_not_explained(opened, name):
     assert places.advice(missing(name)) == ""
 

@@ -239,7 +239,9 @@ def test_programs_start_in_the_course_with_a_clean_environment(installed):
     }
 
 
-@pytest.mark.parametrize(("editing", "folder"), [([], "mis_cuadernos"), (["--editar"], "notebooks")])
+@pytest.mark.parametrize(
+    ("editing", "folder"), [([], "mis_cuadernos"), (["--editar"], "notebooks")]
+)
 def test_open_starts_lab_at_the_first_notebook(installed, editing, folder):
     code, output, _ = installed.run("abrir", *editing, "--port=9999")
     log = installed.root / folder / ".jupyterlab.log"
@@ -348,6 +350,7 @@ def test_changed_requirements_are_installed(installed, closed_index):
 # --- Lo que puede salir mal -----------------------------------------------------------------------
 
 
+@pytest.mark.lenta  # hace dos entornos
 def test_interrupted_install_recovers(tmp_path, silent_index):
     course = Course(tmp_path)
     process = course.start("probar", index=silent_index)
@@ -622,5 +625,14 @@ def test_python_limits_are_the_same_everywhere(curso):
     (major, low), (_, high) = curso.MIN_PYTHON, curso.MAX_PYTHON
     accepted = [minor for minor in range(30) if f"{major}.{minor}.2" in limits]
     assert accepted == list(range(low, high + 1))
-    workflow = (ROOT / ".github/workflows/pruebas.yml").read_text(encoding="utf-8")
-    assert re.findall(r'"3\.(\d+)"', workflow) == [str(minor) for minor in accepted]
+    for workflow in (ROOT / ".github/workflows").glob("*.yml"):
+        text = workflow.read_text(encoding="utf-8")
+        assert re.findall(r'"3\.(\d+)"', text) == [str(minor) for minor in accepted], workflow.name
+
+
+def test_what_is_slow_is_done_every_night():
+    everyday, night = (ROOT / f".github/workflows/{name}.yml" for name in ("pruebas", "noche"))
+    assert "run: python curso.py probar\n" in everyday.read_text(encoding="utf-8")
+    text = night.read_text(encoding="utf-8")
+    assert "run: python curso.py probar --todo\n" in text
+    assert re.search(r"schedule:\n    - cron: ", text)

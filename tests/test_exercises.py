@@ -2,14 +2,13 @@
 
 import ast
 import functools
-import importlib
 import re
+import symtable
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from test_browser import lab  # noqa: F401
 from tools import notebooks
 
 from course_lib import checkers
@@ -151,8 +150,61 @@ def definitions(source):
     return found
 
 
+def globals_of(table):
+    """Los nombres globales que usa un trozo de código, también dentro de sus funciones."""
+    used = {s.get_name() for s in table.get_symbols() if s.is_referenced() and not s.is_local()}
+    if table.get_type() == "module":
+        used = {s.get_name() for s in table.get_symbols() if s.is_referenced()}
+    return used.union(*map(globals_of, table.get_children()))
+
+
+def changes(statement):
+    """Los nombres que da de nuevo una instrucción y los que solo retoca (`model.eval()`, `x[0] = 1`)."""
+    table = symtable.symtable(ast.unparse(statement), "", "exec")
+    given = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
+    given |= {s.get_name() for s in table.get_symbols() if s.is_namespace()}
+    touched = [n for n in ast.walk(statement) if isinstance(getattr(n, "ctx", None), ast.Store)]
+    touched += [n.value.func for n in ast.walk(statement) if is_call(n)]
+    return given, {base_name(node) for node in touched} - given
+
+
+def is_call(node):
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+
+
+def base_name(node):
+    """El nombre del que cuelga `node`: en `model.layers[0]`, «model»; si no cuelga, ninguno."""
+    hangs = isinstance(node, ast.Attribute | ast.Subscript)
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if hangs and isinstance(node, ast.Name) else None
+
+
+def exercise_codes(nb):
+    """El código de los ejercicios de una lección y, antes, solo lo que necesita de más arriba."""
+    codes = [cell.source for cell in nb.cells if cell.cell_type == "code"]
+    first = next(i for i, code in enumerate(codes) if code.startswith("# Ejercicio"))
+    imports = [node for code in codes for node in ast.parse(code).body if is_import(node)]
+    libraries = {a.asname or a.name.split(".")[0] for node in imports for a in node.names}
+    chosen, needed = [], set()
+    for position, code in reversed(list(enumerate(codes))):
+        statements = ast.parse(code).body
+        found = [changes(statement) for statement in statements]
+        does = set().union(*(given | (touched - libraries) for given, touched in found))
+        if position >= first or needed & does:
+            chosen = [code, *chosen]
+            for statement, (given, _) in reversed(list(zip(statements, found))):
+                needed -= given
+                needed |= globals_of(symtable.symtable(ast.unparse(statement), "", "exec"))
+    return chosen
+
+
+def is_import(node):
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
 @each_lesson
-def test_the_lesson_runs_with_its_exercises_solved(path, monkeypatch):
+def test_the_exercises_of_a_lesson_run_when_solved(path, monkeypatch):
     """Quien los resuelve bien no se encuentra con un error en las celdas que usan lo suyo."""
     solutions = {}
     for cell in notebooks.read(solution_of(path)).cells:
@@ -161,10 +213,7 @@ def test_the_lesson_runs_with_its_exercises_solved(path, monkeypatch):
     monkeypatch.chdir(path.parent)
     names = {"__name__": "__main__", "display": lambda *shown: None}
     replaced = []
-    for cell in notebooks.read(path).cells:
-        if cell.cell_type != "code":
-            continue
-        source = cell.source
+    for source in exercise_codes(notebooks.read(path)):
         if source.startswith("# Ejercicio"):
             written = [name for name in definitions(source) if name in solutions]
             source = "\n\n".join([source, *(solutions[name] for name in written)])
@@ -177,6 +226,14 @@ def test_the_lesson_runs_with_its_exercises_solved(path, monkeypatch):
         ):
             assert eval(last, names), source
     assert replaced
+
+
+def test_what_an_exercise_needs_is_what_its_names_reach():
+    codes = ["a = 1", "b = a + 1", "a = 2\nb, c = a, 3", "d = []", "x = 0", "d.append(c)"]
+    codes += ["def f(x):\n    return b + x", "print(x)", "# Ejercicio 1.1\ne = f(d)", "z = 1"]
+    nb = new_notebook(cells=[new_code_cell(code) for code in codes])
+    unused = "a = 1", "b = a + 1", "x = 0", "print(x)"
+    assert exercise_codes(nb) == [code for code in codes if code not in unused]
 
 
 # --- Lo que dicen los informes --------------------------------------------------------------------
@@ -221,7 +278,9 @@ def test_every_section_a_report_sends_to_is_a_link(folder, monkeypatch):
     monkeypatch.chdir(ROOT / folder)
     lost = set()
     for reference in {reference for _, reference in references()}:
-        found = re.fullmatch(rf'<a href="(.*)#cell-id=(.*)">{reference}</a>', places.linked(reference))
+        found = re.fullmatch(
+            rf'<a href="(.*)#cell-id=(.*)">{reference}</a>', places.linked(reference)
+        )
         cells = notebooks.read(found[1]).cells if found else []
         lesson, section = reference.split(" §")
         titles = [
@@ -243,7 +302,9 @@ def test_each_exercise_leads_to_the_next_and_the_last_of_a_lesson_to_the_next_le
             expected = ""
         elif path == lesson_of(number):
             statement = section(path)[position(section(path), "Ejercicio", after) - 1]
-            expected = f'{path.name}#cell-id={statement.id}">Ejercicio {after} · {CATALOG[after][0]}'
+            expected = (
+                f'{path.name}#cell-id={statement.id}">Ejercicio {after} · {CATALOG[after][0]}'
+            )
         else:
             first = notebooks.read(path).cells[0]
             title = first.source.splitlines()[0].removeprefix("# ")
@@ -299,7 +360,7 @@ TO_THE_TOP = """() => {
 
 
 @pytest.mark.navegador
-def test_in_jupyterlab_a_report_lands_and_a_missing_name_says_what_to_run(lab):  # noqa: F811
+def test_in_jupyterlab_a_report_lands_and_a_missing_name_says_what_to_run(lab):
     """Una lección que se abre sola, la misma ya abierta, y la que se está leyendo."""
     folder, filler = "de_prueba", "Un párrafo.\n\n" * 6
     (lab.folder / folder).mkdir()

@@ -8,8 +8,8 @@ import struct
 import pytest
 import torch
 import traitlets
+from helpers_browser import write
 from nbformat.v4 import new_code_cell
-from test_browser import lab, write  # noqa: F401
 
 from course_lib.bert import extract_embeddings, load_bert
 from course_lib.bert_files import BertUnavailableError
@@ -210,7 +210,7 @@ IN_JS = """async ([text, states, data]) => {
 
 
 @pytest.mark.navegador
-def test_javascript_computes_the_same(lab):  # noqa: F811
+def test_javascript_computes_the_same(lab):
     cases, data = list(states(250)), AttentionExplorer().data[0]
     theirs, flat = lab.page.evaluate(IN_JS, [esm("attention"), cases, data])
     assert flat == unpack(data)
@@ -226,7 +226,7 @@ def test_javascript_computes_the_same(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
+def test_it_answers_to_the_hand_and_to_the_keys(lab):
     path = write(
         lab,
         new_code_cell(
@@ -292,7 +292,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_it_asks_the_kernel_for_sentences(lab):  # noqa: F811
+def test_it_asks_the_kernel_for_sentences(lab):
     path = write(
         lab,
         new_code_cell(

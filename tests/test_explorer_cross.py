@@ -3,8 +3,8 @@
 import pytest
 import torch
 import traitlets
+from helpers_browser import write
 from nbformat.v4 import new_code_cell
-from test_browser import lab, write  # noqa: F401
 
 from course_lib.explorers.base import esm
 from course_lib.explorers.cross import CrossAttentionExplorer, compute, looks, show
@@ -112,7 +112,7 @@ COMPUTE_IN_JS = """async ([text, weights, states]) => {
 
 
 @pytest.mark.navegador
-def test_javascript_computes_the_same(lab):  # noqa: F811
+def test_javascript_computes_the_same(lab):
     weights = random_weights(7, 11, 9).double().tolist()
     states = [[head, step] for head in range(-1, 7) for step in range(11)]
     theirs = lab.page.evaluate(COMPUTE_IN_JS, [esm("cross"), weights, states])
@@ -131,7 +131,7 @@ WORDS_IN_JS = COMPUTE_IN_JS.replace(
 
 @pytest.mark.navegador
 @pytest.mark.parametrize("origin", [1, 2, 3, 5, 8, 12])
-def test_javascript_says_the_same(lab, origin):  # noqa: F811
+def test_javascript_says_the_same(lab, origin):
     generator = torch.Generator().manual_seed(origin)
     sharpness = torch.linspace(0, 2, 120)[:, None]
     rows = torch.softmax(sharpness * torch.randn(120, origin, generator=generator), dim=-1)
@@ -141,7 +141,7 @@ def test_javascript_says_the_same(lab, origin):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
+def test_it_answers_to_the_hand_and_to_the_keys(lab):
     path = write(
         lab,
         new_code_cell(
@@ -175,7 +175,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_the_ends_keep_the_focus_and_the_labels_can_be_read(lab):  # noqa: F811
+def test_the_ends_keep_the_focus_and_the_labels_can_be_read(lab):
     """Al llegar al final con Intro, el foco se queda; y nada se lee a menos de 11 píxeles."""
     path = write(
         lab,

@@ -6,8 +6,8 @@ import random
 import pytest
 import torch
 import traitlets
+from helpers_browser import write
 from nbformat.v4 import new_code_cell
-from test_browser import lab, write  # noqa: F401
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention
@@ -282,7 +282,7 @@ def flat(value):
 
 
 @pytest.mark.navegador
-def test_javascript_computes_the_same(lab):  # noqa: F811
+def test_javascript_computes_the_same(lab):
     cases = [list(state) for state in states(240)]
     answers = lab.page.evaluate(COMPUTE_IN_JS, [esm("heads"), cases])
     for state, theirs in zip(cases, answers, strict=True):
@@ -308,12 +308,12 @@ def test_javascript_computes_the_same(lab):  # noqa: F811
          "2 apagadas cambian 12 de 12 números en Concat y 12 de 12"),
     ],
 )  # fmt: skip
-def test_its_sentence(lab, view, expected):  # noqa: F811
+def test_its_sentence(lab, view, expected):
     view = {"query": 1, "head": 0, "station": 1, "muted": []} | view
     assert expected in lab.page.evaluate(SAY_IN_JS, [esm("heads"), MultiHeadExplorer().data, view])
 
 
-def open_explorer(lab, arguments=""):  # noqa: F811
+def open_explorer(lab, arguments=""):
     code = (
         "from course_lib.explorers.heads import MultiHeadExplorer\n"
         f"explorer = MultiHeadExplorer({arguments})\nexplorer"
@@ -323,7 +323,7 @@ def open_explorer(lab, arguments=""):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
+def test_it_answers_to_the_hand_and_to_the_keys(lab):
     explorer, page = open_explorer(lab), lab.page
     data = MultiHeadExplorer().data
     back, forward = (
@@ -429,7 +429,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_every_state_is_drawn(lab):  # noqa: F811
+def test_every_state_is_drawn(lab):
     """Con sesgos, tokens repetidos y lo más grande: cada estación, sin desbordar lo estrecho."""
     explorer = open_explorer(
         lab,
@@ -451,7 +451,7 @@ def test_every_state_is_drawn(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_a_late_kernel_does_not_undo_what_the_hand_does(lab):  # noqa: F811
+def test_a_late_kernel_does_not_undo_what_the_hand_does(lab):
     explorer, page = open_explorer(lab), lab.page
     busy = (
         "lesson.sessionContext.session.kernel.requestExecute({code: 'import time; time.sleep(1)'})"

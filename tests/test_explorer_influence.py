@@ -3,8 +3,8 @@
 import pytest
 import torch
 import traitlets
+from helpers_browser import write
 from nbformat.v4 import new_code_cell
-from test_browser import lab, write  # noqa: F401
 
 from course_lib import causal_mask
 from course_lib.explorers.base import esm
@@ -89,7 +89,7 @@ COMPUTE_IN_JS = """async ([text, maps, states]) => {
 
 
 @pytest.mark.navegador
-def test_javascript_computes_the_same(lab):  # noqa: F811
+def test_javascript_computes_the_same(lab):
     maps = InfluenceExplorer().maps
     states = [[k, m, t] for k in range(1, LAYERS + 1) for m in (True, False) for t in range(12)]
     theirs = lab.page.evaluate(COMPUTE_IN_JS, [esm("influence"), maps, states])
@@ -105,7 +105,7 @@ ENDS_IN_JS = """async ([text, states]) => {
 
 
 @pytest.mark.navegador
-def test_what_it_says_is_true_in_every_case(lab):  # noqa: F811
+def test_what_it_says_is_true_in_every_case(lab):
     """Con máscara o sin ella, en el primero, en medio o al final, se mueva lo que se mueva."""
     sets = [[i for i in range(4) if number >> i & 1] for number in range(16)]
     states = [[moved, t, masked] for moved in sets for t in range(4) for masked in (True, False)]
@@ -122,7 +122,7 @@ def test_what_it_says_is_true_in_every_case(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_the_keys_move_the_token_and_never_the_notebook(lab):  # noqa: F811
+def test_the_keys_move_the_token_and_never_the_notebook(lab):
     path = write(
         lab,
         new_code_cell("from course_lib.explorers import InfluenceExplorer"),
@@ -171,7 +171,7 @@ def test_the_keys_move_the_token_and_never_the_notebook(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
+def test_it_answers_to_the_hand_and_to_the_keys(lab):
     path = write(
         lab,
         new_code_cell(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 import traitlets
+from helpers_browser import write
 from nbformat.v4 import new_code_cell
-from test_browser import lab, write  # noqa: F401
 
 from course_lib import causal_mask, convert_mask, scaled_dot_product_attention
 from course_lib.explorers.base import esm
@@ -179,7 +179,7 @@ PRESETS_IN_JS = """async ([text, cases]) => {
 
 
 @pytest.mark.navegador
-def test_javascript_computes_the_same(lab):  # noqa: F811
+def test_javascript_computes_the_same(lab):
     cases = list(states(250))
     answers = lab.page.evaluate(COMPUTE_IN_JS, [esm("mask"), cases])
     for (scores, values, mask), (theirs, name, said) in zip(cases, answers, strict=True):
@@ -198,7 +198,7 @@ def test_javascript_computes_the_same(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
+def test_it_answers_to_the_hand_and_to_the_keys(lab):
     path = write(
         lab,
         new_code_cell(

@@ -7,8 +7,8 @@ import statistics
 import pytest
 import torch
 import traitlets
+from helpers_browser import write
 from nbformat.v4 import new_code_cell
-from test_browser import lab, write  # noqa: F401
 
 from course_lib import scaled_dot_product_attention
 from course_lib.explorers.base import HERE, esm
@@ -221,7 +221,7 @@ DRAW_ALONE = """async ([code, state]) => {
 
 
 @pytest.mark.navegador
-def test_javascript_computes_the_same(lab):  # noqa: F811
+def test_javascript_computes_the_same(lab):
     # Las 44 posturas, con las muestras tal cual y encogidas o estiradas: 220 estados.
     states = [(*state, shift) for state in STATES for shift in (1, 0, 0.37, 1.5, 3)]
     samples, results, sentences = lab.page.evaluate(COMPUTE_IN_JS, [esm("scaling"), pack(), states])
@@ -240,7 +240,7 @@ def test_javascript_computes_the_same(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_it_draws_without_a_kernel_in_a_narrow_page(lab):  # noqa: F811
+def test_it_draws_without_a_kernel_in_a_narrow_page(lab):
     css = (HERE / "explorador.css").read_text(encoding="utf-8")
     state = {"d_k": 1024, "divisor": "nada", "samples": pack(), "css": css}
     wide, divisor, said, left = lab.page.evaluate(DRAW_ALONE, [esm("scaling"), state])
@@ -251,7 +251,7 @@ def test_it_draws_without_a_kernel_in_a_narrow_page(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_mouse_and_to_the_keys(lab):  # noqa: F811
+def test_it_answers_to_the_mouse_and_to_the_keys(lab):
     path = write(
         lab,
         new_code_cell(

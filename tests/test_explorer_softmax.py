@@ -6,8 +6,8 @@ import random
 import pytest
 import torch
 import traitlets
+from helpers_browser import write
 from nbformat.v4 import new_code_cell
-from test_browser import lab, write  # noqa: F401
 
 from course_lib.explorers.base import esm
 from course_lib.explorers.softmax import LIMIT, SoftmaxExplorer, compute
@@ -148,7 +148,7 @@ SAY_IN_JS = f"""async ([text, states]) => {{
 
 
 @pytest.mark.navegador
-def test_javascript_computes_the_same(lab):  # noqa: F811
+def test_javascript_computes_the_same(lab):
     cases = [list(state) for state in states(300)]
     answers = lab.page.evaluate(COMPUTE_IN_JS, [esm("softmax"), cases])
     for state, theirs in zip(cases, answers, strict=True):
@@ -174,14 +174,14 @@ def test_javascript_computes_the_same(lab):  # noqa: F811
         ([[-1, -2, -3]], ["x₁, se lleva un peso de 0.67.", "El porcentaje sale al revés"]),
     ],
 )
-def test_its_sentence(lab, state, expected):  # noqa: F811
+def test_its_sentence(lab, state, expected):
     [said] = lab.page.evaluate(SAY_IN_JS, [esm("softmax"), [state]])
     for part in expected:
         assert part in said
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
+def test_it_answers_to_the_hand_and_to_the_keys(lab):
     path = write(
         lab,
         new_code_cell(
@@ -272,7 +272,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_a_late_kernel_does_not_undo_what_the_hand_does(lab):  # noqa: F811
+def test_a_late_kernel_does_not_undo_what_the_hand_does(lab):
     path = write(
         lab,
         new_code_cell(

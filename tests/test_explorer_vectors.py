@@ -6,8 +6,8 @@ import re
 
 import pytest
 import traitlets
+from helpers_browser import write
 from nbformat.v4 import new_code_cell
-from test_browser import lab, write  # noqa: F401
 
 from course_lib.explorers.base import esm
 from course_lib.explorers.vectors import LIMIT, VectorExplorer, compute
@@ -123,13 +123,13 @@ IN_JS = """async ([text, code, value]) => {
 }"""
 
 
-def in_js(lab, code, value):  # noqa: F811
+def in_js(lab, code, value):
     """Lo que vale una expresión de JavaScript con el `module` del explorador y un `value`."""
     return lab.page.evaluate(IN_JS, [esm("vectors"), code, value])
 
 
 @pytest.mark.navegador
-def test_javascript_computes_the_same(lab):  # noqa: F811
+def test_javascript_computes_the_same(lab):
     cases = list(states(300))
     for vectors, theirs in zip(cases, in_js(lab, "value.map(module.compute)", cases), strict=True):
         mine = compute(vectors)
@@ -145,7 +145,7 @@ def test_javascript_computes_the_same(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
+def test_it_answers_to_the_hand_and_to_the_keys(lab):
     path = write(
         lab,
         new_code_cell(
@@ -208,12 +208,12 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):  # noqa: F811
         ([[1, 0], [2, 0], [2, 2]], "en la fila de u ganan v y w."),
     ],
 )  # fmt: skip
-def test_what_it_says(lab, vectors, said):  # noqa: F811
+def test_what_it_says(lab, vectors, said):
     assert said in in_js(lab, "module.sentence(module.compute(value))", vectors)
 
 
 @pytest.mark.navegador
-def test_a_new_w_falls_on_nobody_and_ties_with_nobody(lab):  # noqa: F811
+def test_a_new_w_falls_on_nobody_and_ties_with_nobody(lab):
     assert in_js(lab, "module.newcomer(value)", [[2, 0], [1, 1]]) == [1.4, -1.4]  # la lección 01
     draw = random.Random(1)
     pairs = [[[0, 0], [1, 1]], [[2, 0], [1, -1]], [[0, 0], [0, 0]], [[4, 4], [4, 0]]]
@@ -230,7 +230,7 @@ def test_a_new_w_falls_on_nobody_and_ties_with_nobody(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_names_keep_clear_of_each_other(lab):  # noqa: F811
+def test_names_keep_clear_of_each_other(lab):
     draw = random.Random(2)
     cases = [[[70, 70], [70, 70]], [[50, 0], [50, 0], [50, 0]], [[200, 0], [200, 5]], [[0, 0]] * 3]
     for _ in range(300):
@@ -247,7 +247,7 @@ def test_names_keep_clear_of_each_other(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_an_arrow_turns_towards_its_side(lab):  # noqa: F811
+def test_an_arrow_turns_towards_its_side(lab):
     sides = [[1, 0], [-1, 0], [0, 1], [0, -1]]
     starts = [[math.cos(k), math.sin(k)] for k in range(60)] + sides
     cases = [[start, side] for start in starts for side in sides]
@@ -260,7 +260,7 @@ def test_an_arrow_turns_towards_its_side(lab):  # noqa: F811
 
 
 @pytest.mark.navegador
-def test_the_keys_and_norm_1_on_the_page(lab):  # noqa: F811
+def test_the_keys_and_norm_1_on_the_page(lab):
     fill = [new_code_cell("print('línea\\n' * 80)") for _ in range(2)]
     path = write(
         lab,

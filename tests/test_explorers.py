@@ -6,10 +6,19 @@ import shutil
 from pathlib import Path
 
 import pytest
+from helpers_browser import ROOT, write
+from helpers_explorers import (
+    CUT,
+    FOLDER,
+    LESSONS,
+    SHOW,
+    WIDGETS,
+    answers,
+    controls,
+    saved_explorers,
+)
 from nbconvert import HTMLExporter
-from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell
-from test_browser import CLOSE, lab, write  # noqa: F401
 from tools import notebooks
 
 from course_lib import explorers
@@ -17,9 +26,7 @@ from course_lib.explorers import base
 from course_lib.explorers.base import esm
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "course_lib" / "explorers"
 PRETTIER = FOLDER / ".prettierrc"
-WIDGETS = "application/vnd.jupyter.widget-state+json"
 MAX_STATE = 140_000  # bytes de estado guardado por explorador
 
 # Los que no se pueden crear sin decirles nada.
@@ -33,16 +40,6 @@ EXAMPLES = {
 }
 
 each_class = pytest.mark.parametrize("name", explorers.__all__)
-
-
-def saved_explorers(path):
-    """Los exploradores guardados en un cuaderno: el estado de cada uno."""
-    widgets = notebooks.read(path).metadata.get("widgets", {}).get(WIDGETS, {})
-    states = [model["state"] for model in widgets.get("state", {}).values()]
-    return [state for state in states if "_esm" in state]
-
-
-LESSONS = [path for path in notebooks.course_notebooks() if saved_explorers(path)]
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 
 
@@ -201,103 +198,8 @@ def test_it_stands_in_its_lessons_with_a_question(name):
 # --- En un navegador ------------------------------------------------------------------------------
 
 
-def controls(explorer):
-    """Los controles de un explorador que se manejan igual en todos."""
-    return explorer.locator("input[type=range], input[type=checkbox], button:enabled").all()
-
-
-def answers(page, explorer, control):
-    """Dice si tocar un control con el teclado cambia lo que se lee: como mucho, en un segundo."""
-    before = explorer.inner_text()
-    control.focus()
-    is_range = control.get_attribute("type") == "range"
-    page.keyboard.press("ArrowRight" if is_range else "Space")
-    for _ in range(20):
-        if explorer.inner_text() != before:
-            return True
-        page.wait_for_timeout(50)
-    return False
-
-
-OPEN_SAVED = """async path => {
-    const options = {path, factory: 'Notebook'};
-    const panel = await jupyterapp.commands.execute('docmanager:open', options);
-    await panel.context.ready;
-    await panel.sessionContext.ready;
-    jupyterapp.shell.activateById(panel.id);
-    window.lesson = panel;
-}"""
-
-# Lo que se ve en las celdas con controles, que se ponen antes a la vista.
-PLACES = """async () => {
-    const places = [];
-    for (const [index, cell] of lesson.content.widgets.entries()) {
-        const outputs = cell.model.type === 'code' ? cell.model.outputs.toJSON() : [];
-        const kind = 'application/vnd.jupyter.widget-view+json';
-        if (!outputs.some(output => output.data?.[kind])) continue;
-        await lesson.content.scrollToItem(index, 'start');
-        const texts = [...cell.node.querySelectorAll('.jp-OutputArea-output')].map(
-            node => node.querySelector('.exp') ? 'explorador' : node.textContent.trim());
-        places.push(...texts);
-    }
-    return places;
-}"""
-
-
-# Lo que Jupyter deja en el sitio de un control cuyo estado no encuentra.
-LOADING, LOST = "Loading widget...", "Error displaying widget: model not found"
-
-
-def show_saved(lab, path, total):  # noqa: F811
-    """Abre un cuaderno y espera a sus exploradores guardados. Devuelve lo que se ve en su sitio.
-
-    Jupyter pregunta por sus controles al kernel y solo después lee los guardados. Si una celda se
-    dibuja entre una cosa y otra, o si la pregunta se queda sin respuesta, no los enseña nunca, y
-    hay que cerrar el cuaderno y abrirlo otra vez. Los que de verdad no están no salen ninguna vez.
-    """
-    for _ in range(4):
-        lab.page.evaluate(OPEN_SAVED, path)
-        for _ in range(60):  # 15 segundos, por lo menos
-            places = lab.page.evaluate(PLACES)
-            if places.count("explorador") == total or LOST in places:
-                break
-            lab.page.wait_for_timeout(250)
-        if not {LOADING, LOST} & set(places):
-            break
-        lab.page.evaluate(CLOSE)
-    return places
-
-
 @pytest.mark.navegador
-@each_lesson
-def test_it_lives_with_no_kernel(lab, path):  # noqa: F811
-    """Con el cuaderno guardado y de confianza, el explorador se ve y responde sin ejecutar nada."""
-    path_in_lab = path.relative_to(ROOT)
-    lab.restore(path_in_lab)
-    notary = NotebookNotary(data_dir=str(lab.folder.parent / "jupyter" / "data"))
-    notebook = notebooks.read(path)
-    notary.sign(notebook)
-    page = lab.page
-    try:
-        total = len(saved_explorers(path))
-        places = show_saved(lab, path_in_lab.as_posix(), total)
-        assert places.count("explorador") == total, places
-        page.wait_for_function("lesson.sessionContext.session?.kernel")
-        page.evaluate("lesson.sessionContext.shutdown()")
-        page.wait_for_function("!lesson.sessionContext.session?.kernel")
-        explorers = page.locator(".exp").all()
-        assert len(explorers) == total
-        for explorer in explorers:
-            explorer.wait_for(timeout=20_000)
-            assert any(answers(page, explorer, control) for control in controls(explorer))
-    finally:
-        page.evaluate(CLOSE)
-        notary.unsign(notebook)
-        notary.store.close()
-
-
-@pytest.mark.navegador
-def test_the_notebook_can_be_saved_from_a_control(lab):  # noqa: F811
+def test_the_notebook_can_be_saved_from_a_control(lab):
     """Las flechas son del explorador; Ctrl + S, de JupyterLab."""
     path = write(lab, new_code_cell("from course_lib.explorers import *\nSoftmaxExplorer()"))
     assert lab.faults(path) == []
@@ -317,47 +219,9 @@ def test_the_notebook_can_be_saved_from_a_control(lab):  # noqa: F811
     lab.close()
 
 
-# Un modelo como el de los controles de Jupyter, para verlos en una página sin Jupyter.
-SHOW = """async states => {
-    for (const state of states) {
-        const style = document.createElement('style');
-        style.textContent = state._css;
-        const el = document.createElement('div');
-        document.body.append(style, el);
-        const listeners = {};
-        const model = {
-            get: name => state[name],
-            set: (name, value) => {
-                if (JSON.stringify(value) === JSON.stringify(state[name])) return;
-                state[name] = value;
-                (listeners[`change:${name}`] ?? []).forEach(listener => listener());
-            },
-            on: (name, listener) => { (listeners[name] ??= []).push(listener); },
-            off: (name, listener) => {
-                listeners[name] = (listeners[name] ?? []).filter(other => other !== listener);
-            },
-            save_changes: () => {},
-        };
-        const text = new Blob([state._esm], {type: 'text/javascript'});
-        const module = await import(URL.createObjectURL(text));
-        module.default.render({model, el});
-    }
-}"""
-
-# Lo que se sale de su explorador, salvo lo que se desliza dentro de su propia caja.
-CUT = """() => [...document.querySelectorAll('.exp')].flatMap(root => {
-    const right = Math.min(innerWidth, root.getBoundingClientRect().right) + 1;
-    return [...root.querySelectorAll('*')].filter(node => {
-        for (let up = node.parentElement; up !== root.parentElement; up = up.parentElement)
-            if (['auto', 'scroll'].includes(getComputedStyle(up).overflowX)) return false;
-        return node.getBoundingClientRect().right > right;
-    }).map(node => `${root.className}: ${node.tagName} ${node.className} ${node.textContent.slice(0, 30)}`);
-})"""
-
-
 @pytest.mark.navegador
 @each_lesson
-def test_it_lives_in_an_exported_page_at_200_percent(lab, path):  # noqa: F811
+def test_it_lives_in_an_exported_page_at_200_percent(lab, path):
     """Una lección exportada a HTML lleva sus exploradores: en una página estrecha, responden."""
     html, _ = HTMLExporter().from_filename(str(path))
     script = rf'<script type="{re.escape(WIDGETS)}">(.*?)</script>'

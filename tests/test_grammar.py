@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 import pytest
-from test_ortografia import is_in
+from prosa import is_in
 
 from course_lib.translator_model.grammar import (
     ADJECTIVES,

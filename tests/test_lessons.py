@@ -1,69 +1,123 @@
-"""Cada lección en JupyterLab, abierta una sola vez: se ejecuta, se ve bien y cabe al proyectarla."""
+"""Cada lección en JupyterLab: como está guardada, ejecutada y proyectada.
+
+En cada prueba se mira así una, y el texto de todas, con sus fórmulas y sus figuras; las demás, cada
+noche. Las salidas de todas las compara siempre nbval.
+"""
 
 import os
-from collections import namedtuple
 
 import pytest
+from helpers_browser import ROOT, write
+from helpers_explorers import answers, controls, saved_explorers
+from helpers_notebooks import code_cells, compared_outputs
+from helpers_slides import deck, open_deck, slides
 from nbformat import from_dict
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import TimeoutError
-from test_browser import ROOT, lab  # noqa: F401
-from test_notebooks import code_cells, compared_outputs
-from test_slides import deck, open_deck, slides
 from tools import notebooks
 
 SCREENSHOTS = os.environ.get("CURSO_CAPTURAS")
 LESSONS = [p.relative_to(ROOT) for p in notebooks.course_notebooks() if notebooks.is_lesson(p)]
+EVERY_DAY = (
+    "06_multi_cabeza"  # la que se mira en cada prueba: tiene fórmulas, figuras y exploradores
+)
 
 # nbval compara las salidas con los hilos de serie, tantos como núcleos; aquí, con otro número.
 THREADS = 2 if "1" in (os.environ.get("OMP_NUM_THREADS"), str(os.cpu_count())) else 1
 
+EACH = [
+    pytest.param(path, id=path.stem, marks=() if path.stem == EVERY_DAY else pytest.mark.lenta)
+    for path in LESSONS
+]
+
 pytestmark = pytest.mark.navegador
 
-Lesson = namedtuple("Lesson", "path found cells")
 
-
-@pytest.fixture(
-    scope="module",
-    params=LESSONS,
-    ids=lambda path: path.stem,
-)
-def lesson(lab, request):  # noqa: F811
-    """Una lección abierta y ejecutada, con lo que un estudiante vería mal y sus celdas."""
-    lab.restore(request.param)
-    first = f"import os; os.environ['OMP_NUM_THREADS'] = '{THREADS}'"
-    yield Lesson(request.param, lab.faults(request.param, first), lab.cells)
-    lab.close()
-
-
-def test_lesson_runs_and_looks_right(lab, lesson, tmp_path):  # noqa: F811
-    found = list(lesson.found)
+def look(lab, path, found, tmp_path):
+    """Falla si hay algo que se ve mal, y guarda entonces cómo se ve la lección."""
     if found or SCREENSHOTS:
-        images = lab.capture(SCREENSHOTS or tmp_path, lesson.path.stem)
+        images = lab.capture(SCREENSHOTS or tmp_path, path.stem)
         found += [f"Míralo en {images[0].parent}"] if found else []
     assert found == []
 
 
-def test_outputs_do_not_depend_on_the_number_of_threads(lab, lesson):  # noqa: F811
-    assert lab.prints("import torch; print(torch.get_num_threads())", str(THREADS))
-    saved = notebooks.read(ROOT / lesson.path)
-    executed = notebooks.read(ROOT / lesson.path)
-    for cell, seen in zip(code_cells(executed), lesson.cells, strict=True):
-        cell.outputs = [from_dict(output) for output in seen["outputs"]]
-    before, after = (compared_outputs(notebooks.normalize(nb)) for nb in (saved, executed))
-    assert [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] == []
-
-
-def test_every_cell_fits_the_screen(lab, lesson):  # noqa: F811
+def slides_of(lab, path):
+    """Lo que se ve en cada diapositiva del cuaderno abierto."""
     try:
         with deck(lab) as page:
-            seen = list(slides(page, lab, lesson.path))
-    except (
-        TimeoutError
-    ):  # si una presentación se atasca, no hay otra hasta cargar la página de nuevo
+            return list(slides(page, lab, path))
+    except TimeoutError:  # una presentación atascada no deja otra hasta cargar la página de nuevo
         lab.close()
         lab.start()
-        with open_deck(lab, lesson.path) as page:
-            seen = list(slides(page, lab, lesson.path))
-    total = len(lab.read(lesson.path).cells)
+        with open_deck(lab, path) as page:
+            return list(slides(page, lab, path))
+
+
+def check_slides(lab, path):
+    """Falla si una celda no cabe en su diapositiva, o si no está en ninguna."""
+    seen = slides_of(lab, path)
+    total = len(lab.read(path).cells)
     assert [fault for slide in seen for fault in slide["faults"]] == []
     assert sorted({cell for slide in seen for cell in slide["cells"]}) == list(range(1, total + 1))
+
+
+# --- El texto de todas ----------------------------------------------------------------------------
+
+
+def test_the_text_of_every_lesson_looks_right(lab):
+    """En un solo cuaderno: cada fórmula se entiende, cada figura se ve y nada se pide fuera."""
+    cells = [cell for path in LESSONS for cell in notebooks.read(ROOT / path).cells]
+    texts = [new_markdown_cell(cell.source) for cell in cells if cell.cell_type == "markdown"]
+    assert lab.faults(write(lab, new_code_cell("1"), *texts)) == []
+    lab.close()
+
+
+# --- Guardada -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=EACH)
+def saved(lab, request):
+    """Una lección abierta como está guardada, y lo que en ella se ve mal."""
+    path = request.param
+    lab.restore(path)
+    with lab.trusted(path):
+        found = lab.saved_faults(path, len(saved_explorers(ROOT / path)))
+        yield path, found
+        lab.close()
+
+
+def test_saved_lesson_looks_right(lab, saved, tmp_path):
+    path, found = saved
+    look(lab, path, list(found), tmp_path)
+
+
+def test_every_cell_fits_the_screen(lab, saved):
+    check_slides(lab, saved[0])
+
+
+def test_its_explorers_live_with_no_kernel(lab, saved):
+    """Con el cuaderno guardado y de confianza, responden sin ejecutar nada."""
+    path, _ = saved
+    lab.stop_kernel()
+    found = lab.page.locator(".exp").all()
+    assert len(found) == len(saved_explorers(ROOT / path))
+    for explorer in found:
+        assert any(answers(lab.page, explorer, control) for control in controls(explorer))
+
+
+# --- Ejecutada ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", EACH)
+def test_lesson_runs_and_its_outputs_do_not_depend_on_the_number_of_threads(lab, path, tmp_path):
+    lab.restore(path)
+    first = f"import os; os.environ['OMP_NUM_THREADS'] = '{THREADS}'"
+    look(lab, path, lab.faults(path, first), tmp_path)
+    assert lab.prints("import torch; print(torch.get_num_threads())", str(THREADS))
+    kept, run = notebooks.read(ROOT / path), notebooks.read(ROOT / path)
+    for cell, seen in zip(code_cells(run), lab.cells, strict=True):
+        cell.outputs = [from_dict(output) for output in seen["outputs"]]
+    before, after = (compared_outputs(notebooks.normalize(nb)) for nb in (kept, run))
+    assert [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] == []
+    check_slides(lab, path)
+    lab.close()

@@ -12,6 +12,7 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from helpers_notebooks import code_cells, is_exempt
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from tools import notebooks
 
@@ -21,16 +22,11 @@ from course_lib import explorers
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = notebooks.course_notebooks()
 LESSONS = [path for path in NOTEBOOKS if path.parent.name == "notebooks"]
-EXEMPT_TAGS = {"nbval-ignore-output", "nbval-skip", "raises-exception"}
 MAX_EXEMPT = 0.03
 MAX_LINES = 25
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-
-
-def code_cells(nb):
-    return [cell for cell in nb.cells if cell.cell_type == "code"]
 
 
 def sound_notebook():
@@ -410,10 +406,6 @@ def is_call(statement):
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
 
 
-def is_exempt(cell):
-    return bool(EXEMPT_TAGS & set(cell.metadata.get("tags", ())))
-
-
 @each_lesson
 def test_lesson_follows_the_rules(path):
     assert list(lesson_faults(notebooks.read(path), path.parent)) == []
@@ -519,26 +511,6 @@ def test_no_class_is_defined_twice():
 # --- Las salidas ----------------------------------------------------------------------------------
 
 
-# La misma regla que en nbval: en el HTML de una gráfica, los píxeles y el tamaño.
-SANITIZED = (ROOT / "tests/nbval_sanitize.cfg").read_text(encoding="utf-8")
-PIXELS = re.findall("^(?:regex|replace): (.*)$", SANITIZED, re.MULTILINE)
-
-
-def compared_outputs(nb):
-    """Lo que se compara de cada celda: todo, salvo las imágenes y las celdas exentas."""
-    compared = [
-        (cell.source, deepcopy(cell.outputs)) for cell in code_cells(nb) if not is_exempt(cell)
-    ]
-    for _, outputs in compared:
-        for output in outputs:
-            output.pop("metadata", None)  # el tamaño de las imágenes
-            for kind in ("image/png", "image/jpeg", notebooks.WIDGET_VIEW):
-                output.get("data", {}).pop(kind, None)
-            if "text/html" in output.get("data", {}):
-                output.data["text/html"] = re.sub(*PIXELS, output.data["text/html"])
-    return compared
-
-
 def test_nbval_accepts_no_wrong_output(tmp_path):
     """Las opciones del proyecto, con las salidas de antes de ejecutar cambiadas a propósito."""
 
@@ -574,5 +546,7 @@ def test_nbval_accepts_no_wrong_output(tmp_path):
     ]
     report = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
     outcomes = re.findall(r"^(PASSED|FAILED) .*?::Cell (\d)", report, re.MULTILINE)
-    assert {cell for result, cell in outcomes if result == "FAILED"} == {"1", "2", "3", "4", "7"}, report
+    assert {cell for result, cell in outcomes if result == "FAILED"} == {"1", "2", "3", "4", "7"}, (
+        report
+    )
     assert {cell for result, cell in outcomes if result == "PASSED"} == {"0", "5", "6"}, report

@@ -13,8 +13,17 @@ from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from prosa import ITALICS, QUOTES, clean, markdown_piece, notebook_pieces, pieces, sources
-from spylls.hunspell import Dictionary
+from prosa import (
+    ITALICS,
+    QUOTES,
+    clean,
+    dictionary,
+    is_in,
+    markdown_piece,
+    notebook_pieces,
+    pieces,
+    sources,
+)
 
 HERE = Path(__file__).resolve().parent
 LETTERS = "a-zA-ZáéíóúüñÁÉÍÓÚÜÑ"
@@ -64,17 +73,6 @@ def plain(text):
 @functools.cache
 def own_words():
     return frozenset((HERE / "palabras.txt").read_text(encoding="utf-8").split())
-
-
-@functools.cache
-def dictionary(language):
-    own = HERE / "diccionario" / language  # el inglés viene con spylls
-    return Dictionary.from_files(language if language == "en_US" else str(own))
-
-
-@functools.cache
-def is_in(language, word):
-    return dictionary(language).lookup(word)
 
 
 def is_own(word):

@@ -1,6 +1,7 @@
 """La serie entera: se llega de una lección a otra, los minutos son los medidos y los errores
 frecuentes tienen quien los conteste."""
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -145,52 +146,68 @@ def test_minutes_are_measured(path):
 
 
 def errors_table():
-    """Las filas de la tabla de CONTRIBUTING.md: número, error, lección y lo que lo sostiene."""
+    """Las filas de la tabla de CONTRIBUTING.md: el número y dónde se contesta."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\d+) \| (.+?) \| (.+?) \| (.+) \|$", text, re.MULTILINE)
-    return [(int(number), error, lesson, proof) for number, error, lesson, proof in rows]
+    rows = re.findall(r"^\| (\d+) \| .+? \| (.+) \|$", text, re.MULTILINE)
+    return [(int(number), places) for number, places in rows]
 
 
-def proof_faults(lesson, proof):
-    """Dice qué falla en una fila: cada prueba es el nombre de un test o un trozo de una celda."""
-    files = [ROOT / target for _, target in links(lesson)]
-    yield from (f"no existe {file.name}" for file in files if not file.is_file())
-    lessons = [file for file in files if file.is_file() and file.suffix == ".ipynb"]
-    cells = [cell for file in lessons for cell in codes(notebooks.read(file))]
-    pieces = re.findall(r"`` ?(.+?) ?``|`(.+?)`", proof)
-    if not pieces:
-        yield "no dice qué lo sostiene"
-    for piece in (double or single for double, single in pieces):
-        if match := re.fullmatch(r"(tests/\w+\.py)::(\w+)", piece):
-            file = ROOT / match[1]
-            if not file.is_file() or f"def {match[2]}(" not in file.read_text(encoding="utf-8"):
-                yield f"no hay ninguna prueba {piece}"
-        elif (found := sum(piece in cell for cell in cells)) != 1:
-            yield f"está en {found} celdas, y tiene que estar en una: {piece}"
-        elif re.search(r"\bimport\b", piece) or not re.search(r"[=(]|assert", piece):
-            yield f"no es una cuenta ni una comprobación: {piece}"
+def place_faults(places):
+    """Dice qué falla en una fila: cada enlace lleva a una celda, por su id, o nombra una prueba."""
+    found = links(places)
+    if not found:
+        yield "no dice dónde"
+    for name, target in found:
+        path, _, cell_id = target.partition("#cell-id=")
+        file = ROOT / path
+        if not file.is_file():
+            yield f"no existe {path}"
+        elif file.suffix == ".py":
+            if f"def {name.strip('`')}(" not in file.read_text(encoding="utf-8"):
+                yield f"no hay ninguna prueba {name}"
+        elif name != file.stem[:2]:
+            yield f"no es la lección {name}: {path}"
+        else:
+            cells = [cell for cell in notebooks.read(file).cells if cell.id == cell_id]
+            yield from ["no hay ninguna celda con el id de " + target] if not cells else ()
+            yield from (f"no calcula nada: {target}" for cell in cells if not computes(cell))
+
+
+def computes(cell):
+    """Dice si una celda tiene alguna cuenta o comprobación, y no solo `import` o texto."""
+    idle = ast.Import | ast.ImportFrom
+    return cell.cell_type == "code" and not all(
+        isinstance(statement, idle) for statement in ast.parse(cell.source).body
+    )
 
 
 def test_every_common_error_is_numbered():
-    assert [number for number, *_ in errors_table()] == list(range(1, 45))
+    assert [number for number, _ in errors_table()] == list(range(1, 45))
 
 
 @pytest.mark.parametrize("row", errors_table(), ids=lambda row: str(row[0]))
 def test_every_common_error_is_answered(row):
-    _, _, lesson, proof = row
-    assert list(proof_faults(lesson, proof)) == []
+    assert list(place_faults(row[1])) == []
+
+
+LESSON_01 = "notebooks/01_producto_escalar.ipynb"
+LESSON_01_CELLS = notebooks.read(ROOT / LESSON_01).cells
+TITLE_01 = LESSON_01_CELLS[0].id
+IMPORT_01 = next(c.id for c in LESSON_01_CELLS if c.cell_type == "code" and not computes(c))
 
 
 @pytest.mark.parametrize(
-    ("lesson", "proof", "fault"),
+    ("places", "fault"),
     [
-        ("[99](notebooks/99_nada.ipynb)", "`x`", "no existe"),
-        ("[01](notebooks/01_producto_escalar.ipynb)", "una frase", "no dice qué"),
-        ("[01](notebooks/01_producto_escalar.ipynb)", "`assert 1 == 2`", "está en 0 celdas"),
-        ("[01](notebooks/01_producto_escalar.ipynb)", "`print(`", "tiene que estar en una"),
-        ("[01](notebooks/01_producto_escalar.ipynb)", "`import torch`", "no es una cuenta"),
-        ("[pruebas](tests/test_serie.py)", "`tests/test_serie.py::test_nada`", "ninguna prueba"),
+        ("una frase", "no dice dónde"),
+        ("[99](notebooks/99_nada.ipynb#cell-id=0)", "no existe"),
+        (f"[01]({LESSON_01}#cell-id=nadie)", "ninguna celda"),
+        (f"[01]({LESSON_01})", "ninguna celda"),
+        (f"[02]({LESSON_01}#cell-id=nadie)", "no es la lección 02"),
+        (f"[01]({LESSON_01}#cell-id={TITLE_01})", "no calcula nada"),
+        (f"[01]({LESSON_01}#cell-id={IMPORT_01})", "no calcula nada"),
+        ("[`test_nada`](tests/test_serie.py)", "ninguna prueba"),
     ],
 )
-def test_an_unanswered_error_is_seen(lesson, proof, fault):
-    assert any(fault in found for found in proof_faults(lesson, proof))
+def test_an_unanswered_error_is_seen(places, fault):
+    assert any(fault in found for found in place_faults(places))

@@ -268,6 +268,7 @@ def test_products_in_16_bits_only_if_asked(tmp_path, monkeypatch, half):
     assert seen == {half}
 
 
+@pytest.mark.lenta  # entrena de verdad
 def test_it_learns_and_can_be_used(tmp_path):
     recipe = {**QUICK, "epochs": 60, "peak": 1e-2, "dropout": 0.0, "smoothing": 0.0}
     model, _ = trainer.train(PAIRS, PAIRS[:9], tmp_path, SMALL, recipe)

@@ -8,8 +8,8 @@ import torch
 import traitlets
 
 from course_lib.bert import extract_embeddings, load_bert
-from course_lib.explorers.base import SHARED, Explorer, esm
 from course_lib.bert_files.sentences import TokenizationWarning
+from course_lib.explorers.base import SHARED, Explorer, esm
 
 DEFAULT = [f"I gave the dog a bone because it was {word}" for word in ("hungry", "old")]
 LIMITS = "64 tokens y 1000 caracteres"

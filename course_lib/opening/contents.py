@@ -19,7 +19,11 @@ class CourseContents(AsyncLargeFileManager):
 
             spec = self.parent.kernel_spec_manager.get_kernel_spec("python3")
             model["content"]["metadata"].update(
-                kernelspec={"display_name": spec.display_name, "language": spec.language, "name": "python3"},
+                kernelspec={
+                    "display_name": spec.display_name,
+                    "language": spec.language,
+                    "name": "python3",
+                },
                 language_info=IPythonKernel.language_info,
             )
         return model

@@ -153,7 +153,9 @@ def merge(delivered, mine, theirs):
             keep(changed[name], name)
         elif stays and EXERCISE.match(source):
             keep(changed[name], name)
-            say(f"> **El hueco de este ejercicio ha cambiado.** Ahora es así:\n\n```python\n{source}\n```")
+            say(
+                f"> **El hueco de este ejercicio ha cambiado.** Ahora es así:\n\n```python\n{source}\n```"
+            )
         elif stays:
             cells.append(new)
             say("> **Lo que tú tenías** en la celda de arriba, que en el curso ha cambiado:")
@@ -269,10 +271,14 @@ def restore(lesson):
     Raises:
         CopiesError: si no existe la lección o no se puede escribir.
     """
-    known = {path.name[:2]: path for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))}
+    known = {
+        path.name[:2]: path for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+    }
     number = Path(str(lesson)).name[:2].rstrip("_.").zfill(2)
     if number not in known:
-        raise CopiesError(f"No hay ninguna lección «{lesson}». Las hay de la {min(known)} a la {max(known)}.")
+        raise CopiesError(
+            f"No hay ninguna lección «{lesson}». Las hay de la {min(known)} a la {max(known)}."
+        )
     path, old = prepare_folder() / known[number].name, None
     if path.exists():
         path.rename(old := beside(path))

@@ -41,7 +41,9 @@ def serve(python, root, folder, arguments, env, say, editing=False):
         El código de salida.
     """
     if POSIX and os.geteuid() == 0:
-        say("Lo abres como administrador («root»): es lo normal en un contenedor; si no, usa tu usuario.")
+        say(
+            "Lo abres como administrador («root»): es lo normal en un contenedor; si no, usa tu usuario."
+        )
         arguments = ["--allow-root", *arguments]
     browser = "--no-browser" not in arguments and has_browser()
     port = _option(arguments, "port", env.get("JUPYTER_PORT", "8888"))

@@ -12,8 +12,8 @@ import textwrap
 from statistics import median
 
 import pytest
+from helpers_browser import write
 from nbformat.v4 import new_code_cell
-from test_browser import CLOSE, lab, write  # noqa: F401
 
 from tools.bench_support import Table, seconds
 
@@ -123,29 +123,29 @@ def table(request):
     return table
 
 
-def show(lab, *cells):  # noqa: F811
+def show(lab, *cells):
     assert lab.faults(write(lab, *map(new_code_cell, cells))) == []
 
 
 @pytest.fixture(scope="module")
-def loop(lab):  # noqa: F811
+def loop(lab):
     """Lo que tarda el bucle con matplotlib."""
     show(lab, textwrap.dedent(LOOP).strip())
     times = lab.page.evaluate(MOVE, ROUNDS)
-    lab.page.evaluate(CLOSE)
+    lab.close()
     return median(times)
 
 
-def measure(benchmark, lab, code, script, argument):  # noqa: F811
+def measure(benchmark, lab, code, script, argument):
     show(lab, f"from course_lib.explorers import *\n{code}")
     times = benchmark.pedantic(lab.page.evaluate, (script, argument), rounds=1)
     assert lab.messages == []
-    lab.page.evaluate(CLOSE)
+    lab.close()
     return times
 
 
 @pytest.mark.parametrize("code", EXPLORERS, ids=lambda code: code.split("(")[0])
-def test_a_change_is_seen(benchmark, table, loop, lab, code):  # noqa: F811
+def test_a_change_is_seen(benchmark, table, loop, lab, code):
     times = measure(benchmark, lab, code, CHANGE, [*EXPLORERS[code], ROUNDS])
     worked, seen = (median(column) for column in zip(*times))
     name = code.split("(")[0]
@@ -153,7 +153,7 @@ def test_a_change_is_seen(benchmark, table, loop, lab, code):  # noqa: F811
 
 
 @pytest.mark.parametrize("selector", ["select", "[role=radio][tabindex='0']"])
-def test_sixty_tokens_and_twelve_heads(benchmark, table, loop, lab, selector):  # noqa: F811
+def test_sixty_tokens_and_twelve_heads(benchmark, table, loop, lab, selector):
     kind = "key" if "radio" in selector else "select"
     code = f"AttentionExplorer({LONG!r})"
     times = measure(benchmark, lab, code, CHANGE, [selector, kind, ROUNDS])
@@ -163,7 +163,7 @@ def test_sixty_tokens_and_twelve_heads(benchmark, table, loop, lab, selector):  
 
 
 @pytest.mark.parametrize("first", ["The number is 0", LONG[:-4] + " 0"], ids=["6", "60"])
-def test_another_sentence(benchmark, table, loop, lab, first):  # noqa: F811
+def test_another_sentence(benchmark, table, loop, lab, first):
     times = measure(benchmark, lab, "AttentionExplorer()", ASK, [first, 15])
     size = f"{len(first.split()) + 2} tokens"
     add(table, benchmark, "otra frase, por el kernel", size, median(times), loop, None)

@@ -14,7 +14,7 @@ from PIL import Image, ImageOps
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from test_browser import ROOT, open_lab, write  # noqa: E402
+from helpers_browser import ROOT, open_lab, write  # noqa: E402
 
 FOLDER = ROOT / "imagenes" / "capturas"
 WIDTH = 900  # píxeles del GIF

@@ -1,0 +1,116 @@
+"""La tabla del corpus: cuántas respuestas hay de cada ejercicio, y qué dice de ellas cada comprobación.
+
+python tests/corpus_table.py    la escribe en tests/answers/README.md
+"""
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import torch
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from helpers_answers import ALL, EXERCISES, verdict  # noqa: E402
+
+from course_lib.checkers.engine.comparing import same
+from course_lib.checkers.engine.exercise import told_by  # noqa: E402
+
+FILE = ROOT / "tests" / "answers" / "README.md"
+SLOW = (3, 4)  # las columnas de las otras dos maneras de comprobar: calcularlas cuesta
+
+
+def einsum_output(equation):
+    """Lo que da una ecuación con dos tensores, o ``None`` si no se puede calcular."""
+    query, key = torch.randn(2, 3, 4, 5), torch.randn(2, 6, 4, 5)
+    try:
+        return torch.einsum(equation, query.clone(), key), torch.einsum(
+            "bqhd,bkhd->bhqk", query, key
+        )
+    except (RuntimeError, TypeError, ValueError):
+        return None
+
+
+def attempt(answer, cases=None):
+    """Lo que da el código en cada prueba; ``None`` si en alguna se para."""
+    found = EXERCISES[answer.exercise].prepare(answer.code)
+    if not isinstance(found, list):
+        return None
+    first = found[0]
+    for case in first.exercise.all_cases()[:cases]:
+        outcome = first.call(*case.arguments)
+        reader = first.exercise.reader
+        value, problem = (None, True) if outcome.problem else reader.read(outcome.value, case)
+        if problem:
+            return None
+        first.values[case], first.seen[case] = value, reader.main(value, case)
+    return first
+
+
+def ordinary_check(answer):
+    """Si la acepta una comprobación corriente: un ejemplo y `allclose`, en la primera prueba."""
+    if answer.exercise == "7.1":
+        found = einsum_output(answer.code)
+        return found is not None and same(*found)
+    found = attempt(answer, cases=1)
+    return found is not None and all(found.exercise.agrees({}, c, v) for c, v in found.seen.items())
+
+
+def property_check(answer):
+    """Si la acepta una comprobación que solo mira propiedades: formas, sumas, fugas…"""
+    if answer.exercise == "7.1":
+        found = einsum_output(answer.code)
+        return found is not None and found[0].shape == found[1].shape
+    found = attempt(answer)
+    return found is not None and not any(told_by(look, found) for look in found.exercise.must)
+
+
+NAMED = ("exacto", "en parte", "sin nombre")
+
+
+def row(number):
+    """La fila de un ejercicio, sin las columnas que cuestan."""
+    of = [answer for answer in ALL if answer.exercise == number]
+    bad = [answer for answer in of if answer.kind != "buena"]
+    verdicts = Counter(map(verdict, bad))
+    named = [sum(a.kind == "mala" and verdict(a) == v for a in bad) for v in NAMED]
+    odd = sum(answer.kind == "rara" for answer in bad)
+    return [len(of) - len(bad), len(bad), verdicts["pasa"], *named, odd, verdicts["nombre falso"]]
+
+
+def slow_columns(number):
+    """Cuántas de las malas aceptan una comprobación corriente y una que solo mira propiedades."""
+    bad = [answer for answer in ALL if answer.exercise == number and answer.kind != "buena"]
+    return [sum(map(check, bad)) for check in (ordinary_check, property_check)]
+
+
+def table(slow=True):
+    """Las filas de la tabla, con las columnas que cuestan o sin ellas."""
+    rows = []
+    for number, exercise in sorted(EXERCISES.items(), key=lambda item: float(item[0])):
+        good, bad, *rest = row(number)
+        others = slow_columns(number) if slow else []
+        rows.append([f"{number} {exercise.title}", good, bad, *others, *rest])
+    totals = ["**Todos**", *(sum(column) for column in list(zip(*rows))[1:])]
+    return [[str(cell) for cell in cells] for cells in [*rows, totals]]
+
+
+def written(slow=True):
+    """Las filas que hay en el archivo, con las columnas que cuestan o sin ellas."""
+    found = re.findall(r"^\| ((?:\d|\*).*) \|$", FILE.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = [cells.split(" | ") for cells in found]
+    return [[cell for k, cell in enumerate(cells) if slow or k not in SLOW] for cells in rows]
+
+
+def main():
+    """Escribe la tabla: lo demás del archivo se queda como está."""
+    rows = [f"| {' | '.join(cells)} |" for cells in table()]
+    text = FILE.read_text(encoding="utf-8")
+    begin = re.search(r"^\|---.*\n", text, re.MULTILINE).end()
+    FILE.write_text(text[:begin] + "\n".join(rows) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

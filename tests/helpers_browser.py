@@ -1,0 +1,463 @@
+"""Un JupyterLab de verdad, en Chromium, y lo que en él ve mal un estudiante.
+
+tests/test_lessons.py mira así cada lección. También es una orden, para mirar una lección entera en imágenes:
+
+    python tests/helpers_browser.py notebooks/01_producto_escalar.ipynb CARPETA [--oscuro]
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import nbformat
+from helpers_server import serve_lab
+from nbformat.sign import NotebookNotary
+from nbformat.v4 import new_notebook
+from playwright.sync_api import TimeoutError, sync_playwright
+from tools import notebooks
+
+ROOT = Path(__file__).resolve().parents[1]
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SCRATCH = Path("notebooks/de_prueba.ipynb")  # el cuaderno que escribe una prueba
+VIEWPORT = {"width": 1200, "height": 1600}
+TIMEOUT_S = 180  # lo que puede tardar una lección entera
+DRAWING_S = 5  # lo que puede tardar en dibujarse todo cuando ya se ha ejecutado
+SAVING_MS = 200  # un explorador avisa al kernel cuando la mano para: 120 ms después
+
+# JupyterLab pide una vez cada imagen de un texto con la ruta tal como está escrita y, al no
+# encontrarla, con la buena. Si al final una imagen no se ve, lo dice `faults`.
+# Y lo que dice JupyterLab si le toca guardar un cuaderno, o darle el foco, justo cuando se cierra.
+CONSOLE_ALLOWED = re.compile(
+    r"status of 404 .*/imagenes/[^/]+$|Error in Auto-Save Disposed"
+    r"|Cannot read properties of null \(reading 'footer'\)[^)]*_ensureFocus"
+)
+
+# Qué celdas de código hay, qué número llevan y qué ha fallado, según JupyterLab.
+READ_CELLS = """() => lesson.content.widgets
+    .filter(cell => cell.model.type === 'code')
+    .map(cell => ({
+        count: cell.model.executionCount,
+        busy: cell.model.executionState === 'running',
+        raises: (cell.model.getMetadata('tags') || []).includes('raises-exception'),
+        outputs: cell.model.outputs.toJSON(),
+    }))"""
+
+# Ejecuta todo. Nada más arrancar el kernel, la orden se puede perder: entonces, se repite.
+RUN_ALL = """() => {
+    const panel = lesson;
+    const begun = () => panel.isDisposed || panel.content.widgets.some(cell =>
+        cell.model.executionCount || cell.model.executionState === 'running');
+    (async () => {
+        for (let attempt = 0; attempt < 15; attempt++) {
+            const run = jupyterapp.commands.execute('notebook:run-all-cells');
+            await Promise.race([run, new Promise(done => setTimeout(done, 10000))]);
+            if (begun()) return;
+            await new Promise(done => setTimeout(done, 500));
+        }
+    })();
+}"""
+
+# Dice si ya se ha ejecutado todo, o si una celda ha fallado y las siguientes no se ejecutarán.
+HAS_RUN = """() => {
+    const cells = lesson.content.widgets.map(cell => cell.model).filter(({type}) => type === 'code');
+    const outputs = ({outputs}) => Array.from({length: outputs.length}, (_, k) => outputs.get(k));
+    return cells.every(cell => cell.executionCount && cell.executionState !== 'running')
+        || cells.some(cell => !(cell.getMetadata('tags') || []).includes('raises-exception')
+            && outputs(cell).some(output => output.type === 'error'));
+}"""
+
+# Baja por el cuaderno de pantalla en pantalla: JupyterLab dibuja una celda cuando se ve.
+SWEEP = """async () => {
+    const outer = lesson.node.querySelector('.jp-WindowedPanel-outer');
+    const frame = () => new Promise(done => setTimeout(() => requestAnimationFrame(done), 30));
+    for (let top = 0; ; top += outer.clientHeight) {
+        outer.scrollTop = top;
+        await frame();
+        await frame();
+        const last = outer.querySelector('.jp-Cell:last-of-type').getBoundingClientRect().bottom;
+        if (top + outer.clientHeight >= last - outer.getBoundingClientRect().top + outer.scrollTop)
+            return;
+    }
+}"""
+
+# Lo que se ve en la página: cada imagen, con su tamaño real, y lo que no ha salido bien.
+READ_PAGE = r"""() => {
+    const find = selector => [...lesson.content.node.querySelectorAll(selector)];
+    const texts = selector => find(selector).map(node => node.textContent);
+    const raw = node => {
+        const copy = node.cloneNode(true);
+        copy.querySelectorAll('code, mjx-container').forEach(part => part.remove());
+        return copy.textContent.match(/.{0,20}[$\\].{0,20}/g) || [];
+    };
+    return {
+        images: find('img').map(image => ({
+            name: image.alt || image.src.slice(0, 60),
+            described: !['', 'Image'].includes(image.alt.trim()),  // JupyterLab pone «Image»
+            complete: image.complete,
+            width: image.naturalWidth,
+        })),
+        formulas: [
+            ...texts('merror, mtext[mathcolor=red]'),
+            ...find('.jp-RenderedMarkdown').flatMap(raw),
+        ],
+        widgets: [
+            ...texts('.jupyter-widgets-error-widget'),
+            ...texts('.jp-OutputArea-output').filter(
+                text => /^(Loading widget\.\.\.|Error displaying widget.*)$/.test(text)),
+        ],
+        waiting: lesson.content.widgets.filter(cell => cell.isPlaceholder()).length,
+    };
+}"""
+
+OPEN = """async path => {
+    const late = new Promise((_, reject) => setTimeout(
+        () => reject(new Error('El cuaderno no se abre: ¿JupyterLab pregunta algo?')), 60000));
+    const open = async () => {
+        await jupyterapp.restored;
+        const options = {path, factory: 'Notebook'};
+        const panel = await jupyterapp.commands.execute('docmanager:open', options);
+        await panel.context.ready;
+        await panel.sessionContext.ready;
+        await panel.sessionContext.session.kernel.info;
+        jupyterapp.shell.activateById(panel.id);
+        window.lesson = panel;
+    };
+    await Promise.race([open(), late]);
+}"""
+
+OPEN_SAVED = """async path => {
+    const options = {path, factory: 'Notebook'};
+    const panel = await jupyterapp.commands.execute('docmanager:open', options);
+    await panel.context.ready;
+    await panel.sessionContext.ready;
+    jupyterapp.shell.activateById(panel.id);
+    window.lesson = panel;
+}"""
+
+# Lo que se ve en las celdas con controles, que se ponen antes a la vista.
+PLACES = """async () => {
+    const places = [];
+    for (const [index, cell] of lesson.content.widgets.entries()) {
+        const outputs = cell.model.type === 'code' ? cell.model.outputs.toJSON() : [];
+        const kind = 'application/vnd.jupyter.widget-view+json';
+        if (!outputs.some(output => output.data?.[kind])) continue;
+        await lesson.content.scrollToItem(index, 'start');
+        const texts = [...cell.node.querySelectorAll('.jp-OutputArea-output')].map(
+            node => node.querySelector('.exp') ? 'explorador' : node.textContent.trim());
+        places.push(...texts);
+    }
+    return places;
+}"""
+
+
+# Lo que Jupyter deja en el sitio de un control cuyo estado no encuentra.
+LOADING, LOST = "Loading widget...", "Error displaying widget: model not found"
+
+CLOSE = """async () => {
+    if (!window.lesson || lesson.isDisposed) return;
+    if (lesson.sessionContext.session?.kernel) await lesson.sessionContext.shutdown();
+    lesson.content.model.dirty = false;
+    lesson.dispose();
+}"""
+
+# El reloj es el de la página: lo que un explorador tenía que mandar antes ya lo ha mandado.
+ASK = """async ([code, wait, silent]) => {
+    await new Promise(done => setTimeout(done, wait));
+    const options = {code, silent, store_history: !silent};
+    const future = lesson.sessionContext.session.kernel.requestExecute(options);
+    let text = '';
+    future.onIOPub = message => { text += message.content.text ?? ''; };
+    await future.done;
+    return text.trim();
+}"""
+
+
+def find_chromium():
+    """Devuelve la ruta de un Chromium de este ordenador, o None si no hay ninguno."""
+    names = os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"
+    return next(filter(None, (shutil.which(name) for name in names if name)), None)
+
+
+class Lab:
+    """Un JupyterLab sobre una copia del curso, y una página de Chromium que lo maneja."""
+
+    def __init__(self, folder, page, url):
+        self.folder, self.page, self.url = folder, page, url
+        self.messages, self.outside, self.cells = [], [], []
+        page.on("console", self._keep_message)
+        page.on("pageerror", lambda error: self.messages.append(str(error)))
+        page.context.route(lambda url: not is_local(url), self._refuse)
+        page.on("websocket", lambda ws: is_local(ws.url) or self.outside.append(ws.url))
+
+    def _keep_message(self, message):
+        text = f"{message.text} {message.location['url']}"
+        if message.type == "error" and not CONSOLE_ALLOWED.search(text):
+            self.messages.append(text)
+
+    def _refuse(self, route):
+        self.outside.append(route.request.url)
+        route.abort()
+
+    def restore(self, path):
+        """Deja el cuaderno de la copia como está en el curso: JupyterLab guarda solo."""
+        shutil.copyfile(ROOT / path, self.folder / path)
+
+    def read(self, path):
+        """Lee el cuaderno de la copia; si JupyterLab lo está guardando, espera a que acabe."""
+        deadline = time.monotonic() + DRAWING_S
+        while True:
+            try:
+                return notebooks.read(self.folder / path)
+            except notebooks.NotebookError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+
+    def open(self, path):
+        """Abre el cuaderno `path` (relativo a la copia) y espera a que su kernel esté listo.
+
+        Si una prueba que ha fallado ha dejado otro abierto, lo cierra.
+        """
+        self.close()
+        self.messages.clear()
+        self.outside.clear()
+        self.page.evaluate(OPEN, Path(path).as_posix())
+        self.page.evaluate("jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+
+    @contextlib.contextmanager
+    def trusted(self, path):
+        """Mientras dure, JupyterLab se fía del cuaderno `path`: enseña sus controles guardados."""
+        notary = NotebookNotary(data_dir=str(self.folder.parent / "jupyter" / "data"))
+        notebook = notebooks.read(self.folder / path)
+        notary.sign(notebook)
+        try:
+            yield
+        finally:
+            notary.unsign(notebook)
+            notary.store.close()
+
+    def open_saved(self, path, total):
+        """Abre un cuaderno como está guardado y espera a sus `total` exploradores.
+
+        Devuelve lo que se ve en el sitio de cada control. Jupyter pregunta por ellos al kernel y
+        solo después lee los guardados. Si una celda se dibuja entre una cosa y otra, o si la
+        pregunta se queda sin respuesta, no los enseña nunca, y hay que cerrar el cuaderno y abrirlo
+        otra vez. Los que de verdad no están no salen ninguna vez.
+        """
+        for _ in range(4):
+            self.close()
+            self.messages.clear()
+            self.outside.clear()
+            self.page.evaluate(OPEN_SAVED, Path(path).as_posix())
+            for _ in range(60):  # 15 segundos, por lo menos
+                places = self.page.evaluate(PLACES)
+                if places.count("explorador") == total or LOST in places:
+                    break
+                self.page.wait_for_timeout(250)
+            if not {LOADING, LOST} & set(places):
+                break
+        return places
+
+    def stop_kernel(self):
+        """Apaga el kernel del cuaderno abierto, que sigue abierto."""
+        self.page.wait_for_function("lesson.sessionContext.session?.kernel")
+        self.page.evaluate("lesson.sessionContext.shutdown()")
+        self.page.wait_for_function("!lesson.sessionContext.session?.kernel")
+
+    def run_all(self):
+        """Ejecuta todas las celdas, espera a la última y devuelve lo que hay en cada una."""
+        self.page.evaluate(RUN_ALL)
+        with contextlib.suppress(TimeoutError):
+            self.page.wait_for_function(HAS_RUN, polling=100, timeout=TIMEOUT_S * 1000)
+        return self.page.evaluate(READ_CELLS)
+
+    def faults(self, path, first=""):
+        """Abre y ejecuta el cuaderno `path`. Devuelve todo lo que un estudiante vería mal.
+
+        Antes de la primera celda, y sin que cuente, el kernel ejecuta `first`.
+        """
+        self.open(path)
+        if first:
+            self.page.evaluate(ASK, [first, 0, True])
+        cells = self.cells = self.run_all()
+        found = [
+            f"La celda de código {n} falla: {e}"
+            for n, cell in enumerate(cells, 1)
+            for e in errors(cell)
+        ]
+        counts = [cell["count"] for cell in cells]
+        if counts != list(range(1, len(cells) + 1)):
+            found.append(f"No se han ejecutado todas las celdas, en orden: {counts}")
+        return found + self.page_faults()
+
+    def saved_faults(self, path, explorers):
+        """Abre el cuaderno `path` como está guardado. Devuelve todo lo que un estudiante vería mal."""
+        places = self.open_saved(path, explorers)
+        found = [] if places.count("explorador") == explorers else [f"No están todos: {places}"]
+        return found + self.page_faults()
+
+    def page_faults(self):
+        """Devuelve lo que se ve mal en el cuaderno abierto."""
+        page = self.look()
+        images = page["images"]
+        found = [f"La imagen no se ve: {one['name']}" for one in images if not one["width"]]
+        found += [
+            f"La imagen no se describe: {one['name']}" for one in images if not one["described"]
+        ]
+        found += [f"La fórmula no se entiende: {text}" for text in page["formulas"]]
+        found += [f"El control no se ve: {text}" for text in page["widgets"]]
+        found += [f"Pide algo de fuera: {url}" for url in self.outside]
+        found += [f"La consola dice: {text}" for text in self.messages]
+        return found
+
+    def ask(self, code):
+        """Ejecuta `code` en el kernel del cuaderno abierto y devuelve lo que imprime."""
+        return self.page.evaluate(ASK, [code, SAVING_MS, False])
+
+    def prints(self, code, text):
+        """Dice si el kernel, que puede tardar en saber lo que ha hecho la mano, imprime `text`."""
+        deadline = time.monotonic() + DRAWING_S
+        while (said := self.ask(code)) != text and time.monotonic() < deadline:
+            pass
+        assert said == text
+        return True
+
+    def look(self):
+        """Recorre el cuaderno, espera a que todo se dibuje y devuelve lo que se ve."""
+        self.page.evaluate(SWEEP)
+        deadline = time.monotonic() + DRAWING_S
+        while True:
+            page = self.page.evaluate(READ_PAGE)
+            pending = page["formulas"] or page["widgets"] or page["waiting"]
+            done = not pending and all(image["complete"] for image in page["images"])
+            if done or time.monotonic() > deadline:
+                return page
+            self.page.wait_for_timeout(100)
+
+    def scroll(self):
+        """Baja por el cuaderno de pantalla en pantalla."""
+        outer = self.page.locator(".jp-WindowedPanel-outer:visible")
+        top, bottom = 0, 1
+        while top < bottom:
+            size = outer.evaluate("(node, top) => (node.scrollTop = top, node.clientHeight)", top)
+            self.page.wait_for_timeout(150)
+            yield top
+            top += size
+            bottom = outer.evaluate(
+                "node => node.querySelector('.jp-Cell:last-of-type').getBoundingClientRect().bottom"
+                " - node.getBoundingClientRect().top + node.scrollTop"
+            )
+
+    def capture(self, folder, name):
+        """Guarda en `folder` el cuaderno abierto, en imágenes de una pantalla."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.look()
+        outer = self.page.locator(".jp-WindowedPanel-outer:visible")
+        paths = []
+        for number, _ in enumerate(self.scroll(), 1):
+            paths.append(folder / f"{name}-{number:02}.png")
+            outer.screenshot(path=paths[-1])
+        return paths
+
+    def start(self):
+        """Carga la página de JupyterLab, como recién abierto, y espera a que esté lista."""
+        self.page.goto(self.url)
+        self.page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+        self.page.evaluate("jupyterapp.restored")
+        self.page.evaluate("jupyterapp.shell.collapseLeft()")
+
+    def close(self):
+        """Cierra el cuaderno abierto y su kernel."""
+        self.page.evaluate(CLOSE)
+
+
+def is_local(url):
+    """Dice si `url` se queda en este ordenador."""
+    parts = urlsplit(url)
+    return parts.scheme in ("data", "blob") or parts.hostname in ("localhost", "127.0.0.1")
+
+
+def errors(cell):
+    """Devuelve los errores y los avisos que muestra una celda que no los esperaba."""
+    failed = [
+        f"{o['ename']}: {o['evalue']}" for o in cell["outputs"] if o["output_type"] == "error"
+    ]
+    warned = ["".join(o["text"]) for o in cell["outputs"] if o.get("name") == "stderr"]
+    return ([] if cell["raises"] else failed) + warned
+
+
+@contextlib.contextmanager
+def open_lab(course=ROOT, theme="JupyterLab Light"):
+    """Copia el curso, abre JupyterLab sobre la copia y da un `Lab` listo para usar."""
+    with contextlib.ExitStack() as stack:
+        temporary = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+        )
+        copy, home = temporary / "curso", temporary / "jupyter"
+        for name in ("notebooks", "imagenes", "course_lib", ".jupyter"):
+            if (course / name).exists():
+                shutil.copytree(
+                    course / name,
+                    copy / name,
+                    ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"),
+                )
+        chosen = home / "settings/@jupyterlab/apputils-extension/themes.jupyterlab-settings"
+        chosen.parent.mkdir(parents=True)
+        chosen.write_text(json.dumps({"theme": theme}), encoding="utf-8")
+        url = stack.enter_context(serve_lab(copy, home))
+        playwright = stack.enter_context(sync_playwright())
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+        page = stack.enter_context(browser.new_context(viewport=VIEWPORT)).new_page()
+        lab = Lab(copy, page, url)
+        lab.start()
+        yield lab
+        browser.close()
+
+
+def write(lab, *cells):
+    """Escribe en la copia del curso un cuaderno con estas celdas y devuelve su ruta."""
+    metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), lab.folder / SCRATCH)
+    return SCRATCH
+
+
+# --- La orden -------------------------------------------------------------------------------------
+
+
+def main():
+    """Ejecuta una lección en JupyterLab y guarda cómo se ve."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("cuaderno", type=Path)
+    parser.add_argument("carpeta", type=Path, help="donde se guardan las imágenes")
+    parser.add_argument("--oscuro", action="store_true", help="con el tema oscuro de JupyterLab")
+    arguments = parser.parse_args()
+    notebook = arguments.cuaderno.resolve()
+    course = next(folder for folder in notebook.parents if (folder / ".jupyter").exists())
+    theme = "JupyterLab Dark" if arguments.oscuro else "JupyterLab Light"
+    with open_lab(course, theme) as lab:
+        found = lab.faults(notebook.relative_to(course))
+        images = lab.capture(arguments.carpeta, notebook.stem)
+    print(*found, f"{len(images)} imágenes en {arguments.carpeta}", sep="\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""Un servidor de JupyterLab sobre una carpeta, sin tocar la configuración de quien prueba."""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from urllib.parse import quote
+
+
+def free_port():
+    """Devuelve un puerto que ahora no usa nadie."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def serve_lab(course, home):
+    """Arranca JupyterLab sobre la carpeta `course`, sin tocar la configuración del usuario.
+
+    Da la dirección del servidor, con su clave.
+    """
+    settings = {
+        "JUPYTER_CONFIG_PATH": course / ".jupyter",
+        "JUPYTER_PATH": course / ".jupyter",
+        "JUPYTER_CONFIG_DIR": home / "config",
+        "JUPYTER_DATA_DIR": home / "data",
+        "JUPYTER_RUNTIME_DIR": home / "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--allow-root",
+        "--expose-app-in-browser",
+        f"--ServerApp.port={free_port()}",
+        f"--ServerApp.root_dir={course}",
+    ]
+    with (home / "lab.log").open("wb") as log:
+        server = subprocess.Popen(
+            command,
+            cwd=course,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {key: str(path) for key, path in settings.items()},
+        )
+        try:
+            yield wait_for_server(server, home)
+        finally:
+            server.terminate()
+            server.wait(timeout=30)
+
+
+def wait_for_server(server, home):
+    """Espera a que el servidor escriba dónde atiende."""
+    for _ in range(600):
+        for path in (home / "runtime").glob("jpserver-*.json"):
+            with contextlib.suppress(ValueError):  # a medio escribir
+                info = json.loads(path.read_text(encoding="utf-8"))
+                return f"http://127.0.0.1:{info['port']}/lab?reset&token={quote(info['token'])}"
+        if server.poll() is not None:
+            break
+        time.sleep(0.1)
+    raise RuntimeError("JupyterLab no arranca:\n" + (home / "lab.log").read_text(encoding="utf-8"))
