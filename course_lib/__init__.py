@@ -5,7 +5,8 @@ Cada módulo se lee de una sentada. Por orden:
 - ``masks``: quién puede atender a quién.
 - ``attention``: atención de producto escalar escalado y multi-cabeza.
 - ``layers`` y ``transformer``: las piezas que la rodean y el Transformer entero.
-- ``bert``: embeddings de un BERT real, sin red.
+- ``bert``: embeddings de un BERT real, sin red, que calcula el encoder de aquí arriba;
+  ``sentences``, cómo se trocea una frase, y ``bert_files``, de dónde salen sus archivos.
 - ``translator`` y ``decoding``: un traductor entrenado y cómo escribe; ``training`` y
   ``train_translator``, cómo se entrenó; ``probes``, preguntas que se le hacen.
 - ``plots`` y ``source``: dibujar tensores y enseñar el código de esta biblioteca.
