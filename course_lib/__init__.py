@@ -7,7 +7,7 @@ Lo que enseñan las lecciones, en su orden. Cada módulo se lee de una sentada:
 - ``layers``: las piezas que la rodean, de los embeddings a la red densa.
 - ``transformer``: con todas ellas, el encoder, el decoder y el Transformer entero.
 - ``decoding``: cómo escribe un Transformer entrenado, token a token.
-- ``bert``: embeddings de un BERT real, sin red.
+- ``bert``: embeddings de un BERT real, sin red, calculados por el encoder de aquí arriba.
 - ``translator``: un traductor entrenado que dice adónde ha mirado.
 - ``plots``: dibujar tensores, con los colores del curso, y enseñar este código.
 

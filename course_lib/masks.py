@@ -110,7 +110,7 @@ def combine_masks(*masks):
     for mask in masks:
         _require_bool("combine_masks", mask)
     try:
-        torch.broadcast_tensors(*masks)  # y no broadcast_shapes, que carga sympy: un segundo
+        torch.broadcast_tensors(*masks)  # y no ``broadcast_shapes``, que carga ``sympy``
     except RuntimeError:
         shapes = " y ".join(str(tuple(mask.shape)) for mask in masks)
         raise ValueError(

@@ -308,12 +308,20 @@ def test_a_folder_is_read_with_transformers():
 
 WITHOUT_TRANSFORMERS = """
 import sys
+import torch
 from course_lib import encoder_from_bert, extract_embeddings, load_bert
 from course_lib.explorers import AttentionExplorer
 bert = load_bert()
 hungry = extract_embeddings(["I gave the dog a bone", "It works"])
 encoder_from_bert(bert)(hungry.input_ids)
 AttentionExplorer("It works").describe()
+torch.testing.assert_close(hungry.encoder_input, hungry.encoder_input)
+try:
+    torch.testing.assert_close(hungry.encoder_input, -hungry.encoder_input)
+except AssertionError:
+    pass
+else:
+    raise SystemExit("assert_close ya no compara")
 loaded = {name.split(".")[0] for name in sys.modules}
 assert not loaded & {"transformers", "huggingface_hub", "sympy", "matplotlib"}, loaded
 assert bert.tokenizer("It works")["input_ids"] == [101, 2009, 2573, 102]

@@ -25,7 +25,6 @@ from course_lib import explorers
 from course_lib.explorers import base
 from course_lib.explorers.base import esm
 
-ROOT = Path(__file__).resolve().parents[1]
 PRETTIER = FOLDER / ".prettierrc"
 MAX_STATE = 140_000  # bytes de estado guardado por explorador
 
