@@ -21,7 +21,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from course_lib import lighter  # noqa: F401
+from course_lib.bert_files import lighter  # noqa: F401
 from course_lib.bert_files import ENVIRONMENT_VARIABLE, BertUnavailableError  # noqa: F401
 from course_lib.bert_files.embedded import EMBEDDED_MODEL, embedded_folder
 from course_lib.bert_files.folders import read_model, read_tokenizer
