@@ -1511,3 +1511,14 @@ def decoder_cell_by_cell(attention_mask):
             for j in range(i + 1):
                 mask[b, 0, i, j] = attention_mask[b, j] == 1
     return mask
+
+
+@odd("4.2")
+def padding_axes_by_size(attention_mask):
+    real = attention_mask.bool()
+    return {3: real.T, 4: real[:, None]}.get(real.shape[1], real[:, None, None])
+
+
+@odd("4.2")
+def padding_at_most_60(attention_mask):
+    return attention_mask.bool()[:, None, None, :60]

@@ -50,6 +50,7 @@ class Tensors:
             text = f"Tu código devuelve {name} y tiene que devolver {self.returns}."
             return None, Finding("tipo", text)
         value = value.detach()
+        value = value if value.layout == torch.strided else value.to_dense()
         if problem := self.wrong_dtype(value.dtype):
             return None, Finding("dtype", problem)
         return (value if self.dtype else value.float()), None

@@ -290,7 +290,7 @@ class IdList(Tensors):
 def canonical(value):
     """Lo devuelto, como tupla de enteros."""
     if isinstance(value, torch.Tensor | np.ndarray | np.generic):
-        value = value.tolist()
+        value = getattr(value, "to_dense", lambda: value)().tolist()
     if isinstance(value, list | tuple):
         return tuple(map(canonical, value))
     if isinstance(value, float) and math.isfinite(value):

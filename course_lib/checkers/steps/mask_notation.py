@@ -154,7 +154,7 @@ class Masks(Tensors):
         """Lo que deja mirar: (B, 1, L, L), o (L, L) si es una sola."""
         mask = self.to_boolean(value[0]) if self.to_boolean else value[0]
         B, L = self.sizes(case)
-        if not self.layout or not fits(self.layout, mask.shape, B, L):
+        if self.layout is None or not fits(self.layout, mask.shape, B, L):
             return mask
         mask = back(mask, self.layout).expand(B, 1, L, L)
         return mask if len(self.wanted(*case.arguments)) == 4 else mask[0, 0]
@@ -171,7 +171,7 @@ class Masks(Tensors):
         reader.to_boolean = TO_BOOLEAN.get(name)
         shapes = [(value[0].shape, *self.sizes(c)) for c, value in attempt.values.items()]
         known = (x for x in self.layouts if all(fits(x, *sizes) for sizes in shapes))
-        reader.layout = next(known, None)
+        reader.layout = next(known, next(iter(self.layouts)))  # si no, la del curso, donde lo sea
         attempt.reader = reader
         for c, value in attempt.values.items():
             attempt.seen[c] = reader.main(value, c)
