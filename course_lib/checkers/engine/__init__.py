@@ -1,15 +1,36 @@
-"""Lo que usa un ejercicio: qué errores se cometen, cómo se buscan y cómo se cuentan."""
+"""El motor: buscar qué errores explican una respuesta, ejecutarla, medirla y contarlo."""
 
-from course_lib.checkers.engine.comparing import same, show
-from course_lib.checkers.engine.exercise import Case, Exercise
-from course_lib.checkers.engine.mistakes import Option, told, ways
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.questions import Question, wrong_answers
-from course_lib.checkers.engine.reading import Numbers, Pair, Tensors
-from course_lib.checkers.engine.report import Finding
-from course_lib.checkers.engine.search import Raised, Stage
+from importlib import import_module
 
-__all__ = [
-    "Case", "Exercise", "Finding", "Numbers", "Option", "Pair", "Question", "Raised", "Stage",
-    "Tensors", "finish", "same", "show", "told", "ways", "wrong_answers",
-]  # fmt: skip
+# Nombre → módulo. Se importa al usarlo: quien abre un cuaderno carga ``places``, y no todo lo demás.
+_MODULE_OF = {
+    "Attempt": "exercise",
+    "Case": "case",
+    "Exercise": "exercise",
+    "Finding": "report",
+    "Look": "case",
+    "Numbers": "reading",
+    "Option": "mistakes",
+    "Pair": "reading",
+    "Question": "questions",
+    "Raised": "search",
+    "Stage": "search",
+    "Tensors": "reading",
+    "finish": "progress",
+    "finite": "properties",
+    "laws": "properties",
+    "right_shape": "properties",
+    "same": "comparing",
+    "show": "comparing",
+    "told": "mistakes",
+    "ways": "mistakes",
+    "wrong_answers": "questions",
+}
+
+__all__ = list(_MODULE_OF)
+
+
+def __getattr__(name):
+    if name not in _MODULE_OF:
+        raise AttributeError(f"course_lib.checkers.engine no tiene «{name}».")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
