@@ -255,6 +255,9 @@ def nobody(attempt):
         yield "si una fila entera es −∞, la tuya da NaN, como torch.softmax; la atención de course_lib la deja a 0."
 
 
+EXTREMES = ("shift", "arithmetic", "nans")
+
+
 class Softmax(Exercise):
     """Puntuaciones → pesos, sobre el último eje."""
 
@@ -263,7 +266,7 @@ class Softmax(Exercise):
     axes = AXES
     stages = (
         Stage(SUM, PLAIN, usual=8),
-        Stage(("shift", "arithmetic", "nans"), LARGE, smallest=True),
+        Stage(EXTREMES, LARGE, smallest=True, styles=(), otherwise=Stage(EXTREMES, LARGE)),
         Stage(("hidden",), BLOCKED),
     )
     tiny = tuple(Case("", (torch.tensor(scores),)) for scores in TINY)
