@@ -25,8 +25,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import TimeoutError, sync_playwright
-
-from course_lib import notebooks
+from tools import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -15,9 +15,13 @@ import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from torch import nn
 
-from course_lib.checkers import family
+
 from course_lib.checkers.engine import places, progress, questions, running
-from course_lib.checkers.family import Case, Exercise, Mistake, Option, Stage
+from course_lib.checkers.engine.case import Case
+from course_lib.checkers.engine.comparing import show
+from course_lib.checkers.engine.exercise import Exercise
+from course_lib.checkers.engine.mistakes import Mistake, Option
+from course_lib.checkers.engine.search import Stage
 from course_lib.checkers.engine.report import Finding, Report
 
 MODULES = progress.modules()
@@ -340,7 +344,7 @@ def test_a_tensor_with_history_is_fine():
     [(torch.tensor([0.5, 2.0]), "[0.5, 2]"), (1234.5, "1234"), (torch.tensor(True), "True")],
 )
 def test_numbers_are_written_short(value, text):
-    assert family.show(value) == text
+    assert show(value) == text
 
 
 # --- El informe -----------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ import nbformat
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tools import notebooks
 
-from course_lib import copies, notebooks
+from course_lib.opening import copies
 
 LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
 

@@ -10,9 +10,11 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from test_browser import lab  # noqa: F401
+from tools import notebooks
 
-from course_lib import checkers, notebooks
+from course_lib import checkers
 from course_lib.checkers.engine import places, progress
+from course_lib.checkers.engine.mistakes import lines
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
@@ -190,9 +192,12 @@ def references():
         for question in getattr(module, "QUESTIONS", ()):
             yield question.number, question.read
             yield from ((wrong.id, wrong.read) for wrong in question.wrong if wrong.read)
-    for path in sorted((ROOT / "course_lib/checkers").glob("*.py")):
+    for path in sorted((ROOT / "course_lib/checkers").rglob("*.py")):
         for reference in re.findall(r"\"(\d\d §[^\"]*)\"", path.read_text(encoding="utf-8")):
             yield path.name, reference
+    for path in sorted((ROOT / "course_lib/checkers").rglob("*.txt")):
+        for told in lines(path).values():
+            yield from ((name, read) for name, (read, _) in told.items() if read)
 
 
 @functools.cache

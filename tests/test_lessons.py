@@ -9,8 +9,7 @@ from playwright.sync_api import TimeoutError
 from test_browser import ROOT, lab  # noqa: F401
 from test_notebooks import code_cells, compared_outputs
 from test_slides import deck, open_deck, slides
-
-from course_lib import notebooks
+from tools import notebooks
 
 SCREENSHOTS = os.environ.get("CURSO_CAPTURAS")
 LESSONS = [p.relative_to(ROOT) for p in notebooks.course_notebooks() if notebooks.is_lesson(p)]

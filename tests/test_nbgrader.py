@@ -14,8 +14,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from tools import notebooks
 
-from course_lib import notebooks
 from course_lib.checkers.engine import progress, questions
 
 ROOT = Path(__file__).resolve().parents[1]

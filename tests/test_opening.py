@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from test_browser import free_port
 
-from course_lib import opening
+from course_lib.opening import server
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = ("curso.py", "requirements.txt", "constraints.txt", "notebooks", "course_lib", "imagenes", ".jupyter")
@@ -229,15 +229,15 @@ def test_no_browser_is_tried_without_a_screen(monkeypatch, platform, variables, 
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(opening.sys, "platform", platform)
-    monkeypatch.setattr(opening.webbrowser, "get", lambda: "navegador")
-    assert opening.has_browser() is expected
+    monkeypatch.setattr(server.sys, "platform", platform)
+    monkeypatch.setattr(server.webbrowser, "get", lambda: "navegador")
+    assert server.has_browser() is expected
 
     def none():
-        raise opening.webbrowser.Error
+        raise server.webbrowser.Error
 
-    monkeypatch.setattr(opening.webbrowser, "get", none)
-    assert opening.has_browser() is False
+    monkeypatch.setattr(server.webbrowser, "get", none)
+    assert server.has_browser() is False
 
 
 INFO = {"hostname": "0.0.0.0", "port": 8888, "base_url": "/", "token": "abc", "secure": False}
@@ -252,20 +252,20 @@ INFO = {"hostname": "0.0.0.0", "port": 8888, "base_url": "/", "token": "abc", "s
     ],
 )
 def test_the_address_is_the_last_line(browser, ip, said):
-    *lines, last = opening.directions(INFO, "mis_cuadernos", browser, ip)
+    *lines, last = server.directions(INFO, "mis_cuadernos", browser, ip)
     assert said in "\n".join(lines)
     assert last.strip() == "http://localhost:8888/lab/tree/mis_cuadernos/00_empieza_aqui.ipynb?token=abc"
 
 
 def test_options_of_jupyter_are_read():
     for arguments in (["--port=9"], ["--port", "9"], ["--ServerApp.port=9"], ["-x", "--port=9"]):
-        assert opening._option(arguments, "port", "8888") == "9"
-    assert opening._option(["--ip=0"], "port", "8888") == "8888"
+        assert server._option(arguments, "port", "8888") == "9"
+    assert server._option(["--ip=0"], "port", "8888") == "8888"
 
 
 def test_a_stale_server_is_not_an_open_one(tmp_path, monkeypatch):
     stale = {**INFO, "hostname": "localhost", "port": free_port(), "root_dir": str(tmp_path)}
     (tmp_path / "jpserver-1.json").write_text(json.dumps(stale), encoding="utf-8")
     (tmp_path / "jpserver-2.json").write_text("{", encoding="utf-8")
-    monkeypatch.setattr(opening, "runtime_folder", lambda *_: tmp_path)
-    assert opening.find_open("python", tmp_path, "mis_cuadernos", {}) is None
+    monkeypatch.setattr(server, "runtime_folder", lambda *_: tmp_path)
+    assert server.find_open("python", tmp_path, "mis_cuadernos", {}) is None

@@ -87,6 +87,12 @@ def difference(look):
     return f"Con {look.case.name}, tu salida{where} vale {mine} y tenía que valer {good}."
 
 
+def contrast(yours, right):
+    """Un contraejemplo pequeño, en una frase."""
+    yours, right = show_both(yours, right)
+    return f"tu salida es {yours} y tenía que ser {right}"
+
+
 def show_both(first, second):
     """Dos números distintos, con las cifras que hagan falta para que se vea."""
     for digits in (3, 5, 8):

@@ -4,49 +4,25 @@ Un error es otra forma de hacer la misma cuenta (véase ``search``). Si nada coi
 que se ve: dónde se para, qué propiedad falla, el ejemplo más pequeño en que no da lo mismo.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cache
 
 import torch
 
 from course_lib.checkers.engine import memory, running
+from course_lib.checkers.engine.case import Case, Look
 from course_lib.checkers.engine.comparing import (
     calmly,
     clone,
     close,
+    contrast,
     difference,
     same,
     shape_of,
     show,
-    show_both,
 )
 from course_lib.checkers.engine.reading import Tensors
 from course_lib.checkers.engine.report import Finding, Report
 from course_lib.checkers.engine.search import Diagnosis, Raised, search
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """Una prueba: unos argumentos y cómo se llaman en una frase («con 3 queries y 5 keys»).
-
-    Si el código se para en todas las pruebas de un ``group``, es que no admite esa clase de
-    entrada: se dice en una nota, y se juzga por las demás. ``required`` es lo contrario.
-    """
-
-    name: str
-    arguments: tuple
-    group: str = ""
-    required: bool = False
-
-
-class Look(NamedTuple):
-    """Lo que se mira para contar una consecuencia."""
-
-    case: Case
-    yours: torch.Tensor  # lo que ha devuelto quien aprende
-    right: torch.Tensor
-    traced: dict  # la cuenta entera, con los errores encontrados
-    traced_right: dict  # y sin ellos
 
 
 class Attempt:
@@ -54,12 +30,13 @@ class Attempt:
 
     Attributes:
         exercise, learner: el ejercicio, y el código de quien aprende.
+        reader: cómo se lee lo que devuelve.
         values: prueba → lo que ha devuelto, leído.
         seen: prueba → lo que se compara, o ``Raised`` si el código se ha parado.
     """
 
     def __init__(self, exercise, learner):
-        self.exercise, self.learner = exercise, learner
+        self.exercise, self.learner, self.reader = exercise, learner, exercise.reader
         self.values, self.seen = {}, {}
 
     def call(self, *arguments, seed=0):
@@ -71,8 +48,8 @@ class Attempt:
         case, outcome = Case("", arguments), self.call(*arguments)
         if outcome.problem:
             return None
-        value, problem = self.exercise.reader.read(outcome.value, case)
-        return None if problem else self.exercise.reader.main(value, case)
+        value, problem = self.reader.read(outcome.value, case)
+        return None if problem else self.reader.main(value, case)
 
     def outputs(self):
         """Las pruebas en que ha dado un tensor, con él."""
@@ -88,10 +65,14 @@ class Exercise:
         axes: paso → formas de darlo (véase ``mistakes.ways``).
         stages: en qué orden se averiguan, y con qué pruebas.
         second_try: otras etapas, si con las primeras no se explica todo.
+        plainer: error → otro que se dice en su lugar, si no se pueden distinguir.
+        extra: las pruebas que solo se hacen si todo lo demás está bien: el ejemplo del enunciado,
+            tamaños que no caben en una tabla escrita a mano…
         tiny: las pruebas más pequeñas, por orden, para enseñar un contraejemplo.
         measured: paso → función de un ``Attempt`` que da las ``Option`` que se miden en la respuesta.
         must: funciones de un ``Attempt`` con los ``Finding`` de las propiedades que fallan, cuando no
             se reconoce ningún error.
+        run: cómo se ejecuta el código, si no basta con ``running.call``.
         reader: cómo se lee lo que devuelve.
         groups: grupo de pruebas → lo que se dice si el código no lo admite.
         narrow: funciones de un ``Attempt``: un ``Finding`` si lo que el código admite no basta.
@@ -105,6 +86,9 @@ class Exercise:
         unsteady: función de un ``Attempt`` y una prueba: por qué dos llamadas no dan lo mismo.
         reading_of: función de un ejercicio y una respuesta que no es una función (véase ``prepare``).
         repeated: si un mismo error puede estar en dos pasos. Si no, sería contarlo una vez y cometerlo dos.
+        contrast: de lo que da y lo que tenía que dar, la frase de un contraejemplo.
+        tells_stops: si de un error se dice también en qué prueba el código se para.
+        turns_integers: si los enteros y los booleanos de una prueba también valen al revés.
         also: los errores que se nombran sin estar en ``axes``.
     """
 
@@ -115,9 +99,12 @@ class Exercise:
     axes: dict = {}
     stages: tuple = ()
     second_try: tuple = ()
+    plainer: dict = {}
+    extra: tuple = ()
     tiny: tuple = ()
     measured: dict = {}
     must: tuple = ()
+    run = staticmethod(running.call)
     reader = Tensors()
     groups: dict = {}
     narrow: tuple = ()
@@ -129,6 +116,9 @@ class Exercise:
     unsteady = None
     reading_of = None
     repeated = False
+    contrast = staticmethod(contrast)
+    tells_stops = False
+    turns_integers = True
     also: tuple = ()
 
     # --- Lo que cada ejercicio escribe --------------------------------------------------------
@@ -148,7 +138,7 @@ class Exercise:
 
     def call(self, learner, *arguments, seed=0):
         """Ejecuta el código de quien aprende con estos argumentos."""
-        return running.call(learner, *arguments, seed=seed)
+        return self.run(learner, *arguments, seed=seed)
 
     def check(self, learner):
         """Comprueba ``learner`` y devuelve un ``Report``."""
@@ -213,6 +203,7 @@ class Exercise:
 
     def judge(self, attempt):
         """Los errores y las notas de unas salidas que existen y no son al azar."""
+        spoken = self.reader.settle(attempt)
         findings, notes = self.unsupported(attempt)
         if narrow := [finding for look in self.narrow for finding in look(attempt)]:
             findings, notes = narrow, []
@@ -226,13 +217,30 @@ class Exercise:
             findings += [f for look in self.returned for f in told_by(look, attempt, choice)]
         else:
             findings += self.describe(attempt, choice)
+        findings += spoken
         more = [f for look in self.besides for f in told_by(look, attempt, choice, findings)]
         findings = more + without_echo(findings)
         if not findings:
-            findings = memory.keeps(attempt, choice)
+            findings = memory.keeps(attempt, choice) or self.beyond(attempt)
         if not findings:
             notes += [note for look in self.notes for note in told_by(look, attempt)]
         return findings, [] if more else notes
+
+    def beyond(self, attempt):
+        """Lo que falla en las pruebas de ``extra``, si todo lo demás está bien."""
+        groups = {case.group for case in attempt.seen}
+        for case in self.extra:
+            if case.group and case.group not in groups:
+                continue
+            outcome = attempt.call(*case.arguments)
+            if outcome.problem:
+                attempt.seen[case] = Raised(outcome.problem)
+                continue
+            attempt.values[case], problem = attempt.reader.read(outcome.value, case)
+            if problem:
+                return [problem]
+            attempt.seen[case] = attempt.reader.main(attempt.values[case], case)
+        return self.describe(attempt, {}) if self.extra else []
 
     def unsupported(self, attempt):
         """Las clases de entrada que el código no admite: errores y notas. Sus pruebas se dejan."""
@@ -257,6 +265,7 @@ class Exercise:
         if any(look(attempt) for look in self.silent):
             return Diagnosis({}, False)
 
+        @cache
         def measure():
             return {
                 axis: calmly(lambda: list(look(attempt)), [])  # noqa: B023
@@ -305,7 +314,8 @@ class Exercise:
                 continue
             look = Look(case, value, right["output"], traced, right)
             story = mistake.consequence and calmly(lambda: mistake.consequence(look), "")  # noqa: B023
-            return Finding(mistake.id, mistake.text, story or difference(look), mistake.read)
+            told = [stopped * self.tells_stops, story or difference(look)]
+            return Finding(mistake.id, mistake.text, " ".join(filter(None, told)), mistake.read)
         return Finding(mistake.id, mistake.text, stopped, mistake.read)
 
     def describe(self, attempt, choice):
@@ -322,7 +332,9 @@ class Exercise:
                 return [Finding(problem.id, f"Con {case.name}, {text}")]
         if not unexplained:
             return []
-        found = next(filter(None, (told_by(look, attempt) for look in self.must)), [])
+        found = memory.repeated(attempt)
+        if not found:
+            found = next(filter(None, (told_by(look, attempt) for look in self.must)), [])
         if not found:
             case = unexplained[0]
             look = Look(case, attempt.seen[case], self.trace({}, case)["output"], {}, {})
@@ -341,8 +353,7 @@ class Exercise:
             if yours is not None and not same(yours, right):
                 names = (*self.names, *self.optional)
                 given = (f"{name} = {show(x)}" for name, x in zip(names, case.arguments))
-                yours, right = show_both(yours, right)
-                return f"Con {', '.join(given)}, tu salida es {yours} y tenía que ser {right}."
+                return f"Con {', '.join(given)}, {self.contrast(yours, right)}."
         return None
 
     def changed(self, case, arguments):

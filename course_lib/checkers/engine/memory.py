@@ -6,6 +6,7 @@ igual. Quien guarda una máscara por su forma, o una lista que crece, acierta en
 
 import torch
 
+from course_lib.checkers.engine.case import Case, Look
 from course_lib.checkers.engine.comparing import difference, same
 from course_lib.checkers.engine.report import Finding
 
@@ -30,17 +31,30 @@ def changes(attempt, case):
     )
 
 
+def repeated(attempt):
+    """Un ``Finding`` si, después de las demás, una prueba ya no da lo mismo que la primera vez."""
+    for case, value in attempt.seen.items():
+        yours = attempt.ask(*case.arguments) if case in attempt.values else None
+        if yours is not None and not same(yours, value):
+            look = Look(case, yours, value, {}, {})
+            story = difference(look).replace("tenía que valer", "antes valía")
+            return [
+                Finding("guarda-estado", KEEPS, story.replace("tenía que medir", "antes medía"))
+            ]
+    return []
+
+
 def keeps(attempt, choice):
     """Un ``Finding`` si, con otros números de la misma forma, se usan los de otra llamada.
 
     Se mira en las respuestas que lo han acertado todo, en el orden contrario al de las pruebas: así una
     máscara que se queda guardada llega a las que no la llevan. ``choice`` es la forma buena reconocida.
     """
-    from course_lib.checkers.engine.exercise import Case, Look  # se importan el uno al otro
-
+    if found := repeated(attempt):
+        return found
     exercise = attempt.exercise
     for case in reversed(list(attempt.values)):
-        for arguments in twins(case.arguments):
+        for arguments in twins(case.arguments, exercise.turns_integers):
             twin = Case(
                 f"otros números, en {case.name}" if case.name else "otros números", arguments
             )
@@ -59,10 +73,12 @@ def keeps(attempt, choice):
     return []
 
 
-def twins(arguments):
+def twins(arguments, integers=True):
     """Los mismos argumentos con otros números: los tensores con decimales y, después, los demás."""
     tensors = [x for x in arguments if isinstance(x, torch.Tensor) and x.numel() > 1]
     for decimals in sorted({x.is_floating_point() for x in tensors}, reverse=True):
+        if not (decimals or integers):
+            continue
         yield tuple(turned(x) if is_kind(x, decimals) else x for x in arguments)
 
 

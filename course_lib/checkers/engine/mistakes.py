@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from course_lib.checkers.engine.report import Finding
+
 
 @dataclass(frozen=True)
 class Mistake:
@@ -37,6 +39,10 @@ class Mistake:
     def saying(self, **numbers):
         """El mismo, con la frase completa: con lo que se ha medido en la respuesta."""
         return replace(self, text=self.text.format(**numbers))
+
+    def found(self, story=""):
+        """Lo que se dice en un informe, con su consecuencia en la salida."""
+        return Finding(self.id, self.text, story, self.read)
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,7 @@ def lines(path):
         if header := re.fullmatch(r"\[(.+)\]", line):
             section = found.setdefault(header[1], {})
         elif line and not line.startswith("#"):
-            name, read, text = (part.strip() for part in line.split("·", 2))
+            name, read, text = re.fullmatch(r"(\S+) · ?(.*?) ?· (.+)", line).groups()
             section[name] = (read, text)
     return found
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
-from course_lib.copies import student_folder
+from course_lib.opening.copies import student_folder
 
 PLACE = "CURSO_PROGRESO"
 _recording = True
@@ -96,12 +96,7 @@ def modules(lesson=None):
     package = f"{__package__.rsplit('.', 1)[0]}.lessons"
     names = sorted(found.name for found in iter_modules(import_module(package).__path__))
     wanted = [n for n in names if lesson is None or n.startswith(f"l{int(lesson):02}_")]
-    from course_lib.checkers.legacy import OLD
-
-    old = [n for n, where in OLD.items() if lesson is None or str(lesson) == where]
-    return [import_module(f"{package}.{n}") for n in wanted] + [
-        import_module(f"course_lib.checkers.{n}") for n in old
-    ]
+    return [import_module(f"{package}.{name}") for name in wanted]
 
 
 def catalog():

@@ -4,8 +4,10 @@ Cada una es una función de un ``Attempt`` que da un ``Finding`` si falla.
 """
 
 import torch
+from torch.overrides import TorchFunctionMode
 
-from course_lib.checkers.engine.comparing import same, show
+from course_lib.checkers.engine.comparing import clone, same, show
+from course_lib.checkers.engine.mistakes import lines, texts_of
 from course_lib.checkers.engine.report import Finding
 
 
@@ -43,16 +45,22 @@ AVERAGE = (
 )
 
 
-def within_values(values, read, text=AVERAGE, story="la tuya se sale en {gap}"):
-    """Que cada salida esté entre el menor y el mayor de los values."""
+def least_and_most(value):
+    return value.amin(-2, keepdim=True), value.amax(-2, keepdim=True)
+
+
+def within_values(
+    values, read, text=AVERAGE, story="la tuya se sale en {gap}", bounds=least_and_most
+):
+    """Que cada salida esté entre el menor y el mayor de los values, o entre los que da ``bounds``."""
 
     def look(attempt):
         for case, output in attempt.outputs():
-            value = values(*case.arguments)
-            low, high = value.amin(-2, keepdim=True), value.amax(-2, keepdim=True)
-            outside = torch.maximum(low - output, output - high).amax()
-            if outside > 1e-3:
-                told = f"Con {case.name}, {story.format(gap=show(outside))}."
+            low, high = bounds(values(*case.arguments))
+            outside = torch.maximum(low - output, output - high)
+            if outside.amax() > 1e-3:
+                row = int(outside.amax(-1).reshape(-1, outside.shape[-2]).amax(0).argmax())
+                told = f"Con {case.name}, {story.format(gap=show(outside.amax()), row=row)}."
                 return [Finding("propiedad-media", text, told, read)]
         return []
 
@@ -83,6 +91,51 @@ def leak(attempt):
     return []
 
 
+def laws(file, section):
+    """Lo que tiene que cumplir una respuesta: nombre → ``Finding`` del archivo de frases de un módulo.
+
+    Su línea lleva, detrás de la frase, otra con la consecuencia: «… · Con {name}, la tuya es {yours}.».
+    """
+    found = {}
+    for name, (read, text) in lines(texts_of(file))[section].items():
+        text, _, story = text.partition(" · ")
+        found[name] = Finding(name, text, story, read)
+    return found
+
+
+def related(law, case, after, expected=lambda one: one, alike=same):
+    """Que lo que da con ``after`` sea lo ``expected`` de lo que da en ``case``: ``{one}`` y ``{other}``."""
+
+    def look(attempt):
+        one, other = attempt.ask(*case.arguments), attempt.ask(*after)
+        if one is not None and other is not None and not alike(expected(one), other):
+            yield law.saying(name=case.name, one=show(one), other=show(other))
+
+    return look
+
+
+def gives(law, arguments, right):
+    """Que con estos argumentos dé ``right``; lo que da es ``{yours}``."""
+
+    def look(attempt):
+        yours = attempt.ask(*arguments)
+        if yours is not None and not same(yours, right):
+            yield law.saying(yours=show(yours))
+
+    return look
+
+
+def hits(law):
+    """En cuántas pruebas acierta: lo último que se puede decir."""
+
+    def look(attempt):
+        seen = attempt.seen.items()
+        good = sum(attempt.exercise.agrees({}, case, value) for case, value in seen)
+        yield law.saying(good=good, all=len(seen))
+
+    return look
+
+
 def half_precision(attempt):
     """Que la cuenta no se haga con 16 bits: se acerca a la buena, y todo cabe justo en ellos."""
     pairs = [
@@ -105,3 +158,32 @@ def promised(attempt, choice, findings):
         case = next(case for case in exercise.all_cases() if case.group == group)
         if not findings and case not in attempt.seen:
             yield Finding(f"sin-{group}", message, attempt.call(*case.arguments).problem.text)
+
+
+class Heard(TorchFunctionMode):
+    """Mientras dura, apunta cómo se llaman las funciones de torch que se usan."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = set()
+
+    def __torch_function__(self, function, types, arguments=(), options=None):
+        self.names.add(getattr(function, "__name__", ""))
+        return function(*arguments, **(options or {}))
+
+
+def not_by_hand(names, note):
+    """La nota de quien llama a una función de torch que el enunciado pide no usar."""
+
+    def look(attempt):
+        heard, case = Heard(), next(iter(attempt.values))
+
+        def listened(*arguments):
+            with heard:
+                return attempt.learner(*arguments)
+
+        attempt.exercise.call(listened, *clone(case.arguments))
+        if heard.names & set(names):
+            yield note
+
+    return look

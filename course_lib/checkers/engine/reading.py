@@ -28,6 +28,10 @@ class Tensors:
     def main(self, value, case):
         return value
 
+    def settle(self, attempt):
+        """Los ``Finding`` de cómo está escrita la respuesta entera, vistas todas las pruebas."""
+        return []
+
     def read(self, value, case):
         if value is None:
             return None, NOTHING
@@ -59,10 +63,14 @@ class Tensors:
         if not dtype.is_floating_point:
             return f"Tu salida es {got}: los decimales se pierden. Tiene que ser float32."
         if dtype in (torch.float16, torch.bfloat16):
-            return f"Tu salida es {got}, y pierde decimales: tiene que ser float32."
+            return lost_decimals(got)
         if dtype == torch.float64 and not self.numpy:
             return "Entra float32 y tu salida es float64: conserva el tipo de la entrada."
         return ""
+
+
+def lost_decimals(got):
+    return f"Tu salida es {got}, y pierde decimales: tiene que ser float32."
 
 
 class Pair(Tensors):
@@ -94,10 +102,19 @@ class Pair(Tensors):
 
 
 class Numbers(Tensors):
-    """Un número o una tabla, como sea: un tensor, un array, un ``float``, una lista…"""
+    """Un número o una tabla, como sea: un tensor, un array, un ``float``, una lista…
 
-    def __init__(self, returns="un número"):
+    Args:
+        returns: lo que se pide, como se dice en una frase.
+        noting: si se indica, lo que hay que recordar de lo devuelto: se lee ``(eso, tensor)``.
+    """
+
+    def __init__(self, returns="un número", noting=None):
         super().__init__(returns)
+        self.noting = noting
+
+    def main(self, value, case):
+        return value[1] if self.noting else value
 
     def read(self, value, case):
         if value is None:
@@ -107,7 +124,9 @@ class Numbers(Tensors):
             kind = type(value).__name__
             text = f"Tu código devuelve un «{kind}» y tiene que devolver {self.returns}."
             return None, Finding("tipo", text)
-        return tensor, None
+        if (kind := str(getattr(value, "dtype", ""))).endswith("float16"):  # también el de NumPy
+            return None, Finding("dtype", lost_decimals(kind.removeprefix("torch.")))
+        return (self.noting(value), tensor) if self.noting else tensor, None
 
 
 def to_tensor(value):

@@ -1,6 +1,6 @@
 """Lo que contesta una comprobación: qué se ha encontrado, con qué consecuencia y dónde leer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from course_lib.checkers.engine.places import linked, onward
@@ -21,6 +21,10 @@ class Finding:
     text: str
     consequence: str = ""
     read: str = ""
+
+    def saying(self, **numbers):
+        """El mismo, con la consecuencia completa: con lo que se ha medido en la respuesta."""
+        return replace(self, consequence=self.consequence.format(**numbers))
 
     def __str__(self):
         where = f"Mira {self.read}." if self.read else ""

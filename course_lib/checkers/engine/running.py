@@ -273,6 +273,10 @@ SPANISH = [
         r"no se puede multiplicar: el segundo tensor empieza por (\3, \4), y tenía que ser (\1, \2)",
     ),
     (
+        r"both arguments to matmul need to be at least 1D, but they are (\d+)D and (\d+)D",
+        r"no se puede multiplicar con @: un tensor tiene \1 ejes y el otro, \2",
+    ),
+    (
         r"shape '\[(.+?)\]' is invalid for input of size (\d+)",
         r"\2 números no caben en la forma (\1)",
     ),

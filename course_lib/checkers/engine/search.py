@@ -80,7 +80,8 @@ def search(exercise, seen, measure=dict, stages=None):
     """El miembro de la familia con menos errores que da lo mismo en todas las pruebas.
 
     Args:
-        exercise: sus ``axes``, sus ``stages``, y lo que da un miembro: ``trace``, ``agrees``, ``skip``.
+        exercise: sus ``axes``, sus ``stages``, y lo que da un miembro: ``trace``, ``agrees``, ``skip``;
+            y ``plainer``.
         seen: prueba → lo que ha dado la respuesta, o ``Raised``.
         measure: sin argumentos, lo que se ha medido en la respuesta: paso → ``Option``.
         stages: las etapas, si no son las del ejercicio.
@@ -95,7 +96,7 @@ def search(exercise, seen, measure=dict, stages=None):
             return fewest(survivors if sure else [{}], complete=False)
         survivors, sure = (found if stage.smallest else simplest(found)), sure or stage.sure
     whole = [known for known in survivors if explains(exercise, known, seen)]
-    return fewest(whole or survivors, complete=bool(whole))
+    return fewest(plainest(whole or survivors, exercise.plainer), complete=bool(whole))
 
 
 def explains(exercise, choice, seen):
@@ -110,10 +111,11 @@ def explain(exercise, stage, survivors, seen, measure, last):
     if cases and (stage.may_stop or not isinstance(seen[cases[0]], Raised)):
         found = matching(exercise, exercise.axes, stage, survivors, cases, seen, last)
         if not found:
-            for axis, options in measure().items():
-                if axis in stage.axes and options:
-                    axes = exercise.axes | {axis: list(options)}
-                    found += matching(exercise, axes, stage, survivors, cases, seen, last, axis)
+            measured = {a: options for a, options in measure().items() if a in stage.axes}
+            both = {a: [*options, *measured.get(a, ())] for a, options in exercise.axes.items()}
+            for axis in filter(measured.get, measured):
+                axes = both | {axis: measured[axis]}
+                found += matching(exercise, axes, stage, survivors, cases, seen, last, axis)
     if found or stage.otherwise is None:
         return found
     ids = stage.otherwise.after
@@ -229,6 +231,16 @@ def simplest(members):
         if not any(set(mistakes(other)) < mine for other in kept):
             kept.append(member)
     return kept[:MOST]
+
+
+def plainest(members, plainer):
+    """Los que no son iguales que otro salvo en un error, que en el otro se dice mejor."""
+    names = [{mistake.id for mistake in mistakes(member)} for member in members]
+    return [
+        member
+        for member, mine in zip(members, names)
+        if not any(name in mine and mine - {name} | {plainer[name]} in names for name in plainer)
+    ]
 
 
 def fewest(survivors, complete):

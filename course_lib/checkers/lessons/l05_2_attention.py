@@ -13,13 +13,19 @@ from course_lib.checkers.engine.comparing import same
 from course_lib.checkers.engine.exercise import Case, Exercise
 from course_lib.checkers.engine.mistakes import Option
 from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import finite, leak, right_shape, within_values
+from course_lib.checkers.engine.properties import finite, leak, promised, right_shape, within_values
 from course_lib.checkers.engine.reading import Pair
 from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.engine.search import Raised, Stage
 from course_lib.checkers.steps import attention as steps
-from course_lib.checkers.steps.hiding import ALWAYS_CAUSAL, MASK_OPTIONS, causal, found_fills
-from course_lib.checkers.steps.pair import RETURNED, wrong_pair
+from course_lib.checkers.steps.hiding import (
+    ALWAYS_CAUSAL,
+    MASK_OPTIONS,
+    SHARED_AGAIN,
+    causal,
+    found_fills,
+)
+from course_lib.checkers.steps.pair import RETURNED, both, wrong_pair
 from course_lib.masks import causal_mask, padding_mask
 
 # --- Las pruebas ----------------------------------------------------------------------------------
@@ -185,12 +191,7 @@ def too_narrow(attempt):
     yield Finding("sin-lote", text, read="05 §5")
 
 
-def at_the_extremes(attempt):
-    if any(not attempt.exercise.agrees({}, case, value) for case, value in attempt.seen.items()):
-        yield (
-            "pones a 0 los pesos prohibidos y vuelves a dividir. Vale, salvo si lo prohibido tiene "
-            "puntuaciones mucho más altas: entonces no queda nada que repartir. Lo cuenta 04 §4.2."
-        )
+def nobody_to_see(attempt):
     nobody = torch.tensor([[False] * 3, [True] * 3])
     output = attempt.ask(*draw(30, (1, 1), 2, 3, 4, 5, nobody))
     if isinstance(output, torch.Tensor) and output.isnan().any():
@@ -232,15 +233,23 @@ class Attention(Exercise):
         within_values(lambda query, key, value, mask: value, "05 §4"),
         leak,
     )
-    reader = Pair(output_shape)
+    reader = Pair(output_shape, "la pareja (salida, pesos), dos tensores")
     groups = {
         "4": "Con (B, h, L, d_k), un lote y cabezas, no funciona.",
         "3": "Con (B, L, d_k), un lote sin cabezas, no funciona.",
         "2": "Con (L, d_k), una frase suelta, no funciona.",
         "difusión": "Con una máscara que se difunde, como (L_q, L_k) o (B, 1, 1, L_k), no funciona.",
     }
-    narrow, notes, returned = (too_narrow,), (at_the_extremes,), (wrong_pair,)
-    also = ("escala-fija", "escala-de-más", "escala-otra", ALWAYS_CAUSAL.id, *RETURNED)
+    besides = (promised,)
+    narrow, notes, returned = (too_narrow,), (nobody_to_see,), (wrong_pair, both)
+    also = (
+        "escala-fija",
+        "escala-de-más",
+        "escala-otra",
+        ALWAYS_CAUSAL.id,
+        *RETURNED,
+        "sin-los-pesos",
+    )
 
     def compute(self, choice, query, key, value, mask=None):
         ways = (choice[axis] for axis in ("order", "scale", "softmax", "extra", "naive"))
@@ -248,6 +257,10 @@ class Attention(Exercise):
         scores, weights = attend(*ways, *hide, query, key, value, mask)
         output = choice["value"](weights, query, key, value)
         return {"output": output, "weights": weights, "scores": scores}
+
+    def skip(self, choice):
+        again = choice["mask"].value in SHARED_AGAIN and not choice["mask"].mistake
+        return again and not choice["softmax"].mistake
 
 
 ATTENTION = Attention()
@@ -260,7 +273,8 @@ def check_scaled_dot_product_attention(function):
     Args:
         function: recibe ``(query, key, value, mask=None)``, de formas ``(..., L_q, d_k)``,
             ``(..., L_k, d_k)`` y ``(..., L_k, d_v)``, y una máscara booleana que se difunde hasta
-            ``(..., L_q, L_k)``. Devuelve la salida ``(..., L_q, d_v)``, o ``(salida, pesos)``.
+            ``(..., L_q, L_k)``. Devuelve la pareja ``(salida, pesos)``, de formas
+            ``(..., L_q, d_v)`` y ``(..., L_q, L_k)``.
 
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.

@@ -48,7 +48,8 @@ def lowest_weight(look):
 
 
 def not_a_number(look):
-    bad = int((~look.yours.isfinite()).sum())
+    if not (bad := int((~look.yours.isfinite()).sum())):
+        return ""
     return (
         f"Con {look.case.name}, {bad} de los {look.yours.numel()} números de tu salida son NaN o ∞."
     )

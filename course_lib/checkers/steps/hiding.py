@@ -32,7 +32,8 @@ def blocked_weight(look):
 MASKS = told(
     __file__, "mask", blocked_weight,
     máscara_después=row_sums, máscara_suma_a_pesos=row_sums, máscara_tapa_pesos=None,
-    máscara_causal_siempre=None, **{"máscara_signo#∞": not_a_number},
+    máscara_reparte_otra_vez=not_a_number, máscara_causal_siempre=None,
+    **{"máscara_signo#∞": not_a_number},
 )  # fmt: skip
 WEAK, ALWAYS_CAUSAL = MASKS["máscara-poco-negativa"], MASKS["máscara-causal-siempre"]
 LOWEST = torch.finfo(torch.float32).min
@@ -75,32 +76,42 @@ def causal_instead(scores, mask):
     return causal(scores)
 
 
-MASK_OPTIONS = ways(
-    MASKS,
-    [
-        (filled(-torch.inf), None),
-        # Igual de buenas: solo se distinguen si una fila entera está prohibida.
-        (filled(-1e9), None),
-        (filled(-1e9), lambda weights, mask: weights * mask),
-        # Y estas, casi: solo fallan si lo prohibido tiene puntuaciones mucho más altas.
-        (None, zero_and_share(0.0)),
-        (None, zero_and_share(1e-9)),
-    ],
+SHARED_AGAIN = after(zero_and_share(0.0), zero_and_share(1e-9))
+# Las formas malas que se ven en todas partes, con las más frecuentes delante.
+EVERYWHERE = (
     ("máscara-ignorada", *before(lambda scores, mask: scores)),
-    (
-        "máscara-al-revés",
-        *before(
-            lambda scores, mask: scores.masked_fill(mask, -torch.inf),
-            lambda scores, mask: scores.masked_fill(mask, -1e9),
-            lambda scores, mask: scores + mask * -1e4,
-            lambda scores, mask: scores + mask * -1e9,
-        ),
-    ),
+    ("máscara-al-revés", *before(lambda scores, mask: scores.masked_fill(mask, -torch.inf))),
+    ("máscara-después", *after(lambda weights, mask: weights * mask)),
     ("máscara-a-cero", *before(lambda scores, mask: scores * mask)),
     (
         "máscara-sumada",
         *before(lambda scores, mask: scores + mask, lambda scores, mask: scores - (~mask).float()),
     ),
+    (
+        "máscara-al-revés",
+        *before(
+            lambda scores, mask: scores.masked_fill(mask, -1e9),
+            lambda scores, mask: scores + mask * -1e9,
+            lambda scores, mask: scores + mask * -1e4,
+        ),
+    ),
+    ("máscara-signo#∞", *before(filled(torch.inf))),
+    ("máscara-signo", *before(filled(1e9))),
+    (("máscara-después", "máscara-al-revés"), *after(lambda weights, mask: weights * ~mask)),
+    ("máscara-tapa-pesos", *after(*map(overwritten, (-torch.inf, -1e9, LOWEST)))),
+    ("máscara-suma-a-pesos", *after(lambda weights, mask: weights + mask)),
+    ("máscara-reparte-otra-vez", *SHARED_AGAIN),
+)
+GOOD = [
+    (filled(-torch.inf), None),
+    # Igual de buenas: solo se distinguen si una fila entera está prohibida.
+    (filled(-1e9), None),
+    (filled(-1e9), lambda weights, mask: weights * mask),
+]
+MASK_OPTIONS = ways(
+    MASKS,
+    [*GOOD, *SHARED_AGAIN],  # repartir otra vez solo es un error si antes ya se ha repartido bien
+    *EVERYWHERE,
     (
         "máscara-otro-eje",
         *before(
@@ -109,18 +120,42 @@ MASK_OPTIONS = ways(
         ),
     ),
     ("máscara-causal-fija", *before(causal_instead)),
-    ("máscara-signo#∞", *before(filled(torch.inf))),
-    ("máscara-signo", *before(filled(1e9))),
     ("máscara-poco-negativa", *before(*(filled(float(number)) for number in TOO_WEAK))),
-    ("máscara-después", *after(lambda weights, mask: weights * mask)),
-    (("máscara-después", "máscara-al-revés"), *after(lambda weights, mask: weights * ~mask)),
-    ("máscara-tapa-pesos", *after(*map(overwritten, (-torch.inf, -1e9, LOWEST)))),
-    ("máscara-suma-a-pesos", *after(lambda weights, mask: weights + mask)),
     (
         "máscara-al-revés",
         (lambda scores, mask: scores.masked_fill(mask, -1e9), lambda w, mask: w * ~mask),
     ),
 )
+
+
+def hidden_zeros(scores, mask):
+    kept = scores * mask
+    return kept.masked_fill(kept == 0, -torch.inf)
+
+
+def own_mask(missing, leaked):
+    """Los errores de tapar en una cabeza que pone ella la máscara, y las formas de hacerlo.
+
+    Args:
+        missing: el error de no tapar nada.
+        leaked: la consecuencia de los que dejan peso a lo prohibido.
+    """
+    known = told(
+        __file__, "mask", leaked, máscara_después=row_sums, máscara_suma_a_pesos=row_sums,
+        máscara_tapa_pesos=None, máscara_reparte_otra_vez=not_a_number,
+    )  # fmt: skip
+    known |= told(
+        __file__, "own mask", leaked, máscara_cero_prohibido=not_a_number, máscara_entre_dos_softmax=None,
+    )  # fmt: skip
+    between = after(lambda weights, mask: weights.masked_fill(~mask, -torch.inf).softmax(-1))
+    return known, ways(
+        known | {"máscara-ignorada": missing},
+        GOOD,
+        *EVERYWHERE,
+        ("máscara-suma-uno", *before(lambda scores, mask: scores + (~mask).float())),
+        ("máscara-cero-prohibido", *before(hidden_zeros)),
+        ("máscara-entre-dos-softmax", *between),
+    )
 
 
 def found_fills(weight):
@@ -129,3 +164,26 @@ def found_fills(weight):
         number = math.log(weight / (1 - weight))
         yield Option((filled(number), None), WEAK)
         yield Option((lambda scores, mask: scores + (~mask) * number, None), WEAK)
+
+
+def searched_fill(leaked, weak):
+    """Con qué número se tapa, sea el que sea.
+
+    Se baja la puntuación de lo que se ve hasta que lo tapado pesa lo mismo.
+
+    Args:
+        leaked: de ``low``, el peso de un token tapado frente a otro que se ve y puntúa ``-low``.
+        weak: el error.
+    """
+    low, high = 0.0, 4096.0
+    if not leaked(low) < 0.5 < leaked(high):
+        return
+    for _ in range(40):
+        middle = (low + high) / 2
+        weight = leaked(middle)
+        if 0.01 < weight < 0.99:
+            number = math.log(weight / (1 - weight)) - middle
+            number = round(number) if abs(number - round(number)) < 1e-3 else number
+            yield Option((filled(number), None), weak)
+            return
+        low, high = (middle, high) if weight < 0.5 else (low, middle)

@@ -1,8 +1,7 @@
 """La pareja (salida, pesos): su orden y qué se devuelve como pesos."""
 
 from course_lib.checkers.engine.comparing import same
-from course_lib.checkers.engine.mistakes import told
-from course_lib.checkers.engine.report import Finding
+from course_lib.checkers.engine.mistakes import mistakes, told
 
 TOLD = told(__file__, "pair")
 RETURNED = ("orden-de-la-pareja", "devuelve-puntuaciones", "devuelve-pesos-traspuestos")
@@ -28,5 +27,16 @@ def wrong_pair(attempt, choice, values=None):
             name = "devuelve-pesos-traspuestos"
         else:
             name = "devuelve-otros-pesos"
-        return [Finding(name, TOLD[name].text, read=TOLD[name].read)]
+        return [TOLD[name].found()]
+    return []
+
+
+def both(attempt, choice):
+    """Un ``Finding`` si falta la segunda: para los ejercicios cuyo enunciado pide la pareja.
+
+    Con otros errores no se dice: se arreglan antes.
+    """
+    for value in attempt.values.values():
+        if not isinstance(value, tuple) or len(value) < 2 or value[1] is None:
+            return [] if mistakes(choice) else [TOLD["sin-los-pesos"].found()]
     return []
