@@ -18,16 +18,8 @@ from course_lib.checkers.engine.properties import finite, half_precision, promis
 from course_lib.checkers.engine.reading import Tensors
 from course_lib.checkers.engine.report import Finding
 from course_lib.checkers.engine.search import Stage
-from course_lib.checkers.lessons.l05_1_steps import (
-    AXES,
-    SUM,
-    TOLD,
-    Share,
-    highest,
-    numerators,
-    redundant,
-    total,
-)
+from course_lib.checkers.lessons import l05_1_steps as steps
+from course_lib.checkers.lessons.l05_1_steps import TOLD, highest, total
 
 # --- Las pruebas ----------------------------------------------------------------------------------
 
@@ -130,7 +122,7 @@ def found_epsilon(attempt):
     if weights and weights[0] == weights[1] and 0 < weights[0] < 0.4999:
         epsilon = 1 / weights[0] - 2
         found = TOLD["épsilon"].saying(number=show(epsilon))
-        yield Option(Share(lambda e, x, dims: e / (total(e, dims) + epsilon)), found)
+        yield Option(steps.Share(lambda e, x, dims: e / (total(e, dims) + epsilon)), found)
 
 
 def found_added(attempt):
@@ -214,12 +206,8 @@ def exactly_zero(attempt, choice):
     for case, weights in attempt.outputs():
         given = weights[case.arguments[0] == -torch.inf]
         if (given != 0).any() and not mistakes(choice):
-            text = (
-                "Una puntuación de −∞ tiene que pesar 0, exactamente, y en la tuya le queda algo. ¿Cambias "
-                "el −∞ por otro número, o sumas algo a los pesos?"
-            )
             story = f"Con {case.name}, recibe hasta {show(given.abs().max())}."
-            return [Finding(ZERO, text, story, "04 §4")]
+            return [Finding(ZERO, TOLD[ZERO].text, story, TOLD[ZERO].read)]
     return []
 
 
@@ -255,15 +243,18 @@ def nobody(attempt):
         yield "si una fila entera es −∞, la tuya da NaN, como torch.softmax; la atención de course_lib la deja a 0."
 
 
+EXTREMES = ("shift", "arithmetic", "nans")
+
+
 class Softmax(Exercise):
     """Puntuaciones → pesos, sobre el último eje."""
 
     number, title, points = "5.1", "la softmax", 3
     names = ("scores",)
-    axes = AXES
+    axes = steps.AXES
     stages = (
-        Stage(SUM, PLAIN, usual=8),
-        Stage(("shift", "arithmetic", "nans"), LARGE, smallest=True),
+        Stage(steps.SUM, PLAIN, usual=8),
+        Stage(EXTREMES, LARGE, smallest=True, styles=(), otherwise=Stage(EXTREMES, LARGE)),
         Stage(("hidden",), BLOCKED),
     )
     tiny = tuple(Case("", (torch.tensor(scores),)) for scores in TINY)
@@ -290,17 +281,15 @@ class Softmax(Exercise):
     }
     narrow, besides, returned = (only_one_row,), (promised,), (exactly_zero,)
     notes = (ready_made, nobody)
+    skip = staticmethod(steps.redundant)
     also = ("temperatura", "base-otra", "épsilon", "épsilon-en-pesos", "recorta", "tapado", ZERO)
-
-    def skip(self, choice):
-        return redundant(choice)
 
     def compute(self, choice, scores):
         how, nans = choice["share"], choice["nans"]
         dims, offset = how.dims(scores.dim()), choice["offset"] or how.offset
         first = (choice[axis] for axis in ("sign", "transform", "kernel"))
         then = (choice[axis] for axis in ("shift", "hidden", "arithmetic"))
-        e, x = numerators(*first, offset, *then, dims, scores)
+        e, x = steps.numerators(*first, offset, *then, dims, scores)
         empty = total(e, dims) == 0 if choice["arithmetic"] == "python" or nans else None
         if empty is not None and not nans and empty.any():
             raise ValueError  # 0/0: ZeroDivisionError

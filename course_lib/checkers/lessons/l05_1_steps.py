@@ -277,5 +277,6 @@ def redundant(choice):
     if not offset or how.offset:
         return bool(offset)
     if kernel is KERNEL:
-        return how.free and offset in ROW_WIDE  # lo averigua la etapa siguiente
+        same_everywhere = ROW_WIDE if how.free else ROW_WIDE[1:3] if how.divide is share else ()
+        return offset in same_everywhere  # lo averigua la etapa siguiente
     return kernel is not PROPORTION or sign[0] != 1 or offset is not highest
