@@ -233,11 +233,12 @@ def _check_shapes(query, key, value, mask):
 
 
 def _attend_fast(query, key, value, mask):
-    """Da lo mismo que ``scaled_dot_product_attention``, con tres trucos para ir más deprisa."""
-    # 1. Dividir la query son L_q·d_k divisiones y no L_q·L_k: menos, si la frase es larga.
-    # 2. Las keys de cada cabeza están a saltos en la memoria: juntarlas ahorra una copia lenta.
-    scores = (query / math.sqrt(query.shape[-1])) @ key.contiguous().transpose(-2, -1)
-    # 3. La máscara y, si no hay gradiente que guardar, la softmax se escriben encima.
+    """Da lo mismo que ``scaled_dot_product_attention``, con dos trucos para ir más deprisa."""
+    # 1. Las keys de cada cabeza están a saltos en la memoria: juntarlas ahorra una copia lenta.
+    scores = query @ key.contiguous().transpose(-2, -1)
+    # 2. La escala, la máscara y, si no hay gradiente que guardar, la softmax se escriben encima.
+    # Se multiplica por 1/√d_k, como en BERT: así sus números salen iguales, también al redondear.
+    scores *= query.shape[-1] ** -0.5
     if mask is not None:
         scores.masked_fill_(~mask, torch.finfo(scores.dtype).min)
     weights = torch.softmax(scores, dim=-1, out=None if scores.requires_grad else scores)
