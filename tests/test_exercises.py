@@ -8,12 +8,14 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from answers import cross
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools import notebooks
 
 from course_lib import checkers
 from course_lib.checkers.engine import places, progress
 from course_lib.checkers.engine.mistakes import lines
+from course_lib.checkers.lessons.l09_2_add_and_norm import ADD_AND_NORM
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
@@ -326,6 +328,23 @@ def test_numbers_titles_and_points(number):
 def test_every_check_is_documented_and_in_a_lesson(name):
     assert "Args:" in getattr(checkers, name).__doc__
     assert any(f"{name}(" in cell.source for path in LESSONS for cell in section(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "notes"), [("functional", 1), ("with_a_module", 1), ("by_hand", 0)]
+)
+def test_a_function_of_torch_that_replaces_the_sum_is_a_note(name, notes):
+    """La LayerNorm de torch da lo mismo, y no es lo que pide el enunciado de la 9.2."""
+
+    def by_hand(x, sublayer_output, weight, bias, eps=1e-5):
+        z = x + sublayer_output
+        centred = z - z.mean(-1, keepdim=True)
+        return centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() * weight + bias
+
+    code = by_hand if name == "by_hand" else getattr(cross, name)
+    report = ADD_AND_NORM.check(code)
+    assert report.ok
+    assert len([note for note in report.notes if "LayerNorm de torch" in note]) == notes
 
 
 # --- En JupyterLab --------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def with_loops(query, key, value, mask=None):
     return output.reshape(*leading, L_q, d_v), shares.reshape(*leading, L_q, L_k)
 
 
-@right("5.2")
+@wrong("5.2", "sin-3", "sin-2")
 def only_with_heads(query, key, value, mask=None):
     B, h, L_q, d_k = query.shape
     scores = torch.zeros(B, h, L_q, key.shape[2])
@@ -98,7 +98,7 @@ def only_with_heads(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@right("5.2")
+@wrong("5.2", "sin-4", "sin-2")
 def only_with_a_batch(query, key, value, mask=None):
     scores = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(query.size(2))
     if mask is not None:

@@ -278,7 +278,7 @@ class AddAndNormalise(Exercise):
             mean = z.mean(dims, keepdim=True)
             spread = ((z - mean if central else z) ** 2).sum(dims, keepdim=True)
             count = math.prod(z.shape[dim] for dim in dims) - choice["correction"]
-            var = spread / (count or math.nan)  # de un solo número no hay varianza insesgada
+            var = spread / (count or math.nan)  # de un número, entre d−1, no hay varianza
             centred = z - (mean if keep_mean else mean.squeeze(dims)) if subtract else z
             var = var if keep_var else var.squeeze(dims)
             normalized = centred / choice["root"](var, eps, centred, dims)
