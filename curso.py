@@ -284,7 +284,7 @@ def install_bert():
     pip = ("pip", "install", "--retries", "0", "--no-deps", "-c", ROOT / "constraints.txt", *alone)
     if not alone or not attempt("BERT", VENV_PYTHON, "-m", *pip):
         return True
-    problem = attempt("BERT, de Hugging Face", VENV_PYTHON, "-m", "course_lib.bert")
+    problem = attempt("BERT, de Hugging Face", VENV_PYTHON, "-m", "course_lib.bert_files")
     if problem:
         last = problem.strip().splitlines()[-1]
         say(WITHOUT_BERT.format(problem=last, waiting="; ".join(lessons_with_bert())))
@@ -360,14 +360,14 @@ def prepare():
 
 def open_course(arguments):
     """Abre JupyterLab en la copia de quien estudia; con «--editar», en las lecciones del curso."""
-    from course_lib import copies, opening
+    from course_lib.opening import copies, server
 
     own = {"--editar", "--otro"}
     editing, other = "--editar" in arguments, "--otro" in arguments
     root, folder = (ROOT, "notebooks") if editing else (copies.student_folder(), copies.FOLDER)
     lab = {"python": VENV_PYTHON, "root": root, "folder": folder, "editing": editing}
     lab["env"] = environment()
-    address = None if other else opening.find_open(**lab)
+    address = None if other else server.find_open(**lab)
     if address:
         say("El curso ya está abierto. Para abrirlo otra vez, añade --otro. Está aquí:")
         say(f"\n    {address}\n")
@@ -378,12 +378,12 @@ def open_course(arguments):
         trust(ROOT.glob("notebooks/**/*.ipynb"))
     else:
         copy_lessons(copies.update)
-    return opening.serve(arguments=[one for one in arguments if one not in own], say=say, **lab)
+    return server.serve(arguments=[one for one in arguments if one not in own], say=say, **lab)
 
 
 def copy_lessons(make, *arguments):
-    """Hace o pone al día las copias con `make`, una función de course_lib.copies, y lo cuenta."""
-    from course_lib import copies
+    """Hace o pone al día las copias con `make`, una función de `copies`, y lo cuenta."""
+    from course_lib.opening import copies
 
     try:
         told, written = make(*arguments)
@@ -405,7 +405,7 @@ def trust(notebooks):
 
 def restore_lesson(arguments):
     """Deja limpia la copia de una lección."""
-    from course_lib import copies
+    from course_lib.opening import copies
 
     if len(arguments) != 1:
         raise CourseError("Di qué lección, y solo una: «python curso.py reponer 05».")
@@ -414,22 +414,23 @@ def restore_lesson(arguments):
 
 
 COMMANDS = {
-    "probar": ["pytest"],
-    "cuadernos": ["course_lib.notebooks"],
+    "probar": ["-m", "pytest"],
+    "cuadernos": ["tests/tools/notebooks.py"],
     "medir": [  # en un solo proceso
+        "-m",
         "pytest",
         "-o",
         "addopts=",
-        "tests/bench_course_lib.py",
-        "tests/bench_explorers.py",
-        "tests/bench_translator.py",
+        "tests/tools/bench_course_lib.py",
+        "tests/tools/bench_explorers.py",
+        "tests/tools/bench_translator.py",
     ],
 }
 
 
-def run(module, *arguments):
-    """Ejecuta `module` con el Python de .venv y devuelve su código de salida."""
-    command = [str(VENV_PYTHON), "-m", module, *arguments]
+def run(*arguments):
+    """Da `arguments` al Python de .venv y devuelve su código de salida."""
+    command = [str(VENV_PYTHON), *arguments]
     process = subprocess.Popen(command, cwd=str(ROOT), env=environment())
     while True:
         try:

@@ -1,14 +1,24 @@
 """Atención paso a paso: las implementaciones de referencia del curso.
 
-Cada módulo se lee de una sentada. Por orden:
+Lo que enseñan las lecciones, en su orden. Cada módulo se lee de una sentada:
 
 - ``masks``: quién puede atender a quién.
 - ``attention``: atención de producto escalar escalado y multi-cabeza.
-- ``layers`` y ``transformer``: las piezas que la rodean y el Transformer entero.
-- ``bert``: embeddings de un BERT real, sin red.
-- ``translator`` y ``decoding``: un traductor entrenado y cómo escribe; ``training`` y
-  ``train_translator``, cómo se entrenó; ``probes``, preguntas que se le hacen.
-- ``plots`` y ``source``: dibujar tensores y enseñar el código de esta biblioteca.
+- ``layers``: las piezas que la rodean, de los embeddings a la red densa.
+- ``transformer``: con todas ellas, el encoder, el decoder y el Transformer entero.
+- ``decoding``: cómo escribe un Transformer entrenado, token a token.
+- ``bert``: embeddings de un BERT real, sin red, calculados por el encoder de aquí arriba.
+- ``translator``: un traductor entrenado que dice adónde ha mirado.
+- ``plots``: dibujar tensores, con los colores del curso, y enseñar este código.
+
+Lo demás tiene su propio cuarto:
+
+- ``explorers``: las piezas que responden a la mano en un cuaderno.
+- ``checkers``: las comprobaciones de los ejercicios.
+- ``probes``: preguntas que se le hacen a un modelo entrenado, con sus frases.
+- ``bert_files``: los archivos de un BERT: dónde están, si son los buenos y cómo se leen.
+- ``translator_model``: los pesos del traductor y cómo se entrenó.
+- ``opening``: lo que abre el curso a quien estudia.
 
 Las letras de las formas son las mismas en todo el curso:
 
@@ -51,7 +61,7 @@ _MODULE_OF = {
     "extract_embeddings": "bert",
     "encoder_from_bert": "bert",
     "load_translator": "translator",
-    "show_source": "source",
+    "show_source": "plots.source",
 }
 
 __all__ = list(_MODULE_OF)

@@ -20,6 +20,9 @@ from course_lib.masks import check_mask
 def scaled_dot_product_attention(query, key, value, mask=None):
     """Atención de producto escalar escalado: softmax(Q·Kᵀ / √d_k)·V.
 
+    Los ejes de delante, «...», son los que haya: lo habitual es el lote y las cabezas,
+    ``(B, h)``, y así se dan las formas en el código.
+
     Args:
         query: ``(..., L_q, d_k)``.
         key: ``(..., L_k, d_k)``.
@@ -39,27 +42,25 @@ def scaled_dot_product_attention(query, key, value, mask=None):
     """
     _check_shapes(query, key, value, mask)
     d_k = query.shape[-1]
-    # Es lo mismo que (Q·Kᵀ) / √d_k, pero divide L_q·d_k números en vez de L_q·L_k: menos, si la
-    # frase es larga. Las keys de cada cabeza están a saltos en la memoria: juntarlas antes de
-    # trasponer ahorra una copia lenta.
-    scores = (query / math.sqrt(d_k)) @ key.contiguous().transpose(-2, -1)
+    scores = query @ key.transpose(-2, -1)  # (B, h, L_q, L_k)
+    scaled = scores / math.sqrt(d_k)  # (B, h, L_q, L_k)
     if mask is not None:
-        # Antes de la softmax: lo bloqueado recibe el número más negativo que cabe,
-        # y su exponencial es 0.
-        scores.masked_fill_(~mask, torch.finfo(scores.dtype).min)
-    # Si no hay gradiente que guardar, la softmax se escribe encima de las puntuaciones.
-    weights = torch.softmax(scores, dim=-1, out=None if scores.requires_grad else scores)
+        # Lo bloqueado recibe el número más negativo que cabe, y su exponencial es 0.
+        scaled = scaled.masked_fill(~mask, torch.finfo(scaled.dtype).min)  # (B, h, L_q, L_k)
+    weights = torch.softmax(scaled, dim=-1)  # (B, h, L_q, L_k)
     if mask is not None:
         # Solo cambia las filas bloqueadas del todo: ahí la softmax reparte a partes
         # iguales entre tokens prohibidos, y aquí se queda en 0.
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+        weights = weights.masked_fill(~mask, 0.0)  # (B, h, L_q, L_k)
+    output = weights @ value  # (B, h, L_q, d_v)
+    return output, weights
 
 
 class ScaledDotProductAttention(nn.Module):
     """Atención de producto escalar escalado, como bloque (Vaswani et al., 2017, §3.2.1).
 
-    No tiene parámetros: lo que se aprende son las proyecciones que hay antes.
+    No tiene parámetros: lo que se aprende son las proyecciones que hay antes. Hace las
+    mismas cuentas que ``scaled_dot_product_attention``, con más prisa.
 
     Args:
         dim_key: anchura de las queries y las keys, d_k.
@@ -91,9 +92,9 @@ class ScaledDotProductAttention(nn.Module):
                 f"ScaledDotProductAttention(dim_key={self.dim_key}): query tiene forma "
                 f"{tuple(query.shape)} y su último eje tiene que medir {self.dim_key}."
             )
-        if need_weights:
-            return scaled_dot_product_attention(query, key, value, mask)
         _check_shapes(query, key, value, mask)
+        if need_weights:
+            return _attend_fast(query, key, value, mask)
         if mask is not None:
             mask = torch.atleast_2d(mask)  # el núcleo fundido no entiende una máscara (L_k,)
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask), None
@@ -229,6 +230,21 @@ def _check_shapes(query, key, value, mask):
             f"atención: los tipos no coinciden: {dtypes}. Usa .to(dtype) para igualarlos."
         )
     check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
+
+
+def _attend_fast(query, key, value, mask):
+    """Da lo mismo que ``scaled_dot_product_attention``, con dos trucos para ir más deprisa."""
+    # 1. Las keys de cada cabeza están a saltos en la memoria: juntarlas ahorra una copia lenta.
+    scores = query @ key.contiguous().transpose(-2, -1)
+    # 2. La escala, la máscara y, si no hay gradiente que guardar, la softmax se escriben encima.
+    # Se multiplica por 1/√d_k, como en BERT: así sus números salen iguales, también al redondear.
+    scores *= query.shape[-1] ** -0.5
+    if mask is not None:
+        scores.masked_fill_(~mask, torch.finfo(scores.dtype).min)
+    weights = torch.softmax(scores, dim=-1, out=None if scores.requires_grad else scores)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
 
 
 def _shapes(named):

@@ -110,7 +110,7 @@ def combine_masks(*masks):
     for mask in masks:
         _require_bool("combine_masks", mask)
     try:
-        torch.broadcast_shapes(*(mask.shape for mask in masks))
+        torch.broadcast_tensors(*masks)  # y no ``broadcast_shapes``, que carga ``sympy``
     except RuntimeError:
         shapes = " y ".join(str(tuple(mask.shape)) for mask in masks)
         raise ValueError(
@@ -193,15 +193,13 @@ def check_mask(mask, scores_shape):
     shape, target = tuple(mask.shape), tuple(scores_shape)
     L_q, L_k = target[-2:]
     try:
-        fits = torch.broadcast_shapes(shape, target) == target
+        mask.expand(target)
     except RuntimeError:
-        fits = False
-    if not fits:
         raise ValueError(
             f"atención: la máscara tiene forma {shape} y no se difunde hasta la de las "
             f"puntuaciones, {target} (los dos últimos ejes son L_q = {L_q} queries y "
             f"L_k = {L_k} keys). {_hint(shape, target)}"
-        )
+        ) from None
     if len(shape) >= 2 and shape[-1] == 1 < L_k and shape[-2] > 1:
         warnings.warn(
             f"la máscara {shape} tiene tamaño 1 en el eje de las keys: bloquea filas enteras "

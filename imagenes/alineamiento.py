@@ -2,7 +2,7 @@
 
 import drawsvg as draw
 
-from course_lib import palette as c
+from course_lib.plots import palette as c
 from imagenes.trazos import SMALL, WIDTH, card, chip, n, text
 
 ENGLISH = ["I", "sent", "my", "brother", "a", "letter"]

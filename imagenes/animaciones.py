@@ -15,7 +15,7 @@ from matplotlib.patches import Arc, FancyBboxPatch
 from matplotlib.patheffects import withStroke
 from PIL import Image
 
-from course_lib import palette as c
+from course_lib.plots import palette as c
 
 ANGLES = range(0, 181, 3)  # grados; de vuelta, los mismos al revés
 FRAME_MS, PAUSE_MS = 60, 900  # duración normal y en 0°, 90° y 180°

@@ -5,7 +5,7 @@ from math import cos, radians, sin
 
 import drawsvg as draw
 
-from course_lib import palette as c
+from course_lib.plots import palette as c
 from imagenes.animaciones import SIGNS, reading, sign_at
 from imagenes.bloques import INPUTS, MASK, PRODUCT, SCALE, SOFTMAX
 from imagenes.trazos import MINIMUM, SIZE, SMALL, WIDTH, arrow, band, box, card, chip, line, n, text

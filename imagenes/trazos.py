@@ -8,7 +8,7 @@ import re
 
 import drawsvg as draw
 
-from course_lib import palette as c
+from course_lib.plots import palette as c
 
 WIDTH = 800
 FONTS = f"{c.FONT}, Verdana, sans-serif"

@@ -15,7 +15,8 @@ sys.path.insert(0, str(ROOT))
 
 from helpers_answers import ALL, EXERCISES, verdict  # noqa: E402
 
-from course_lib.checkers.family import clone, same  # noqa: E402
+from course_lib.checkers.engine.comparing import same
+from course_lib.checkers.engine.exercise import told_by  # noqa: E402
 
 FILE = ROOT / "tests" / "answers" / "README.md"
 SLOW = (3, 4)  # las columnas de las otras dos maneras de comprobar: calcularlas cuesta
@@ -32,22 +33,20 @@ def einsum_output(equation):
         return None
 
 
-def outputs(answer, cases=None):
-    """El ejercicio y lo que da el código en cada prueba; ``None`` si en alguna se para."""
-    exercise = EXERCISES[answer.exercise]
-    if hasattr(exercise, "candidates"):  # una clase: primero se le copian los pesos
-        found = exercise.candidates(answer.code)
-        if not isinstance(found, tuple):
-            return None
-        exercise = exercise.bound(answer.code, found[1][0], found[0])
-    seen = {}
-    for case in exercise.all_cases()[:cases]:
-        outcome = exercise.call(answer.code, *clone(case.arguments))
-        value, problem = (None, True) if outcome.problem else exercise.read(outcome.value, case)
+def attempt(answer, cases=None):
+    """Lo que da el código en cada prueba; ``None`` si en alguna se para."""
+    found = EXERCISES[answer.exercise].prepare(answer.code)
+    if not isinstance(found, list):
+        return None
+    first = found[0]
+    for case in first.exercise.all_cases()[:cases]:
+        outcome = first.call(*case.arguments)
+        reader = first.exercise.reader
+        value, problem = (None, True) if outcome.problem else reader.read(outcome.value, case)
         if problem:
             return None
-        seen[case] = exercise.main(value, case)
-    return exercise, seen
+        first.values[case], first.seen[case] = value, reader.main(value, case)
+    return first
 
 
 def ordinary_check(answer):
@@ -55,8 +54,8 @@ def ordinary_check(answer):
     if answer.exercise == "7.1":
         found = einsum_output(answer.code)
         return found is not None and same(*found)
-    found = outputs(answer, cases=1)
-    return found is not None and all(found[0].agrees({}, c, v) for c, v in found[1].items())
+    found = attempt(answer, cases=1)
+    return found is not None and all(found.exercise.agrees({}, c, v) for c, v in found.seen.items())
 
 
 def property_check(answer):
@@ -64,8 +63,8 @@ def property_check(answer):
     if answer.exercise == "7.1":
         found = einsum_output(answer.code)
         return found is not None and found[0].shape == found[1].shape
-    found = outputs(answer)
-    return found is not None and not list(found[0].properties(answer.code, found[1]))
+    found = attempt(answer)
+    return found is not None and not any(told_by(look, found) for look in found.exercise.must)
 
 
 NAMED = ("exacto", "en parte", "sin nombre")

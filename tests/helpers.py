@@ -16,12 +16,14 @@ from course_lib import (
     layers,
     masks,
     padding_mask,
-    source,
     transformer,
 )
+from course_lib.bert_files import embedded, folders, hub, sentences, weights
+from course_lib.plots import source
 
 # Los módulos de referencia.
-LIBRARY = attention, bert, layers, masks, source, transformer
+LIBRARY = attention, bert, layers, masks, sentences, source, transformer
+LIBRARY += embedded, folders, hub, weights
 
 # Los tensores son diminutos: repartir cada cuenta entre varios hilos solo la retrasa.
 torch.set_num_threads(1)

@@ -5,7 +5,7 @@ import pkgutil
 
 import answers
 
-from course_lib.checkers import progress
+from course_lib.checkers.engine import progress
 
 for module in pkgutil.iter_modules(answers.__path__):
     importlib.import_module(f"answers.{module.name}")
@@ -14,13 +14,11 @@ ALL = answers.ANSWERS
 CHECKED = {}
 
 
-def exercises():
-    for name in progress.MODULES:
-        module = importlib.import_module(f"course_lib.checkers.{name}")
-        yield from ((exercise.number, exercise) for exercise in getattr(module, "EXERCISES", ()))
-
-
-EXERCISES = dict(exercises())
+EXERCISES = {
+    exercise.number: exercise
+    for module in progress.modules()
+    for exercise in getattr(module, "EXERCISES", ())
+}
 
 
 def mistakes_of(exercise):

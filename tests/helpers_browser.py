@@ -22,8 +22,7 @@ from helpers_server import serve_lab
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_notebook
 from playwright.sync_api import TimeoutError, sync_playwright
-
-from course_lib import notebooks
+from tools import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -1,8 +1,7 @@
 """Los exploradores guardados en las lecciones, y cómo se manejan en un navegador."""
 
 from helpers_browser import ROOT
-
-from course_lib import notebooks
+from tools import notebooks
 
 FOLDER = ROOT / "course_lib" / "explorers"
 WIDGETS = "application/vnd.jupyter.widget-state+json"

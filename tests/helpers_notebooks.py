@@ -4,7 +4,7 @@ import re
 from copy import deepcopy
 from pathlib import Path
 
-from course_lib import notebooks
+from tools import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
 EXEMPT_TAGS = {"nbval-ignore-output", "nbval-skip", "raises-exception"}

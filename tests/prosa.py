@@ -13,11 +13,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spylls.hunspell import Dictionary
-
-from course_lib import notebooks
+from tools import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
-FIXED = "README.md", "CONTRIBUTING.md", "notebooks/glosario.md", "imagenes/textos_alternativos.md"
+FIXED = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "notebooks/glosario.md",
+    "imagenes/textos_alternativos.md",
+    "course_lib/probes/sentences_es.json",
+)
 
 EXTENSIONS = "py|ipynb|md|txt|toml|svg|gif|png|json|yml|cfg|ini|log"
 NOT_PROSE = re.compile(
@@ -88,7 +93,8 @@ def sources():
     modules = [
         path for folder in ("course_lib", "imagenes") for path in (ROOT / folder).rglob("*.py")
     ]
-    paths = [ROOT / "curso.py", *sorted(modules), *notebooks.course_notebooks()]
+    told = (ROOT / "course_lib/checkers").rglob("*.txt")  # las frases de las comprobaciones
+    paths = [ROOT / "curso.py", *sorted(modules), *sorted(told), *notebooks.course_notebooks()]
     return [path.relative_to(ROOT).as_posix() for path in paths] + list(FIXED)
 
 
@@ -99,6 +105,10 @@ def pieces(file):
     if path.suffix == ".ipynb":
         return list(notebook_pieces(notebooks.read(path), file))
     text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":  # los huecos de una plantilla: «El {first}»
+        text = re.sub(r"\{\w+\}", lambda match: zeros(match[0]), text)
+    if path.suffix == ".txt":
+        return list(told_pieces(text, file))
     return list(python_pieces(text, file)) if path.suffix == ".py" else [markdown_piece(text, file)]
 
 
@@ -140,6 +150,16 @@ def python_pieces(source, file="", cell=None):
 def _is_raw(source, node):
     """Dice si un texto es r"…": una expresión regular."""
     return re.match(r"(?i)r|fr|rf", ast.get_source_segment(source, node) or "")
+
+
+def told_pieces(source, file=""):
+    """Las frases de las comprobaciones, «nombre · dónde se explica · frase», y sus comentarios."""
+    for number, line in enumerate(source.splitlines(), 1):
+        if line.startswith("#"):
+            yield Piece(file, None, number, _clean_python(line[1:], ()))
+        elif " · " in line:
+            sentence = _clean_python(line.split("·", 2)[2], ())
+            yield Piece(file, None, number, sentence, is_string=True)
 
 
 # En un texto de un programa: {campos}, llamadas(x), nombres.con.puntos, tablas[0], nombres = valor y

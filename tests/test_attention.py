@@ -2,6 +2,8 @@
 
 # ruff: noqa: F722, F821 — las formas de jaxtyping no son expresiones de Python
 
+import ast
+import inspect
 import math
 
 import pytest
@@ -42,6 +44,16 @@ each_mask = pytest.mark.parametrize("kind", MASKS)
 each_dtype = pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 
 
+def attend_with_block(query, key, value, mask=None):
+    """El bloque, con sus trucos de velocidad, en lugar de la función llana."""
+    return ScaledDotProductAttention(query.shape[-1])(query, key, value, mask)
+
+
+each_way = pytest.mark.parametrize(
+    "attention", [scaled_dot_product_attention, attend_with_block], ids=["función", "bloque"]
+)
+
+
 def qkv(batch, heads, L_q, L_k, d_k, d_v, dtype=torch.float64):
     """Query, key y value al azar, con gradiente."""
     shapes = (batch, heads, L_q, d_k), (batch, heads, L_k, d_k), (batch, heads, L_k, d_v)
@@ -80,42 +92,67 @@ def test_attention_is_torchs(kind, dims, seed):
 
 
 @each_mask
+@each_way
 @few
 @given(dims=sizes(6, largest=7), seed=seeds)
-def test_attention_is_the_formula(kind, dims, seed):
+def test_attention_is_the_formula(attention, kind, dims, seed):
     """Salida y pesos iguales a los de la ecuación 1 calculada con bucles de Python."""
     torch.manual_seed(seed)
     inputs = qkv(*dims)
     mask = make_mask(kind, *dims[:4])
-    output, weights = scaled_dot_product_attention(*inputs, mask)
+    output, weights = attention(*inputs, mask)
     expected_output, expected_weights = oracle_attention(*inputs, mask)
     close(output, expected_output)
     close(weights, expected_weights)
 
 
 @each_mask
+@pytest.mark.parametrize("grad", [True, False], ids=["con gradiente", "sin él"])
+def test_the_block_does_the_same_as_the_function(kind, grad):
+    """Los trucos de velocidad no cambian nada: como mucho, el último redondeo."""
+    torch.manual_seed(4)
+    dims = 2, 3, 33, 47, 64, 32
+    inputs = [x.detach().requires_grad_(grad) for x in qkv(*dims, dtype=torch.float32)]
+    inputs[1] = inputs[1].mT.contiguous().mT  # a saltos en la memoria, como las de cada cabeza
+    mask = make_mask(kind, *dims[:4])
+    plain = scaled_dot_product_attention(*inputs, mask)
+    for ours, reference in zip(attend_with_block(*inputs, mask), plain, strict=True):
+        assert (ours - reference).abs().max() <= 1e-6
+
+
+def test_the_function_reads_like_the_paper():
+    """Puntuaciones, escala, softmax y producto, con los nombres que buscan las lecciones 01 y 03."""
+    code = ast.parse(inspect.getsource(scaled_dot_product_attention))
+    names = [node.targets[0].id for node in ast.walk(code) if isinstance(node, ast.Assign)]
+    steps = ["scores", "scaled", "weights", "output"]
+    assert [name for name in names if name in steps][:4] == steps
+
+
+@each_mask
+@each_way
 @pytest.mark.parametrize(
     "dims", [(2, 3, 4, 5, 6, 7), (1, 1, 1, 1, 1, 1), (1, 2, 1, 3, 4, 5)], ids=str
 )
-def test_gradients_by_finite_differences(kind, dims):
+def test_gradients_by_finite_differences(attention, kind, dims):
     """El gradiente de la salida **y el de los pesos** son los de diferencias finitas."""
     torch.manual_seed(1)
     mask = make_mask(kind, *dims[:4])
     assert torch.autograd.gradcheck(
-        lambda *inputs: scaled_dot_product_attention(*inputs, mask), qkv(*dims), fast_mode=True
+        lambda *inputs: attention(*inputs, mask), qkv(*dims), fast_mode=True
     )
 
 
 @each_dtype
 @each_mask
-def test_every_dtype(kind, dtype):
+@each_way
+def test_every_dtype(attention, kind, dtype):
     """En cada tipo, la salida y los pesos son los de float64 salvo el redondeo del propio tipo."""
     torch.manual_seed(2)
     dims = 3, 2, 5, 7, 8, 6
     inputs = qkv(*dims, dtype=dtype)
     mask = make_mask(kind, *dims[:4])
     expected = oracle_attention(*inputs, mask)
-    output, weights = scaled_dot_product_attention(*inputs, mask)
+    output, weights = attention(*inputs, mask)
     fused, _ = ScaledDotProductAttention(8)(*inputs, mask, need_weights=False)
     assert output.dtype == weights.dtype == fused.dtype == dtype
     close(output, expected[0], dtype)
@@ -126,9 +163,9 @@ def test_every_dtype(kind, dtype):
 
 
 @each_dtype
-@pytest.mark.parametrize("need_weights", [True, False], ids=["pesos", "fundida"])
+@pytest.mark.parametrize("way", ["función", "pesos", "fundida"])
 @pytest.mark.parametrize("kind", WITH_BLOCKED_ROWS)
-def test_blocked_rows_are_zero(kind, need_weights, dtype):
+def test_blocked_rows_are_zero(kind, way, dtype):
     """Una fila bloqueada del todo da 0 exacto, y sus gradientes son finitos (0 en la query)."""
     torch.manual_seed(3)
     dims = 3, 2, 5, 7, 8, 6
@@ -136,7 +173,10 @@ def test_blocked_rows_are_zero(kind, need_weights, dtype):
     mask = make_mask(kind, *dims[:4])
     blocked = ~mask.expand(dims[:4]).any(-1)
     with torch.autograd.set_detect_anomaly(True):
-        output, weights = ScaledDotProductAttention(8)(*inputs, mask, need_weights)
+        if way == "función":
+            output, weights = scaled_dot_product_attention(*inputs, mask)
+        else:
+            output, weights = ScaledDotProductAttention(8)(*inputs, mask, way == "pesos")
         (
             output.float().square().sum() + (0 if weights is None else weights[..., 0].sum())
         ).backward()
@@ -148,27 +188,29 @@ def test_blocked_rows_are_zero(kind, need_weights, dtype):
     assert not inputs[0].grad[blocked].any()
 
 
+@each_way
 @pytest.mark.parametrize(
     ("keep", "best"), [((1, 1, 1), 0), ((1, 1, 0), 0), ((0, 1, 1), 2), ((0, 1, 0), 1)]
 )
-def test_huge_scores(keep, best):
+def test_huge_scores(attention, keep, best):
     """Puntuaciones enormes dan pesos de 0 y 1, no NaN; lo bloqueado no gana ni a −10⁸."""
     query = torch.tensor([[1e4, 0.0]])
     key = torch.tensor([[1e4, 0.0], [-1e4, 0.0], [0.0, 1.0]])
     mask = torch.tensor(keep, dtype=torch.bool)
-    output, weights = scaled_dot_product_attention(query, key, torch.eye(3), mask)
+    output, weights = attention(query, key, torch.eye(3), mask)
     assert torch.equal(weights, F.one_hot(torch.tensor([best]), 3).float())
     assert torch.equal(output, weights)
 
 
-def test_scores_are_divided_by_the_square_root_of_d_k():
+@each_way
+def test_scores_are_divided_by_the_square_root_of_d_k(attention):
     """Con keys 0 y √d_k·ln 3, los pesos son 1/4 y 3/4: el divisor es √d_k, y no otro."""
     for d_k in (1, 2, 16, 64):
         query = torch.zeros(1, d_k, dtype=torch.float64)
         query[0, 0] = 1
         key = torch.zeros(2, d_k, dtype=torch.float64)
         key[1, 0] = math.sqrt(d_k) * math.log(3)
-        weights = scaled_dot_product_attention(query, key, key)[1]
+        weights = attention(query, key, key)[1]
         close(weights, torch.tensor([[0.25, 0.75]]))
 
 
@@ -183,12 +225,13 @@ def test_attention_works_without_batch_or_heads():
     close(shared[0], oracle_attention(q, k[:, :1].expand_as(k), v[:, :1].expand_as(v))[0])
 
 
-def test_inputs_are_not_modified():
+@each_way
+def test_inputs_are_not_modified(attention):
     """Atender no toca ni Q, ni K, ni V, ni la máscara."""
     mask = make_mask("filas bloqueadas", 2, 3, 4, 5)
     for inputs in (qkv(2, 3, 4, 5, 6, 7), [x.detach() for x in qkv(2, 3, 4, 5, 6, 7)]):
         copies = [x.clone() for x in (*inputs, mask)]
-        scaled_dot_product_attention(*inputs, mask)
+        attention(*inputs, mask)
         assert all(torch.equal(x, copy) for x, copy in zip((*inputs, mask), copies, strict=True))
 
 

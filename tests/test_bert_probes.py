@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from course_lib import load_bert
-from course_lib.bert_probes import (
+from course_lib.probes import (
     PROBES,
     Pair,
     attention_between,

@@ -1,6 +1,5 @@
 """Las comprobaciones: cualquier cosa que se les dé se contesta en español, y nada más cambia."""
 
-import importlib
 import json
 import random
 import re
@@ -15,11 +14,15 @@ import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from torch import nn
 
-from course_lib.checkers import family, places, progress, questions, running
-from course_lib.checkers.family import Case, Exercise, Mistake, Option, Stage
-from course_lib.checkers.report import Finding, Report
+from course_lib.checkers.engine import places, progress, questions, running
+from course_lib.checkers.engine.case import Case
+from course_lib.checkers.engine.comparing import show
+from course_lib.checkers.engine.exercise import Exercise
+from course_lib.checkers.engine.mistakes import Mistake, Option
+from course_lib.checkers.engine.report import Finding, Report
+from course_lib.checkers.engine.search import Stage
 
-MODULES = [importlib.import_module(f"course_lib.checkers.{name}") for name in progress.MODULES]
+MODULES = progress.modules()
 EXERCISES = [e for module in MODULES for e in getattr(module, "EXERCISES", ())]
 QUESTIONS = [q for module in MODULES for q in getattr(module, "QUESTIONS", ())]
 
@@ -339,7 +342,7 @@ def test_a_tensor_with_history_is_fine():
     [(torch.tensor([0.5, 2.0]), "[0.5, 2]"), (1234.5, "1234"), (torch.tensor(True), "True")],
 )
 def test_numbers_are_written_short(value, text):
-    assert family.show(value) == text
+    assert show(value) == text
 
 
 # --- El informe -----------------------------------------------------------------------------------
@@ -467,7 +470,9 @@ def test_a_name_of_a_cell_above_says_what_to_run(opened, name):
     assert places.advice(missing(name)).startswith(f"«{name}» sale de una celda de más arriba. ")
 
 
-@pytest.mark.parametrize("name", ["numpy", "troch", "magic", "text", "inner", "used", "here", "below"])
+@pytest.mark.parametrize(
+    "name", ["numpy", "troch", "magic", "text", "inner", "used", "here", "below"]
+)
 def test_a_name_that_no_cell_above_creates_is_not_explained(opened, name):
     assert places.advice(missing(name)) == ""
 

@@ -12,8 +12,9 @@ import nbformat
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tools import notebooks
 
-from course_lib import copies, notebooks
+from course_lib.opening import copies
 
 LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
 
@@ -91,7 +92,10 @@ def test_an_answer_stays_in_its_place_with_its_output():
 
 
 def test_a_new_stub_is_shown_and_never_run_over_the_answer():
-    answer, stub = "# Ejercicio 5.1\ndef f(x):\n    return x", "# Ejercicio 5.1\ndef f(x, y):\n    ..."
+    answer, stub = (
+        "# Ejercicio 5.1\ndef f(x):\n    return x",
+        "# Ejercicio 5.1\ndef f(x, y):\n    ...",
+    )
     result, _ = joined(BASE, edited(BASE, d=answer), edited(BASE, d=stub))
     assert sources(result)[3] == answer
     told = result["cells"][4]
@@ -196,7 +200,9 @@ def change(nb, operations, who):
 @settings(max_examples=250, deadline=None, derandomize=True, database=None)
 @given(texts, edits, edits, edits)
 @example(["código"], [("edit", 0, 0)], [("delete", 0, 0)], [])
-@example(["ejercicio", "texto"], [("twin", 0, 0), ("edit", 0, 0)], [("edit", 0, 0)], [("move", 0, 1)])
+@example(
+    ["ejercicio", "texto"], [("twin", 0, 0), ("edit", 0, 0)], [("edit", 0, 0)], [("move", 0, 1)]
+)
 def test_nothing_is_ever_lost(kinds, mine, course, later):
     before = build(kinds)
     delivered = copies.deliver(copy.deepcopy(before))
@@ -293,7 +299,9 @@ def test_an_untouched_copy_leaves_nothing_beside(course):
     assert old_ones(course) == []
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"cells": [1]}', '{"cells": [{"id": 3}]}'])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "{}", '{"cells": [1]}', '{"cells": [{"id": 3}]}']
+)
 def test_a_broken_copy_is_kept_and_a_clean_one_comes(course, content):
     copies.update()
     path = course / "mis_cuadernos" / "05_prueba.ipynb"
@@ -329,7 +337,9 @@ def test_a_lesson_that_leaves_the_course_takes_no_answer_with_it(course, touched
     assert (path.parent / "06_prueba.ipynb").exists()
 
 
-@pytest.mark.parametrize("asked", ["05", "5", "05_prueba.ipynb", 5, "mis_cuadernos/05_prueba.ipynb"])
+@pytest.mark.parametrize(
+    "asked", ["05", "5", "05_prueba.ipynb", 5, "mis_cuadernos/05_prueba.ipynb"]
+)
 def test_a_clean_lesson_keeps_the_old_one_with_its_date(course, asked):
     copies.update()
     path = course / "mis_cuadernos" / "05_prueba.ipynb"
@@ -351,7 +361,9 @@ def test_an_unknown_lesson_is_named(course, asked):
 
 
 def test_links_work_from_the_copy(course):
-    text = "[g](glosario.md) [s](soluciones/05_prueba.ipynb#x) [l](05_prueba.ipynb) [w](https://a.es)"
+    text = (
+        "[g](glosario.md) [s](soluciones/05_prueba.ipynb#x) [l](05_prueba.ipynb) [w](https://a.es)"
+    )
     text += " ![f](../imagenes/f.svg) `d[k](x)` [m](#2.-Título)"
     publish(course, lesson(cell("a", text, "markdown")))
     copies.update()

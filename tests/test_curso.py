@@ -69,8 +69,8 @@ class Course:
         self.wheels.mkdir()
         shutil.copy(ROOT / "curso.py", self.root)
         (self.root / "course_lib").mkdir()
-        for name in ("__init__", "copies", "opening"):
-            shutil.copy(ROOT / "course_lib" / f"{name}.py", self.root / "course_lib")
+        shutil.copy(ROOT / "course_lib" / "__init__.py", self.root / "course_lib")
+        shutil.copytree(ROOT / "course_lib" / "opening", self.root / "course_lib" / "opening")
         (self.root / "notebooks").mkdir()
         shutil.copy(ROOT / "notebooks/00_empieza_aqui.ipynb", self.root / "notebooks")
         for name in ("pytest", "jupyterlab", "jupyter"):
@@ -239,7 +239,9 @@ def test_programs_start_in_the_course_with_a_clean_environment(installed):
     }
 
 
-@pytest.mark.parametrize(("editing", "folder"), [([], "mis_cuadernos"), (["--editar"], "notebooks")])
+@pytest.mark.parametrize(
+    ("editing", "folder"), [([], "mis_cuadernos"), (["--editar"], "notebooks")]
+)
 def test_open_starts_lab_at_the_first_notebook(installed, editing, folder):
     code, output, _ = installed.run("abrir", *editing, "--port=9999")
     log = installed.root / folder / ".jupyterlab.log"
@@ -281,14 +283,16 @@ def test_a_clean_lesson_is_one_order(installed):
 
 def test_measure_runs_the_benchmarks_in_one_process(installed):
     arguments = report(installed.run("medir", "--benchmark-only")[1])["arguments"]
-    benches = [f"tests/bench_{name}.py" for name in ("course_lib", "explorers", "translator")]
+    benches = [f"tests/tools/bench_{name}.py" for name in ("course_lib", "explorers", "translator")]
     assert arguments == ["-o", "addopts=", *benches, "--benchmark-only"]
 
 
-def test_notebooks_are_passed_to_the_library(installed):
-    (installed.root / "course_lib" / "notebooks.py").write_text(TOOL, encoding="utf-8")
+def test_notebooks_are_passed_to_their_tool(installed):
+    tool = installed.root / "tests/tools/notebooks.py"
+    tool.parent.mkdir(parents=True)
+    tool.write_text(TOOL, encoding="utf-8")
     told = report(installed.run("cuadernos", "notebooks/01 x.ipynb")[1])
-    assert (told["module"], told["arguments"]) == ("course_lib", ["notebooks/01 x.ipynb"])
+    assert told["arguments"] == ["notebooks/01 x.ipynb"]
 
 
 def test_without_the_model_the_rest_is_ready_and_it_says_what_waits(installed, tmp_path):
@@ -298,7 +302,7 @@ def test_without_the_model_the_rest_is_ready_and_it_says_what_waits(installed, t
     away = shutil.move(wheel, tmp_path)
     stamp = installed.stamp.read_text(encoding="utf-8")
     installed.stamp.write_text(stamp + "sin BERT\n", encoding="utf-8")
-    bert = installed.root / "course_lib" / "bert.py"
+    bert = installed.root / "course_lib" / "bert_files.py"
     bert.write_text("raise SystemExit('No hay red.')", encoding="utf-8")
     code, output, _ = installed.run("probar")
     assert (code, report(output)["module"]) == (0, "pytest")

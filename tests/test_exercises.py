@@ -2,17 +2,20 @@
 
 import ast
 import functools
-import importlib
 import re
 import symtable
 from pathlib import Path
 
 import nbformat
 import pytest
+from answers import cross
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from tools import notebooks
 
-from course_lib import checkers, notebooks
-from course_lib.checkers import places, progress
+from course_lib import checkers
+from course_lib.checkers.engine import places, progress
+from course_lib.checkers.engine.mistakes import lines
+from course_lib.checkers.lessons.l09_2_add_and_norm import ADD_AND_NORM
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
@@ -240,8 +243,7 @@ def test_what_an_exercise_needs_is_what_its_names_reach():
 
 def references():
     """Todo lo que un informe manda leer, con quien lo dice."""
-    for name in progress.MODULES:
-        module = importlib.import_module(f"course_lib.checkers.{name}")
+    for module in progress.modules():
         for exercise in getattr(module, "EXERCISES", ()):
             for options in exercise.axes.values():
                 for mistake in (m for option in options for m in option.mistakes):
@@ -249,9 +251,12 @@ def references():
         for question in getattr(module, "QUESTIONS", ()):
             yield question.number, question.read
             yield from ((wrong.id, wrong.read) for wrong in question.wrong if wrong.read)
-    for path in sorted((ROOT / "course_lib/checkers").glob("*.py")):
+    for path in sorted((ROOT / "course_lib/checkers").rglob("*.py")):
         for reference in re.findall(r"\"(\d\d §[^\"]*)\"", path.read_text(encoding="utf-8")):
             yield path.name, reference
+    for path in sorted((ROOT / "course_lib/checkers").rglob("*.txt")):
+        for told in lines(path).values():
+            yield from ((name, read) for name, (read, _) in told.items() if read)
 
 
 @functools.cache
@@ -325,9 +330,26 @@ def test_every_check_is_documented_and_in_a_lesson(name):
     assert any(f"{name}(" in cell.source for path in LESSONS for cell in section(path))
 
 
+@pytest.mark.parametrize(
+    ("name", "notes"), [("functional", 1), ("with_a_module", 1), ("by_hand", 0)]
+)
+def test_a_function_of_torch_that_replaces_the_sum_is_a_note(name, notes):
+    """La LayerNorm de torch da lo mismo, y no es lo que pide el enunciado de la 9.2."""
+
+    def by_hand(x, sublayer_output, weight, bias, eps=1e-5):
+        z = x + sublayer_output
+        centred = z - z.mean(-1, keepdim=True)
+        return centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() * weight + bias
+
+    code = by_hand if name == "by_hand" else getattr(cross, name)
+    report = ADD_AND_NORM.check(code)
+    assert report.ok
+    assert len([note for note in report.notes if "LayerNorm de torch" in note]) == notes
+
+
 # --- En JupyterLab --------------------------------------------------------------------------------
 
-REPORT = """from course_lib.checkers.report import Finding, Report
+REPORT = """from course_lib.checkers.engine.report import Finding, Report
 Report("4.1", "x", (Finding("x", "mal", read="05 §9, 04 §9"),))"""
 
 # Ejecuta la celda de código que ocupa esta posición y da lo que sale.

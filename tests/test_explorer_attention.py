@@ -11,7 +11,8 @@ import traitlets
 from helpers_browser import write
 from nbformat.v4 import new_code_cell
 
-from course_lib.bert import BertUnavailableError, extract_embeddings, load_bert
+from course_lib.bert import extract_embeddings, load_bert
+from course_lib.bert_files import BertUnavailableError
 from course_lib.explorers import attention
 from course_lib.explorers.attention import DEFAULT, STEPS, AttentionExplorer, compute
 from course_lib.explorers.base import esm

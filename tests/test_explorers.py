@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 from helpers_browser import ROOT, write
@@ -17,10 +19,13 @@ from helpers_explorers import (
 )
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell
+from tools import notebooks
 
-from course_lib import explorers, notebooks
+from course_lib import explorers
+from course_lib.explorers import base
 from course_lib.explorers.base import esm
 
+PRETTIER = FOLDER / ".prettierrc"
 MAX_STATE = 140_000  # bytes de estado guardado por explorador
 
 # Los que no se pueden crear sin decirles nada.
@@ -68,9 +73,26 @@ def test_javascript_brings_nothing_from_outside_and_writes_no_html(path):
     assert not re.search(r"^\s*import\b|\bimport\(|\bfetch\(|XMLHttpRequest", text, re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    "path", sorted([*FOLDER.glob("*.js"), *FOLDER.glob("*.css")]), ids=lambda path: path.name
+)
+def test_its_files_are_tidy(path):
+    """Lo que se puede exigir sin node: del formato entero se encarga prettier (CONTRIBUTING.md)."""
+    widest = int(re.search(r"^printWidth: (\d+)$", PRETTIER.read_text("utf-8"), re.MULTILINE)[1])
+    assert widest <= 120
+    text = path.read_text(encoding="utf-8")
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+    lines = enumerate(text.splitlines(), 1)
+    untidy = [n for n, x in lines if len(x) > widest or "\t" in x or x != x.rstrip()]
+    assert untidy == [], (
+        f"{path.name}, líneas {untidy}: más de {widest} columnas, o espacios de más"
+    )
+
+
 @each_lesson
 def test_saved_code_is_todays(path):
-    """Si cambia un explorador, hay que volver a ejecutar sus lecciones: «python curso.py cuadernos»."""
+    """Si cambia el JavaScript o el CSS: «python curso.py cuadernos --exploradores»."""
     for state in saved_explorers(path):
         module = state["_anywidget_id"].split(".")[-2]
         assert state["_esm"] == esm(module), module
@@ -81,6 +103,77 @@ def test_saved_code_is_todays(path):
 def test_saved_state_is_small(path):
     for state in saved_explorers(path):
         assert len(str(state).encode()) <= MAX_STATE, state["_anywidget_id"]
+
+
+# --- Ponerlos al día sin ejecutar -----------------------------------------------------------------
+
+
+@each_class
+def test_refreshed_code_is_what_executing_saves(name):
+    """Lo que escribe «--exploradores» es lo que un explorador recién creado manda a la página."""
+    state = getattr(explorers, name)(**EXAMPLES.get(name, {})).get_state()
+    files = notebooks._explorer_files(state["_anywidget_id"])
+    assert files == {key: state[key] for key in ("_esm", "_css")}
+
+
+def copy_of(path, folder):
+    """Una copia del cuaderno: su ruta y su texto."""
+    copied = Path(shutil.copy(path, folder))
+    return copied, copied.read_text(encoding="utf-8")
+
+
+@each_lesson
+def test_refreshing_changes_the_code_and_nothing_else(path, tmp_path, monkeypatch):
+    """Con otro JavaScript y otro CSS, cambian ellos y ni un byte más."""
+    copied, before = copy_of(path, tmp_path)
+    old = [{key: state[key] for key in ("_esm", "_css")} for state in saved_explorers(path)]
+    shutil.copytree(FOLDER, tmp_path / "explorers")
+    monkeypatch.setattr(base, "HERE", tmp_path / "explorers")
+    for file in (*base.HERE.glob("*.js"), *base.HERE.glob("*.css")):
+        file.write_text(f"/* «nuevo» */\n{file.read_text('utf-8')}", encoding="utf-8")
+
+    assert notebooks.main(["--exploradores", str(copied)]) == 0
+    expected = before
+    for texts, state in zip(old, saved_explorers(copied), strict=True):
+        assert state["_esm"] == base.esm(state["_anywidget_id"].split(".")[-2])
+        for key, text in texts.items():
+            assert state[key].startswith("/* «nuevo» */\n")
+            was, now = (json.dumps(x, ensure_ascii=False) for x in (text, state[key]))
+            expected = expected.replace(was, now)
+    assert copied.read_text(encoding="utf-8") == expected != before
+    assert notebooks.file_problems(copied) == notebooks.file_problems(path) == []
+
+
+def test_refreshing_leaves_the_rest_alone(tmp_path, capsys):
+    """Un cuaderno sin controles, o con los de hoy, no se escribe."""
+    for path in (ROOT / "notebooks" / "07_multi_cabeza_a_mano.ipynb", LESSONS[0]):
+        copied, _ = copy_of(path, tmp_path)
+        untidy = json.dumps(json.loads(copied.read_text(encoding="utf-8"))).encode()
+        copied.write_bytes(untidy)  # si se escribiera, quedaría como lo escribe nbformat
+        assert notebooks.main(["--exploradores", str(copied)]) == 0
+        assert copied.read_bytes() == untidy
+    assert capsys.readouterr().out.count("ya estaba así") == 2
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "words"),
+    [
+        ("mask.MaskExplorer", "mask.Tapador", r"mask\.Tapador: vuelve a ejecutarlo"),
+        ("mask.MaskExplorer", "tapas.MaskExplorer", r"tapas\.MaskExplorer: vuelve a ejecutarlo"),
+        ('"execution_count": 1,', '"execution_count": 9,', "no está en forma normal"),
+    ],
+)
+def test_what_cannot_be_refreshed_is_said_and_stays(was, now, words, tmp_path, capsys):
+    """Un explorador que ya no existe, o un cuaderno a medias: una frase, y el archivo, intacto."""
+    copied, text = copy_of(ROOT / "notebooks" / "04_mascaras.ipynb", tmp_path)
+    broken = text.replace(was, now).replace("// Lo que comparten", "// Lo viejo que comparten")
+    assert broken.count("Lo viejo") == 1
+    copied.write_text(broken, encoding="utf-8")
+    assert notebooks.main(["--exploradores", str(copied)]) == 1
+    out = capsys.readouterr().out
+    assert re.search(words, out), out
+    assert "no se ha tocado" in out
+    assert copied.read_text(encoding="utf-8") == broken
 
 
 @each_class

@@ -10,8 +10,7 @@ import unicodedata
 
 import pytest
 from prosa import ROOT, markdown_piece, pieces, python_pieces, sources, without_italics
-
-from course_lib import notebooks
+from tools import notebooks
 
 FOLDER = ROOT / "notebooks"
 GLOSSARY = "notebooks/glosario.md"

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from prosa import is_in
 
-from course_lib.grammar import (
+from course_lib.translator_model.grammar import (
     ADJECTIVES,
     BOS,
     EOS,
@@ -17,7 +17,7 @@ from course_lib.grammar import (
     sentence_pairs,
     toy_vocabulary,
 )
-from course_lib.training import PAD
+from course_lib.translator_model.training import PAD
 
 TRAINING = sentence_pairs(4000, seed=7)
 VALIDATION = sentence_pairs(4000, seed=7, reserved=True)

@@ -17,7 +17,7 @@ from PIL import Image, ImageFont, ImageSequence
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from course_lib import palette  # noqa: E402
+from course_lib.plots import palette  # noqa: E402
 from imagenes import animaciones, dibujar, escenas  # noqa: E402
 
 SVGS = [name for name in dibujar.FIGURES if name.endswith(".svg")]

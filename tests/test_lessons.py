@@ -14,8 +14,7 @@ from helpers_slides import deck, open_deck, slides
 from nbformat import from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import TimeoutError
-
-from course_lib import notebooks
+from tools import notebooks
 
 SCREENSHOTS = os.environ.get("CURSO_CAPTURAS")
 LESSONS = [p.relative_to(ROOT) for p in notebooks.course_notebooks() if notebooks.is_lesson(p)]

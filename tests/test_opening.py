@@ -21,10 +21,18 @@ from pathlib import Path
 import pytest
 from helpers_server import free_port
 
-from course_lib import opening
+from course_lib.opening import server
 
 ROOT = Path(__file__).resolve().parents[1]
-COURSE = ("curso.py", "requirements.txt", "constraints.txt", "notebooks", "course_lib", "imagenes", ".jupyter")
+COURSE = (
+    "curso.py",
+    "requirements.txt",
+    "constraints.txt",
+    "notebooks",
+    "course_lib",
+    "imagenes",
+    ".jupyter",
+)
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="usa señales y permisos de Unix")
 AS_ROOT = os.name == "posix" and os.geteuid() == 0
 # Como administrador, los permisos de una carpeta no impiden nada: se monta de solo lectura.
@@ -69,7 +77,11 @@ class Opened:
         nobody = f"http://127.0.0.1:{free_port()}"  # sin red: nadie atiende ahí
         env.update(HOME=str(home), http_proxy=nobody, https_proxy=nobody, PIP_INDEX_URL=nobody)
         command = [*prefix, sys.executable, "curso.py", "abrir", *arguments]
-        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        streams = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.STDOUT,
+        }
         self.process = subprocess.Popen(
             command,
             cwd=course,
@@ -102,7 +114,9 @@ class Opened:
         for _ in range(times):
             os.killpg(self.process.pid, signal.SIGINT)
             time.sleep(0.1)
-        late = threading.Timer(40, os.killpg, (self.process.pid, signal.SIGKILL))  # no colgarse nunca
+        late = threading.Timer(
+            40, os.killpg, (self.process.pid, signal.SIGKILL)
+        )  # no colgarse nunca
         late.start()
         self.text += self.process.stdout.read()
         code = self.process.wait(timeout=20)
@@ -128,11 +142,15 @@ def opened(course, tmp_path):
 
 def is_spanish(text):
     """Dice si en `text` no hay ninguna de las palabras que solo usa el inglés."""
-    return not re.search(r"(?i)\b(the|is|to|you|of|running|server|warning|error|file|http server)\b", text)
+    return not re.search(
+        r"(?i)\b(the|is|to|you|of|running|server|warning|error|file|http server)\b", text
+    )
 
 
 def test_a_newcomer_gets_to_lesson_00(course, opened, tmp_path):
-    before = {path: path.read_bytes() for path in (course / "notebooks").rglob("*") if path.is_file()}
+    before = {
+        path: path.read_bytes() for path in (course / "notebooks").rglob("*") if path.is_file()
+    }
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
         first = opened(f"--port={port}").wait()
@@ -149,7 +167,9 @@ def test_a_newcomer_gets_to_lesson_00(course, opened, tmp_path):
     assert model["writable"] is True
     assert model["content"]["cells"][0]["source"].startswith("# 00 · Empieza aquí")
     assert not any(cell.get("outputs") for cell in model["content"]["cells"])
-    assert model["content"]["metadata"]["language_info"]["file_extension"] == ".py"  # no lo añade JupyterLab
+    assert (
+        model["content"]["metadata"]["language_info"]["file_extension"] == ".py"
+    )  # no lo añade JupyterLab
     solution = json.loads(first.get("api/contents/notebooks/soluciones/00_empieza_aqui.ipynb"))
     assert solution["writable"] is False
 
@@ -162,7 +182,9 @@ def test_a_newcomer_gets_to_lesson_00(course, opened, tmp_path):
     os.utime(lesson)
     assert first.stop() == 0
     assert "Cierro JupyterLab, en orden." in first.text
-    assert re.search(r"Guardado en mis_cuadernos: 05_\w+\.ipynb, a las \d\d:\d\d:\d\d\.", first.text)
+    assert re.search(
+        r"Guardado en mis_cuadernos: 05_\w+\.ipynb, a las \d\d:\d\d:\d\d\.", first.text
+    )
     assert is_spanish(first.text.split("Cierro")[1])
     with pytest.raises(OSError, match="refused|111|61"):
         first.get("api")
@@ -229,15 +251,15 @@ def test_no_browser_is_tried_without_a_screen(monkeypatch, platform, variables, 
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(opening.sys, "platform", platform)
-    monkeypatch.setattr(opening.webbrowser, "get", lambda: "navegador")
-    assert opening.has_browser() is expected
+    monkeypatch.setattr(server.sys, "platform", platform)
+    monkeypatch.setattr(server.webbrowser, "get", lambda: "navegador")
+    assert server.has_browser() is expected
 
     def none():
-        raise opening.webbrowser.Error
+        raise server.webbrowser.Error
 
-    monkeypatch.setattr(opening.webbrowser, "get", none)
-    assert opening.has_browser() is False
+    monkeypatch.setattr(server.webbrowser, "get", none)
+    assert server.has_browser() is False
 
 
 INFO = {"hostname": "0.0.0.0", "port": 8888, "base_url": "/", "token": "abc", "secure": False}
@@ -252,20 +274,23 @@ INFO = {"hostname": "0.0.0.0", "port": 8888, "base_url": "/", "token": "abc", "s
     ],
 )
 def test_the_address_is_the_last_line(browser, ip, said):
-    *lines, last = opening.directions(INFO, "mis_cuadernos", browser, ip)
+    *lines, last = server.directions(INFO, "mis_cuadernos", browser, ip)
     assert said in "\n".join(lines)
-    assert last.strip() == "http://localhost:8888/lab/tree/mis_cuadernos/00_empieza_aqui.ipynb?token=abc"
+    assert (
+        last.strip()
+        == "http://localhost:8888/lab/tree/mis_cuadernos/00_empieza_aqui.ipynb?token=abc"
+    )
 
 
 def test_options_of_jupyter_are_read():
     for arguments in (["--port=9"], ["--port", "9"], ["--ServerApp.port=9"], ["-x", "--port=9"]):
-        assert opening._option(arguments, "port", "8888") == "9"
-    assert opening._option(["--ip=0"], "port", "8888") == "8888"
+        assert server._option(arguments, "port", "8888") == "9"
+    assert server._option(["--ip=0"], "port", "8888") == "8888"
 
 
 def test_a_stale_server_is_not_an_open_one(tmp_path, monkeypatch):
     stale = {**INFO, "hostname": "localhost", "port": free_port(), "root_dir": str(tmp_path)}
     (tmp_path / "jpserver-1.json").write_text(json.dumps(stale), encoding="utf-8")
     (tmp_path / "jpserver-2.json").write_text("{", encoding="utf-8")
-    monkeypatch.setattr(opening, "runtime_folder", lambda *_: tmp_path)
-    assert opening.find_open("python", tmp_path, "mis_cuadernos", {}) is None
+    monkeypatch.setattr(server, "runtime_folder", lambda *_: tmp_path)
+    assert server.find_open("python", tmp_path, "mis_cuadernos", {}) is None

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from course_lib import notebooks
+from tools import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))

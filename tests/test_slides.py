@@ -64,7 +64,7 @@ def test_what_does_not_fit_is_seen(lab):
 
 
 def test_a_hyphen_hides_a_cell(lab):
-    """Por eso course_lib.notebooks no lo admite como tipo."""
+    """Por eso tools.notebooks no lo admite como tipo."""
     kinds = "slide", "-", "fragment"
     cells = [
         new_markdown_cell(kind, metadata={"slideshow": {"slide_type": kind}}) for kind in kinds

@@ -9,8 +9,10 @@ import torch.nn.functional as F
 from safetensors import safe_open
 
 from course_lib import Transformer, padding_mask
-from course_lib import train_translator as trainer
-from course_lib.training import (
+from course_lib.translator import read_translator
+from course_lib.translator_model import train_translator as trainer
+from course_lib.translator_model.marks import EOS
+from course_lib.translator_model.training import (
     PAD,
     batches_by_length,
     learning_rate,
@@ -19,7 +21,6 @@ from course_lib.training import (
     smoothed_loss,
     target_loss,
 )
-from course_lib.translator import read_translator
 
 
 def test_shift_right():
@@ -220,7 +221,7 @@ def test_split_tokens_are_the_same_text():
         assert whole == ids
         assert len(ids) < len(some) < len(letters)
         assert all(len(tokenizer.id_to_token(i)) == 1 for i in letters[:-1])
-        assert some[-1] == letters[-1] == trainer.EOS
+        assert some[-1] == letters[-1] == EOS
         assert {tokenizer.decode(pieces) for pieces in (some, letters)} == {text}
         assert some == trainer.split_tokens(ids, halves, 0.5, random.Random(0))
 

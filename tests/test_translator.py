@@ -10,22 +10,20 @@ from helpers import few
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
-from score_translator import training_facts
+from tools.score_translator import training_facts
 
 from course_lib import Transformer, causal_mask, padding_mask, probes
 from course_lib import translator as translator_module
-from course_lib.train_translator import FINISHING, RECIPE
 from course_lib.translator import (
     FOLDER,
-    LONGEST_SEEN,
     TranslatorError,
     TranslatorWarning,
-    changed_words,
     load_translator,
-    looks_spanish,
     read_translator,
     words_of,
 )
+from course_lib.translator_model.checks import LONGEST_SEEN, changed_words, looks_spanish
+from course_lib.translator_model.train_translator import FINISHING, RECIPE
 
 FOREIGN = (
     "Der Hund schläft im Garten.",
@@ -51,9 +49,10 @@ def quietly(function, *arguments, **options):
 
 
 def test_it_is_small_and_only_safetensors():
-    files = {path.name: path.stat().st_size for path in FOLDER.iterdir()}
+    files = {path.name: path.stat().st_size for path in FOLDER.iterdir() if path.is_file()}
     assert sum(files.values()) <= 8e6
-    assert {path.rpartition(".")[2] for path in files} == {"safetensors", "json", "md", "tsv"}
+    kinds = {path.rpartition(".")[2] for path in files}
+    assert kinds == {"safetensors", "json", "md", "py"}, "ni pickle ni nada que se ejecute al leer"
 
 
 def test_the_card_says_what_the_files_are(translator):
@@ -114,8 +113,18 @@ def test_it_is_the_course_transformer(translator):
         lambda folder: (folder / "config.json").write_text(
             json.dumps({**json.loads((FOLDER / "config.json").read_text()), "Nx": 2})
         ),
+        lambda folder: (folder / "tokenizer.json").write_text(
+            (FOLDER / "tokenizer.json").read_text("utf-8").replace('"</s>"', '"<fin>"'), "utf-8"
+        ),
     ],
-    ids=["sin pesos", "tokenizador roto", "otra configuración", "pesos rotos", "sobran pesos"],
+    ids=[
+        "sin pesos",
+        "tokenizador roto",
+        "otra configuración",
+        "pesos rotos",
+        "sobran pesos",
+        "otras marcas",
+    ],
 )
 def test_damaged_files_say_so(tmp_path, spoil):
     folder = shutil.copytree(FOLDER, tmp_path / "traductor")
@@ -276,9 +285,10 @@ def test_bad_beam(translator, beam):
     ],
 )
 def test_warnings(translator, sentence, warning):
-    with pytest.warns(TranslatorWarning, match=warning):
+    with pytest.warns(TranslatorWarning, match=warning) as told:
         found = translator.translate(sentence)
     assert found.text
+    assert {one.filename for one in told} == {__file__}, "señala a quien lo ha pedido"
 
 
 @pytest.mark.parametrize(

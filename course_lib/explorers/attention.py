@@ -7,7 +7,8 @@ from functools import lru_cache
 import torch
 import traitlets
 
-from course_lib.bert import TokenizationWarning, extract_embeddings, load_bert
+from course_lib.bert import extract_embeddings, load_bert
+from course_lib.bert_files.sentences import TokenizationWarning
 from course_lib.explorers.base import SHARED, Explorer, esm
 
 DEFAULT = [f"I gave the dog a bone because it was {word}" for word in ("hungry", "old")]
@@ -37,7 +38,8 @@ def _read(sentence, _model_name):
     """Devuelve los tokens, los pesos (capas, cabezas, L, L) en enteros y los avisos."""
     if sentence.encode("utf-8", "ignore").decode() != sentence:
         raise ValueError(" tiene un carácter roto (medio emoji). Vuelve a escribirla.")
-    length = len(load_bert().tokenizer(sentence, truncation=False, verbose=False)["input_ids"])
+    (ids,) = load_bert().plain_tokenizer([sentence], verbose=False)["input_ids"]
+    length = len(ids)
     if length > 64 or len(sentence) > 1000:
         size = f"{length} tokens y {len(sentence)} caracteres"
         raise ValueError(f" tiene {size}, y aquí caben {LIMITS}. Escribe una más corta.")

@@ -1,8 +1,21 @@
 // Lo que comparten los exploradores: crear elementos, controles que obedecen al teclado dentro de
 // JupyterLab y una frase, para la vista y para el lector de pantalla, que dice cómo está todo.
 
-const SVG_TAGS = new Set(['svg', 'g', 'path', 'line', 'rect', 'circle', 'text', 'polygon', 'title']);
+const SVG_TAGS = new Set([
+  'svg',
+  'g',
+  'path',
+  'line',
+  'rect',
+  'circle',
+  'text',
+  'polygon',
+  'title',
+]);
 let serial = 0;
+
+// Los estilos de un explorador van en css`…`: es el mismo texto, y quien da formato sabe qué es.
+const css = String.raw;
 
 /** Crea un elemento con atributos e hijos. Los hijos de texto son texto, nunca HTML. */
 function make(tag, attributes = {}, ...children) {
@@ -30,10 +43,15 @@ function show(number, decimals = 2) {
   return (Number(text) === 0 ? text.replace('-', '') : text).replace('-', '−');
 }
 
-/** JupyterLab se queda con las flechas: con esto, en lo que tiene el foco, no. Con Ctrl o ⌘ sigue mandando él: se puede guardar. */
+/**
+ * JupyterLab se queda con las flechas: con esto, en lo que tiene el foco, no. Con Ctrl o ⌘ sigue
+ * mandando él: se puede guardar.
+ */
 function focusable(node) {
   const keep = on => set(node, { 'data-lm-suppress-shortcuts': on ? 'true' : null });
-  const modifier = on => event => { if (event.key === 'Control' || event.key === 'Meta') keep(on); };
+  const modifier = on => event => {
+    if (event.key === 'Control' || event.key === 'Meta') keep(on);
+  };
   set(node, { onkeydown: modifier(false), onkeyup: modifier(true), onblur: () => keep(true) });
   keep(true);
   return node;
@@ -41,14 +59,22 @@ function focusable(node) {
 
 /** El texto, con las marcas que darían la vuelta a la frase escritas con su código. */
 function visible(text) {
-  return text.replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, mark => `\\u${mark.charCodeAt(0).toString(16)}`);
+  return text.replace(
+    /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    mark => `\\u${mark.charCodeAt(0).toString(16)}`,
+  );
 }
 
 /** Una casilla con su nombre. */
 function checkbox(label, checked, onChange) {
   const box = focusable(make('input', { type: 'checkbox', onchange: () => onChange(box.checked) }));
   box.checked = checked;
-  return { node: make('label', { class: 'exp-control' }, box, ` ${label}`), set: on => { box.checked = on; } };
+  return {
+    node: make('label', { class: 'exp-control' }, box, ` ${label}`),
+    set: on => {
+      box.checked = on;
+    },
+  };
 }
 
 /** Una barra con su nombre y su valor a la vista. `format` lo escribe. */
@@ -61,14 +87,28 @@ function slider(label, { min, max, step, value, format = String }, onInput) {
     output.textContent = format(Number(x));
     set(input, { 'aria-valuetext': format(Number(x)) });
   };
-  set(input, { oninput: () => { update(input.value); onInput(Number(input.value)); } });
+  set(input, {
+    oninput: () => {
+      update(input.value);
+      onInput(Number(input.value));
+    },
+  });
   update(value);
-  return { node: make('div', { class: 'exp-control' }, make('label', { for: id }, label), input, output), set: update };
+  return {
+    node: make('div', { class: 'exp-control' }, make('label', { for: id }, label), input, output),
+    set: update,
+  };
 }
 
 /** Un botón. */
 function button(label, onClick, pressed = null) {
-  return focusable(make('button', { type: 'button', class: 'exp-button', 'aria-pressed': pressed, onclick: onClick }, label));
+  return focusable(
+    make(
+      'button',
+      { type: 'button', class: 'exp-button', 'aria-pressed': pressed, onclick: onClick },
+      label,
+    ),
+  );
 }
 
 /** Una frase que el lector de pantalla lee cuando deja de cambiar. */
@@ -79,16 +119,23 @@ function announcer() {
     node,
     say(text) {
       clearTimeout(timer);
-      timer = setTimeout(() => { if (node.textContent !== text) node.textContent = text; }, 150);
+      timer = setTimeout(() => {
+        if (node.textContent !== text) node.textContent = text;
+      }, 150);
     },
   };
 }
 
-/** Lo que es más ancho que la página se desliza dentro de su caja; y entonces, también con las flechas. */
+/**
+ * Lo que es más ancho que la página se desliza dentro de su caja; y entonces, también con las
+ * flechas.
+ */
 function sliding(name, ...nodes) {
   const box = focusable(make('div', { class: 'exp-scroll' }, ...nodes));
   const wide = () => box.scrollWidth > box.clientWidth;
-  const watcher = new ResizeObserver(() => set(box, { tabindex: wide() && 0, role: wide() && 'region', 'aria-label': wide() && name }));
+  const watcher = new ResizeObserver(() =>
+    set(box, { tabindex: wide() && 0, role: wide() && 'region', 'aria-label': wide() && name }),
+  );
   [box, ...nodes].forEach(node => watcher.observe(node));
   return box;
 }

@@ -1,23 +1,43 @@
 // Atención cruzada, paso a paso. Las cuentas son las de `compute`, en cross.py.
 
 const NEAR = 1.25; // «casi por igual»: ningún peso se aleja más que esto de las partes iguales
-const MOSTLY = 2; // «sobre todo»: el mayor es al menos este número de partes iguales, o la mitad del total
+// «Sobre todo»: el mayor es al menos este número de partes iguales, o la mitad del total.
+const MOSTLY = 2;
 const FONT = 17;
-const LEAST = 0.66; // lo más que encoge el dibujo: la letra no baja de 11 píxeles; si no cabe, se desliza
-const STYLE = `
-.exp-cross [aria-disabled='true'] { opacity: 0.5; border-style: dashed; cursor: default; }
-.exp-cross .exp-scroll svg { display: block; }
-.exp-cross .exp-row p { flex: 1 1 16rem; max-width: 26rem; margin: 0; }`;
+// Lo más que encoge el dibujo: la letra no baja de 11 píxeles; si no cabe, se desliza.
+const LEAST = 0.66;
+const STYLE = css`
+  .exp-cross [aria-disabled='true'] {
+    opacity: 0.5;
+    border-style: dashed;
+    cursor: default;
+  }
+  .exp-cross .exp-scroll svg {
+    display: block;
+  }
+  .exp-cross .exp-row p {
+    flex: 1 1 16rem;
+    max-width: 26rem;
+    margin: 0;
+  }
+`;
 
 /** Las mismas cuentas que `compute` en Python. */
 export function compute(weights, head, step) {
   const rows = head < 0 ? weights.map(matrix => matrix[step]) : [weights[head][step]];
-  const row = rows[0].map((_, j) => Math.round(1e9 * rows.reduce((sum, other) => sum + other[j], 0) / rows.length) / 1e9);
+  const row = rows[0].map(
+    (_, j) =>
+      Math.round((1e9 * rows.reduce((sum, other) => sum + other[j], 0)) / rows.length) / 1e9,
+  );
   const [top, even] = [Math.max(...row), 1 / row.length];
-  return { row, best: row.indexOf(top), even,
+  return {
+    row,
+    best: row.indexOf(top),
+    even,
     ties: row.flatMap((weight, j) => (show(weight) === show(top) ? [j] : [])),
     near: row.length > 1 && top < NEAR * even && Math.min(...row) > even / NEAR,
-    mostly: top >= Math.min(MOSTLY * even, 0.5) };
+    mostly: top >= Math.min(MOSTLY * even, 0.5),
+  };
 }
 
 /** Dice con palabras a qué mira una fila, sin destacar lo que apenas destaca. */
@@ -27,8 +47,15 @@ export function looks({ row, best, even, ties, near, mostly }, origin) {
   const few = many ? `${names.slice(0, -1).join(', ')} y ${names.at(-1)}` : names[0];
   const named = ties.length > 3 ? `${ties.length} tokens` : few;
   const numbers = `(${show(row[best])}${many ? ' cada uno' : ''}; a partes iguales, ${show(even)})`;
-  if (near) return `mira casi por igual a todos${ties.length < row.length ? `; a ${named}, apenas más` : ''} ${numbers}`;
-  return `${mostly ? 'mira sobre todo a' : `lo que más mira ${many ? 'son' : 'es'}`} ${named} ${numbers}`;
+  if (near)
+    return (
+      'mira casi por igual a ' +
+      `todos${ties.length < row.length ? `; a ${named}, apenas más` : ''} ${numbers}`
+    );
+  return (
+    `${mostly ? 'mira sobre todo a' : `lo que más mira ${many ? 'son' : 'es'}`} ${named} ` +
+    `${numbers}`
+  );
 }
 
 /** Un token, recortado si es muy largo, para rotular la rejilla. */
@@ -40,7 +67,9 @@ export function sentence(result, origin, predicted, step) {
 }
 
 function render({ model, el }) {
-  const [origin, seen, predicted, weights] = ['source_tokens', 'seen', 'predicted', 'weights'].map(name => model.get(name));
+  const [origin, seen, predicted, weights] = ['source_tokens', 'seen', 'predicted', 'weights'].map(
+    name => model.get(name),
+  );
   const save = saver(model);
   const voice = announcer();
   const last = seen.length - 1;
@@ -48,58 +77,178 @@ function render({ model, el }) {
   const WIDTH = Math.max(66, 10 * longest(origin) + 12);
   const wide = Math.max(origin.length, 6) * WIDTH;
 
-  // --- Arriba, la frase de origen; abajo, lo escrito hasta aquí y lo que se predice -----------------
-  const scene = make('svg', { viewBox: `0 0 ${wide} 191`, role: 'img',
-    style: `width: 100%; max-width: ${wide}px; min-width: ${Math.round(LEAST * wide)}px` });
+  // --- Arriba, la frase de origen; abajo, lo escrito hasta aquí y lo que se predice --------------
+  const scene = make('svg', {
+    viewBox: `0 0 ${wide} 191`,
+    role: 'img',
+    style: `width: 100%; max-width: ${wide}px; min-width: ${Math.round(LEAST * wide)}px`,
+  });
   const from = { x: wide / 2, y: 131 };
   const boxes = origin.map((token, index) => {
     const x = (index + 0.5) * WIDTH;
     const line = make('line', { x1: from.x, y1: from.y, x2: x, y2: 80, stroke: 'var(--q)' });
-    const box = make('rect', { x: x - WIDTH / 2 + 3, y: 45, width: WIDTH - 6, height: 34, rx: 8, stroke: 'currentColor', fill: 'var(--v)' });
+    const box = make('rect', {
+      x: x - WIDTH / 2 + 3,
+      y: 45,
+      width: WIDTH - 6,
+      height: 34,
+      rx: 8,
+      stroke: 'currentColor',
+      fill: 'var(--v)',
+    });
     const value = make('text', { x, y: 38, 'text-anchor': 'middle', 'font-size': FONT });
-    scene.append(line, box, value, make('text', { x, y: 68, 'text-anchor': 'middle', 'font-size': FONT }, token));
+    scene.append(
+      line,
+      box,
+      value,
+      make('text', { x, y: 68, 'text-anchor': 'middle', 'font-size': FONT }, token),
+    );
     return { line, box, value };
   });
-  const query = make('text', { x: from.x, y: 154, 'text-anchor': 'middle', 'font-size': FONT, 'font-weight': 700 });
-  scene.append(make('rect', { x: from.x - 190, y: from.y, width: 380, height: 34, rx: 8, fill: 'transparent',
-    stroke: 'var(--q)', 'stroke-width': 3 }), query,
-  make('text', { x: 4, y: 15, 'font-size': FONT, opacity: 0.8 }, 'frase de origen (keys y values) y su peso'),
-  make('text', { x: 4, y: 186, 'font-size': FONT, opacity: 0.8 }, 'el decoder (query)'));
+  const query = make('text', {
+    x: from.x,
+    y: 154,
+    'text-anchor': 'middle',
+    'font-size': FONT,
+    'font-weight': 700,
+  });
+  scene.append(
+    make('rect', {
+      x: from.x - 190,
+      y: from.y,
+      width: 380,
+      height: 34,
+      rx: 8,
+      fill: 'transparent',
+      stroke: 'var(--q)',
+      'stroke-width': 3,
+    }),
+    query,
+    make(
+      'text',
+      { x: 4, y: 15, 'font-size': FONT, opacity: 0.8 },
+      'frase de origen (keys y values) y su peso',
+    ),
+    make('text', { x: 4, y: 186, 'font-size': FONT, opacity: 0.8 }, 'el decoder (query)'),
+  );
 
-  // --- Los mandos ---------------------------------------------------------------------------------
+  // --- Los mandos --------------------------------------------------------------------------------
   const names = ['media', ...weights.map((_, index) => `cabeza ${index}`)];
   const id = `exp-${serial++}`;
-  const heads = focusable(make('select', { id, onchange: () => { save('head', Number(heads.value)); draw(); } },
-    ...names.map((name, index) => make('option', { value: index - 1 }, name))));
-  const bar = slider('paso', { min: 0, max: last, step: 1, value: model.get('step'), format: x => `${x + 1} de ${last + 1}` }, go);
+  const heads = focusable(
+    make(
+      'select',
+      {
+        id,
+        onchange: () => {
+          save('head', Number(heads.value));
+          draw();
+        },
+      },
+      ...names.map((name, index) => make('option', { value: index - 1 }, name)),
+    ),
+  );
+  const bar = slider(
+    'paso',
+    {
+      min: 0,
+      max: last,
+      step: 1,
+      value: model.get('step'),
+      format: x => `${x + 1} de ${last + 1}`,
+    },
+    go,
+  );
   const back = button('← anterior', () => go(model.get('step') - 1));
   const forward = button('siguiente →', () => go(model.get('step') + 1));
   const written = make('p', { style: 'margin: 0.2rem 0' });
 
-  // --- Todos los pasos, en una rejilla: filas y columnas con su nombre ------------------------------
+  // --- Todos los pasos, en una rejilla: filas y columnas con su nombre ---------------------------
   const CELL = 14;
-  const [left, over] = [[seen, 8], [origin, 7]].map(([tokens, width]) => width * longest(tokens.map(brief)) + 10);
+  const [left, over] = [
+    [seen, 8],
+    [origin, 7],
+  ].map(([tokens, width]) => width * longest(tokens.map(brief)) + 10);
   const size = [left + origin.length * CELL + 4, over + seen.length * CELL + 4];
-  const grid = make('svg', { viewBox: `${-left} ${-over} ${size.join(' ')}`, width: size[0], height: size[1], role: 'img' });
-  const rowNames = seen.map((token, i) => make('text', { x: -6, y: i * CELL + 10.5, 'text-anchor': 'end', 'font-size': 11.5 }, brief(token)));
-  grid.append(...rowNames, ...origin.map((token, j) => make('text',
-    { transform: `translate(${j * CELL + 10.5} -6) rotate(-90)`, 'font-size': 11.5 }, brief(token))));
-  const squares = seen.map((_, i) => origin.map((__, j) => {
-    const square = make('rect', { x: j * CELL, y: i * CELL, width: CELL - 1, height: CELL - 1, fill: 'var(--q)', onclick: () => go(i) });
-    grid.append(square);
-    return square;
-  }));
-  const frame = make('rect', { x: -1.5, width: origin.length * CELL + 2, height: CELL, fill: 'none', stroke: 'var(--k)', 'stroke-width': 2.5 });
+  const grid = make('svg', {
+    viewBox: `${-left} ${-over} ${size.join(' ')}`,
+    width: size[0],
+    height: size[1],
+    role: 'img',
+  });
+  const rowNames = seen.map((token, i) =>
+    make(
+      'text',
+      { x: -6, y: i * CELL + 10.5, 'text-anchor': 'end', 'font-size': 11.5 },
+      brief(token),
+    ),
+  );
+  grid.append(
+    ...rowNames,
+    ...origin.map((token, j) =>
+      make(
+        'text',
+        { transform: `translate(${j * CELL + 10.5} -6) rotate(-90)`, 'font-size': 11.5 },
+        brief(token),
+      ),
+    ),
+  );
+  const squares = seen.map((_, i) =>
+    origin.map((__, j) => {
+      const square = make('rect', {
+        x: j * CELL,
+        y: i * CELL,
+        width: CELL - 1,
+        height: CELL - 1,
+        fill: 'var(--q)',
+        onclick: () => go(i),
+      });
+      grid.append(square);
+      return square;
+    }),
+  );
+  const frame = make('rect', {
+    x: -1.5,
+    width: origin.length * CELL + 2,
+    height: CELL,
+    fill: 'none',
+    stroke: 'var(--k)',
+    'stroke-width': 2.5,
+  });
   grid.append(frame);
 
   const caption = make('p');
   const note = model.get('note');
-  el.replaceChildren(make('div', { class: 'exp exp-cross' }, make('style', {}, STYLE),
-    make('div', { class: 'exp-stay' }, back, ' ', forward, ' ', bar.node,
-      make('span', { class: 'exp-control' }, make('label', { for: id }, 'pesos de'), heads)),
-    ...(note ? [make('p', { style: 'border-left: 4px solid var(--k); padding-left: 0.6rem; margin: 0.2rem 0' }, `⚠ ${note}`)] : []),
-    written, sliding('A qué mira este paso', scene), voice.node,
-    make('div', { class: 'exp-row' }, sliding('Todos los pasos', grid), caption)));
+  el.replaceChildren(
+    make(
+      'div',
+      { class: 'exp exp-cross' },
+      make('style', {}, STYLE),
+      make(
+        'div',
+        { class: 'exp-stay' },
+        back,
+        ' ',
+        forward,
+        ' ',
+        bar.node,
+        make('span', { class: 'exp-control' }, make('label', { for: id }, 'pesos de'), heads),
+      ),
+      ...(note
+        ? [
+            make(
+              'p',
+              { style: 'border-left: 4px solid var(--k); padding-left: 0.6rem; margin: 0.2rem 0' },
+              `⚠ ${note}`,
+            ),
+          ]
+        : []),
+      written,
+      sliding('A qué mira este paso', scene),
+      voice.node,
+      make('div', { class: 'exp-row' }, sliding('Todos los pasos', grid), caption),
+    ),
+  );
 
   function go(step) {
     if (step < 0 || step > last) return;
@@ -114,9 +263,10 @@ function render({ model, el }) {
     const top = Math.max(...result.row);
     boxes.forEach(({ line, box, value }, index) => {
       const weight = result.row[index];
-      const best = !result.near && result.ties.includes(index); // si casi empatan todos, no se destaca ninguno
-      set(line, { 'stroke-width': 1 + 8 * weight, 'stroke-opacity': 0.15 + 0.8 * weight / top });
-      set(box, { 'fill-opacity': 0.05 + 0.6 * weight / top, 'stroke-width': best ? 3.5 : 1 });
+      // Si casi empatan todos, no se destaca ninguno.
+      const best = !result.near && result.ties.includes(index);
+      set(line, { 'stroke-width': 1 + 8 * weight, 'stroke-opacity': 0.15 + (0.8 * weight) / top });
+      set(box, { 'fill-opacity': 0.05 + (0.6 * weight) / top, 'stroke-width': best ? 3.5 : 1 });
       set(value, { 'font-weight': best ? 700 : 400 });
       value.textContent = show(weight);
     });
@@ -124,13 +274,20 @@ function render({ model, el }) {
     written.textContent = `Escrito: ${seen.slice(0, step + 1).join(' ')} ▸ ${predicted[step]}`;
     const all = seen.map((_, i) => compute(weights, head, i).row);
     const most = Math.max(...all.flat());
-    all.forEach((row, i) => row.forEach((weight, j) => set(squares[i][j], { 'fill-opacity': weight / most })));
+    all.forEach((row, i) =>
+      row.forEach((weight, j) => set(squares[i][j], { 'fill-opacity': weight / most })),
+    );
     rowNames.forEach((name, i) => set(name, { 'font-weight': i === step ? 700 : null }));
-    caption.textContent = 'Todos los pasos. Cada fila es un paso: quien mira, el token que ve el decoder; el de ahora, recuadrado. '
-      + 'Cada columna es un token de la frase de origen. Cuanto más intenso el azul, más peso: el más intenso es el mayor '
-      + `de la rejilla (${show(most)}), y sin color sería 0.`;
+    caption.textContent =
+      'Todos los pasos. Cada fila es un paso: quien mira, el token que ve el decoder; el de ' +
+      'ahora, recuadrado. ' +
+      'Cada columna es un token de la frase de origen. Cuanto más intenso el azul, más peso: ' +
+      'el más intenso es el mayor ' +
+      `de la rejilla (${show(most)}), y sin color sería 0.`;
     set(frame, { y: step * CELL - 0.5 });
-    set(grid, { 'aria-label': `Pesos de ${last + 1} pasos sobre ${origin.length} tokens de origen` });
+    set(grid, {
+      'aria-label': `Pesos de ${last + 1} pasos sobre ${origin.length} tokens de origen`,
+    });
     set(scene, { 'aria-label': sentence(result, origin, predicted, step) });
     heads.value = head;
     set(back, { 'aria-disabled': step === 0 ? 'true' : null }); // sin perder el foco al llegar
@@ -138,10 +295,15 @@ function render({ model, el }) {
     voice.say(sentence(result, origin, predicted, step));
   }
 
-  const reload = () => { bar.set(model.get('step')); draw(); };
+  const reload = () => {
+    bar.set(model.get('step'));
+    draw();
+  };
   for (const name of ['step', 'head']) model.on(`change:${name}`, reload);
   draw();
-  return () => { for (const name of ['step', 'head']) model.off(`change:${name}`, reload); };
+  return () => {
+    for (const name of ['step', 'head']) model.off(`change:${name}`, reload);
+  };
 }
 
 export default { render };

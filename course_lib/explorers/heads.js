@@ -2,42 +2,137 @@
 
 const STATIONS = ['X', 'proyectar', 'repartir', 'atender', 'concat', 'mezclar'];
 const CHANGED = 1e-6; // lo que se mueve menos no ha cambiado
-const STYLE = `
-.exp-heads { font-size: 0.95rem; }
-.exp-heads ol { list-style: none; display: flex; flex-wrap: wrap; gap: 0.35rem; margin: 0.3rem 0; padding: 0; }
-.exp-heads li { flex: 1 1 8rem; }
-.exp-heads li button { width: 100%; line-height: 1.25; padding: 0.15rem 0.3rem; }
-.exp-heads small { display: block; font-size: 0.8em; white-space: nowrap; }
-.exp-heads [aria-current] { border-color: var(--q); box-shadow: inset 0 -4px 0 var(--q); font-weight: 700; }
-.exp-heads [aria-disabled='true'] { opacity: 0.4; cursor: default; }
-.exp-heads p { margin: 0.25rem 0; }
-.exp-heads select { font: inherit; }
-.exp-heads .h-detail { min-height: 19.5rem; }
-.exp-heads .h-strip, .exp-heads .h-cells { display: flex; flex-wrap: wrap; }
-.exp-heads .h-strip { gap: 0.15rem 1.2rem; margin-bottom: 0.35rem; }
-.exp-heads .h-name { font-size: 0.85em; width: 100%; }
-.exp-heads :is(.h-cells span, td, th) { font-size: 0.82rem; line-height: 1.4; padding: 0.08rem 0.3rem; }
-.exp-heads .h-cells span { min-width: 3.4rem; text-align: right; font-variant-numeric: tabular-nums;
-  border: 1px solid color-mix(in srgb, currentColor 25%, transparent); }
-.exp-heads .h-cells .h-cut, .exp-heads td.h-cut { border-left: 3px solid currentColor; }
-.exp-heads .h-picked .h-cells { outline: 3px solid var(--v); outline-offset: 1px; }
-.exp-heads :is(.h-picked .h-name, .h-row th, .h-total) { font-weight: 700; }
-.exp-heads .h-off .h-cells span, .exp-heads tr.h-off :is(td, th) { border-style: dashed; opacity: 0.65; }
-.exp-heads .h-row :is(td, th) { border-block: 2px solid var(--v); }
-.exp-heads .h-total :is(td, th) { border-top: 2px solid currentColor; }
-.exp-heads .exp-scroll { margin-bottom: 0.35rem; }
-@media (max-height: 30rem) { .exp.exp-heads li { flex-basis: 5.5rem; } .exp-heads small { display: none; }
-  .exp-heads .h-detail { min-height: 0; } }
-.exp-heads caption { text-align: left; font-size: 0.85rem; white-space: nowrap; }
-.exp-heads td { min-width: 3.2rem; }
-.exp-heads tr > th:first-child { text-align: left; white-space: nowrap; }
-.exp-heads th:not([colspan='1'], [scope='row']) { text-align: center; }
-.exp-heads .h-none { border: 0; min-width: 0; }`;
+const STYLE = css`
+  .exp-heads {
+    font-size: 0.95rem;
+  }
+  .exp-heads ol {
+    list-style: none;
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0.35rem;
+    margin: 0.3rem 0;
+    padding: 0;
+  }
+  .exp-heads li {
+    flex: 1 1 8rem;
+  }
+  .exp-heads li button {
+    width: 100%;
+    line-height: 1.25;
+    padding: 0.15rem 0.3rem;
+  }
+  .exp-heads small {
+    display: block;
+    font-size: 0.8em;
+    white-space: nowrap;
+  }
+  .exp-heads [aria-current] {
+    border-color: var(--q);
+    box-shadow: inset 0 -4px 0 var(--q);
+    font-weight: 700;
+  }
+  .exp-heads [aria-disabled='true'] {
+    opacity: 0.4;
+    cursor: default;
+  }
+  .exp-heads p {
+    margin: 0.25rem 0;
+  }
+  .exp-heads select {
+    font: inherit;
+  }
+  .exp-heads .h-detail {
+    min-height: 19.5rem;
+  }
+  .exp-heads .h-strip,
+  .exp-heads .h-cells {
+    display: flex;
+    flex-wrap: wrap;
+  }
+  .exp-heads .h-strip {
+    gap: 0.15rem 1.2rem;
+    margin-bottom: 0.35rem;
+  }
+  .exp-heads .h-name {
+    font-size: 0.85em;
+    width: 100%;
+  }
+  .exp-heads :is(.h-cells span, td, th) {
+    font-size: 0.82rem;
+    line-height: 1.4;
+    padding: 0.08rem 0.3rem;
+  }
+  .exp-heads .h-cells span {
+    min-width: 3.4rem;
+    text-align: right;
+    font-variant-numeric: tabular-nums;
+    border: 1px solid color-mix(in srgb, currentColor 25%, transparent);
+  }
+  .exp-heads .h-cells .h-cut,
+  .exp-heads td.h-cut {
+    border-left: 3px solid currentColor;
+  }
+  .exp-heads .h-picked .h-cells {
+    outline: 3px solid var(--v);
+    outline-offset: 1px;
+  }
+  .exp-heads :is(.h-picked .h-name, .h-row th, .h-total) {
+    font-weight: 700;
+  }
+  .exp-heads .h-off .h-cells span,
+  .exp-heads tr.h-off :is(td, th) {
+    border-style: dashed;
+    opacity: 0.65;
+  }
+  .exp-heads .h-row :is(td, th) {
+    border-block: 2px solid var(--v);
+  }
+  .exp-heads .h-total :is(td, th) {
+    border-top: 2px solid currentColor;
+  }
+  .exp-heads .exp-scroll {
+    margin-bottom: 0.35rem;
+  }
+  @media (max-height: 30rem) {
+    .exp.exp-heads li {
+      flex-basis: 5.5rem;
+    }
+    .exp-heads small {
+      display: none;
+    }
+    .exp-heads .h-detail {
+      min-height: 0;
+    }
+  }
+  .exp-heads caption {
+    text-align: left;
+    font-size: 0.85rem;
+    white-space: nowrap;
+  }
+  .exp-heads td {
+    min-width: 3.2rem;
+  }
+  .exp-heads tr > th:first-child {
+    text-align: left;
+    white-space: nowrap;
+  }
+  .exp-heads th:not([colspan='1'], [scope='row']) {
+    text-align: center;
+  }
+  .exp-heads .h-none {
+    border: 0;
+    min-width: 0;
+  }
+`;
 
 /** Las mismas cuentas que `compute` en Python. */
 export function compute({ x, heads, matrices, biases }, query, muted = []) {
   const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
-  const through = (row, n) => biases[n].map((bias, j) => row.reduce((sum, value, i) => sum + value * matrices[n][i][j], bias));
+  const through = (row, n) =>
+    biases[n].map((bias, j) =>
+      row.reduce((sum, value, i) => sum + value * matrices[n][i][j], bias),
+    );
   const [Q, K, V] = [0, 1, 2].map(n => x.map(row => through(row, n)));
   const size = x[0].length / heads;
   const all = [...Array(heads).keys()];
@@ -50,14 +145,41 @@ export function compute({ x, heads, matrices, biases }, query, muted = []) {
     const total = powers.reduce((a, b) => a + b, 0);
     return powers.map(power => power / total);
   });
-  const outputs = weights.map((row, head) => piece(V[0], head).map((_, d) => dot(row, V.map(value => piece(value, head)[d]))));
+  const outputs = weights.map((row, head) =>
+    piece(V[0], head).map((_, d) =>
+      dot(
+        row,
+        V.map(value => piece(value, head)[d]),
+      ),
+    ),
+  );
   const kept = outputs.map((row, head) => row.map(value => (muted.includes(head) ? 0 : value)));
   const [before, concat] = [outputs.flat(), kept.flat()];
   const [full, output] = [through(before, 3), through(concat, 3)];
-  const contributions = kept.map((row, head) => x[0].map((_, j) => dot(row, piece(matrices[3], head).map(line => line[j]))));
+  const contributions = kept.map((row, head) =>
+    x[0].map((_, j) =>
+      dot(
+        row,
+        piece(matrices[3], head).map(line => line[j]),
+      ),
+    ),
+  );
   const moved = (a, b) => a.filter((value, i) => Math.abs(value - b[i]) > CHANGED).length;
-  return { Q, K, V, products, scores, weights, outputs, concat, contributions, output, full,
-    norm: Math.hypot(...output.map((value, j) => value - full[j])), changed: [moved(concat, before), moved(output, full)] };
+  return {
+    Q,
+    K,
+    V,
+    products,
+    scores,
+    weights,
+    outputs,
+    concat,
+    contributions,
+    output,
+    full,
+    norm: Math.hypot(...output.map((value, j) => value - full[j])),
+    changed: [moved(concat, before), moved(output, full)],
+  };
 }
 
 /** Une con comas y una «y». */
@@ -73,20 +195,35 @@ function best(row) {
 
 /** Lo que se ve, en una frase. */
 export function sentence(result, { tokens, heads }, { query, head, station, muted }) {
-  const [word, width, winner] = [`«${tokens[query]}»`, result.output.length, best(result.weights[head])];
+  const [word, width, winner] = [
+    `«${tokens[query]}»`,
+    result.output.length,
+    best(result.weights[head]),
+  ];
+  let summed = 'las cabezas encendidas';
+  if (muted.length === heads - 1) summed = 'la única cabeza encendida';
+  if (muted.length === 0) summed = 'todas las cabezas';
   const said = [
     `${word} entra con su fila de X: ${width} números.`,
     `De ${word} salen una query, una key y un value, de ${width} números cada uno.`,
-    `Los ${width} números de ${word} se reparten en ${heads} ${heads > 1 ? 'trozos' : 'trozo'} de ${width / heads}: no se calcula nada.`,
-    `Con la cabeza ${head}, ${word} mira sobre todo a «${tokens[winner]}» (${show(result.weights[head][winner])}).`,
+    `Los ${width} números de ${word} se reparten en ${heads} ${heads > 1 ? 'trozos' : 'trozo'} ` +
+      `de ${width / heads}: no se calcula nada.`,
+    `Con la cabeza ${head}, ${word} mira sobre todo a «${tokens[winner]}» ` +
+      `(${show(result.weights[head][winner])}).`,
     `Los trozos de ${word} vuelven a estar uno tras otro, ${width} números: no se calcula nada.`,
-    muted.length === heads ? `Sin ninguna cabeza, a la salida de ${word} no le llega nada de la frase.`
-      : `La salida de ${word}: ${width} números, y cada uno combina los de ${muted.length === 0 ? 'todas las cabezas' : muted.length === heads - 1 ? 'la única cabeza encendida' : 'las cabezas encendidas'}.`,
+    muted.length === heads
+      ? `Sin ninguna cabeza, a la salida de ${word} no le llega nada de la frase.`
+      : `La salida de ${word}: ${width} números, y cada uno combina los de ${summed}.`,
   ][station - 1];
   if (!muted.length) return said;
-  const off = muted.length > 1 ? `Con las cabezas ${join(muted)} apagadas` : `Con la cabeza ${muted[0]} apagada`;
-  return `${said} ${off} cambian ${result.changed[0]} de ${width} números en Concat y ${result.changed[1]} de ${width} `
-    + `en la salida; el cambio mide ${show(result.norm)}.`;
+  const off =
+    muted.length > 1
+      ? `Con las cabezas ${join(muted)} apagadas`
+      : `Con la cabeza ${muted[0]} apagada`;
+  return (
+    `${said} ${off} cambian ${result.changed[0]} de ${width} números en Concat y ` +
+    `${result.changed[1]} de ${width} en la salida; el cambio mide ${show(result.norm)}.`
+  );
 }
 
 function render({ model, el }) {
@@ -95,27 +232,57 @@ function render({ model, el }) {
   const all = [...Array(heads).keys()];
   const save = saver(model);
   const voice = announcer();
-  const names = tokens.map((token, i) => (tokens.indexOf(token) === tokens.lastIndexOf(token) ? token : `${token} (${i})`));
+  const names = tokens.map((token, i) =>
+    tokens.indexOf(token) === tokens.lastIndexOf(token) ? token : `${token} (${i})`,
+  );
   const letter = n => `W_${'QKVO'[n]}${biases[n].some(Boolean) ? ` + b_${'QKVO'[n]}` : ''}`;
-  const state = () => Object.fromEntries(['query', 'head', 'station', 'muted'].map(name => [name, model.get(name)]));
+  const state = () =>
+    Object.fromEntries(['query', 'head', 'station', 'muted'].map(name => [name, model.get(name)]));
 
-  // --- Tiras y tablas de números: azul si son positivos; bermellón y con su signo si son negativos --
-  const ink = (value, top) => `background: color-mix(in srgb, var(${value < 0 ? '--k' : '--q'}) `
-    + `${Math.round(45 * Math.min(1, Math.abs(value) / (top || 1)))}%, transparent)`;
+  // --- Tiras y tablas de números: azul si son positivos; bermellón y con su signo si son negativos
+  const ink = (value, top) =>
+    `background: color-mix(in srgb, var(${value < 0 ? '--k' : '--q'}) ` +
+    `${Math.round(45 * Math.min(1, Math.abs(value) / (top || 1)))}%, transparent)`;
   const largest = rows => Math.max(...rows.flat().map(Math.abs));
   const cut = i => (i && i % size === 0 ? 'h-cut' : null);
-  const td = (value, top, look = null) => make('td', { class: look, style: ink(value, top) }, show(value));
+  const td = (value, top, look = null) =>
+    make('td', { class: look, style: ink(value, top) }, show(value));
 
   /** Una tira con su nombre; entera, o en un trozo por cabeza. */
   function strip(name, row, { pieces = false, cuts = false, off = [] } = {}) {
     const top = largest(row);
-    const cells = (part, from) => make('div', { class: 'h-cells' }, ...part.map((value, i) =>
-      make('span', { class: cuts ? cut(from + i) : null, style: ink(value, top) }, show(value))));
-    const parts = pieces ? all.map(head => make('div', {
-      class: [head === model.get('head') && 'h-picked', off.includes(head) && 'h-off'].filter(Boolean).join(' ') },
-    make('div', { class: 'h-name' }, `cabeza ${head}${off.includes(head) ? ', apagada' : ''}: (${size},)`),
-    cells(row.slice(head * size, (head + 1) * size), 0))) : [cells(row, 0)];
-    return make('div', { class: 'h-strip', role: 'group', 'aria-label': name }, make('div', { class: 'h-name' }, name), ...parts);
+    const cells = (part, from) =>
+      make(
+        'div',
+        { class: 'h-cells' },
+        ...part.map((value, i) =>
+          make('span', { class: cuts ? cut(from + i) : null, style: ink(value, top) }, show(value)),
+        ),
+      );
+    const parts = pieces
+      ? all.map(head =>
+          make(
+            'div',
+            {
+              class: [head === model.get('head') && 'h-picked', off.includes(head) && 'h-off']
+                .filter(Boolean)
+                .join(' '),
+            },
+            make(
+              'div',
+              { class: 'h-name' },
+              `cabeza ${head}${off.includes(head) ? ', apagada' : ''}: (${size},)`,
+            ),
+            cells(row.slice(head * size, (head + 1) * size), 0),
+          ),
+        )
+      : [cells(row, 0)];
+    return make(
+      'div',
+      { class: 'h-strip', role: 'group', 'aria-label': name },
+      make('div', { class: 'h-name' }, name),
+      ...parts,
+    );
   }
 
   /** Una tabla que, si no cabe, se desliza. */
@@ -123,99 +290,270 @@ function render({ model, el }) {
     return sliding(caption, make('table', {}, make('caption', {}, caption), ...rows));
   }
 
-  const head = (text, span = 1, scope = 'col') => make(text === '' ? 'td' : 'th', { scope: text === '' ? null : scope, colspan: span }, text);
-  const line = (name, cells, look = null) => make('tr', { class: look }, head(name, 1, 'row'), ...cells);
+  const head = (text, span = 1, scope = 'col') =>
+    make(text === '' ? 'td' : 'th', { scope: text === '' ? null : scope, colspan: span }, text);
+  const line = (name, cells, look = null) =>
+    make('tr', { class: look }, head(name, 1, 'row'), ...cells);
 
-  // --- Las seis estaciones: su forma en el mapa, su texto y sus números -------------------------------
-  const [flat, middle, inside] = [`(${L}, ${width})`, `(${L}, ${heads}, ${size})`, `(${heads}, ${L}, ${size})`];
+  // --- Las seis estaciones: su forma en el mapa, su texto y sus números --------------------------
+  const [flat, middle, inside] = [
+    `(${L}, ${width})`,
+    `(${L}, ${heads}, ${size})`,
+    `(${heads}, ${L}, ${size})`,
+  ];
   const stations = [
-    { map: flat, shapes: `X: (L, d_model) = ${flat}`,
-      text: word => `La frase entra como una matriz con una fila por token. Sigue la de ${word}: toda ella va a todas las cabezas.`,
-      nodes: (_, { query }) => [table(`X, con la fila de «${names[query]}» marcada: (${width},)`,
-        make('tr', {}, head(''), ...x[0].map((__, j) => head(j))),
-        ...x.map((row, i) => line(`${i === query ? '▶ ' : ''}${names[i]}`, row.map(value => td(value, largest(x))), i === query ? 'h-row' : null)))] },
-    { map: `3 veces ${flat}`, shapes: `Q, K y V: (L, d_model) → (L, h·d_k) = ${flat} cada una`,
-      text: word => `Tres matrices, tres vectores, tan anchos como x. Las mismas matrices sirven para todos los tokens, no solo para ${word}.`,
+    {
+      map: flat,
+      shapes: `X: (L, d_model) = ${flat}`,
+      text: word =>
+        `La frase entra como una matriz con una fila por token. Sigue la de ${word}: toda ella ` +
+        'va a todas las cabezas.',
+      nodes: (_, { query }) => [
+        table(
+          `X, con la fila de «${names[query]}» marcada: (${width},)`,
+          make('tr', {}, head(''), ...x[0].map((__, j) => head(j))),
+          ...x.map((row, i) =>
+            line(
+              `${i === query ? '▶ ' : ''}${names[i]}`,
+              row.map(value => td(value, largest(x))),
+              i === query ? 'h-row' : null,
+            ),
+          ),
+        ),
+      ],
+    },
+    {
+      map: `3 veces ${flat}`,
+      shapes: `Q, K y V: (L, d_model) → (L, h·d_k) = ${flat} cada una`,
+      text: word =>
+        'Tres matrices, tres vectores, tan anchos como x. Las mismas matrices sirven para ' +
+        `todos los tokens, no solo para ${word}.`,
       nodes: ({ Q, K, V }, { query, head: h }) => {
         const [j, row] = [h * size, x[query]];
         const column = matrices[0].map(values => values[j]);
         const both = row.map((value, i) => value * column[i]);
         const bias = biases[0][j] ? `, con el sesgo (${show(biases[0][j])})` : '';
-        return [...[Q, K, V].map((rows, n) => strip(`${'qkv'[n]} = x · ${letter(n)}: (${width},)`, rows[query])),
-          table(`De cerca, el primer número de q que le tocará a la cabeza ${h}: lee los ${width} de x`,
-            line('x', row.map(value => td(value, largest(row)))),
-            line(`columna ${j} de W_Q`, column.map(value => td(value, largest(column)))),
-            line('se multiplican', both.map(value => td(value, largest(both)))),
-            line(`suma${bias}`, [make('td', { colspan: width, style: 'text-align: left' }, show(Q[query][j]))], 'h-total'))];
-      } },
-    { map: inside, shapes: `(L, h·d_k) = ${flat} → (L, h, d_k) = ${middle} → (h, L, d_k) = ${inside}`,
-      text: () => 'Los mismos números, cortados en trozos: aquí no se calcula nada. Después, el eje de las cabezas pasa delante.',
-      nodes: ({ Q, K, V }, { query }) => [Q, K, V].flatMap((rows, n) => [
-        strip(`${'qkv'[n]}: (${width},)`, rows[query], { cuts: true }),
-        strip(`${'qkv'[n]}, repartida: (${heads}, ${size})`.replace('v, repartida', 'v, repartido'), rows[query], { pieces: true })]) },
-    { map: inside, shapes: `pesos, (h, L, L) = (${heads}, ${L}, ${L}); por V, (h, L, d_k) = ${inside}`,
-      text: (word, h) => `La cabeza ${h} compara su trozo de la query de ${word} con los de las ${L} keys, y mezcla los values con los pesos.`,
+        return [
+          ...[Q, K, V].map((rows, n) =>
+            strip(`${'qkv'[n]} = x · ${letter(n)}: (${width},)`, rows[query]),
+          ),
+          table(
+            `De cerca, el primer número de q que le tocará a la cabeza ${h}: lee los ${width} de x`,
+            line(
+              'x',
+              row.map(value => td(value, largest(row))),
+            ),
+            line(
+              `columna ${j} de W_Q`,
+              column.map(value => td(value, largest(column))),
+            ),
+            line(
+              'se multiplican',
+              both.map(value => td(value, largest(both))),
+            ),
+            line(
+              `suma${bias}`,
+              [make('td', { colspan: width, style: 'text-align: left' }, show(Q[query][j]))],
+              'h-total',
+            ),
+          ),
+        ];
+      },
+    },
+    {
+      map: inside,
+      shapes: `(L, h·d_k) = ${flat} → (L, h, d_k) = ${middle} → (h, L, d_k) = ${inside}`,
+      text: () =>
+        'Los mismos números, cortados en trozos: aquí no se calcula nada. Después, el eje de ' +
+        'las cabezas pasa delante.',
+      nodes: ({ Q, K, V }, { query }) =>
+        [Q, K, V].flatMap((rows, n) => [
+          strip(`${'qkv'[n]}: (${width},)`, rows[query], { cuts: true }),
+          strip(
+            `${'qkv'[n]}, repartida: (${heads}, ${size})`.replace('v, repartida', 'v, repartido'),
+            rows[query],
+            { pieces: true },
+          ),
+        ]),
+    },
+    {
+      map: inside,
+      shapes: `pesos, (h, L, L) = (${heads}, ${L}, ${L}); por V, (h, L, d_k) = ${inside}`,
+      text: (word, h) =>
+        `La cabeza ${h} compara su trozo de la query de ${word} con los de las ${L} keys, y ` +
+        'mezcla los values con los pesos.',
       nodes: ({ Q, K, V, products, scores, weights, outputs }, { query, head: h, muted }) => {
         const piece = row => row.slice(h * size, (h + 1) * size);
         const [q, keys, values] = [piece(Q[query]), K.map(piece), V.map(piece)];
         const [topK, topV, topS] = [largest([q, ...keys]), largest(values), largest([products[h]])];
-        return [make('div', { class: 'exp-row' },
-          table(`La cabeza ${h}, para «${names[query]}»${muted.includes(h) ? ' (apagada: lo que calcula no llega a Concat)' : ''}`,
-            line(`q de «${names[query]}»`, [...q.map(value => td(value, topK)), make('td', { colspan: 3 + size, class: 'h-none' })]),
-            make('tr', {}, head('token'), head('key', size), head('q · k'), head(`÷ √${size}`), head('peso'), head('value', size)),
-            ...names.map((name, i) => line(name, [...keys[i].map(value => td(value, topK)), td(products[h][i], topS), td(scores[h][i], topS),
-              td(weights[h][i], 1, i === best(weights[h]) ? 'exp-best' : null), ...values[i].map(value => td(value, topV))])),
-            make('tr', { class: 'h-total' }, head(`suma de peso · value: (${size},)`, size + 4, 'row'), ...outputs[h].map(value => td(value, topV)))),
-          table(`Los pesos de «${names[query]}» en cada cabeza`,
-            make('tr', {}, head(''), ...names.map(name => head(name))),
-            ...weights.map((row, other) => line(`cabeza ${other}`, row.map((value, i) => td(value, 1, i === best(row) ? 'exp-best' : null)),
-              other === h ? 'h-row' : null))))];
-      } },
-    { map: flat, shapes: `(h, L, d_k) = ${inside} → (L, h, d_k) = ${middle} → (L, h·d_k) = ${flat}`,
-      text: () => 'Las salidas de las cabezas, una tras otra: tampoco aquí se calcula nada. Una cabeza apagada deja ceros en su sitio.',
+        return [
+          make(
+            'div',
+            { class: 'exp-row' },
+            table(
+              `La cabeza ${h}, para «${names[query]}»` +
+                (muted.includes(h) ? ' (apagada: lo que calcula no llega a Concat)' : ''),
+              line(`q de «${names[query]}»`, [
+                ...q.map(value => td(value, topK)),
+                make('td', { colspan: 3 + size, class: 'h-none' }),
+              ]),
+              make(
+                'tr',
+                {},
+                head('token'),
+                head('key', size),
+                head('q · k'),
+                head(`÷ √${size}`),
+                head('peso'),
+                head('value', size),
+              ),
+              ...names.map((name, i) =>
+                line(name, [
+                  ...keys[i].map(value => td(value, topK)),
+                  td(products[h][i], topS),
+                  td(scores[h][i], topS),
+                  td(weights[h][i], 1, i === best(weights[h]) ? 'exp-best' : null),
+                  ...values[i].map(value => td(value, topV)),
+                ]),
+              ),
+              make(
+                'tr',
+                { class: 'h-total' },
+                head(`suma de peso · value: (${size},)`, size + 4, 'row'),
+                ...outputs[h].map(value => td(value, topV)),
+              ),
+            ),
+            table(
+              `Los pesos de «${names[query]}» en cada cabeza`,
+              make('tr', {}, head(''), ...names.map(name => head(name))),
+              ...weights.map((row, other) =>
+                line(
+                  `cabeza ${other}`,
+                  row.map((value, i) => td(value, 1, i === best(row) ? 'exp-best' : null)),
+                  other === h ? 'h-row' : null,
+                ),
+              ),
+            ),
+          ),
+        ];
+      },
+    },
+    {
+      map: flat,
+      shapes: `(h, L, d_k) = ${inside} → (L, h, d_k) = ${middle} → (L, h·d_k) = ${flat}`,
+      text: () =>
+        'Las salidas de las cabezas, una tras otra: tampoco aquí se calcula nada. Una cabeza ' +
+        'apagada deja ceros en su sitio.',
       nodes: ({ outputs, concat }, { muted }) => [
         strip(`lo que da cada cabeza: (${heads}, ${size})`, outputs.flat(), { pieces: true }),
-        strip(`lo que llega de cada cabeza: (${heads}, ${size})`, concat, { pieces: true, off: muted }),
-        strip(`Concat: (${width},)`, concat, { cuts: true })] },
-    { map: flat, shapes: `(L, h·d_k) = ${flat} → (L, d_model) = ${flat}`,
-      text: () => `W_O mezcla. Cada cabeza aporta ${width} números: su trozo de Concat por sus ${size} filas de W_O. La salida es la suma.`,
+        strip(`lo que llega de cada cabeza: (${heads}, ${size})`, concat, {
+          pieces: true,
+          off: muted,
+        }),
+        strip(`Concat: (${width},)`, concat, { cuts: true }),
+      ],
+    },
+    {
+      map: flat,
+      shapes: `(L, h·d_k) = ${flat} → (L, d_model) = ${flat}`,
+      text: () =>
+        `W_O mezcla. Cada cabeza aporta ${width} números: su trozo de Concat por sus ${size} ` +
+        'filas de W_O. La salida es la suma.',
       nodes: ({ contributions, output, full, concat }, { muted }) => {
         const change = output.map((value, j) => value - full[j]);
         const top = largest([...contributions, output, full]);
-        const row = (name, values, look) => line(name, [...values.map(value => td(value, top)), make('td', {}, show(Math.hypot(...values)))], look);
-        return [strip(`Concat: (${width},)`, concat, { cuts: true }),
-          table(`De Concat a la salida, Concat · ${letter(3)}: (${width},)`,
+        const row = (name, values, look) =>
+          line(
+            name,
+            [...values.map(value => td(value, top)), make('td', {}, show(Math.hypot(...values)))],
+            look,
+          );
+        return [
+          strip(`Concat: (${width},)`, concat, { cuts: true }),
+          table(
+            `De Concat a la salida, Concat · ${letter(3)}: (${width},)`,
             make('tr', {}, head(''), ...x[0].map((_, j) => head(j)), head('norma')),
-            ...contributions.map((values, h) => row(`cabeza ${h}${muted.includes(h) ? ', apagada' : ''}`, values, muted.includes(h) ? 'h-off' : null)),
+            ...contributions.map((values, h) =>
+              row(
+                `cabeza ${h}${muted.includes(h) ? ', apagada' : ''}`,
+                values,
+                muted.includes(h) ? 'h-off' : null,
+              ),
+            ),
             ...(biases[3].some(Boolean) ? [row('sesgo b_O', biases[3])] : []),
             row('suma: la salida', output, 'h-total'),
-            ...(muted.length ? [row('sin apagar nada', full), row('el cambio', change)] : []))];
-      } }];
+            ...(muted.length ? [row('sin apagar nada', full), row('el cambio', change)] : []),
+          ),
+        ];
+      },
+    },
+  ];
 
-  // --- Los mandos -----------------------------------------------------------------------------------
-  const change = (name, value) => { save(name, value); draw(); };
+  // --- Los mandos --------------------------------------------------------------------------------
+  const change = (name, value) => {
+    save(name, value);
+    draw();
+  };
   const go = station => change('station', Math.max(1, Math.min(STATIONS.length, station)));
   const choice = (label, options, name) => {
     const id = `exp-${serial++}`;
-    const list = focusable(make('select', { id, onchange: () => change(name, Number(list.value)) },
-      ...options.map((text, value) => make('option', { value }, text))));
-    return { list, node: make('span', { class: 'exp-control' }, make('label', { for: id }, label), list) };
+    const list = focusable(
+      make(
+        'select',
+        { id, onchange: () => change(name, Number(list.value)) },
+        ...options.map((text, value) => make('option', { value }, text)),
+      ),
+    );
+    return {
+      list,
+      node: make('span', { class: 'exp-control' }, make('label', { for: id }, label), list),
+    };
   };
   const token = choice('sigue a', names, 'query');
-  const close = choice('mira de cerca la', all.map(h => `cabeza ${h}`), 'head');
-  const boxes = all.map(h => checkbox(`apaga la cabeza ${h}`, false, on =>
-    change('muted', all.filter(other => (other === h ? on : model.get('muted').includes(other))))));
+  const close = choice(
+    'mira de cerca la',
+    all.map(h => `cabeza ${h}`),
+    'head',
+  );
+  const boxes = all.map(h =>
+    checkbox(`apaga la cabeza ${h}`, false, on =>
+      change(
+        'muted',
+        all.filter(other => (other === h ? on : model.get('muted').includes(other))),
+      ),
+    ),
+  );
   const stops = STATIONS.map((name, i) => button('', () => go(i + 1)));
-  stops.forEach((stop, i) => stop.append(`${i + 1} · ${STATIONS[i]}`, make('small', {}, stations[i].map)));
+  stops.forEach((stop, i) =>
+    stop.append(`${i + 1} · ${STATIONS[i]}`, make('small', {}, stations[i].map)),
+  );
   const back = button('← anterior', () => go(model.get('station') - 1));
   const forward = button('siguiente →', () => go(model.get('station') + 1));
   const [shapes, text, detail] = [make('strong'), make('p'), make('div', { class: 'h-detail' })];
   const note = model.get('note');
-  el.replaceChildren(make('div', { class: 'exp exp-heads' }, make('style', {}, STYLE),
-    make('div', { class: 'exp-split' }, make('div', {}, make('div', {}, token.node, close.node, ...boxes.map(box => box.node)),
-    make('ol', { 'aria-label': 'Estaciones' }, ...stops.map(stop => make('li', {}, stop))),
-    make('div', {}, back, ' ', forward, ' ', shapes)), make('div', { class: 'exp-stay' }, text, detail)), voice.node,
-    ...(note ? [make('p', { style: 'border-left: 4px solid var(--k); padding-left: 0.6rem' }, note)] : [])));
+  el.replaceChildren(
+    make(
+      'div',
+      { class: 'exp exp-heads' },
+      make('style', {}, STYLE),
+      make(
+        'div',
+        { class: 'exp-split' },
+        make(
+          'div',
+          {},
+          make('div', {}, token.node, close.node, ...boxes.map(box => box.node)),
+          make('ol', { 'aria-label': 'Estaciones' }, ...stops.map(stop => make('li', {}, stop))),
+          make('div', {}, back, ' ', forward, ' ', shapes),
+        ),
+        make('div', { class: 'exp-stay' }, text, detail),
+      ),
+      voice.node,
+      ...(note
+        ? [make('p', { style: 'border-left: 4px solid var(--k); padding-left: 0.6rem' }, note)]
+        : []),
+    ),
+  );
 
   function draw() {
     const now = state();
@@ -224,8 +562,11 @@ function render({ model, el }) {
     token.list.value = now.query;
     close.list.value = now.head;
     boxes.forEach((box, h) => box.set(now.muted.includes(h)));
-    stops.forEach((stop, i) => set(stop, { 'aria-current': i + 1 === now.station ? 'step' : null }));
-    set(back, { 'aria-disabled': now.station === 1 ? 'true' : null }); // sin perder el foco al llegar
+    stops.forEach((stop, i) =>
+      set(stop, { 'aria-current': i + 1 === now.station ? 'step' : null }),
+    );
+    // Apagado, pero no `disabled`: así no pierde el foco al llegar.
+    set(back, { 'aria-disabled': now.station === 1 ? 'true' : null });
     set(forward, { 'aria-disabled': now.station === STATIONS.length ? 'true' : null });
     shapes.textContent = `En toda la frase, ${written}`;
     text.textContent = told(`«${names[now.query]}»`, now.head);
@@ -236,7 +577,9 @@ function render({ model, el }) {
   const traits = ['query', 'head', 'station', 'muted'];
   for (const name of traits) model.on(`change:${name}`, draw);
   draw();
-  return () => { for (const name of traits) model.off(`change:${name}`, draw); };
+  return () => {
+    for (const name of traits) model.off(`change:${name}`, draw);
+  };
 }
 
 export default { render };

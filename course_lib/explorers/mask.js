@@ -3,38 +3,146 @@
 const PRESETS = ['sin máscara', 'causal', 'relleno', 'las dos'];
 const CONVENTIONS = {
   keep: ['keep', 'True = puede mirar. Es la de este curso y la de F.scaled_dot_product_attention.'],
-  block: ['block', 'True = prohibido. Es la de nn.MultiheadAttention: la misma máscara, escrita al revés.'],
+  block: [
+    'block',
+    'True = prohibido. Es la de nn.MultiheadAttention: la misma máscara, escrita al revés.',
+  ],
   additive: ['aditiva', '0 = puede mirar y −∞ = prohibido. Se suma a las puntuaciones.'],
 };
-const STYLE = `
-.exp-mask caption { text-align: left; font-weight: 600; padding: 0.2rem 0; white-space: nowrap; }
-.exp-mask .m-steps table { font-size: 0.88em; }
-.exp-mask :is(th, td) { min-width: 2.4em; padding: 0.15rem 0.3rem; }
-.exp-mask .m-steps :is(th, td) { padding: 0.1rem 0.3rem; }
-.exp-mask .m-grid { user-select: none; }
-.exp-mask .m-grid td { touch-action: none; }
-.exp-mask .m-grid :is(td, [scope='col']) { padding: 2px; text-align: center; }
-.exp-mask .m-cell { font: inherit; width: 3.9em; height: 1.9em; padding: 0; cursor: pointer; border-radius: 0.3rem;
-  border: 2px solid var(--mute); color: inherit; }
-.exp-mask .m-no { background: repeating-linear-gradient(45deg, transparent 0 5px,
-  color-mix(in srgb, currentColor 13%, transparent) 5px 8px); }
-.exp-mask button.m-no { border-style: dashed; }
-.exp-mask .m-cell[aria-pressed='true'] { background: var(--q); border-color: var(--q); color: #fff; }
-body[data-jp-theme-light='false'] .exp-mask [aria-pressed='true'] { color: #111; }
-.exp-mask .m-steps th[scope='row'] { padding-left: 0.5rem; }
-.exp-mask .m-row th { box-shadow: inset 5px 0 0 var(--k); text-decoration: underline; }
-.exp-mask .m-op { font-size: 1.3em; font-weight: 700; padding-right: 0.2rem; }
-.exp-mask .exp-say { min-height: 3em; }
-.exp-mask fieldset { border: 1px solid var(--mute); border-radius: 0.4rem; margin: 0.5rem 0; padding: 0.2rem 0.6rem; }
-.exp-mask .m-side { flex: 1 1 18rem; min-width: 0; }
-.exp-mask .m-row-of { display: flex; flex-wrap: wrap; gap: 0.4rem; margin-bottom: 0.4rem; }
-.exp-mask .m-steps { gap: 0.3rem; margin-top: 0.4rem; }
-.exp-mask .m-steps > p { flex: 1 1 16rem; align-self: center; margin: 0 0 0 1rem; font-size: 0.9em; }
-.exp-mask .m-steps > div { display: flex; align-items: center; }
-@media (min-height: 30.01rem) { .exp.exp-mask { display: flex; flex-wrap: wrap; gap: 0 1.5rem; align-items: flex-start; }
-  .exp-mask .exp-stay { max-width: 100%; } .exp-mask :is(.exp-split, .m-right) { display: contents; } .exp-mask :is(.exp-say, .m-steps) { flex: 1 0 100%; } .exp-mask .m-steps { order: 1; } }
-@media (max-height: 30rem) { .exp-mask { --split: 60%; } .exp-mask .m-grid .m-cell { width: 3.2em; height: 1.6em; }
-  .exp-mask .m-grid caption { white-space: normal; font-size: 0.8rem; } }`;
+const STYLE = css`
+  .exp-mask caption {
+    text-align: left;
+    font-weight: 600;
+    padding: 0.2rem 0;
+    white-space: nowrap;
+  }
+  .exp-mask .m-steps table {
+    font-size: 0.88em;
+  }
+  .exp-mask :is(th, td) {
+    min-width: 2.4em;
+    padding: 0.15rem 0.3rem;
+  }
+  .exp-mask .m-steps :is(th, td) {
+    padding: 0.1rem 0.3rem;
+  }
+  .exp-mask .m-grid {
+    user-select: none;
+  }
+  .exp-mask .m-grid td {
+    touch-action: none;
+  }
+  .exp-mask .m-grid :is(td, [scope='col']) {
+    padding: 2px;
+    text-align: center;
+  }
+  .exp-mask .m-cell {
+    font: inherit;
+    width: 3.9em;
+    height: 1.9em;
+    padding: 0;
+    cursor: pointer;
+    border-radius: 0.3rem;
+    border: 2px solid var(--mute);
+    color: inherit;
+  }
+  .exp-mask .m-no {
+    background: repeating-linear-gradient(
+      45deg,
+      transparent 0 5px,
+      color-mix(in srgb, currentColor 13%, transparent) 5px 8px
+    );
+  }
+  .exp-mask button.m-no {
+    border-style: dashed;
+  }
+  .exp-mask .m-cell[aria-pressed='true'] {
+    background: var(--q);
+    border-color: var(--q);
+    color: #fff;
+  }
+  body[data-jp-theme-light='false'] .exp-mask [aria-pressed='true'] {
+    color: #111;
+  }
+  .exp-mask .m-steps th[scope='row'] {
+    padding-left: 0.5rem;
+  }
+  .exp-mask .m-row th {
+    box-shadow: inset 5px 0 0 var(--k);
+    text-decoration: underline;
+  }
+  .exp-mask .m-op {
+    font-size: 1.3em;
+    font-weight: 700;
+    padding-right: 0.2rem;
+  }
+  .exp-mask .exp-say {
+    min-height: 3em;
+  }
+  .exp-mask fieldset {
+    border: 1px solid var(--mute);
+    border-radius: 0.4rem;
+    margin: 0.5rem 0;
+    padding: 0.2rem 0.6rem;
+  }
+  .exp-mask .m-side {
+    flex: 1 1 18rem;
+    min-width: 0;
+  }
+  .exp-mask .m-row-of {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0.4rem;
+    margin-bottom: 0.4rem;
+  }
+  .exp-mask .m-steps {
+    gap: 0.3rem;
+    margin-top: 0.4rem;
+  }
+  .exp-mask .m-steps > p {
+    flex: 1 1 16rem;
+    align-self: center;
+    margin: 0 0 0 1rem;
+    font-size: 0.9em;
+  }
+  .exp-mask .m-steps > div {
+    display: flex;
+    align-items: center;
+  }
+  @media (min-height: 30.01rem) {
+    .exp.exp-mask {
+      display: flex;
+      flex-wrap: wrap;
+      gap: 0 1.5rem;
+      align-items: flex-start;
+    }
+    .exp-mask .exp-stay {
+      max-width: 100%;
+    }
+    .exp-mask :is(.exp-split, .m-right) {
+      display: contents;
+    }
+    .exp-mask :is(.exp-say, .m-steps) {
+      flex: 1 0 100%;
+    }
+    .exp-mask .m-steps {
+      order: 1;
+    }
+  }
+  @media (max-height: 30rem) {
+    .exp-mask {
+      --split: 60%;
+    }
+    .exp-mask .m-grid .m-cell {
+      width: 3.2em;
+      height: 1.6em;
+    }
+    .exp-mask .m-grid caption {
+      white-space: normal;
+      font-size: 0.8rem;
+    }
+  }
+`;
 
 /** Las mismas cuentas que `compute` en Python: un −∞ es `null`. */
 export function compute(scores, values, mask) {
@@ -48,8 +156,11 @@ export function compute(scores, values, mask) {
   return {
     block: mask.map(row => row.map(keep => !keep)),
     additive: mask.map(row => row.map(keep => (keep ? 0 : null))),
-    masked, weights,
-    output: weights.map(row => values[0].map((_, d) => row.reduce((sum, w, j) => sum + w * values[j][d], 0))),
+    masked,
+    weights,
+    output: weights.map(row =>
+      values[0].map((_, d) => row.reduce((sum, w, j) => sum + w * values[j][d], 0)),
+    ),
     empty: mask.flatMap((row, i) => (row.some(Boolean) ? [] : [i])),
   };
 }
@@ -64,7 +175,8 @@ export function preset(name, length, padding) {
 
 /** Cómo se llama una máscara. */
 export function nameOf(mask, padding) {
-  const same = (known, flip) => known.every((row, i) => row.every((keep, j) => keep === (mask[i][j] !== flip)));
+  const same = (known, flip) =>
+    known.every((row, i) => row.every((keep, j) => keep === (mask[i][j] !== flip)));
   for (const name of PRESETS) {
     const known = preset(name, mask.length, padding);
     if (same(known, false)) return name;
@@ -76,14 +188,20 @@ export function nameOf(mask, padding) {
 /** El nombre, para empezar una frase. */
 function titleOf(name) {
   const [known, ...rest] = name.split(', ');
-  const title = { 'sin máscara': 'Sin máscara', relleno: 'Máscara de relleno', 'las dos': 'Máscara causal y de relleno' };
+  const title = {
+    'sin máscara': 'Sin máscara',
+    relleno: 'Máscara de relleno',
+    'las dos': 'Máscara causal y de relleno',
+  };
   return [title[known] ?? `Máscara ${known}`, ...rest].join(', ');
 }
 
 /** Une con comas y una «y». */
 function join(parts) {
   const last = parts.at(-1);
-  return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} ${/^«?h?i(?![aeo])/i.test(last) ? 'e' : 'y'} ${last}`;
+  return parts.length < 2
+    ? parts.join('')
+    : `${parts.slice(0, -1).join(', ')} ${/^«?h?i(?![aeo])/i.test(last) ? 'e' : 'y'} ${last}`;
 }
 
 /** Lo que se ve, en una frase: la fila elegida y las que no tienen a quien mirar. */
@@ -91,19 +209,27 @@ export function sentence({ masked, weights, empty, words, row, name }) {
   const quoted = i => `«${words[i]}»`;
   let text = `${titleOf(name)}.`;
   if (!empty.includes(row)) {
-    const seen = masked[row].flatMap((x, j) => (x === null ? [] : [`${quoted(j)} (${show(weights[row][j])})`]));
+    const seen = masked[row].flatMap((x, j) =>
+      x === null ? [] : [`${quoted(j)} (${show(weights[row][j])})`],
+    );
     text += ` ${quoted(row)} reparte su peso entre ${join(seen)}.`;
     if (seen.length === 1) text = text.replace('reparte su peso entre', 'da todo su peso a');
   }
   if (!empty.length) return text;
   const many = empty.length > 1;
-  return `${text} ${join(empty.map(quoted))} ${many ? 'no tienen' : 'no tiene'} a nadie a quien mirar: en el curso, `
-    + `${many ? 'sus pesos y sus salidas valen' : 'sus pesos y su salida valen'} 0; con −∞ y la softmax a secas, NaN.`;
+  return (
+    `${text} ${join(empty.map(quoted))} ${many ? 'no tienen' : 'no tiene'} a nadie a quien ` +
+    'mirar: en el curso, ' +
+    `${many ? 'sus pesos y sus salidas valen' : 'sus pesos y su salida valen'} 0; con −∞ y la ` +
+    'softmax a secas, NaN.'
+  );
 }
 
 /** Las palabras; las repetidas, con su posición. */
 function labels(words) {
-  return words.map((word, i) => (words.filter(other => other === word).length > 1 ? `${word} (${i + 1})` : word));
+  return words.map((word, i) =>
+    words.filter(other => other === word).length > 1 ? `${word} (${i + 1})` : word,
+  );
 }
 
 function render({ model, el }) {
@@ -117,46 +243,149 @@ function render({ model, el }) {
     focus = [Math.min(1, words.length - 1), 0];
     brush = null;
 
-    // --- La máscara -------------------------------------------------------------------------------
-    cells = words.map((query, i) => words.map((key, j) => focusable(make('button', { type: 'button', class: 'm-cell',
-      'aria-label': `${query} puede mirar a ${key}`, 'data-i': i, 'data-j': j, onkeydown: press,
-      onfocus: () => move(i, j), onclick: event => { if (!event.detail) write([[i, j]], !mask[i][j]); } }))));
-    const grid = make('table', { class: 'm-grid', role: 'grid', 'aria-label': 'Máscara: en las filas, quien mira; en las columnas, a quién',
-      onpointerdown: start, onpointermove: sweep, onpointerup: stop, onpointercancel: stop, onlostpointercapture: stop },
-      make('caption', {}, 'máscara: fila, quien mira; columna, a quién'), heads(),
-      ...cells.map((row, i) => make('tr', {}, make('th', { scope: 'row' }, words[i]),
-        ...row.map(cell => make('td', { role: 'gridcell' }, cell)))));
+    // --- La máscara ------------------------------------------------------------------------------
+    cells = words.map((query, i) =>
+      words.map((key, j) =>
+        focusable(
+          make('button', {
+            type: 'button',
+            class: 'm-cell',
+            'aria-label': `${query} puede mirar a ${key}`,
+            'data-i': i,
+            'data-j': j,
+            onkeydown: press,
+            onfocus: () => move(i, j),
+            onclick: event => {
+              if (!event.detail) write([[i, j]], !mask[i][j]);
+            },
+          }),
+        ),
+      ),
+    );
+    const grid = make(
+      'table',
+      {
+        class: 'm-grid',
+        role: 'grid',
+        'aria-label': 'Máscara: en las filas, quien mira; en las columnas, a quién',
+        onpointerdown: start,
+        onpointermove: sweep,
+        onpointerup: stop,
+        onpointercancel: stop,
+        onlostpointercapture: stop,
+      },
+      make('caption', {}, 'máscara: fila, quien mira; columna, a quién'),
+      heads(),
+      ...cells.map((row, i) =>
+        make(
+          'tr',
+          {},
+          make('th', { scope: 'row' }, words[i]),
+          ...row.map(cell => make('td', { role: 'gridcell' }, cell)),
+        ),
+      ),
+    );
 
-    // --- Los controles ----------------------------------------------------------------------------
-    buttons = Object.fromEntries(PRESETS.map(name => [name, button(name, () => use(name), 'false')]));
-    buttons.invertida = button('invertida', () => change(mask.map(row => row.map(keep => !keep))), 'false');
-    pad = slider('tokens de relleno, al final', { min: 1, max: words.length - 2, step: 1, value: model.get('padding') }, count => {
-      const name = nameOf(mask, model.get('padding'));
-      save('padding', count);
-      use(name === 'las dos' ? name : 'relleno');
-    });
+    // --- Los controles ---------------------------------------------------------------------------
+    buttons = Object.fromEntries(
+      PRESETS.map(name => [name, button(name, () => use(name), 'false')]),
+    );
+    buttons.invertida = button(
+      'invertida',
+      () => change(mask.map(row => row.map(keep => !keep))),
+      'false',
+    );
+    pad = slider(
+      'tokens de relleno, al final',
+      { min: 1, max: words.length - 2, step: 1, value: model.get('padding') },
+      count => {
+        const name = nameOf(mask, model.get('padding'));
+        save('padding', count);
+        use(name === 'las dos' ? name : 'relleno');
+      },
+    );
     const group = `exp-mask-${serial++}`;
     radios = Object.entries(CONVENTIONS).map(([value, [label]]) => {
-      const input = focusable(make('input', { type: 'radio', name: group, value,
-        onchange: () => { save('convention', value); draw(); } }));
+      const input = focusable(
+        make('input', {
+          type: 'radio',
+          name: group,
+          value,
+          onchange: () => {
+            save('convention', value);
+            draw();
+          },
+        }),
+      );
       return make('label', { class: 'exp-control' }, input, ` ${label}`);
     });
     note = make('div', {});
-    const side = make('div', { class: 'm-side' },
-      make('div', { class: 'm-row-of', role: 'group', 'aria-label': 'Máscaras conocidas' }, ...Object.values(buttons)),
-      pad.node, make('fieldset', {}, make('legend', {}, 'convenio: la misma máscara, escrita de otra manera'), ...radios, note));
-    const help = make('p', {}, 'Pulsa una casilla, o arrastra con el botón apretado para cambiar varias. Con el '
-      + 'teclado: flechas para moverte, espacio para cambiar la casilla, Mayús y flecha para copiarla a la siguiente.');
+    const side = make(
+      'div',
+      { class: 'm-side' },
+      make(
+        'div',
+        { class: 'm-row-of', role: 'group', 'aria-label': 'Máscaras conocidas' },
+        ...Object.values(buttons),
+      ),
+      pad.node,
+      make(
+        'fieldset',
+        {},
+        make('legend', {}, 'convenio: la misma máscara, escrita de otra manera'),
+        ...radios,
+        note,
+      ),
+    );
+    const help = make(
+      'p',
+      {},
+      'Pulsa una casilla, o arrastra con el botón apretado para cambiar varias. Con el ' +
+        'teclado: flechas para moverte, espacio para cambiar la casilla, Mayús y flecha para ' +
+        'copiarla a la siguiente.',
+    );
 
-    // --- Los pasos --------------------------------------------------------------------------------
-    tables = Object.fromEntries([['scores', 'puntuaciones'], ['masked', 'enmascaradas (−∞)'], ['weights', 'pesos: softmax por filas'],
-      ['values', 'V'], ['output', 'salida']].map(([name, title]) => [name, make('table', { 'aria-label': title })]));
+    // --- Los pasos -------------------------------------------------------------------------------
+    tables = Object.fromEntries(
+      [
+        ['scores', 'puntuaciones'],
+        ['masked', 'enmascaradas (−∞)'],
+        ['weights', 'pesos: softmax por filas'],
+        ['values', 'V'],
+        ['output', 'salida'],
+      ].map(([name, title]) => [name, make('table', { 'aria-label': title })]),
+    );
     const { scores, masked, weights, values, output } = tables;
-    const box = (sign, table) => sliding(table.getAttribute('aria-label'), make('span', { class: 'm-op', 'aria-hidden': 'true' }, sign), table);
-    root.replaceChildren(make('style', {}, STYLE),
-      make('div', { class: 'exp-split' }, make('div', { class: 'exp-stay' }, sliding('Máscara', grid)), make('div', { class: 'm-right' }, side,
-        make('div', { class: 'exp-row m-steps' }, box('', scores), box('→', masked), box('→', weights),
-          box('·', values), box('=', output), help))), voice.node);
+    const box = (sign, table) =>
+      sliding(
+        table.getAttribute('aria-label'),
+        make('span', { class: 'm-op', 'aria-hidden': 'true' }, sign),
+        table,
+      );
+    root.replaceChildren(
+      make('style', {}, STYLE),
+      make(
+        'div',
+        { class: 'exp-split' },
+        make('div', { class: 'exp-stay' }, sliding('Máscara', grid)),
+        make(
+          'div',
+          { class: 'm-right' },
+          side,
+          make(
+            'div',
+            { class: 'exp-row m-steps' },
+            box('', scores),
+            box('→', masked),
+            box('→', weights),
+            box('·', values),
+            box('=', output),
+            help,
+          ),
+        ),
+      ),
+      voice.node,
+    );
     reload();
   }
 
@@ -164,25 +393,41 @@ function render({ model, el }) {
     return make('tr', {}, make('td'), ...words.map(word => make('th', { scope: 'col' }, word)));
   }
 
-  // --- Cambiar la máscara -------------------------------------------------------------------------
+  // --- Cambiar la máscara ------------------------------------------------------------------------
   function change(next) {
     mask = next;
     save('mask', mask);
     draw();
   }
 
-  function use(name) { change(preset(name, words.length, model.get('padding'))); }
+  function use(name) {
+    change(preset(name, words.length, model.get('padding')));
+  }
 
   function write(places, keep) {
     const next = mask.map(row => [...row]);
-    places.forEach(([i, j]) => { next[i][j] = keep; });
+    places.forEach(([i, j]) => {
+      next[i][j] = keep;
+    });
     change(next);
   }
 
-  function move(...place) { focus = place; draw(); }
+  function move(...place) {
+    focus = place;
+    draw();
+  }
 
   function press(event) {
-    const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], Home: [0, -9], End: [0, 9], PageUp: [-9, 0], PageDown: [9, 0] }[event.key];
+    const step = {
+      ArrowRight: [0, 1],
+      ArrowLeft: [0, -1],
+      ArrowDown: [1, 0],
+      ArrowUp: [-1, 0],
+      Home: [0, -9],
+      End: [0, 9],
+      PageUp: [-9, 0],
+      PageDown: [9, 0],
+    }[event.key];
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();
@@ -211,47 +456,93 @@ function render({ model, el }) {
   function sweep(event) {
     if (brush === null) return;
     const to = [event.clientX, event.clientY];
-    const steps = Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / 6) || 1; // sin saltarse ninguna
-    const places = [...Array(steps).keys()].map(n => at(...from.map((x, k) => x + (to[k] - x) * (n + 1) / steps)));
+    // Con pasos así de cortos no se salta ninguna casilla.
+    const steps = Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / 6) || 1;
+    const places = [...Array(steps).keys()].map(n =>
+      at(...from.map((x, k) => x + ((to[k] - x) * (n + 1)) / steps)),
+    );
     from = to;
     const news = places.filter(place => place && mask[place[0]][place[1]] !== brush);
-    if (news.length) { write(news, brush); cells[news.at(-1)[0]][news.at(-1)[1]].focus({ preventScroll: true }); }
+    if (news.length) {
+      write(news, brush);
+      cells[news.at(-1)[0]][news.at(-1)[1]].focus({ preventScroll: true });
+    }
   }
 
-  function stop() { brush = null; }
+  function stop() {
+    brush = null;
+  }
 
-  // --- Dibujar ------------------------------------------------------------------------------------
+  // --- Dibujar -----------------------------------------------------------------------------------
   function fill(name, rows, across, look = () => ({})) {
-    tables[name].replaceChildren(make('caption', {}, tables[name].getAttribute('aria-label')),
-      ...(across ? [heads()] : [make('tr', {}, make('td'), ...rows[0].map((_, d) => make('th', { scope: 'col' }, `${d + 1}`)))]),
-      ...rows.map((row, i) => make('tr', { class: i === focus[0] && name !== 'values' ? 'm-row' : null },
-        make('th', { scope: 'row' }, words[i]),
-        ...row.map((x, j) => make('td', look(x, i, j), x === null ? '−∞' : show(x))))));
+    tables[name].replaceChildren(
+      make('caption', {}, tables[name].getAttribute('aria-label')),
+      ...(across
+        ? [heads()]
+        : [
+            make(
+              'tr',
+              {},
+              make('td'),
+              ...rows[0].map((_, d) => make('th', { scope: 'col' }, `${d + 1}`)),
+            ),
+          ]),
+      ...rows.map((row, i) =>
+        make(
+          'tr',
+          { class: i === focus[0] && name !== 'values' ? 'm-row' : null },
+          make('th', { scope: 'row' }, words[i]),
+          ...row.map((x, j) => make('td', look(x, i, j), x === null ? '−∞' : show(x))),
+        ),
+      ),
+    );
   }
 
   function draw() {
-    const [scores, values, convention, padding] = ['scores', 'values', 'convention', 'padding'].map(name => model.get(name));
+    const [scores, values, convention, padding] = ['scores', 'values', 'convention', 'padding'].map(
+      name => model.get(name),
+    );
     const result = compute(scores, values, mask);
     const name = nameOf(mask, padding);
     const blocked = (_, i, j) => ({ class: mask[i][j] ? null : 'm-no' });
-    cells.forEach((row, i) => row.forEach((cell, j) => {
-      set(cell, { 'aria-pressed': String(mask[i][j]), class: mask[i][j] ? 'm-cell' : 'm-cell m-no',
-        tabindex: i === focus[0] && j === focus[1] ? 0 : -1 });
-      const keep = convention === 'keep' ? mask[i][j] : !mask[i][j];
-      cell.textContent = convention !== 'additive' ? (keep ? 'True' : 'False') : mask[i][j] ? '0' : '−∞';
-      set(cell.closest('tr'), { class: i === focus[0] ? 'm-row' : null });
-    }));
+    cells.forEach((row, i) =>
+      row.forEach((cell, j) => {
+        set(cell, {
+          'aria-pressed': String(mask[i][j]),
+          class: mask[i][j] ? 'm-cell' : 'm-cell m-no',
+          tabindex: i === focus[0] && j === focus[1] ? 0 : -1,
+        });
+        const keep = convention === 'keep' ? mask[i][j] : !mask[i][j];
+        cell.textContent =
+          convention !== 'additive' ? (keep ? 'True' : 'False') : mask[i][j] ? '0' : '−∞';
+        set(cell.closest('tr'), { class: i === focus[0] ? 'm-row' : null });
+      }),
+    );
     for (const [label, node] of Object.entries(buttons)) {
-      set(node, { 'aria-pressed': String(label === 'invertida' ? name.endsWith(', invertida') : name === label) });
+      set(node, {
+        'aria-pressed': String(
+          label === 'invertida' ? name.endsWith(', invertida') : name === label,
+        ),
+      });
     }
-    radios.forEach(radio => { const input = radio.querySelector('input'); input.checked = input.value === convention; });
+    radios.forEach(radio => {
+      const input = radio.querySelector('input');
+      input.checked = input.value === convention;
+    });
     note.textContent = CONVENTIONS[convention][1];
     fill('scores', scores, true);
     fill('masked', result.masked, true, blocked);
-    fill('weights', result.weights, true, (x, i, j) => ({ ...blocked(x, i, j),
-      style: x > 0 ? `background: color-mix(in srgb, var(--q) ${Math.round(45 * x)}%, transparent)` : null }));
+    fill('weights', result.weights, true, (x, i, j) => ({
+      ...blocked(x, i, j),
+      style:
+        x > 0
+          ? `background: color-mix(in srgb, var(--q) ${Math.round(45 * x)}%, transparent)`
+          : null,
+    }));
     fill('values', values, false);
-    fill('output', result.output, false, (_, i) => ({ class: result.empty.includes(i) ? 'm-no' : null }));
+    fill('output', result.output, false, (_, i) => ({
+      class: result.empty.includes(i) ? 'm-no' : null,
+    }));
     voice.say(sentence({ ...result, words, row: focus[0], name }));
   }
 
@@ -261,11 +552,20 @@ function render({ model, el }) {
     draw();
   }
 
-  const listeners = { words: build, scores: build, values: build, mask: reload, padding: reload, convention: reload };
+  const listeners = {
+    words: build,
+    scores: build,
+    values: build,
+    mask: reload,
+    padding: reload,
+    convention: reload,
+  };
   for (const [name, listener] of Object.entries(listeners)) model.on(`change:${name}`, listener);
   build();
   el.replaceChildren(root);
-  return () => { for (const [name, listener] of Object.entries(listeners)) model.off(`change:${name}`, listener); };
+  return () => {
+    for (const [name, listener] of Object.entries(listeners)) model.off(`change:${name}`, listener);
+  };
 }
 
 export default { render };

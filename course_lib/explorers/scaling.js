@@ -4,21 +4,75 @@ const WIDTHS = Array.from({ length: 11 }, (_, i) => 2 ** i);
 const [QUERIES, KEYS, HEADS] = [320, 12, 12];
 const LEVEL = 2 ** -11; // lo que vale cada unidad de los enteros de 16 bits
 const [BIN, BINS] = [0.5, 50]; // la primera caja y la última guardan todo lo que queda fuera
-const EDGE = BIN * (BINS - 2) / 2;
+const EDGE = (BIN * (BINS - 2)) / 2;
 const REFERENCE = 'sqrt(d_k)';
 const DIVISORS = {
   nada: { label: 'nada', says: 'sin dividir', value: () => 1 },
   'sqrt(d_k)': { label: '√d_k', says: 'entre √d_k', value: d_k => Math.sqrt(d_k) },
   d_k: { label: 'd_k', says: 'entre d_k', value: d_k => d_k },
-  'sqrt(d_model)': { label: `√d_model (${HEADS} cabezas: √(${HEADS}·d_k))`, says: 'entre √d_model',
-    value: d_k => Math.sqrt(HEADS * d_k) },
+  'sqrt(d_model)': {
+    label: `√d_model (${HEADS} cabezas: √(${HEADS}·d_k))`,
+    says: 'entre √d_model',
+    value: d_k => Math.sqrt(HEADS * d_k),
+  },
 };
+
+const STYLE = css`
+  .exp-scaling fieldset {
+    border: 1px solid var(--mute);
+    border-radius: 0.4rem;
+    margin: 0.3rem 0;
+    padding: 0.1rem 0.7rem;
+  }
+  .exp-scaling .exp-chart {
+    width: min(28rem, 100%);
+    flex: 0 1 28rem;
+  }
+  .exp-scaling input[type='range'] {
+    flex: 0 1 16rem;
+    width: 16rem;
+  }
+  .exp-scaling table {
+    font-size: 0.92rem;
+  }
+  .exp-scaling :is(th, td) {
+    padding: 0.15rem 0.4rem;
+  }
+  .exp-scaling thead th {
+    max-width: 6.5rem;
+  }
+  .exp-scaling .exp-key {
+    display: inline-block;
+    width: 1.6em;
+    height: 0.8em;
+    margin-right: 0.4em;
+  }
+  .exp-scaling .exp-legend {
+    margin: 0.2rem 0;
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0 1.2rem;
+  }
+  .exp-scaling thead th {
+    vertical-align: bottom;
+  }
+  .exp-scaling tbody th {
+    text-align: left;
+    font-weight: 400;
+  }
+  .exp-scaling td:nth-child(2) {
+    font-weight: 700;
+  }
+`;
 
 /** Las muestras, de base 64 a números: los q·k / √d_k de cada anchura, uno tras otro. */
 export function unpack(text) {
   const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
   const view = new DataView(bytes.buffer);
-  return Float64Array.from({ length: bytes.length / 2 }, (_, i) => view.getInt16(2 * i, true) * LEVEL);
+  return Float64Array.from(
+    { length: bytes.length / 2 },
+    (_, i) => view.getInt16(2 * i, true) * LEVEL,
+  );
 }
 
 /** Los pesos de una fila de puntuaciones. */
@@ -46,21 +100,36 @@ export function compute(samples, d_k, divisor) {
   const scores = Array.from(samples.subarray(start, start + size), x => x * theory);
   const average = (values, count = values.length) => values.reduce((sum, x) => sum + x, 0) / count;
   const middle = average(scores);
-  const rows = Array.from({ length: QUERIES }, (_, i) => softmax(scores.slice(i * KEYS, (i + 1) * KEYS)));
+  const rows = Array.from({ length: QUERIES }, (_, i) =>
+    softmax(scores.slice(i * KEYS, (i + 1) * KEYS)),
+  );
   const norms = rows.map(jacobianNorm);
   const histogram = Array(BINS).fill(0);
-  for (const x of scores) histogram[Math.max(0, Math.min(BINS - 1, Math.floor(x / BIN) + BINS / 2))]++;
+  for (const x of scores)
+    histogram[Math.max(0, Math.min(BINS - 1, Math.floor(x / BIN) + BINS / 2))]++;
   return {
-    d_k, divisor, theory, histogram,
-    std: Math.sqrt(average(scores.map(x => (x - middle) ** 2), size - 1)),
+    d_k,
+    divisor,
+    theory,
+    histogram,
+    std: Math.sqrt(
+      average(
+        scores.map(x => (x - middle) ** 2),
+        size - 1,
+      ),
+    ),
     largest: average(rows.map(p => Math.max(...p))),
     entropy: average(rows.map(p => p.reduce((sum, x) => sum - (x > 0 ? x * Math.log(x) : 0), 0))),
     jacobian_mean: average(norms),
-    jacobian_median: [...norms].sort((a, b) => a - b)[(QUERIES - 1) >> 1], // la de torch: la de abajo
+    // La mediana de torch: de las dos del centro, la de abajo.
+    jacobian_median: [...norms].sort((a, b) => a - b)[(QUERIES - 1) >> 1],
   };
 }
 
-/** Un número de 0 en adelante: dos cifras que cuenten, al menos; si es muy pequeño, con potencia de 10. */
+/**
+ * Un número de 0 en adelante: dos cifras que cuenten, al menos; si es muy pequeño, con potencia de
+ * 10.
+ */
 function brief(x) {
   if (x === 0 || x >= 0.001) return show(x, x > 0 ? Math.max(2, 1 - Math.floor(Math.log10(x))) : 2);
   const [digits, power] = x.toExponential(1).split('e-');
@@ -77,14 +146,22 @@ export function sentence({ d_k, divisor, std, largest, entropy, jacobian_median 
   if (divisor === 'sqrt(d_model)') {
     return `${start}, √${HEADS} veces menor que entre √d_k, a cualquier anchura; ${share}.`;
   }
-  if (d_k === 1) return `${start}. Con anchura 1, no dividir, √d_k y d_k son lo mismo: se divide por 1.`;
+  if (d_k === 1)
+    return `${start}. Con anchura 1, no dividir, √d_k y d_k son lo mismo: se divide por 1.`;
   if (divisor === REFERENCE) return `${start}, cerca de 1 como a cualquier anchura; ${share}.`;
   if (divisor === 'd_k') {
-    const even = Math.log(KEYS) - entropy < 0.05 ? 'reparte casi a partes iguales' : 'reparte más que entre √d_k';
-    return `${start}: las puntuaciones se aplastan y la softmax ${even} (peso mayor ${show(largest)}; ${KEYS} partes iguales, ${show(1 / KEYS)}).`;
+    const even =
+      Math.log(KEYS) - entropy < 0.05
+        ? 'reparte casi a partes iguales'
+        : 'reparte más que entre √d_k';
+    return (
+      `${start}: las puntuaciones se aplastan y la softmax ${even} (peso mayor ` +
+      `${show(largest)}; ${KEYS} partes iguales, ${show(1 / KEYS)}).`
+    );
   }
   return largest > 0.7
-    ? `${start}: la softmax se satura; ${share}, y la mediana del jacobiano es ${brief(jacobian_median)}.`
+    ? `${start}: la softmax se satura; ${share}, y la mediana del jacobiano es ` +
+        `${brief(jacobian_median)}.`
     : `${start}, mayor que entre √d_k; ${share}.`;
 }
 
@@ -94,40 +171,84 @@ function render({ model, el }) {
   const voice = announcer();
   const samples = unpack(model.get('samples'));
   const known = {}; // lo ya calculado
-  const measure = (d_k, divisor) => known[`${d_k} ${divisor}`] ??= compute(samples, d_k, divisor);
+  const measure = (d_k, divisor) => (known[`${d_k} ${divisor}`] ??= compute(samples, d_k, divisor));
 
-  // --- Los controles ------------------------------------------------------------------------------
-  const width = slider('anchura, d_k', { min: 0, max: WIDTHS.length - 1, step: 1,
-    value: WIDTHS.indexOf(model.get('d_k')), format: i => String(WIDTHS[i]) },
-  i => { save('d_k', WIDTHS[i]); draw(); });
+  // --- Los controles -----------------------------------------------------------------------------
+  const width = slider(
+    'anchura, d_k',
+    {
+      min: 0,
+      max: WIDTHS.length - 1,
+      step: 1,
+      value: WIDTHS.indexOf(model.get('d_k')),
+      format: i => String(WIDTHS[i]),
+    },
+    i => {
+      save('d_k', WIDTHS[i]);
+      draw();
+    },
+  );
   const group = `exp-${serial++}`;
   const radios = Object.entries(DIVISORS).map(([name, { label }]) => {
-    const radio = focusable(make('input', { type: 'radio', name: group, value: name,
-      onchange: () => { save('divisor', name); draw(); } }));
+    const radio = focusable(
+      make('input', {
+        type: 'radio',
+        name: group,
+        value: name,
+        onchange: () => {
+          save('divisor', name);
+          draw();
+        },
+      }),
+    );
     return { name, radio, node: make('label', { class: 'exp-control' }, radio, ` ${label}`) };
   });
 
-  // --- El histograma ------------------------------------------------------------------------------
+  // --- El histograma -----------------------------------------------------------------------------
   const [STEP, LEFT, TOP, FLOOR, GAP] = [8, 48, 14, 204, 6]; // en unidades de dibujo
   const WIDTH = LEFT + BINS * STEP + 2 * GAP + 8;
   const left = i => LEFT + i * STEP + (i > 0 ? GAP : 0) + (i === BINS - 1 ? GAP : 0);
   const chart = make('svg', { viewBox: `0 0 ${WIDTH} 250`, class: 'exp-chart', role: 'img' });
   const grid = make('g');
-  const bars = Array.from({ length: BINS }, (_, i) => make('rect', { x: left(i) + 0.5, width: STEP - 1,
-    fill: 'var(--q)', 'fill-opacity': 0.85 }));
-  const outline = make('path', { fill: 'none', stroke: 'currentColor', 'stroke-width': 2, 'stroke-dasharray': '6 3' });
-  chart.append(grid, ...bars, outline,
-    make('line', { x1: LEFT - 4, x2: WIDTH - 4, y1: FLOOR, y2: FLOOR, stroke: 'currentColor', 'stroke-opacity': 0.6 }));
-  const write = (x, y, text, anchor = 'middle') => make('text', { x, y, 'text-anchor': anchor, 'font-size': 13 }, text);
+  const bars = Array.from({ length: BINS }, (_, i) =>
+    make('rect', { x: left(i) + 0.5, width: STEP - 1, fill: 'var(--q)', 'fill-opacity': 0.85 }),
+  );
+  const outline = make('path', {
+    fill: 'none',
+    stroke: 'currentColor',
+    'stroke-width': 2,
+    'stroke-dasharray': '6 3',
+  });
+  chart.append(
+    grid,
+    ...bars,
+    outline,
+    make('line', {
+      x1: LEFT - 4,
+      x2: WIDTH - 4,
+      y1: FLOOR,
+      y2: FLOOR,
+      stroke: 'currentColor',
+      'stroke-opacity': 0.6,
+    }),
+  );
+  const write = (x, y, text, anchor = 'middle') =>
+    make('text', { x, y, 'text-anchor': anchor, 'font-size': 13 }, text);
   for (let value = 4 - EDGE; value <= EDGE - 4; value += 4) {
-    const x = left(1) + (value + EDGE) / BIN * STEP;
-    chart.append(make('line', { x1: x, x2: x, y1: FLOOR, y2: FLOOR + 5, stroke: 'currentColor' }), write(x, FLOOR + 19, show(value, 0)));
+    const x = left(1) + ((value + EDGE) / BIN) * STEP;
+    chart.append(
+      make('line', { x1: x, x2: x, y1: FLOOR, y2: FLOOR + 5, stroke: 'currentColor' }),
+      write(x, FLOOR + 19, show(value, 0)),
+    );
   }
-  chart.append(write(LEFT - 6, FLOOR + 19, `< ${show(-EDGE, 0)}`, 'start'), write(WIDTH - 4, FLOOR + 19, `≥ ${EDGE}`, 'end'),
-    write(left(BINS / 2), FLOOR + 39, 'q·k, ya dividido'));
+  chart.append(
+    write(LEFT - 6, FLOOR + 19, `< ${show(-EDGE, 0)}`, 'start'),
+    write(WIDTH - 4, FLOOR + 19, `≥ ${EDGE}`, 'end'),
+    write(left(BINS / 2), FLOOR + 39, 'q·k, ya dividido'),
+  );
   const lost = make('span');
 
-  // --- La tabla -----------------------------------------------------------------------------------
+  // --- La tabla ----------------------------------------------------------------------------------
   const table = make('table', { 'aria-label': 'Medidas' });
   const even = Math.sqrt(KEYS - 1) / KEYS; // el jacobiano de doce pesos iguales
   const MEASURES = [
@@ -141,53 +262,130 @@ function render({ model, el }) {
   ];
 
   root.append(
-    make('style', {}, `.exp-scaling fieldset { border: 1px solid var(--mute); border-radius: 0.4rem; margin: 0.3rem 0; padding: 0.1rem 0.7rem; }
-      .exp-scaling .exp-chart { width: min(28rem, 100%); flex: 0 1 28rem; }
-      .exp-scaling input[type=range] { flex: 0 1 16rem; width: 16rem; }
-      .exp-scaling table { font-size: 0.92rem; } .exp-scaling :is(th, td) { padding: 0.15rem 0.4rem; } .exp-scaling thead th { max-width: 6.5rem; }
-      .exp-scaling .exp-key { display: inline-block; width: 1.6em; height: 0.8em; margin-right: 0.4em; }
-      .exp-scaling .exp-legend { margin: 0.2rem 0; display: flex; flex-wrap: wrap; gap: 0 1.2rem; }
-      .exp-scaling thead th { vertical-align: bottom; } .exp-scaling tbody th { text-align: left; font-weight: 400; }
-      .exp-scaling td:nth-child(2) { font-weight: 700; }`),
-    make('div', { class: 'exp-split' }, make('div', {}, width.node,
-      make('fieldset', {}, make('legend', {}, 'q·k se divide por'), ...radios.map(({ node }) => node))),
-    make('div', { class: 'exp-row' },
-      make('div', { style: 'flex: 0 1 28rem; min-width: 0' }, chart, make('p', { class: 'exp-legend' },
-        make('span', {}, make('span', { class: 'exp-key', style: 'background: var(--q); opacity: 0.85' }), 'ahora'),
-        make('span', {}, make('span', { class: 'exp-key', style: 'border: 2px dashed currentColor' }), 'entre √d_k'), lost)),
-      sliding('Medidas', table))),
+    make('style', {}, STYLE),
+    make(
+      'div',
+      { class: 'exp-split' },
+      make(
+        'div',
+        {},
+        width.node,
+        make(
+          'fieldset',
+          {},
+          make('legend', {}, 'q·k se divide por'),
+          ...radios.map(({ node }) => node),
+        ),
+      ),
+      make(
+        'div',
+        { class: 'exp-row' },
+        make(
+          'div',
+          { style: 'flex: 0 1 28rem; min-width: 0' },
+          chart,
+          make(
+            'p',
+            { class: 'exp-legend' },
+            make(
+              'span',
+              {},
+              make('span', { class: 'exp-key', style: 'background: var(--q); opacity: 0.85' }),
+              'ahora',
+            ),
+            make(
+              'span',
+              {},
+              make('span', { class: 'exp-key', style: 'border: 2px dashed currentColor' }),
+              'entre √d_k',
+            ),
+            lost,
+          ),
+        ),
+        sliding('Medidas', table),
+      ),
+    ),
     voice.node,
-    make('p', {}, `Componentes al azar, de media 0 y varianza 1; ${QUERIES} queries, y ${KEYS} keys para cada una. Peso mayor y entropía, de media. `
-      + 'Del jacobiano, diag(p) − p·pᵀ, la norma: dice lo que deja pasar la softmax; lo que llega a la query pasa también por el divisor.'));
+    make(
+      'p',
+      {},
+      `Componentes al azar, de media 0 y varianza 1; ${QUERIES} queries, y ${KEYS} keys para ` +
+        'cada una. Peso mayor y entropía, de media. ' +
+        'Del jacobiano, diag(p) − p·pᵀ, la norma: dice lo que deja pasar la softmax; lo que ' +
+        'llega a la query pasa también por el divisor.',
+    ),
+  );
 
-  // --- Dibujar ------------------------------------------------------------------------------------
+  // --- Dibujar -----------------------------------------------------------------------------------
   function draw() {
     const [d_k, divisor] = [model.get('d_k'), model.get('divisor')];
     width.set(WIDTHS.indexOf(d_k));
-    radios.forEach(({ name, radio }) => { radio.checked = name === divisor; });
+    radios.forEach(({ name, radio }) => {
+      radio.checked = name === divisor;
+    });
     const now = measure(d_k, divisor);
     const other = measure(d_k, REFERENCE);
     const peak = Math.max(...now.histogram, ...other.histogram) / (QUERIES * KEYS);
-    const y = share => FLOOR - share / peak * (FLOOR - TOP);
+    const y = share => FLOOR - (share / peak) * (FLOOR - TOP);
     const tick = [0.02, 0.05, 0.1, 0.2, 0.25].find(size => peak / size < 5);
     grid.replaceChildren();
     for (let share = 0; share <= peak; share += tick) {
-      grid.append(write(LEFT - 8, y(share) + 4, percent(share), 'end'),
-        make('line', { x1: LEFT - 4, x2: WIDTH - 4, y1: y(share), y2: y(share), stroke: 'currentColor', 'stroke-opacity': 0.15 }));
+      grid.append(
+        write(LEFT - 8, y(share) + 4, percent(share), 'end'),
+        make('line', {
+          x1: LEFT - 4,
+          x2: WIDTH - 4,
+          y1: y(share),
+          y2: y(share),
+          stroke: 'currentColor',
+          'stroke-opacity': 0.15,
+        }),
+      );
     }
     const heights = ({ histogram }) => histogram.map(count => y(count / (QUERIES * KEYS)));
     heights(now).forEach((top, i) => set(bars[i], { y: top, height: FLOOR - top }));
     const path = heights(other).map((top, i) => `L${left(i)},${top} H${left(i) + STEP}`);
     set(outline, { d: `M${LEFT},${FLOOR} ${path.join(' ')} V${FLOOR}` });
     lost.textContent = `fuera de ±${EDGE}: ${percent(outside(now))}`;
-    set(chart, { 'aria-label': `Histograma de q·k, ${DIVISORS[divisor].says}: desviación ${brief(now.std)}; ${lost.textContent}` });
+    set(chart, {
+      'aria-label':
+        `Histograma de q·k, ${DIVISORS[divisor].says}: desviación ` +
+        `${brief(now.std)}; ${lost.textContent}`,
+    });
     const same = divisor === REFERENCE;
     const cell = value => make('td', {}, value === null ? '—' : brief(value));
     table.replaceChildren(
-      make('thead', {}, make('tr', {}, make('td'), ...['ahora', 'entre √d_k', 'a\u00a0partes iguales'].map((name, i) =>
-        make('th', { scope: 'col' }, i ? name : `${name}: ${same ? 'igual' : DIVISORS[divisor].says}`)))),
-      make('tbody', {}, ...MEASURES.map(([name, read, flat]) => make('tr', {}, make('th', { scope: 'row' }, name),
-        cell(read(now)), cell(read(other)), cell(flat)))));
+      make(
+        'thead',
+        {},
+        make(
+          'tr',
+          {},
+          make('td'),
+          ...['ahora', 'entre √d_k', 'a\u00a0partes iguales'].map((name, i) =>
+            make(
+              'th',
+              { scope: 'col' },
+              i ? name : `${name}: ${same ? 'igual' : DIVISORS[divisor].says}`,
+            ),
+          ),
+        ),
+      ),
+      make(
+        'tbody',
+        {},
+        ...MEASURES.map(([name, read, flat]) =>
+          make(
+            'tr',
+            {},
+            make('th', { scope: 'row' }, name),
+            cell(read(now)),
+            cell(read(other)),
+            cell(flat),
+          ),
+        ),
+      ),
+    );
     voice.say(sentence(now));
   }
 
@@ -195,7 +393,10 @@ function render({ model, el }) {
   model.on('change:divisor', draw);
   draw();
   el.replaceChildren(root);
-  return () => { model.off('change:d_k', draw); model.off('change:divisor', draw); };
+  return () => {
+    model.off('change:d_k', draw);
+    model.off('change:divisor', draw);
+  };
 }
 
 export default { render };

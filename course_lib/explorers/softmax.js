@@ -4,11 +4,48 @@ const LIMIT = 10;
 const [FEWEST, MOST] = [2, 8];
 const SHIFT_LIMIT = 20;
 const TIE = 1e-9; // por debajo, dos puntuaciones son iguales y una suma es 0
-const PRESETS = { '1, 2, 3': [1, 2, 3], 'iguales': [2, 2, 2, 2], 'uno muy grande': [1, 2, 3, 10] };
+const PRESETS = { '1, 2, 3': [1, 2, 3], iguales: [2, 2, 2, 2], 'uno muy grande': [1, 2, 3, 10] };
 const NAMES = [...'₁₂₃₄₅₆₇₈'].map(digit => `x${digit}`);
 const STEPS = 20; // pasos de la barra de la temperatura al multiplicar T por 10
 
 const sum = numbers => numbers.reduce((a, b) => a + b, 0);
+
+const STYLE = css`
+  .exp-softmax table {
+    font-size: clamp(0.65rem, 2.4vw, 0.9rem);
+  }
+  .exp.exp-softmax :is(th, td) {
+    padding: 0.15rem 0.45rem;
+  }
+  .exp-softmax .exp-charts {
+    display: flex;
+    flex-direction: column;
+    flex: 0 1 26rem;
+    min-width: min(20rem, 100%);
+  }
+  @media (max-height: 30rem) {
+    .exp-softmax .exp-charts {
+      display: contents;
+    }
+    .exp-softmax .exp-row {
+      display: block;
+    }
+    .exp-softmax {
+      --above: 8rem;
+    }
+    .exp-softmax .exp-charts > * {
+      width: 48%;
+    }
+    .exp-softmax .exp-charts > :first-child {
+      float: left;
+    }
+    .exp-softmax .exp-row > :not(.exp-charts),
+    .exp-softmax .exp-charts > :last-child {
+      display: block;
+      margin-left: 51%;
+    }
+  }
+`;
 
 /** Las mismas cuentas que `compute` en Python. */
 export function compute(logits, temperature = 1, shift = 0) {
@@ -21,7 +58,9 @@ export function compute(logits, temperature = 1, shift = 0) {
   const top = Math.max(...logits);
   const best = logits.flatMap((x, i) => (top - x < TIE ? [i] : []));
   return {
-    weights, exponentials, best,
+    weights,
+    exponentials,
+    best,
     percentages: Math.abs(total) < TIE ? null : shifted.map(x => x / total),
     entropy: sum(weights.map(p => (p > 0 ? -p * Math.log(p) : 0))),
     winner: best.length === 1 ? best[0] : null,
@@ -33,10 +72,15 @@ export function sentence({ weights, percentages, entropy, best, winner }) {
   const weight = brief(weights[best[0]]);
   const all = best.length === weights.length;
   const names = best.map(i => NAMES[i]);
-  const first = winner !== null ? `La mayor, ${names[0]}, se lleva un peso de ${weight}.`
-    : all ? `Empatan todas: peso ${weight} cada una.`
-      : `Empatan ${names.slice(0, -1).join(', ')} y ${names.at(-1)}: peso ${weight} cada una.`;
-  const spread = `Entropía ${show(entropy)}, entre 0 (todo para una) y ${show(Math.log(weights.length))} (a partes iguales).`;
+  const first =
+    winner !== null
+      ? `La mayor, ${names[0]}, se lleva un peso de ${weight}.`
+      : all
+        ? `Empatan todas: peso ${weight} cada una.`
+        : `Empatan ${names.slice(0, -1).join(', ')} y ${names.at(-1)}: peso ${weight} cada una.`;
+  const spread =
+    `Entropía ${show(entropy)}, entre 0 (todo para una) y ` +
+    `${show(Math.log(weights.length))} (a partes iguales).`;
   return `${first} ${spread} ${verdict(percentages, best, all)}`;
 }
 
@@ -45,7 +89,8 @@ function verdict(percentages, best, all) {
   if (percentages.some(p => p < -TIE)) return 'Los porcentajes no son pesos: hay negativos.';
   const mine = percentages[best[0]];
   if (all) return 'El porcentaje, aquí, da lo mismo.';
-  if (mine < Math.max(...percentages) - TIE) return 'El porcentaje sale al revés: a la puntuación mayor le da lo mínimo.';
+  if (mine < Math.max(...percentages) - TIE)
+    return 'El porcentaje sale al revés: a la puntuación mayor le da lo mínimo.';
   return `El porcentaje le daría ${show(mine)}${best.length > 1 ? ' a cada una' : ''}.`;
 }
 
@@ -53,56 +98,97 @@ function verdict(percentages, best, all) {
 const brief = p => (p < 0.005 ? 'casi 0' : p < 0.995 ? show(p) : 'casi 1');
 
 /** Un peso o una exponencial, en la tabla. */
-const exact = p => (p < 0.001 ? p.toExponential(1).replace('-', '−') : p < 0.99995 ? show(p, 4) : 'casi 1');
+const exact = p =>
+  p < 0.001 ? p.toExponential(1).replace('-', '−') : p < 0.99995 ? show(p, 4) : 'casi 1';
 
 /** Una puntuación: un decimal, o dos si los tiene. */
 const short = x => show(x, Math.abs(x * 10 - Math.round(x * 10)) < 1e-6 ? 1 : 2);
 
 /** La barra de T es logarítmica: `u` es log₁₀ T. En los pasos de la barra, T lleva dos cifras. */
-const temperatureAt = u => (Math.abs(u * STEPS - Math.round(u * STEPS)) < 1e-6
-  ? Number((10 ** u).toPrecision(2)) : 10 ** u);
+const temperatureAt = u =>
+  Math.abs(u * STEPS - Math.round(u * STEPS)) < 1e-6 ? Number((10 ** u).toPrecision(2)) : 10 ** u;
 
 function render({ model, el }) {
   const root = make('div', { class: 'exp exp-softmax' });
   const save = saver(model);
   const voice = announcer();
-  const read = () => ({ logits: [...model.get('logits')], temperature: model.get('temperature'), shift: model.get('shift') });
+  const read = () => ({
+    logits: [...model.get('logits')],
+    temperature: model.get('temperature'),
+    shift: model.get('shift'),
+  });
   let state = read();
 
-  // --- El dibujo: arriba, las puntuaciones; abajo, los pesos, en las mismas columnas ---------------
+  // --- El dibujo: arriba, las puntuaciones; abajo, los pesos, en las mismas columnas -------------
   const [LEFT, WIDTH] = [40, 430];
   const TOP = { from: 30, to: 220 };
   const BOTTOM = { from: 272, to: 392, low: -0.5, high: 1 };
   const FOLD = 246; // lo de debajo se dibuja aparte, con las mismas coordenadas: puede ir al lado
-  const chart = make('svg', { viewBox: `0 0 ${WIDTH} ${FOLD}`, class: 'exp-plane exp-stay', role: 'group', 'aria-label': 'Las puntuaciones' });
-  const below = make('svg', { viewBox: `0 ${FOLD} ${WIDTH} ${418 - FOLD}`, class: 'exp-plane exp-stay', 'aria-hidden': 'true' });
+  const chart = make('svg', {
+    viewBox: `0 0 ${WIDTH} ${FOLD}`,
+    class: 'exp-plane exp-stay',
+    role: 'group',
+    'aria-label': 'Las puntuaciones',
+  });
+  const below = make('svg', {
+    viewBox: `0 ${FOLD} ${WIDTH} ${418 - FOLD}`,
+    class: 'exp-plane exp-stay',
+    'aria-hidden': 'true',
+  });
   const [axes, axesBelow] = [0, 1].map(() => make('g', { 'font-size': 12, 'aria-hidden': 'true' }));
-  const legend = make('g', { 'font-size': 14 },
+  const legend = make(
+    'g',
+    { 'font-size': 14 },
     make('rect', { x: LEFT, y: 249, width: 12, height: 12, fill: 'var(--q)' }),
     make('text', { x: LEFT + 18, y: 260 }, 'peso (softmax)'),
-    make('rect', { x: LEFT + 139, y: 249, width: 12, height: 12, ...hollow() }));
+    make('rect', { x: LEFT + 139, y: 249, width: 12, height: 12, ...hollow() }),
+  );
   const percentName = make('text', { x: LEFT + 157, y: 260 });
   legend.append(percentName);
-  chart.append(axes, make('text', { x: LEFT, y: 14, 'font-size': 14, 'aria-hidden': 'true' }, 'puntuaciones, x + c'));
+  chart.append(
+    axes,
+    make('text', { x: LEFT, y: 14, 'font-size': 14, 'aria-hidden': 'true' }, 'puntuaciones, x + c'),
+  );
   below.append(axesBelow, legend);
   const columns = NAMES.map((name, index) => {
     const parts = {
-      hit: make('rect', { y: TOP.from - 8, height: TOP.to - TOP.from + 16, fill: 'currentColor', 'fill-opacity': 0.04, rx: 4 }),
+      hit: make('rect', {
+        y: TOP.from - 8,
+        height: TOP.to - TOP.from + 16,
+        fill: 'currentColor',
+        'fill-opacity': 0.04,
+        rx: 4,
+      }),
       bar: make('rect', { fill: 'var(--v)', 'fill-opacity': 0.55 }),
       tip: make('rect', { height: 7, rx: 3, fill: 'var(--v)', stroke: 'currentColor' }),
       value: make('text', { 'text-anchor': 'middle', 'font-size': 13, 'font-weight': 700 }),
       name: make('text', { y: TOP.to + 22, 'text-anchor': 'middle', 'font-size': 14 }, name),
     };
-    const group = focusable(make('g', { class: 'exp-handle', tabindex: 0, role: 'slider', 'aria-label': `Puntuación ${index + 1}`,
-      'aria-orientation': 'vertical', 'aria-valuemin': -LIMIT, 'aria-valuemax': LIMIT,
-      onpointerdown: event => {
-        group.setPointerCapture(event.pointerId);
-        group.focus({ preventScroll: true });
-        event.preventDefault();
-        drag(index, event);
-      },
-      onpointermove: event => { if (group.hasPointerCapture(event.pointerId)) drag(index, event); },
-      onkeydown: event => press(index, event) }, ...Object.values(parts)));
+    const group = focusable(
+      make(
+        'g',
+        {
+          class: 'exp-handle',
+          tabindex: 0,
+          role: 'slider',
+          'aria-label': `Puntuación ${index + 1}`,
+          'aria-orientation': 'vertical',
+          'aria-valuemin': -LIMIT,
+          'aria-valuemax': LIMIT,
+          onpointerdown: event => {
+            group.setPointerCapture(event.pointerId);
+            group.focus({ preventScroll: true });
+            event.preventDefault();
+            drag(index, event);
+          },
+          onpointermove: event => {
+            if (group.hasPointerCapture(event.pointerId)) drag(index, event);
+          },
+          onkeydown: event => press(index, event),
+        },
+        ...Object.values(parts),
+      ),
+    );
     const shown = {
       weight: make('rect', { fill: 'var(--q)' }),
       percent: make('rect', hollow()),
@@ -115,46 +201,93 @@ function render({ model, el }) {
     return { ...parts, ...shown, group, passive };
   });
 
-  // --- Los mandos y la tabla ------------------------------------------------------------------------
-  const heat = slider('temperatura T', { min: -1, max: 1, step: 1 / STEPS, value: Math.log10(state.temperature),
-    format: u => show(temperatureAt(u)) }, u => change({ temperature: temperatureAt(u) }));
-  const shift = slider('c, sumada a todas', { min: -SHIFT_LIMIT, max: SHIFT_LIMIT, step: 0.5, value: state.shift,
-    format: short }, c => change({ shift: c }));
-  const more = button('Añadir una', () => state.logits.length < MOST && change({ logits: [...state.logits, 0] }));
-  const less = button('Quitar la última', () => state.logits.length > FEWEST && change({ logits: state.logits.slice(0, -1) }));
+  // --- Los mandos y la tabla ---------------------------------------------------------------------
+  const heat = slider(
+    'temperatura T',
+    {
+      min: -1,
+      max: 1,
+      step: 1 / STEPS,
+      value: Math.log10(state.temperature),
+      format: u => show(temperatureAt(u)),
+    },
+    u => change({ temperature: temperatureAt(u) }),
+  );
+  const shift = slider(
+    'c, sumada a todas',
+    { min: -SHIFT_LIMIT, max: SHIFT_LIMIT, step: 0.5, value: state.shift, format: short },
+    c => change({ shift: c }),
+  );
+  const more = button(
+    'Añadir una',
+    () => state.logits.length < MOST && change({ logits: [...state.logits, 0] }),
+  );
+  const less = button(
+    'Quitar la última',
+    () => state.logits.length > FEWEST && change({ logits: state.logits.slice(0, -1) }),
+  );
   const presets = Object.entries(PRESETS).map(([label, logits]) =>
-    button(label, () => change({ logits: [...logits], temperature: 1, shift: 0 })));
-  const table = make('table', { 'aria-label': 'Cada puntuación, su exponencial, su peso y su porcentaje' });
-  const style = make('style', {}, `.exp-softmax table { font-size: clamp(0.65rem, 2.4vw, 0.9rem); }
-    .exp.exp-softmax :is(th, td) { padding: 0.15rem 0.45rem; }
-    .exp-softmax .exp-charts { display: flex; flex-direction: column; flex: 0 1 26rem; min-width: min(20rem, 100%); }
-    @media (max-height: 30rem) { .exp-softmax .exp-charts { display: contents; } .exp-softmax .exp-row { display: block; }
-      .exp-softmax { --above: 8rem; } .exp-softmax .exp-charts > * { width: 48%; } .exp-softmax .exp-charts > :first-child { float: left; }
-      .exp-softmax .exp-row > :not(.exp-charts), .exp-softmax .exp-charts > :last-child { display: block; margin-left: 51%; } }`);
-  const line = (...nodes) => make('div', { style: 'display: flex; flex-wrap: wrap; gap: 0.3rem 0.4rem; margin: 0.2rem 0' }, ...nodes);
-  root.append(style,
-    make('div', { class: 'exp-row' }, make('div', { class: 'exp-charts' }, chart, below), make('div', { style: 'flex: 1 1 20rem; min-width: 0' },
-      line(...presets), line(more, less), line(heat.node, shift.node),
-      sliding(table.getAttribute('aria-label'), table))),
+    button(label, () => change({ logits: [...logits], temperature: 1, shift: 0 })),
+  );
+  const table = make('table', {
+    'aria-label': 'Cada puntuación, su exponencial, su peso y su porcentaje',
+  });
+  const style = make('style', {}, STYLE);
+  const line = (...nodes) =>
+    make(
+      'div',
+      { style: 'display: flex; flex-wrap: wrap; gap: 0.3rem 0.4rem; margin: 0.2rem 0' },
+      ...nodes,
+    );
+  root.append(
+    style,
+    make(
+      'div',
+      { class: 'exp-row' },
+      make('div', { class: 'exp-charts' }, chart, below),
+      make(
+        'div',
+        { style: 'flex: 1 1 20rem; min-width: 0' },
+        line(...presets),
+        line(more, less),
+        line(heat.node, shift.node),
+        sliding(table.getAttribute('aria-label'), table),
+      ),
+    ),
     voice.node,
-    make('p', {}, 'Arrastra las barras, o elige una con el tabulador y muévela con las flechas (con Mayús, de 1 en 1).'));
+    make(
+      'p',
+      {},
+      'Arrastra las barras, o elige una con el tabulador y muévela con las flechas (con Mayús, ' +
+        'de 1 en 1).',
+    ),
+  );
 
-  // --- Mover ----------------------------------------------------------------------------------------
+  // --- Mover -------------------------------------------------------------------------------------
   /** Lo que abarca el eje de arriba: el margen de las puntuaciones, con c o sin ella. */
   const span = () => [Math.min(0, state.shift) - LIMIT, Math.max(0, state.shift) + LIMIT];
 
   function drag(index, event) {
     const box = chart.getBoundingClientRect();
-    const y = (event.clientY - box.top) * WIDTH / box.width;
+    const y = ((event.clientY - box.top) * WIDTH) / box.width;
     const [low, high] = span();
-    place(index, high - (y - TOP.from) / (TOP.to - TOP.from) * (high - low) - state.shift);
+    place(index, high - ((y - TOP.from) / (TOP.to - TOP.from)) * (high - low) - state.shift);
   }
 
   function press(index, event) {
     const [x, step] = [state.logits[index], event.shiftKey ? 1 : 0.1];
-    const next = { ArrowUp: x + step, ArrowRight: x + step, ArrowDown: x - step, ArrowLeft: x - step,
-      PageUp: x + 1, PageDown: x - 1, Home: -LIMIT, End: LIMIT }[event.key];
-    if (event.key === ' ' || event.key === 'Enter') event.preventDefault(); // el cuaderno no se mueve
+    const next = {
+      ArrowUp: x + step,
+      ArrowRight: x + step,
+      ArrowDown: x - step,
+      ArrowLeft: x - step,
+      PageUp: x + 1,
+      PageDown: x - 1,
+      Home: -LIMIT,
+      End: LIMIT,
+    }[event.key];
+    // Así el cuaderno no se mueve.
+    if (event.key === ' ' || event.key === 'Enter') event.preventDefault();
     if (next === undefined) return;
     event.preventDefault();
     event.stopPropagation();
@@ -173,25 +306,41 @@ function render({ model, el }) {
     reload();
   }
 
-  // --- Dibujar --------------------------------------------------------------------------------------
+  // --- Dibujar -----------------------------------------------------------------------------------
   function draw() {
     const { logits, temperature, shift: c } = state;
     const result = compute(logits, temperature, c);
     const [low, high] = span();
-    const yTop = x => TOP.from + (high - x) / (high - low) * (TOP.to - TOP.from);
-    const yBottom = p => BOTTOM.from + (BOTTOM.high - p) / (BOTTOM.high - BOTTOM.low) * (BOTTOM.to - BOTTOM.from);
+    const yTop = x => TOP.from + ((high - x) / (high - low)) * (TOP.to - TOP.from);
+    const yBottom = p =>
+      BOTTOM.from + ((BOTTOM.high - p) / (BOTTOM.high - BOTTOM.low)) * (BOTTOM.to - BOTTOM.from);
     const ticks = [];
-    for (let x = Math.ceil(low / 10) * 10; x <= high; x += 10) ticks.push([yTop(x), show(x, 0), x === 0]);
+    for (let x = Math.ceil(low / 10) * 10; x <= high; x += 10)
+      ticks.push([yTop(x), show(x, 0), x === 0]);
     for (const p of [-0.5, 0, 0.5, 1]) ticks.push([yBottom(p), show(p, 1), p === 0]);
-    for (const part of [axes, axesBelow]) part.replaceChildren(...ticks.filter(([y]) => (y > FOLD) === (part === axesBelow)).flatMap(([y, text, zero]) => [
-      make('line', { x1: LEFT, x2: WIDTH, y1: y, y2: y, stroke: 'currentColor', 'stroke-opacity': zero ? 0.7 : 0.15 }),
-      make('text', { x: LEFT - 6, y: y + 4, 'text-anchor': 'end' }, text)]));
+    for (const part of [axes, axesBelow])
+      part.replaceChildren(
+        ...ticks
+          .filter(([y]) => y > FOLD === (part === axesBelow))
+          .flatMap(([y, text, zero]) => [
+            make('line', {
+              x1: LEFT,
+              x2: WIDTH,
+              y1: y,
+              y2: y,
+              stroke: 'currentColor',
+              'stroke-opacity': zero ? 0.7 : 0.15,
+            }),
+            make('text', { x: LEFT - 6, y: y + 4, 'text-anchor': 'end' }, text),
+          ]),
+      );
     const exists = result.percentages !== null;
     percentName.textContent = exists ? 'porcentaje, (x + c) / suma' : 'porcentaje: no existe';
     const width = (WIDTH - LEFT) / logits.length;
     columns.forEach((column, i) => {
       const used = i < logits.length;
-      for (const node of [column.group, column.passive]) set(node, { visibility: used ? null : 'hidden' });
+      for (const node of [column.group, column.passive])
+        set(node, { visibility: used ? null : 'hidden' });
       set(column.group, { tabindex: used ? 0 : -1 });
       if (!used) return;
       const middle = LEFT + width * (i + 0.5);
@@ -200,30 +349,79 @@ function render({ model, el }) {
       set(column.hit, { x: middle - width / 2 + 2, width: width - 4 });
       set(column.bar, { x: middle - half, width: 2 * half, ...between(yTop(0), yTop(shifted)) });
       set(column.tip, { x: middle - half - 2, width: 2 * half + 4, y: yTop(shifted) - 3.5 });
-      const [above, below] = [yTop(shifted) - 8, yTop(shifted) + 18]; // si no cabe fuera de la barra, dentro
-      set(column.value, { x: middle, y: shifted < 0 ? (below > TOP.to + 4 ? above : below) : above < TOP.from + 2 ? below : above });
+      // Si no cabe fuera de la barra, dentro.
+      const [above, below] = [yTop(shifted) - 8, yTop(shifted) + 18];
+      set(column.value, {
+        x: middle,
+        y:
+          shifted < 0 ? (below > TOP.to + 4 ? above : below) : above < TOP.from + 2 ? below : above,
+      });
       column.value.textContent = short(shifted);
-      set(column.group, { 'aria-valuenow': logits[i], 'aria-valuetext': `${short(logits[i])}, peso ${brief(result.weights[i])}` });
+      set(column.group, {
+        'aria-valuenow': logits[i],
+        'aria-valuetext': `${short(logits[i])}, peso ${brief(result.weights[i])}`,
+      });
       set(column.name, { x: middle });
-      set(column.weight, { x: middle - side - 1, width: side, ...between(yBottom(0), yBottom(result.weights[i])) });
+      set(column.weight, {
+        x: middle - side - 1,
+        width: side,
+        ...between(yBottom(0), yBottom(result.weights[i])),
+      });
       set(column.label, { x: middle });
       column.label.textContent = brief(result.weights[i]);
       const p = exists ? result.percentages[i] : 0;
       const cut = Math.max(BOTTOM.low, Math.min(BOTTOM.high, p));
-      set(column.percent, { x: middle + 2, width: side, ...between(yBottom(0), yBottom(cut)), visibility: exists && used ? null : 'hidden' });
-      set(column.off, { x: middle + 2 + side / 2, y: cut > 0 ? yBottom(cut) + 12 : yBottom(cut) - 4 });
-      column.off.textContent = Math.abs(cut - p) < TIE ? '' : cut > 0 ? '▲' : '▼'; // sigue fuera del dibujo
+      set(column.percent, {
+        x: middle + 2,
+        width: side,
+        ...between(yBottom(0), yBottom(cut)),
+        visibility: exists && used ? null : 'hidden',
+      });
+      set(column.off, {
+        x: middle + 2 + side / 2,
+        y: cut > 0 ? yBottom(cut) + 12 : yBottom(cut) - 4,
+      });
+      // Una flecha dice que sigue fuera del dibujo.
+      column.off.textContent = Math.abs(cut - p) < TIE ? '' : cut > 0 ? '▲' : '▼';
     });
-    const head = ['x', 'x + c', make('span', {}, 'e', make('sup', { style: 'font-size: 0.85em' }, '(x + c − máx) / T')), 'peso', 'porcentaje'];
+    const head = [
+      'x',
+      'x + c',
+      make('span', {}, 'e', make('sup', { style: 'font-size: 0.85em' }, '(x + c − máx) / T')),
+      'peso',
+      'porcentaje',
+    ];
     table.replaceChildren(
       make('tr', {}, make('td'), ...head.map(text => make('th', { scope: 'col' }, text))),
-      ...logits.map((x, i) => make('tr', {}, make('th', { scope: 'row' }, NAMES[i]),
-        make('td', {}, short(x)), make('td', {}, short(x + c)),
-        make('td', {}, result.exponentials[i] === 1 ? '1' : exact(result.exponentials[i])),
-        make('td', { class: result.best.includes(i) ? 'exp-best' : null }, exact(result.weights[i])),
-        make('td', {}, exists ? show(result.percentages[i], 4) : 'no existe'))),
-      make('tr', {}, make('th', { scope: 'row' }, 'suma'), ...[short(sum(logits)), short(sum(logits.map(x => x + c))),
-        show(sum(result.exponentials), 4), '1', exists ? '1' : 'no existe'].map(text => make('td', {}, text))));
+      ...logits.map((x, i) =>
+        make(
+          'tr',
+          {},
+          make('th', { scope: 'row' }, NAMES[i]),
+          make('td', {}, short(x)),
+          make('td', {}, short(x + c)),
+          make('td', {}, result.exponentials[i] === 1 ? '1' : exact(result.exponentials[i])),
+          make(
+            'td',
+            { class: result.best.includes(i) ? 'exp-best' : null },
+            exact(result.weights[i]),
+          ),
+          make('td', {}, exists ? show(result.percentages[i], 4) : 'no existe'),
+        ),
+      ),
+      make(
+        'tr',
+        {},
+        make('th', { scope: 'row' }, 'suma'),
+        ...[
+          short(sum(logits)),
+          short(sum(logits.map(x => x + c))),
+          show(sum(result.exponentials), 4),
+          '1',
+          exists ? '1' : 'no existe',
+        ].map(text => make('td', {}, text)),
+      ),
+    );
     set(more, { 'aria-disabled': String(logits.length === MOST) });
     set(less, { 'aria-disabled': String(logits.length === FEWEST) });
     voice.say(sentence(result));

@@ -352,3 +352,27 @@ def most_certain_head(weights):
 def helped_by_the_previous_row(weights):
     table = weights.mean(0)[:, :-1]
     return (table + 0.1 * table.roll(1, 0)).argmax(-1)
+
+
+# --- Tamaños y tipos ------------------------------------------------------------------------------
+
+
+@right("10.3")
+def in_thirty_two_bits(weights):
+    return weights.mean(0)[:, :-1].argmax(-1).int()
+
+
+@odd("10.3")
+def in_eight_bits(weights):
+    return weights.mean(0)[:, :-1].argmax(-1).to(torch.uint8)
+
+
+@odd("10.3")
+def squeezed(weights):
+    return weights.mean(0)[:, :-1].argmax(-1).squeeze()
+
+
+@odd("10.3")
+def sixty_rows(weights):
+    table = weights.mean(0)[:, :-1]
+    return torch.tensor([int(row.argmax()) if i < 60 else 0 for i, row in enumerate(table)])

@@ -432,3 +432,27 @@ def attended_changes_its_input(weights, tokens, position):
 @odd("0.1")
 def attended_word(weights, tokens, position):
     return tokens[weights[tokens.index(position)].argmax()]
+
+
+@right("0.1")
+def attended_any_length(weights, tokens, position):
+    best, where = max((weight, -i) for i, weight in enumerate(weights[position].tolist()))
+    return tokens[-where]
+
+
+@odd("0.1")
+def attended_nine_tokens(weights, tokens, position):
+    row = [float(weights[position][i]) for i in range(min(len(tokens), 9))]
+    return tokens[row.index(max(row))]
+
+
+@odd("0.1")
+def attended_first_rows(weights, tokens, position):
+    return tokens[int(weights[:12][min(position, 11)].argmax())]
+
+
+@odd("0.1")
+def attended_without_the_last_of_two(weights, tokens, position):
+    if len(tokens) < 3:
+        return tokens[0]
+    return tokens[int(weights[position].argmax())]

@@ -24,7 +24,7 @@ def with_matmul(query, key, value, mask=None):
     return torch.matmul(weights, value), weights
 
 
-@right("5.2")
+@wrong("5.2", "sin-los-pesos")
 def only_the_output(query, key, value, mask=None):
     scores = query @ key.mT * key.shape[-1] ** -0.5
     if mask is not None:
@@ -42,7 +42,7 @@ def with_einsum(q, k, v, m=None):
     return torch.einsum("...ij,...jd->...id", w, v), w
 
 
-@right("5.2")
+@wrong("5.2", "sin-los-pesos")
 def fused(query, key, value, mask=None):
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
@@ -69,7 +69,7 @@ def with_loops(query, key, value, mask=None):
     L_k, d_v = value.shape[-2:]
     q, k, v = query.reshape(-1, L_q, d_k), key.reshape(-1, L_k, d_k), value.reshape(-1, L_k, d_v)
     m = None if mask is None else mask.expand(*leading, L_q, L_k).reshape(-1, L_q, L_k)
-    output = torch.zeros(len(q), L_q, d_v)
+    output, shares = torch.zeros(len(q), L_q, d_v), torch.zeros(len(q), L_q, L_k)
     for b in range(len(q)):
         for i in range(L_q):
             scores = []
@@ -80,11 +80,12 @@ def with_loops(query, key, value, mask=None):
             weights = [math.exp(s - top) for s in scores]
             total = sum(weights)
             for j in range(L_k):
+                shares[b, i, j] = weights[j] / total
                 output[b, i] += weights[j] / total * v[b, j]
-    return output.reshape(*leading, L_q, d_v)
+    return output.reshape(*leading, L_q, d_v), shares.reshape(*leading, L_q, L_k)
 
 
-@right("5.2")
+@wrong("5.2", "sin-3", "sin-2")
 def only_with_heads(query, key, value, mask=None):
     B, h, L_q, d_k = query.shape
     scores = torch.zeros(B, h, L_q, key.shape[2])
@@ -97,12 +98,13 @@ def only_with_heads(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@right("5.2")
+@wrong("5.2", "sin-4", "sin-2")
 def only_with_a_batch(query, key, value, mask=None):
     scores = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(query.size(2))
     if mask is not None:
         scores.masked_fill_(~mask, -1e20)
-    return torch.bmm(torch.softmax(scores, 2), value)
+    weights = torch.softmax(scores, 2)
+    return torch.bmm(weights, value), weights
 
 
 @right("5.2")
@@ -117,7 +119,7 @@ def mask_then_renormalise(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@right("5.2")
+@wrong("5.2", "máscara-reparte-otra-vez")
 def zeros_after_and_shared_again(query, key, value, mask=None):
     weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), -1)
     if mask is not None:
@@ -131,7 +133,8 @@ def with_logsumexp(query, key, value, mask=None):
     scores = (key @ query.mT).mT / math.sqrt(key.shape[-1])
     if mask is not None:
         scores = scores.where(mask, torch.tensor(-1e30))
-    return (scores - scores.logsumexp(-1, keepdim=True)).exp() @ value
+    weights = (scores - scores.logsumexp(-1, keepdim=True)).exp()
+    return weights @ value, weights
 
 
 @right("5.2")
@@ -179,7 +182,8 @@ def by_hand_exponential(*tensors):
         scores = scores - 1e12 * (~mask)
     scores = scores - scores.amax(dim=-1, keepdim=True)
     numerator = torch.pow(math.e, scores)
-    return numerator / numerator.sum(dim=-1).unsqueeze(-1) @ value
+    weights = numerator / numerator.sum(dim=-1).unsqueeze(-1)
+    return weights @ value, weights
 
 
 # --- Un solo error, cada una a su manera ----------------------------------------------------------
@@ -339,7 +343,8 @@ def view_of_the_mask(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
         scores = scores.masked_fill(~mask.view(scores.shape), -1e9)
-    return torch.softmax(scores, -1) @ value
+    weights = torch.softmax(scores, -1)
+    return weights @ value, weights
 
 
 @wrong("5.2", "suma-query")
@@ -798,3 +803,16 @@ def sums_absolute_differences(query, key, value, mask=None):
     if mask is not None:
         scores = scores.masked_fill(~mask, -1e9)
     return scores.softmax(-1) @ value
+
+
+@wrong("5.2", "sin-los-pesos")
+def no_weights(query, key, value, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    return scores.softmax(-1) @ value, None
+
+
+@odd("5.2")
+def pair_in_a_pair(query, key, value, mask=None):
+    return no_weights(query, key, value, mask), None

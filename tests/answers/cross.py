@@ -936,3 +936,97 @@ def concatenated(x, sublayer_output, weight, bias, eps=1e-5):
 def median(x, sublayer_output, weight, bias, eps=1e-5):
     z = x + sublayer_output
     return (z - z.median(-1, keepdim=True).values) / (var(z) + eps).sqrt() * weight + bias
+
+
+# --- 9.1: dónde está el relleno, lo que se guarda y las longitudes --------------------------------
+
+SEEN = {}
+
+
+def crossed(D, E, W_Q, W_K, W_V, seen):
+    scores = D @ W_Q @ (E @ W_K).mT / math.sqrt(W_Q.shape[1])
+    if seen is not None:
+        scores = scores.masked_fill(~seen[:, None], -torch.inf)
+    return scores.softmax(-1) @ (E @ W_V)
+
+
+@wrong("9.1", "máscara-relleno-al-final")
+def counts_the_real_ones(D, E, W_Q, W_K, W_V, source_mask=None):
+    seen = source_mask
+    if seen is not None:
+        seen = torch.arange(E.shape[1]) < source_mask.sum(1, keepdim=True)
+    return crossed(D, E, W_Q, W_K, W_V, seen)
+
+
+@wrong("9.1", "máscara-relleno-al-final")
+def cuts_each_sentence(D, E, W_Q, W_K, W_V, source_mask=None):
+    if source_mask is None:
+        return crossed(D, E, W_Q, W_K, W_V, None)
+    lengths = source_mask.sum(1).tolist()
+    rows = [
+        crossed(D[b : b + 1], E[b : b + 1, :n], W_Q, W_K, W_V, None) for b, n in enumerate(lengths)
+    ]
+    return torch.cat(rows)
+
+
+@wrong("9.1", "máscara-relleno-al-final", "escala-ninguna")
+def counts_and_no_scale(D, E, W_Q, W_K, W_V, source_mask=None):
+    seen = source_mask
+    if seen is not None:
+        seen = torch.arange(E.shape[1]) < source_mask.sum(1, keepdim=True)
+    return crossed(D, E, W_Q * math.sqrt(W_Q.shape[1]), W_K, W_V, seen)
+
+
+@odd("9.1")
+def mask_kept_by_shape(D, E, W_Q, W_K, W_V, source_mask=None):
+    seen = source_mask
+    if seen is not None:
+        seen = SEEN.setdefault(seen.shape, seen)
+    return crossed(D, E, W_Q, W_K, W_V, seen)
+
+
+@odd("9.1")
+def room_for_thirty_two(D, E, W_Q, W_K, W_V, source_mask=None):
+    m_D, m_E = D.shape[1], E.shape[1]
+    output = torch.zeros(len(D), 32, W_V.shape[1])
+    output[:, :m_D] = crossed(D, E, W_Q, W_K, W_V, source_mask)[:, :32]
+    return output[:, :m_D] if m_E else output
+
+
+@odd("9.1")
+def crossed_pair_in_a_pair(D, E, W_Q, W_K, W_V, source_mask=None):
+    return (crossed(D, E, W_Q, W_K, W_V, source_mask), None), None
+
+
+@odd("9.1")
+def crossed_in_sixteen_bits(D, E, W_Q, W_K, W_V, source_mask=None):
+    D, E, W_Q, W_K, W_V = (m.bfloat16() for m in (D, E, W_Q, W_K, W_V))
+    return crossed(D, E, W_Q, W_K, W_V, source_mask).float()
+
+
+# --- 9.2: números que no caben --------------------------------------------------------------------
+
+
+@right("9.2")
+def mean_of_the_squares(x, s, w, b, eps=1e-5):
+    z = (x + s).double()
+    mean = z.mean(-1, keepdim=True)
+    variance = (z**2).mean(-1, keepdim=True) - mean**2
+    return (((z - mean) / (variance + eps).sqrt()).float()) * w + b
+
+
+@odd("9.2")
+def clamped_sum(x, s, w, b, eps=1e-5):
+    return layer_norm((x + s).clamp(-100, 100), w, b, eps)
+
+
+@odd("9.2")
+def sum_in_half(x, s, w, b, eps=1e-5):
+    return layer_norm((x.half() + s.half()).float(), w, b, eps)
+
+
+@odd("9.2")
+def variance_in_sixteen_bits(x, s, w, b, eps=1e-5):
+    z = x + s
+    variance = z.bfloat16().var(-1, correction=0, keepdim=True).float()
+    return (z - z.mean(-1, keepdim=True)) / (variance + eps).sqrt() * w + b

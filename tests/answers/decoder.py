@@ -1077,3 +1077,99 @@ def with_dropout(x, W_Q, W_K, W_V):
 @odd("8.2")
 def random_mask(x, W_Q, W_K, W_V):
     return attend(x, W_Q, W_K, W_V, keep=torch.rand(x.shape[1], x.shape[1]) > 0.3)
+
+
+# --- 8.1: lo que promete el enunciado -------------------------------------------------------------
+
+SHIFTED = {}
+
+
+@odd("8.1")
+def in_small_integers(target_ids, bos_id):
+    return with_cat(target_ids, bos_id).short()
+
+
+@odd("8.1")
+def remembered_by_size(target_ids, bos_id):
+    if target_ids.shape not in SHIFTED:
+        SHIFTED[target_ids.shape] = with_cat(target_ids, bos_id)
+    return SHIFTED[target_ids.shape]
+
+
+@odd("8.1")
+def at_most_64(target_ids, bos_id):
+    out = target_ids.clone()
+    out[:, 0] = bos_id
+    for i in range(1, min(64, target_ids.shape[1])):
+        out[:, i] = target_ids[:, i - 1]
+    return out
+
+
+@odd("8.1")
+def leaves_the_padding_in_front(target_ids, bos_id):
+    out = with_cat(target_ids, bos_id)
+    for row, given in zip(out, target_ids):
+        if given[0] == 0:
+            first = int((given != 0).nonzero()[0])
+            row[: first + 1] = 0
+            row[first] = bos_id
+    return out
+
+
+# --- 8.2: longitudes, tablas y lo que se guarda ---------------------------------------------------
+
+TRIANGLES = {}
+SIXTEEN = torch.ones(16, 16).tril().bool()
+BY_LENGTH = {L: torch.ones(L, L).tril().bool() for L in range(1, 10)}
+
+
+def masked(x, W_Q, W_K, W_V, seen):
+    scores = x @ W_Q @ (x @ W_K).mT / math.sqrt(W_Q.shape[1])
+    return scores.masked_fill(~seen, -torch.inf).softmax(-1) @ (x @ W_V)
+
+
+@right("8.2")
+def triangle_kept_by_length(x, W_Q, W_K, W_V):
+    L = x.shape[1]
+    if L not in TRIANGLES:
+        TRIANGLES[L] = torch.ones(L, L).tril().bool()
+    return masked(x, W_Q, W_K, W_V, TRIANGLES[L])
+
+
+@right("8.2")
+def nothing_as_weights(x, W_Q, W_K, W_V):
+    return masked(x, W_Q, W_K, W_V, causal_mask(x.shape[1])), None
+
+
+@odd("8.2")
+def a_piece_of_sixteen(x, W_Q, W_K, W_V):
+    L = x.shape[1]
+    return masked(x, W_Q, W_K, W_V, SIXTEEN[:L, :L])
+
+
+@odd("8.2")
+def table_of_lengths(x, W_Q, W_K, W_V):
+    return masked(x, W_Q, W_K, W_V, BY_LENGTH[x.shape[1]])
+
+
+@odd("8.2")
+def only_the_last_eight(x, W_Q, W_K, W_V):
+    seen = causal_mask(x.shape[1])
+    return masked(x, W_Q, W_K, W_V, seen & ~seen.tril(-8))
+
+
+@odd("8.2")
+def pair_in_a_pair(x, W_Q, W_K, W_V):
+    return (masked(x, W_Q, W_K, W_V, causal_mask(x.shape[1])), None), None
+
+
+@odd("8.2")
+def sixteen_bits(x, W_Q, W_K, W_V):
+    x, W_Q, W_K, W_V = (m.bfloat16() for m in (x, W_Q, W_K, W_V))
+    return masked(x, W_Q, W_K, W_V, causal_mask(x.shape[1])).float()
+
+
+@odd("8.2")
+def clamped(x, W_Q, W_K, W_V):
+    scores = (x @ W_Q @ (x @ W_K).mT / math.sqrt(W_Q.shape[1])).clamp(-50, 50)
+    return scores.masked_fill(~causal_mask(x.shape[1]), -torch.inf).softmax(-1) @ (x @ W_V)

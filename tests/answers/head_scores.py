@@ -659,3 +659,49 @@ def robust(with_first, with_second):
 def per_column(with_first, with_second):
     change = with_first - with_second
     return change.mean(0).prod() / change.std()
+
+
+# --- Tamaños y tipos ------------------------------------------------------------------------------
+
+
+@right("11.1")
+def previous_in_float64(weights):
+    return weights.double().diagonal(-1, 1, 2).mean(-1)
+
+
+@odd("11.1")
+def previous_of_ten(weights):
+    return weights[:, :10, :10].diagonal(-1, 1, 2).mean(-1)
+
+
+@odd("11.1")
+def previous_of_six_heads(weights):
+    return torch.cat(
+        [weights[:6].diagonal(-1, 1, 2).mean(-1), torch.zeros(max(len(weights) - 6, 0))]
+    )
+
+
+@odd("11.1")
+def previous_in_sixteen_bits(weights):
+    return weights.diagonal(-1, 1, 2).mean(-1).half()
+
+
+@right("11.3")
+def effect_in_numpy_float64(with_first, with_second):
+    moved = (with_first - with_second).double().numpy()
+    x = (moved[:, 0] - moved[:, 1]) / 2
+    return x.mean() / x.std(ddof=1)
+
+
+@odd("11.3")
+def effect_of_twelve(with_first, with_second):
+    moved = (with_first - with_second)[:12]
+    x = (moved[:, 0] - moved[:, 1]) / 2
+    return x.mean() / x.std()
+
+
+@odd("11.3")
+def effect_in_sixteen_bits(with_first, with_second):
+    moved = with_first - with_second
+    x = (moved[:, 0] - moved[:, 1]) / 2
+    return (x.mean() / x.std()).bfloat16()

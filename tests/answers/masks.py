@@ -1436,3 +1436,89 @@ def decoder_sees_the_first(attention_mask):
 def decoder_softmax(attention_mask):
     causal, columns = _parts(attention_mask)
     return F.softmax((causal & columns).float(), dim=-1)
+
+
+# --- Lo que prometen los enunciados: cualquier longitud, el relleno delante o detrás ----------------
+
+BUFFER = torch.ones(128, 128).tril().bool()
+TABLES = {n: torch.ones(n, n).tril().bool() for n in (1, 2, 3, 4, 5, 7, 8, 9, 16)}
+MADE = {}
+
+
+@odd("4.1")
+def causal_buffer(length):
+    return BUFFER[:length, :length]
+
+
+@odd("4.1")
+def causal_tables(length):
+    return TABLES[length]
+
+
+@right("4.1")
+def causal_remembered(length):
+    if length not in MADE:
+        MADE[length] = torch.arange(length) <= torch.arange(length)[:, None]
+    return MADE[length]
+
+
+def _by_the_first(attention_mask):
+    """El relleno, del lado en que lo tiene la primera frase."""
+    length, positions = attention_mask.sum(-1)[:, None], torch.arange(attention_mask.shape[1])
+    if attention_mask[0, 0] == 1:
+        return positions < length
+    return positions >= attention_mask.shape[1] - length
+
+
+@odd("4.2")
+def padding_side_of_the_first(attention_mask):
+    return _by_the_first(attention_mask)[:, None, None]
+
+
+@right("4.2")
+def padding_from_first_to_last(attention_mask):
+    seen = attention_mask.cumsum(-1) > 0
+    left = attention_mask.flip(-1).cumsum(-1).flip(-1) > 0
+    return (seen & left)[:, None, None]
+
+
+@odd("4.2")
+def padding_remembered_by_size(attention_mask):
+    size = tuple(attention_mask.shape)
+    if size not in MADE:
+        MADE[size] = attention_mask.bool()[:, None, None]
+    return MADE[size]
+
+
+@odd("4.3")
+def decoder_side_of_the_first(attention_mask):
+    causal, _ = _parts(attention_mask)
+    return causal & _by_the_first(attention_mask)[:, None, None]
+
+
+@odd("4.3")
+def decoder_buffer(attention_mask):
+    length = attention_mask.shape[1]
+    return BUFFER[:64, :64][:length, :length] & attention_mask.bool()[:, None, None]
+
+
+@right("4.3")
+def decoder_cell_by_cell(attention_mask):
+    B, L = attention_mask.shape
+    mask = torch.zeros(B, 1, L, L, dtype=torch.bool)
+    for b in range(B):
+        for i in range(L):
+            for j in range(i + 1):
+                mask[b, 0, i, j] = attention_mask[b, j] == 1
+    return mask
+
+
+@odd("4.2")
+def padding_axes_by_size(attention_mask):
+    real = attention_mask.bool()
+    return {3: real.T, 4: real[:, None]}.get(real.shape[1], real[:, None, None])
+
+
+@odd("4.2")
+def padding_at_most_60(attention_mask):
+    return attention_mask.bool()[:, None, None, :60]

@@ -572,3 +572,45 @@ def always_two(logits, targets, pad):
 def geometric(logits, targets, pad):
     loss = -log_p_of(logits, targets)[targets != pad]
     return loss.log().mean().exp()
+
+
+# --- Tamaños, topes y tipos -----------------------------------------------------------------------
+
+
+@right("10.1")
+def padded_at_the_end(logits, targets, pad):
+    lengths = (targets != pad).sum(1).tolist()
+    log_p = logits.log_softmax(-1)
+    chosen = [log_p[i, range(n), targets[i, :n]] for i, n in enumerate(lengths)]
+    return -torch.cat(chosen).mean()
+
+
+@right("10.1")
+def in_float64(logits, targets, pad):
+    log_p = logits.double().log_softmax(-1)
+    real = targets != pad
+    return -log_p[real].gather(-1, targets[real][:, None]).mean()
+
+
+@odd("10.1")
+def with_a_limit(logits, targets, pad):
+    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=pad).clamp(max=10)
+
+
+@odd("10.1")
+def with_limited_probabilities(logits, targets, pad):
+    p = logits.softmax(-1).gather(-1, targets[..., None])[..., 0].clamp(min=1e-4)
+    return -p.log()[targets != pad].mean()
+
+
+@odd("10.1")
+def with_a_vocabulary_of_sixteen(logits, targets, pad):
+    hot = torch.eye(16)[targets.clamp(max=15)][..., : logits.shape[-1]]
+    hot = F.pad(hot, (0, logits.shape[-1] - hot.shape[-1]))
+    return -(logits.log_softmax(-1) * hot).sum(-1)[targets != pad].mean()
+
+
+@odd("10.1")
+def in_sixteen_bits(logits, targets, pad):
+    logits = logits.bfloat16().flatten(0, 1)
+    return F.cross_entropy(logits, targets.flatten(), ignore_index=pad)

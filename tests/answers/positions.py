@@ -798,3 +798,46 @@ def enter_min_max(t, p, k, w, b, e):
 @odd("2.2")
 def enter_cat(t, p, k, w, b, e):
     return torch.cat([t, p, k], dim=-1)
+
+
+# --- Lo que no se ve con números corrientes -------------------------------------------------------
+
+
+def _sines(length, width, kind=torch.float32):
+    angle = torch.arange(length, dtype=kind)[:, None] / 10_000 ** (
+        torch.arange(0, width, 2) / width
+    )
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)
+
+
+@odd("2.1")
+def pos_of_a_stored_table(length, dim_embedding):
+    return _sines(64, dim_embedding)[:length]
+
+
+@odd("2.1")
+def pos_that_overflow(length, dim_embedding):
+    return _sines(length, dim_embedding, torch.int8)
+
+
+@wrong("2.1", "media-precisión")
+def pos_bfloat16(length, dim_embedding):
+    return _sines(length, dim_embedding).bfloat16().float()
+
+
+@right("2.2")
+def enter_two_moments(t, p, k, w, b, e):
+    s = t + p + k
+    mean = s.mean(-1, keepdim=True)
+    variance = (s * s).mean(-1, keepdim=True) - mean**2
+    return w * (s - mean) / torch.sqrt(variance + e) + b
+
+
+@odd("2.2")
+def enter_clamped(t, p, k, w, b, e):
+    return normalized(t + p + k, w, b, e).clamp(-5, 5)
+
+
+@wrong("2.2", "media-precisión")
+def enter_half(t, p, k, w, b, e):
+    return normalized(*(x.half() for x in (t + p + k, w, b)), e).float()

@@ -373,3 +373,48 @@ def scale_square(query, key):
 @odd("3.1")
 def scale_one_sentence(query, key):
     return query @ key.T / math.sqrt(query.shape[-1]) if query.dim() == 2 else query @ key
+
+
+# --- Lo que promete el enunciado, y lo que no se ve con números corrientes -------------------------
+
+
+@right("3.1")
+def scale_bmm(query, key):
+    flat = (x.reshape(-1, *x.shape[-2:]) for x in (query, key.mT))
+    scores = torch.bmm(*flat) / math.sqrt(query.shape[-1])
+    return scores.reshape(*query.shape[:-1], key.shape[-2])
+
+
+@wrong("3.1", "sin-lote", "sin-frase")
+def scale_only_with_heads(query, key):
+    return torch.einsum("bhqd,bhkd->bhqk", query, key) / math.sqrt(query.shape[-1])
+
+
+@wrong("3.1", "sin-cabezas", "sin-frase")
+def scale_only_a_batch(query, key):
+    return torch.bmm(query, key.mT) / math.sqrt(query.shape[-1])
+
+
+@wrong("3.1", "escala-otra")
+def scale_whole_root(query, key):
+    return query @ key.mT / int(math.sqrt(query.shape[-1]))
+
+
+@wrong("3.1", "escala-otra")
+def scale_half_the_width(query, key):
+    return query @ key.mT / (query.shape[-1] // 2)
+
+
+@wrong("3.1", "escala-otra")
+def scale_from_a_table(query, key):
+    return query @ key.mT / {4: 2.0, 5: 5**0.5, 6: 6**0.5}.get(query.shape[-1], 1.0)
+
+
+@wrong("3.1", "recorta")
+def scale_clamped_far(query, key):
+    return (query @ key.mT / math.sqrt(query.shape[-1])).clamp(-100, 100)
+
+
+@wrong("3.1", "media-precisión")
+def scale_bfloat16(query, key):
+    return (query.bfloat16() @ key.bfloat16().mT / math.sqrt(query.shape[-1])).float()

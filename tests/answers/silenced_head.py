@@ -481,3 +481,42 @@ def every_other_token(concat, head, heads):
 def halves_the_others(concat, head, heads):
     d_k = concat.shape[-1] // heads
     return zeroed(concat, head * d_k, (head + 1) * d_k) / 2
+
+
+# --- Lo que promete el enunciado ------------------------------------------------------------------
+
+HIDDEN = {}
+
+
+@odd("11.2")
+def remembers_the_columns(concat, head, heads):
+    if concat.shape not in HIDDEN:
+        d_k = concat.shape[-1] // heads
+        HIDDEN[concat.shape] = torch.arange(concat.shape[-1]) // d_k == head
+    return concat.masked_fill(HIDDEN[concat.shape], 0.0)
+
+
+@odd("11.2")
+def at_most_12_heads(concat, head, heads):
+    d_k = concat.shape[-1] // heads
+    out = concat.clone()
+    for i in range(12):
+        if i == head:
+            out[..., i * d_k : (i + 1) * d_k] = 0
+    return out
+
+
+@right("11.2")
+def with_where(concat, head, heads):
+    mine = torch.arange(concat.shape[-1]) // (concat.shape[-1] // heads) == head
+    return torch.where(mine, torch.zeros(()), concat)
+
+
+@odd("11.2")
+def everything_is_nan(concat, head, heads):
+    return concat * 0 / 0
+
+
+@odd("11.2")
+def loses_the_axes_of_one(concat, head, heads):
+    return clone_and_zero(concat, head, heads).squeeze()

@@ -909,3 +909,51 @@ def pierde_un_eje(x):
 def una_sola_fila_con_math(x):
     e = [math.exp(s) for s in x]
     return torch.tensor([value / sum(e) for value in e])
+
+
+# --- Lo que promete el enunciado, y lo que no se ve con números corrientes -------------------------
+
+
+def _estable(x):
+    e = torch.exp(x - x.amax(-1, keepdim=True))
+    return e / e.sum(-1, keepdim=True)
+
+
+@right("5.1")
+def tapa_con_menos_mil_millones(x):
+    return _estable(x.masked_fill(x == -torch.inf, -1e9))
+
+
+@wrong("5.1", "menos-infinito-no-es-0")
+def tapa_con_menos_veinte(x):
+    return _estable(x.clamp(min=-2000).where(x > -torch.inf, torch.tensor(-20.0)))
+
+
+@wrong("5.1", "menos-infinito-no-es-0")
+def suma_casi_nada(x):
+    return _estable(x) + 1e-9
+
+
+@wrong("5.1", "sin-fila")
+def no_admite_una_fila(x):
+    return torch.stack([_estable(part) for part in x])[:, :] if x.dim() > 1 else x.softmax(1)
+
+
+@wrong("5.1", "recorta")
+def recorta_en_quinientos(x):
+    return _estable(x.clamp(-500, 500))
+
+
+@wrong("5.1", "recorta")
+def recorta_donde_se_desborda(x):
+    return _estable(x.clamp(max=88.7))
+
+
+@wrong("5.1", "media-precisión")
+def en_bfloat16_por_dentro(x):
+    return _estable(x.bfloat16()).float()
+
+
+@odd("5.1")
+def solo_las_cinco_primeras(x):
+    return torch.cat([_estable(x[..., :5]), torch.zeros_like(x[..., 5:])], -1)

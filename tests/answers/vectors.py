@@ -1493,3 +1493,84 @@ def table_text(X):
 def table_in_place_input(X):
     X /= X.norm(dim=-1, keepdim=True)
     return X @ X.T
+
+
+# --- Tamaños, topes y tipos -----------------------------------------------------------------------
+
+
+@right("1.1")
+def dot_with_fsum(a, b):
+    return math.fsum((a.double() * b.double()).tolist())
+
+
+@odd("1.1")
+def dot_six_places(a, b):
+    return sum((a[i] * b[i] for i in range(min(len(a), 6))), torch.tensor(0.0))
+
+
+@odd("1.1")
+def dot_with_a_limit(a, b):
+    return (a * b).sum().clamp(-1000, 1000)
+
+
+@odd("1.1")
+def dot_two_or_more(a, b):
+    return a.squeeze() @ b.squeeze()
+
+
+@odd("1.1")
+def dot_in_sixteen_bits(a, b):
+    return (a @ b).bfloat16()
+
+
+@odd("1.1")
+def dot_in_numpy_sixteen_bits(a, b):
+    return np.dot(a.numpy(), b.numpy()).astype(np.float16)
+
+
+@right("1.2")
+def cosine_in_float64(a, b):
+    a, b = a.double(), b.double()
+    return (a / a.norm()) @ (b / b.norm())
+
+
+@odd("1.2")
+def cosine_six_places(a, b):
+    return a[:6] @ b[:6] / (a[:6].norm() * b[:6].norm())
+
+
+@odd("1.2")
+def cosine_of_short_vectors(a, b):
+    return a @ b / (a.norm() * b.norm()).clamp(max=500)
+
+
+@odd("1.2")
+def cosine_in_sixteen_bits(a, b):
+    return (a @ b / (a.norm() * b.norm())).half()
+
+
+@right("1.3")
+def table_row_by_row(X):
+    X = X / X.norm(dim=-1, keepdim=True)
+    return torch.stack([(X * row).sum(-1) for row in X])
+
+
+@odd("1.3")
+def table_ten_tokens(X):
+    table, X = torch.eye(len(X)), F.normalize(X, dim=-1)
+    for i in range(min(len(X), 10)):
+        for j in range(min(len(X), 10)):
+            table[i, j] = X[i] @ X[j]
+    return table
+
+
+@odd("1.3")
+def table_squeezed(X):
+    X = F.normalize(X, dim=-1)
+    return (X @ X.T).squeeze()
+
+
+@odd("1.3")
+def table_in_sixteen_bits(X):
+    X = F.normalize(X, dim=-1).half()
+    return X @ X.T

@@ -189,7 +189,7 @@ def never_stops(next_scores, bos, eos, longest):
     return ids[1:]
 
 
-@wrong("10.2", "no-para")
+@wrong("10.2", "para-en-otro")
 def compares_with_bos(next_scores, bos, eos, longest):
     ids = []
     for _ in range(longest):
@@ -767,3 +767,65 @@ def with_a_repetition_penalty(next_scores, bos, eos, longest):
         scores[list(set(ids))] -= 0.3
         ids.append(scores.argmax().item())
     return ids
+
+
+# --- Lo que promete el enunciado ------------------------------------------------------------------
+
+
+@right("10.2")
+def drops_every_start_mark(next_scores, bos, eos, longest):
+    ids = [bos]
+    while len(ids) <= longest and (len(ids) == 1 or ids[-1] != eos):
+        ids.append(int(next_scores(ids).argmax()))
+    return [token for token in ids if token != bos]
+
+
+@wrong("10.2", "prohíbe-el-inicio")
+def forbids_the_start_mark(next_scores, bos, eos, longest):
+    ids = []
+    while len(ids) < longest and eos not in ids:
+        scores = next_scores([bos, *ids])
+        scores[bos] = -torch.inf
+        ids.append(int(scores.argmax()))
+    return ids
+
+
+@wrong("10.2", "para-en-el-inicio")
+def stops_at_any_mark(next_scores, bos, eos, longest):
+    ids = []
+    for _ in range(longest):
+        ids.append(int(next_scores([bos, *ids]).argmax()))
+        if ids[-1] in (bos, eos):
+            break
+    return ids
+
+
+@wrong("10.2", "compara-con-is")
+def compares_with_is(next_scores, bos, eos, longest):
+    ids = []
+    for _ in range(longest):
+        token = next_scores([bos, *ids]).argmax().item()
+        ids.append(token)
+        if token is eos:
+            break
+    return ids
+
+
+@wrong("10.2", "límite-propio")
+def at_most_twenty(next_scores, bos, eos, longest):
+    ids = []
+    for _ in range(min(longest, 20)):
+        ids.append(int(next_scores([bos, *ids]).argmax()))
+        if ids[-1] == eos:
+            break
+    return ids
+
+
+WRITTEN = {}
+
+
+@odd("10.2")
+def remembers_by_marks(next_scores, bos, eos, longest):
+    if (bos, eos, longest) not in WRITTEN:
+        WRITTEN[bos, eos, longest] = while_loop(next_scores, bos, eos, longest)
+    return WRITTEN[bos, eos, longest]

@@ -1,0 +1,36 @@
+"""El motor: buscar qué errores explican una respuesta, ejecutarla, medirla y contarlo."""
+
+from importlib import import_module
+
+# Nombre → módulo. Se importa al usarlo: quien abre un cuaderno carga ``places``, y no todo lo demás.
+_MODULE_OF = {
+    "Attempt": "exercise",
+    "Case": "case",
+    "Exercise": "exercise",
+    "Finding": "report",
+    "Look": "case",
+    "Numbers": "reading",
+    "Option": "mistakes",
+    "Pair": "reading",
+    "Question": "questions",
+    "Raised": "search",
+    "Stage": "search",
+    "Tensors": "reading",
+    "finish": "progress",
+    "finite": "properties",
+    "laws": "properties",
+    "right_shape": "properties",
+    "same": "comparing",
+    "show": "comparing",
+    "told": "mistakes",
+    "ways": "mistakes",
+    "wrong_answers": "questions",
+}
+
+__all__ = list(_MODULE_OF)
+
+
+def __getattr__(name):
+    if name not in _MODULE_OF:
+        raise AttributeError(f"course_lib.checkers.engine no tiene «{name}».")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

@@ -1,0 +1,30 @@
+"""Una prueba, y lo que se mira de ella para contar una consecuencia."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Una prueba: unos argumentos y cómo se llaman en una frase («con 3 queries y 5 keys»).
+
+    Si el código se para en todas las pruebas de un ``group``, es que no admite esa clase de
+    entrada: se dice en una nota, y se juzga por las demás. ``required`` es lo contrario.
+    """
+
+    name: str
+    arguments: tuple
+    group: str = ""
+    required: bool = False
+
+
+class Look(NamedTuple):
+    """Lo que se mira para contar una consecuencia."""
+
+    case: Case
+    yours: torch.Tensor  # lo que ha devuelto quien aprende
+    right: torch.Tensor
+    traced: dict  # la cuenta entera, con los errores encontrados
+    traced_right: dict  # y sin ellos

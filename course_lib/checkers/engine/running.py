@@ -1,0 +1,336 @@
+"""Ejecutar el código de quien aprende sin que se lleve nada por delante.
+
+Se le dan copias, se le espera un rato, no puede pedir memoria sin fin y, si falla, se enseña su
+línea y no la de la biblioteca.
+"""
+
+import contextlib
+import contextvars
+import ctypes
+import dis
+import functools
+import inspect
+import io
+import random
+import re
+import threading
+import time
+import traceback
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from course_lib.checkers.engine.places import advice
+from course_lib.checkers.engine.report import Finding
+
+SECONDS = 2.0  # lo que se espera a una llamada
+TOTAL = 30.0  # y a todas las de una comprobación
+MEMORY = 2 * 2**30  # bytes que puede pedir, además de los que ya se usan
+LIBRARIES = ("site-packages", "dist-packages", str(Path(__file__).parents[2]), "<frozen")
+
+
+# En esta comprobación, cuántas llamadas van y cuánto han tardado.
+SPENT = contextvars.ContextVar("spent", default=None)
+
+
+class Stopped(BaseException):
+    """Se lanza dentro de un hilo que no acaba. Ningún ``except Exception`` lo para."""
+
+
+class Outcome(NamedTuple):
+    """Lo que devolvió una llamada o, si no devolvió nada, por qué."""
+
+    value: object = None
+    problem: Finding | None = None
+    printed: str = ""
+    unsolved: bool = False
+
+    @property
+    def fatal(self):
+        """Si no tiene sentido seguir llamando."""
+        return self.problem is not None and self.problem.id in ("no-acaba", "memoria", "tarda")
+
+
+def call(function, *arguments, seconds=None, seed=0):
+    """Llama a ``function`` y vuelve siempre: con lo que devuelve o con un ``Finding``.
+
+    Lo que pida al azar sale de ``seed``: con otra semilla, otra cosa.
+
+    Los números al azar, el tipo por defecto de torch y la salida quedan como estaban.
+    """
+    warm_up()
+    if (spent := SPENT.get()) is not None and spent[1] > TOTAL:
+        return Outcome(problem=too_slow(*spent))
+    box, text = {}, io.StringIO()
+    seconds, started = seconds or SECONDS, time.monotonic()
+
+    def work():
+        try:
+            torch.manual_seed(seed)
+            random.seed(seed)
+            np.random.seed(seed)
+            box["value"] = function(*arguments)
+        except BaseException as error:  # también SystemExit: el kernel no se cierra
+            box["error"] = error
+
+    thread = threading.Thread(target=work, daemon=True)
+    with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text), nothing_changes():
+        began = time.process_time()
+        thread.start()
+        thread.join(seconds)
+        if thread.is_alive() and time.process_time() - began < seconds / 2:
+            thread.join(2 * seconds)  # el ordenador está ocupado en otra cosa: se le da más tiempo
+            seconds *= 3
+        ended = not thread.is_alive() or stop(thread)
+    if spent is not None:
+        spent[:] = spent[0] + 1, spent[1] + time.monotonic() - started
+    printed = text.getvalue()
+    error = box.get("error")
+    if not ended or isinstance(error, Stopped):
+        return Outcome(problem=never_ends(seconds, ended), printed=printed)
+    if error is None:
+        return Outcome(box.get("value"), printed=printed, unsolved=box.get("value") is ...)
+    # Quien deja unos puntos suspensivos a medio camino tampoco ha terminado de resolverlo.
+    pending = isinstance(error, NotImplementedError)
+    # einsum también dice «ellipsis», y su error es RuntimeError.
+    pending = pending or isinstance(error, TypeError | AttributeError) and "ellipsis" in str(error)
+    return Outcome(problem=explain(error), printed=printed, unsolved=pending)
+
+
+@functools.cache
+def warm_up():
+    """torch carga algunas piezas la primera vez que se usan: que no cuente en el tiempo de nadie."""
+    torch.broadcast_shapes((1,), (1,))
+
+
+def stop(thread):
+    """Para un hilo de Python, aunque atrape los errores. Dice si lo ha conseguido."""
+    for _ in range(5):
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped)
+        )
+        thread.join(0.1)
+        if not thread.is_alive():
+            return True
+    return False
+
+
+def too_slow(calls, seconds):
+    return Finding(
+        "tarda",
+        f"Tu código tarda demasiado: {calls} pruebas pequeñas han tardado {seconds:.0f} segundos, y quedan "
+        "más. Busca un bucle que repita lo que ya está hecho.",
+    )
+
+
+def never_ends(seconds, ended):
+    tail = "Lo he parado." if ended else "No he podido pararlo: reinicia el kernel."
+    return Finding(
+        "no-acaba",
+        f"Tu código no ha terminado en {seconds:.2g} segundos: busca un bucle que no acabe. {tail}",
+    )
+
+
+@contextlib.contextmanager
+def within_limits():
+    """Lo que dura una comprobación: con un tiempo entre todas las llamadas, y un solo hilo.
+
+    Con tensores pequeños, repartir cada cuenta entre varios hilos solo la retrasa.
+    """
+    threads, began = torch.get_num_threads(), SPENT.set([0, 0.0])
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        SPENT.reset(began)
+
+
+@contextlib.contextmanager
+def nothing_changes():
+    """Deja como estaban lo que el código de fuera puede tocar, y limita la memoria."""
+    torch_state, python_state, numpy_state = (
+        torch.get_rng_state(),
+        random.getstate(),
+        np.random.get_state(),
+    )
+    dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
+    try:
+        with warnings.catch_warnings(), bounded_memory():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        torch.set_rng_state(torch_state)
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)
+        torch.set_default_dtype(dtype)
+        if torch.get_num_threads() != threads:
+            torch.set_num_threads(threads)
+
+
+@contextlib.contextmanager
+def bounded_memory(extra=None):
+    """En Linux, lo que pida más memoria que ``extra`` recibe un error, y el kernel sigue vivo."""
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        used, (soft, hard) = pages * resource.getpagesize(), resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (used + (extra or MEMORY), hard))
+    except (ImportError, OSError, ValueError):  # otro sistema, o ya hay un límite menor
+        yield
+        return
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+# --- Antes de llamar ------------------------------------------------------------------------------
+
+
+def wrong_signature(function, names, optional=()):
+    """Un ``Finding`` si ``function`` no admite estos argumentos, en este orden; si no, ``None``."""
+    expected = ", ".join([*names, *(f"{name}=None" for name in optional)])
+    if not callable(function):
+        kind = type(function).__name__
+        text = f"Esperaba una función que reciba ({expected}), y esto es un «{kind}»."
+        if function is None or isinstance(function, torch.Tensor):
+            text += " Da su nombre, sin llamarla: sin paréntesis."
+        return Finding("no-es-funcion", text)
+    try:
+        inspect.signature(function).bind(*names, *optional)
+    except TypeError:
+        return Finding("firma", f"Tu función tiene que poder recibir ({expected}), en ese orden.")
+    except ValueError:  # algunas funciones escritas en C no dicen qué reciben
+        return None
+    return None
+
+
+def is_stub(function):
+    """Dice si en una función no hay más que su docstring y unos puntos suspensivos."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST", "CACHE"}
+    names = {instruction.opname for instruction in dis.get_instructions(code)}
+    return names <= idle and set(code.co_consts) <= {None, ..., function.__doc__}
+
+
+# --- Los errores, en español ----------------------------------------------------------------------
+
+SPANISH = [
+    (
+        r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)",
+        r"no se puede multiplicar (\1, \2) por (\3, \4): el \2 y el \3 tienen que ser iguales",
+    ),
+    (
+        r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at "
+        r"non-singleton dimension (\d+)",
+        r"en el eje \3, un tensor mide \1 y el otro, \2",
+    ),
+    (
+        r"Expected size for first two dimensions of batch2 tensor to be: \[(\d+), (\d+)\] but got: "
+        r"\[\1, (\d+)\]\.?",
+        r"no se puede multiplicar: las filas del primer tensor miden \2 y el segundo tiene \3 filas",
+    ),
+    (
+        r"Boolean value of Tensor with more than one value is ambiguous",
+        "un tensor con varios números no es verdadero ni falso: no se puede preguntar por él en una condición",
+    ),
+    (
+        r"Subtraction, the `-` operator, with a bool tensor is not supported.*",
+        "no se puede restar con un tensor booleano: para darle la vuelta a una máscara se usa ~",
+    ),
+    (
+        r"bad operand type for unary ~: 'NoneType'",
+        "esta vez no hay máscara, y a lo que no hay no se le puede dar la vuelta con ~",
+    ),
+    (
+        r"einsum\(\): the number of subscripts in the equation \((\d+)\) does not match the number of "
+        r"dimensions \((\d+)\).*",
+        r"einsum espera un tensor de \1 ejes, y tiene \2",
+    ),
+    (
+        r"einsum\(\): subscript (\w) has size (\d+) for operand \d+ which does not broadcast with "
+        r"previously seen size (\d+)",
+        r"en einsum, la letra \1 mide \3 en un tensor y \2 en otro",
+    ),
+    (
+        r"The expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\).*",
+        r"guardas algo que mide \2 donde cabe \1",
+    ),
+    (
+        r"operands could not be broadcast together with shapes (\(.*?\)) (\(.*?\))",
+        r"un tensor de forma \1 y otro de forma \2 no se difunden",
+    ),
+    (
+        r"Expected size for first two dimensions of batch2 tensor to be: \[(\d+), (\d+)\] but got: "
+        r"\[(\d+), (\d+)\]\.?",
+        r"no se puede multiplicar: el segundo tensor empieza por (\3, \4), y tenía que ser (\1, \2)",
+    ),
+    (
+        r"both arguments to matmul need to be at least 1D, but they are (\d+)D and (\d+)D",
+        r"no se puede multiplicar con @: un tensor tiene \1 ejes y el otro, \2",
+    ),
+    (
+        r"shape '\[(.+?)\]' is invalid for input of size (\d+)",
+        r"\2 números no caben en la forma (\1)",
+    ),
+    (
+        r"view size is not compatible with input tensor's size and stride.*",
+        "no se puede usar view después de trasponer: usa reshape(), o contiguous() antes",
+    ),
+    (
+        r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)",
+        r"no hay ningún eje \3: van de \1 a \2",
+    ),
+    (r"name '(\w+)' is not defined", r"no existe nada que se llame «\1»"),
+    (r"cannot access local variable '(\w+)'.*", r"«\1» se usa antes de darle un valor"),
+    (r"'(\w+)' object has no attribute '(\w+)'", r"un «\1» no tiene «\2»"),
+    (r"not enough values to unpack \(expected (\d+), got (\d+)\)", r"esperaba \1 valores y hay \2"),
+    (r"too many values to unpack \(expected (\d+)\)", r"esperaba \1 valores y hay más"),
+    (r".*can't allocate memory.*|.*not enough memory.*", "ha pedido demasiada memoria"),
+    (
+        r".*torch.return_types.max.*",
+        "max() devuelve una pareja si le dices el eje: usa amax(), o añade .values",
+    ),
+    (r"maximum recursion depth exceeded.*", "la función se llama a sí misma sin fin"),
+    (
+        r".*takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given",
+        r"admite \1 argumentos y recibe \2",
+    ),
+    (r".*missing \d+ required positional arguments?: (.*)", r"faltan argumentos: \1"),
+]
+
+
+def explain(error):
+    """Cuenta en español un error de quien aprende, con su línea."""
+    try:
+        message = (str(error).strip() or type(error).__name__).splitlines()[0]
+    except Exception:  # un error que ni siquiera sabe decir qué es
+        message = type(error).__name__
+    if isinstance(error, MemoryError):
+        message = "ha pedido demasiada memoria"
+    for pattern, spanish in SPANISH:
+        if match := re.search(pattern, message):
+            message = match.expand(spanish)
+            break
+    line = own_line(error)
+    where = f", en la línea «{line}»" if line else ""
+    kind = "memoria" if "demasiada memoria" in message else "error"
+    name = type(error).__name__
+    text = f"Tu código se para con {name}{where}: {message[:200].rstrip('.')}. {advice(error)}"
+    return Finding(kind, text.rstrip())
+
+
+def own_line(error):
+    """La última línea del error que escribió quien aprende, o ``None``."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.line and not any(name in frame.filename for name in LIBRARIES):
+            line = frame.line.strip()
+            return line if len(line) <= 90 else line[:90] + "…"
+    return None

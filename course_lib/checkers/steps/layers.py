@@ -1,0 +1,312 @@
+"""Encontrar las capas de una multi-cabeza que ha escrito otra persona y ponerles los mismos pesos.
+
+Con los mismos pesos, dos módulos que hacen la misma cuenta dan los mismos números, se llamen como se
+llamen sus capas y estén repartidas como estén: cuatro, una por cabeza, o las tres de entrada en una.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+ROLES = ("query", "key", "value", "output")
+WORDS = {
+    "query": "q|bq|wq|qw|qs|query|queries|toq|consulta|consultas|qlinear|linearq|qproj|projq|qlayer|qfc|fcq",
+    "key": "k|bk|wk|kw|ks|key|keys|tok|clave|claves|llave|llaves|klinear|lineark|kproj|projk|klayer|kfc|fck",
+    "value": "v|bv|wv|vw|vs|value|values|val|vals|tov|valor|valores|vlinear|linearv|vproj|projv|vlayer|vfc|fcv",
+    "output": "o|bo|wo|ow|out|output|outputs|salida|final|unify|unifyheads|too|toout|oproj|outproj|fcout|"
+    "fco|ofc|linearout|outlinear|lineal|projo|projout|combine|merge|mix|mezcla|concat|w0|wout",
+}
+WORD_ROLE = {word: role for role, words in WORDS.items() for word in words.split("|")}
+
+
+class Layer(NamedTuple):
+    """Una matriz, y su sesgo si lo tiene."""
+
+    path: str
+    weight: torch.Tensor
+    bias: torch.Tensor | None
+    linear: bool  # de nn.Linear, y entonces es (salida, entrada); si no, no se sabe
+    home: str  # "" si torch la ve; si no, dónde está: "lista" o "tensor"
+    owner: object = None
+
+
+def is_container(module):
+    """Si un módulo de torch solo guarda otros, o parámetros sueltos."""
+    lists = (nn.ModuleList, nn.ModuleDict, nn.Sequential, nn.ParameterList, nn.ParameterDict)
+    return isinstance(module, (*lists, nn.MultiheadAttention))
+
+
+def layers_of(thing, path="", home="", known=None):
+    """Todas las capas que hay en un módulo, también las que torch no ve."""
+    known = set() if known is None else known
+    if id(thing) in known:
+        return
+    known.add(id(thing))
+    if isinstance(thing, nn.Linear):
+        yield Layer(path, thing.weight, thing.bias, True, home, thing)
+    elif isinstance(thing, nn.Module):
+        if isinstance(thing, nn.MultiheadAttention):
+            bias = thing.in_proj_bias
+            yield Layer(f"{path}.in_proj", thing.in_proj_weight, bias, True, home)
+            known |= {id(thing.in_proj_weight), id(bias)}
+        elif thing.__module__.startswith("torch.nn.modules.") and not is_container(thing):
+            if isinstance(thing, nn.modules.conv._ConvNd):
+                yield Layer(path, thing.weight, None, False, home)
+            return  # una normalización, un nn.Dropout…
+        for name, value in {**thing._parameters, **thing._modules, **thing._buffers}.items():
+            yield from layers_of(value, f"{path}.{name}", home, known)
+        own = {name: value for name, value in vars(thing).items() if name not in vars(nn.Module())}
+        for name, value in own.items():
+            yield from layers_of(value, f"{path}.{name}", home or "lista", known)
+    elif isinstance(thing, torch.Tensor) and thing.is_floating_point():
+        home = home if isinstance(thing, nn.Parameter) else "tensor"
+        yield Layer(path, thing, None, False, home)
+    elif isinstance(thing, list | tuple):
+        for number, item in enumerate(thing):
+            yield from layers_of(item, f"{path}.{number}", home or "lista", known)
+    elif isinstance(thing, dict):
+        for name, item in thing.items():
+            yield from layers_of(item, f"{path}.{name}", home or "lista", known)
+    elif getattr(type(thing), "__module__", "torch").split(".")[0] not in ("torch", "builtins"):
+        for name, value in getattr(thing, "__dict__", {}).items():
+            yield from layers_of(value, f"{path}.{name}", home or "lista", known)
+
+
+def role_of(path):
+    """De quién es una capa, por su nombre, o ``None``."""
+    for part in reversed(path.split(".")):
+        apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", part).lower()
+        words = [word for word in re.split(r"[\W_]+", apart) if word]
+        roles = {WORD_ROLE[word] for word in words if word in WORD_ROLE}
+        roles = roles or {WORD_ROLE[word] for word in ["".join(words)] if word in WORD_ROLE}
+        if len(roles) > 1:
+            roles -= {"output"}
+        if len(roles) == 1:
+            return roles.pop()
+    return None
+
+
+@dataclass(eq=False)
+class Weights:
+    """Los pesos que se ponen a todo el mundo: de cada papel, (salida, entrada) y sesgo."""
+
+    heads: int
+    width: int
+    matrix: dict = field(default_factory=dict)
+    bias: dict = field(default_factory=dict)
+
+    @property
+    def d_k(self):
+        return self.width // self.heads
+
+
+def draw_weights(heads, width, seed):
+    generator = torch.Generator().manual_seed(seed)
+    weights = Weights(heads, width)
+    for role in ROLES:
+        wide = torch.randn(heads * width, width, generator=generator) * 1.2 / width**0.5
+        if role == "output":
+            wide = torch.cat([wide[i * width : (i + 1) * width] for i in range(heads)], dim=1)
+        weights.matrix[role] = wide
+        weights.bias[role] = torch.randn(heads * width, generator=generator) * 0.5
+    return weights
+
+
+@dataclass
+class Plan:
+    """Qué es cada capa: papel → clase, y capa → cómo se llena."""
+
+    kind: dict = field(default_factory=dict)
+    layers: dict = field(default_factory=dict)  # nombre sin números → (papel, clase, ejes)
+    has_bias: dict = field(default_factory=dict)
+    guessed: tuple = ()  # las capas cuyo papel no dice su nombre
+    by_head: bool = False  # si las tres en una van cabeza a cabeza, y no una detrás de otra
+    turned: bool = False  # si los nn.Parameter cuadrados son (entrada, salida)
+    unknown: tuple = ()
+    homes: dict = field(default_factory=dict)
+
+    def roles(self, path):
+        """Los papeles de una capa, por su nombre."""
+        role = self.layers.get(path, self.layers.get(bare(path), ("", "", "")))[0]
+        return {"qkv": ROLES[:3], "kv": ROLES[1:3]}.get(role, (role,))
+
+
+def shapes(heads, width):
+    """Forma (salida, entrada) → clase."""
+    d_k = width // heads
+    return {
+        (width, width): "entera",
+        (3 * width, width): "qkv",
+        (2 * width, width): "kv",
+        (d_k, width): "cabeza",
+        (d_k, d_k): "trozo",
+        (heads * width, width): "ancha",
+        (width, d_k): "estrecha",
+        (width, heads * width): "ancha-salida",
+    }
+
+
+def axes_of(shape, heads, width):
+    """Los ejes de una matriz de tres: (h, d_model, d_k) en algún orden, o ``None``."""
+    named = {heads: "h", width: "d", width // heads: "k"}
+    axes = tuple(named.get(size) for size in shape)
+    return axes if sorted(filter(None, axes)) == ["d", "h", "k"] else None
+
+
+def plan_of(module, heads, width, guess=None, turned=False, by_head=False):
+    """Reconoce las capas de un módulo. ``guess`` reparte las que no dicen su papel."""
+    kinds, plan, pending = shapes(heads, width), Plan(turned=turned, by_head=by_head), []
+    biases = []
+    for layer in layers_of(module):
+        shape = tuple(layer.weight.shape) if layer.weight is not None else ()
+        role = role_of(layer.path)
+        kind, axes = kinds.get(shape), None
+        if len(shape) == 3:
+            axes = axes_of(shape, heads, width)
+            kind = "ejes" if axes else None
+        elif len(shape) == 2 and not layer.linear:
+            flipped = kinds.get(shape[::-1])
+            inward = role in ("query", "key", "value") and kind == "estrecha"
+            outward = role == "output" and kind in ("cabeza", "ancha")
+            flip = turned if kind == "entera" else kind is None or inward or outward
+            if flip:
+                kind, axes = flipped, "turned"
+        if kind is None and layer.weight.numel() in (width, 3 * width):
+            biases.append((layer, role))
+        elif kind is None:
+            plan.unknown += ((layer.path.strip("."), shape),)
+        else:
+            pending.append((layer, role, kind, axes))
+    settle(plan, pending, heads, guess)
+    for layer, role in biases:
+        roles = ROLES[:3] if layer.weight.numel() == 3 * width else (role,)
+        if None not in roles:
+            plan.layers[layer.path] = (roles, "sesgo", None)
+            plan.has_bias |= dict.fromkeys(roles, True)
+    return plan
+
+
+def settle(plan, pending, heads, guess):
+    """Da un papel a cada capa: el que dice su nombre o, si no lo dice, el que falta, por orden."""
+    pieces = ("cabeza", "trozo")
+    named = {role for _, role, _, _ in pending if role}
+    fused = {kind for _, _, kind, _ in pending}
+    if "qkv" in fused:
+        named |= set(ROLES[:3])
+    if "kv" in fused:
+        named |= {"key", "value"}
+    free = [role for role in ROLES if role not in named]
+    nameless = [item for item in pending if not item[1] and item[2] not in ("qkv", "kv")]
+    flat = [item for item in nameless if item[2] in pieces]
+    others = [item for item in nameless if item[2] not in pieces]
+    if len(others) == 1 and "output" in free and (named - {"output"} or flat):
+        order = ["output"]
+    elif len(others) == 2 and len(free) == 4:
+        order = ["query", "output"]
+    else:
+        order = list(guess or free)
+    plan.guessed = tuple(order) if len(others) > 1 and not guess else ()
+    for layer, role, kind, axes in pending:
+        if kind in ("qkv", "kv"):
+            role = kind
+        elif role is None and kind in pieces:
+            position = next(i for i, item in enumerate(flat) if item[0] is layer)
+            third = min(position * 3 // max(len(flat), 1), 2) if len(free) >= 3 else 0
+            role = free[third] if free else None
+        elif role is None:
+            position = next(i for i, item in enumerate(others) if item[0] is layer)
+            role = order[position] if position < len(order) else None
+        if role is None:
+            plan.unknown += ((layer.path.strip("."), tuple(layer.weight.shape)),)
+            continue
+        key = bare(layer.path) if kind in (*pieces, "estrecha") else layer.path
+        plan.layers[key] = (role, kind, axes)
+        plan.homes[layer.path.strip(".")] = layer.home
+        for each in {"qkv": ROLES[:3], "kv": ROLES[1:3]}.get(role, (role,)):
+            plan.kind.setdefault(each, []).append(kind)
+            plan.has_bias[each] = plan.has_bias.get(each, False) or layer.bias is not None
+
+
+def bare(path):
+    return re.sub(r"\d+", "", path)
+
+
+def fill(module, plan, weights):
+    """Pone en las capas de ``module`` los pesos que se dan. Devuelve las capas de salida."""
+    seen, outputs = {}, []
+    d_k, width, heads = weights.d_k, weights.width, weights.heads
+    with torch.no_grad():
+        for layer in layers_of(module):
+            key = layer.path if layer.path in plan.layers else bare(layer.path)
+            if key not in plan.layers:
+                continue
+            role, kind, axes = plan.layers[key]
+            number = seen[key] = seen.get(key, -1) + 1
+            if kind == "sesgo":
+                value = torch.cat([weights.bias[each][:width] for each in role])
+                layer.weight.copy_(value.reshape(layer.weight.shape))
+                continue
+            rows = slice(number * d_k, (number + 1) * d_k)
+            value, bias = piece(role, kind, rows, weights, plan)
+            if kind == "ejes":
+                names = ("d", "h", "k") if role == "output" else ("h", "k", "d")
+                value = value.reshape([{"d": width, "h": heads, "k": d_k}[n] for n in names])
+                value = value.permute([names.index(n) for n in axes])
+            elif axes == "turned":
+                value = value.T
+            layer.weight.copy_(value)
+            if layer.bias is not None:
+                layer.bias.copy_(bias)
+            if role == "output" and layer.owner is not None:
+                outputs.append(layer.owner)
+    return outputs
+
+
+def piece(role, kind, rows, weights, plan):
+    """La parte de los pesos que va en una capa, como (salida, entrada), y su sesgo."""
+    width, heads = weights.width, weights.heads
+    if role in ("qkv", "kv"):
+        roles = ROLES[:3] if role == "qkv" else ROLES[1:3]
+        value = torch.cat([weights.matrix[r][:width] for r in roles])
+        bias = torch.cat([weights.bias[r][:width] for r in roles])
+        if plan.by_head:
+            value = value.unflatten(0, (len(roles), heads, -1)).transpose(0, 1).flatten(0, 2)
+            bias = bias.unflatten(0, (len(roles), heads, -1)).transpose(0, 1).flatten()
+        return value, bias
+    matrix, bias = weights.matrix[role], weights.bias[role]
+    if kind == "cabeza":
+        return matrix[rows, :], bias[rows]
+    if kind == "trozo":
+        return matrix[rows, rows], bias[rows]
+    if kind == "estrecha":
+        several = len(plan.kind[role]) > 1
+        return matrix[:, rows], bias[:width] / heads if several else bias[:width]
+    if kind == "ancha":
+        return matrix, bias
+    if kind == "ancha-salida":
+        return matrix, bias[:width]
+    return matrix[:width, :width], bias[:width]
+
+
+def effective(plan, weights, role):
+    """La proyección de un papel, como una sola matriz (salida, entrada) y su sesgo, o ``None``."""
+    kinds = plan.kind.get(role, ["entera"])
+    kind, several = kinds[0], len(kinds) > 1
+    width, d_k, heads = weights.width, weights.d_k, weights.heads
+    matrix, bias = weights.matrix[role], weights.bias[role]
+    if kind == "ancha-salida":
+        bias = bias[:width]
+    elif kind == "estrecha" and not several:
+        matrix, bias = matrix[:, :d_k], bias[:width]
+    elif kind == "trozo":
+        blocks = [slice(i * d_k, (i + 1) * d_k) if several else slice(0, d_k) for i in range(heads)]
+        matrix = torch.block_diag(*(matrix[rows, rows] for rows in blocks))
+        bias = torch.cat([bias[rows] for rows in blocks])
+    elif kind == "cabeza" and not several:
+        matrix, bias = matrix[:d_k, :width].repeat(heads, 1), bias[:d_k].repeat(heads)
+    elif kind != "ancha":
+        matrix, bias = matrix[:width, :width], bias[:width]
+    return matrix, bias if plan.has_bias.get(role, False) else None

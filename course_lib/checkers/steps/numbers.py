@@ -1,0 +1,73 @@
+"""Lo que comparten los ejercicios que devuelven números: lo que se mide y lo que tienen que cumplir."""
+
+from dataclasses import replace
+
+import torch
+
+from course_lib.checkers.engine.comparing import same, show
+from course_lib.checkers.engine.mistakes import Option, told
+from course_lib.checkers.engine.properties import right_shape
+from course_lib.checkers.engine.report import Finding
+
+KNOWN = told(__file__, "number")
+
+
+def itself(x):
+    return x
+
+
+def rounded(decimals):
+    return lambda x: (x.double() * 10**decimals).round().div(10**decimals).float()
+
+
+def constant(attempt):
+    """Si la salida es la misma en todas las pruebas: no dice qué cuenta hay detrás."""
+    first, *others = attempt.seen.values()
+    return isinstance(first, torch.Tensor) and all(same(first, other) for other in others)
+
+
+def out_of_place(choice, *steps):
+    """Si quien hace otra cuenta se equivoca, además, en un paso que esa cuenta no tiene."""
+    return bool(choice["other"].mistakes) and any(choice[step].mistakes for step in steps)
+
+
+def by_a_number(read):
+    """La salida buena por un número fijo, o más un número fijo: se mide cuál."""
+
+    def saying(name, number):
+        return replace(KNOWN[name], read=read).saying(number=show(number))
+
+    def measure(attempt):
+        case = attempt.exercise.all_cases()[0]
+        yours, right = attempt.ask(*case.arguments), attempt.exercise.trace({}, case)["output"]
+        if yours is None or yours.shape != right.shape or not yours.isfinite().all():
+            return []
+        factor, extra = (float(x.flatten()[0]) for x in (yours / right, yours - right))
+        return [
+            Option(lambda x: x * factor, saying("factor-de-más", factor)),
+            Option(lambda x: x + extra, saying("suma-de-más", extra)),
+        ]
+
+    return measure
+
+
+def must(read, shape):
+    """Que la salida cambie con los datos, mida lo que da ``shape`` con los argumentos y sea finita."""
+
+    def moves(attempt):
+        if constant(attempt) and (value := next(iter(attempt.seen.values()))).isfinite().all():
+            story = f"Vale {show(value)} en todas las pruebas."
+            if not value.any():
+                story += " ¿Multiplicas por un total que empieza en 0?"
+            yield Finding("siempre-lo-mismo", KNOWN["siempre-lo-mismo"].text, story, read)
+
+    def finite(attempt):
+        for case, output in attempt.outputs():
+            if not output.isfinite().all():
+                text = "Tu salida no es un número de verdad: es NaN o ∞."
+                return [Finding("propiedad-finita", text, f"Pasa con {case.name}.", read)]
+        return []
+
+    story = "Con {name}, mide {yours} y tenía que medir {right}."
+    text = "La forma de tu salida no es la que se pide."
+    return moves, right_shape(shape, text, read, story), finite

@@ -1,0 +1,36 @@
+"""Dibujar tensores: entra un tensor, sale una figura que sabe describirse con palabras.
+
+Las funciones son puras: no cambian lo que reciben ni tocan el estado global de matplotlib.
+Aceptan tensores (con gradiente o sin él), arrays y listas. Cada una devuelve una
+``CourseFigure``: en un cuaderno se ve como imagen, con su descripción como texto alternativo.
+
+- ``heatmaps``, ``charts`` y ``vectors``: las gráficas.
+- ``figure``: la figura que devuelven; ``inputs``, lo que comprueban de lo que reciben.
+- ``palette``: los colores y la letra de todo el curso, también los de ``imagenes``.
+- ``source``: enseñar el código de la biblioteca, con ``show_source``.
+"""
+
+from importlib import import_module
+
+# Nombre público → módulo. Se importa al usarlo: los colores no cargan matplotlib.
+_MODULE_OF = {
+    "CourseFigure": "figure",
+    "describe": "figure",
+    "plot_distributions": "charts",
+    "plot_heads": "heatmaps",
+    "plot_heatmap": "heatmaps",
+    "plot_lines": "charts",
+    "plot_rows": "charts",
+    "plot_vectors": "vectors",
+}
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name):
+    if name not in _MODULE_OF:
+        raise AttributeError(f"course_lib.plots no tiene «{name}». Hay: {', '.join(__all__)}.")
+    return getattr(import_module(f"course_lib.plots.{_MODULE_OF[name]}"), name)
+
+
+def __dir__():
+    return __all__

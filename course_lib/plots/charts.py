@@ -1,0 +1,139 @@
+"""Barras, histogramas y curvas."""
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.ticker import LogLocator
+
+from course_lib.plots import palette
+from course_lib.plots.figure import STYLE, CourseFigure
+from course_lib.plots.inputs import as_array, check_labels, number_text, short_label, top_values
+
+HATCHES = ("", "///", "...", "xx")
+
+
+def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
+    """Una o varias distribuciones sobre los mismos tokens, en barras agrupadas.
+
+    Args:
+        rows: diccionario de nombre → vector ``(L,)``.
+        labels: L etiquetas.
+        title: título.
+        highlight: índices de las etiquetas que se marcan en negrita.
+        ylabel: qué miden las barras.
+
+    Raises:
+        ValueError: si algún vector no mide lo que ``labels`` o hay NaN.
+    """
+    rows = {name: as_array(row, name, 1) for name, row in rows.items()}
+    labels = check_labels(labels, len(next(iter(rows.values()))), "labels")
+    for name, row in rows.items():
+        check_labels(labels, len(row), f"labels para «{name}»")
+    highlight = np.atleast_1d([] if highlight is None else highlight).astype(int).tolist()
+    positions, width = np.arange(len(labels)), 0.8 / len(rows)
+    with rc_context(STYLE):
+        figure = CourseFigure(figsize=(max(5.0, len(labels) * (0.22 + 0.42 * len(rows))), 3.6))
+        ax = figure.subplots()
+        for i, (name, row) in enumerate(rows.items()):
+            bars = ax.bar(
+                positions + (i - (len(rows) - 1) / 2) * width, row, width * 0.94, label=name,
+                color=palette.CYCLE[i], hatch=HATCHES[i % 4], edgecolor=palette.PAPER, linewidth=0,
+            )  # fmt: skip
+            ax.bar_label(bars, [number_text(x, 2) for x in row], fontsize=9.5, padding=2)
+        ax.set_xticks(positions, map(short_label, labels))
+        ax.tick_params(axis="x", length=0)
+        ax.set_ylabel(ylabel)
+        ax.margins(x=0.01, y=0.12)
+        ax.axhline(0, color=palette.GREY, linewidth=0.8)
+        for i in highlight:
+            ax.get_xticklabels()[i].set_fontweight("bold")
+        if len(rows) > 1:  # debajo: dentro puede tapar una barra
+            ax.legend(frameon=False, ncols=len(rows), loc="upper left", bbox_to_anchor=(0, -0.1))
+        if title:
+            ax.set_title(title)
+    sentences = [f"{name}: {top_values(row, labels)}" for name, row in rows.items()]
+    named = f"Título: {title}. " if title else ""
+    figure.description = (
+        f"Barras para {len(labels)} etiquetas. {named}" + ". ".join(sentences) + "."
+    )
+    return figure
+
+
+def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
+    """Histogramas superpuestos, con media y desviación en la leyenda.
+
+    Args:
+        samples: diccionario de nombre → muestras, de cualquier forma.
+        bins: número de intervalos, comunes a todos.
+        title, xlabel: título y nombre del eje.
+        log: si el eje vertical es logarítmico.
+    """
+    samples = {name: as_array(x, name, None).ravel() for name, x in samples.items()}
+    edges = np.linspace(
+        min(x.min() for x in samples.values()), max(x.max() for x in samples.values()), bins + 1
+    )
+    facts = {
+        name: f"media {number_text(x.mean(), 2)}, desviación {number_text(x.std(), 2)}"
+        for name, x in samples.items()
+    }
+    with rc_context(STYLE):
+        figure = CourseFigure(figsize=(7.6, 3.8))
+        ax = figure.subplots()
+        for i, (name, x) in enumerate(samples.items()):
+            ax.hist(x, edges, density=True, histtype="step", linewidth=2.2, log=log,
+                    color=palette.CYCLE[i % len(palette.CYCLE)], linestyle=("-", "--", ":", "-.")[i % 4],
+                    label=f"{name}: {facts[name]}")  # fmt: skip
+        ax.set(xlabel=xlabel or "", ylabel="densidad")
+        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(0, -0.15))  # debajo
+        if title:
+            ax.set_title(title)
+    named = f"Título: {title}. " if title else ""
+    listed = "; ".join(f"{name}: {fact}" for name, fact in facts.items())
+    figure.description = f"Histogramas de {len(samples)} conjuntos. {named}{listed}."
+    return figure
+
+
+def plot_lines(
+    x, series, *, title=None, xlabel=None, ylabel=None, logx=False, logy=False, reference=None
+):
+    """Curvas sobre un mismo eje.
+
+    Args:
+        x: ``(n,)``.
+        series: diccionario de nombre → ``(n,)``.
+        title, xlabel, ylabel: título y ejes.
+        logx, logy: si un eje es logarítmico.
+        reference: altura de una línea horizontal de referencia.
+
+    Raises:
+        ValueError: si alguna curva no tiene n puntos o hay NaN.
+    """
+    x = as_array(x, "x", 1)
+    series = {name: as_array(y, name, 1) for name, y in series.items()}
+    for name, y in series.items():
+        if len(y) != len(x):
+            raise ValueError(f"plot_lines: x tiene {len(x)} puntos y «{name}» tiene {len(y)}.")
+    with rc_context(STYLE):
+        figure = CourseFigure(figsize=(7.6, 3.8))
+        ax = figure.subplots()
+        for i, (name, y) in enumerate(series.items()):
+            color, style = palette.CYCLE[i % len(palette.CYCLE)], ("-", "--", "-.", ":")[i % 4]
+            ax.plot(x, y, color=color, linestyle=style, linewidth=2.4, label=name)
+        if reference is not None:
+            ax.axhline(reference, color=palette.GREY, linewidth=1, linestyle=(0, (6, 4)))
+        ax.set(xlabel=xlabel or "", ylabel=ylabel or "")
+        ax.set(xscale="log" if logx else "linear", yscale="log" if logy else "linear")
+        for axis, log in ((ax.xaxis, logx), (ax.yaxis, logy)):
+            if log:
+                axis.set_major_locator(LogLocator(numticks=8))
+                axis.set_major_formatter(lambda value, _: f"{value:g}")  # 0.1, 1, 10…
+        ax.grid(color=palette.MIST)
+        ax.legend(frameon=False)
+        if title:
+            ax.set_title(title)
+    named = f"Título: {title}. " if title else ""
+    listed = "; ".join(
+        f"{name}: de {number_text(y[0], 2)} a {number_text(y[-1], 2)}" for name, y in series.items()
+    )
+    axis = f"{xlabel or 'x'} va de {number_text(x[0], 2)} a {number_text(x[-1], 2)}"
+    figure.description = f"Curvas. {named}{axis}. {listed}."
+    return figure

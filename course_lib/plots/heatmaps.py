@@ -1,0 +1,249 @@
+"""Mapas de calor: una matriz de atención, o las de varias cabezas."""
+
+import math
+
+import numpy as np
+from matplotlib import colormaps, rc_context
+from matplotlib.colors import Normalize, to_hex
+from matplotlib.patches import Rectangle
+
+from course_lib.plots import palette
+from course_lib.plots.figure import STYLE, CourseFigure
+from course_lib.plots.inputs import (
+    as_array,
+    check_labels,
+    check_weights,
+    number_text,
+    short_label,
+    top_values,
+)
+
+
+def plot_heatmap(
+    matrix,
+    row_labels=None,
+    col_labels=None,
+    *,
+    title=None,
+    kind="weights",
+    decimals=2,
+    highlight_row=None,
+    row_title="query",
+    col_title="key",
+    values=None,
+):
+    """Mapa de calor token × token. Las filas son queries y las columnas, keys.
+
+    Args:
+        matrix: ``(L_q, L_k)``. Un −∞ se dibuja rayado: está bloqueado.
+        row_labels: L_q etiquetas.
+        col_labels: L_k etiquetas; si faltan y la matriz es cuadrada, las de las filas.
+        title: título.
+        kind: ``"weights"`` (de 0 a 1) o ``"scores"`` (con signo, centrado en 0).
+        decimals: decimales de los valores.
+        highlight_row: índice de la fila que se recuadra.
+        row_title, col_title: qué son las filas y las columnas.
+        values: si se escriben los valores; por defecto, hasta 20 tokens.
+
+    Raises:
+        ValueError: si la matriz o las etiquetas no encajan, o hay NaN.
+    """
+    matrix = as_array(matrix, "matrix", 2)
+    if kind not in ("weights", "scores"):
+        raise ValueError(f'plot_heatmap: kind = {kind!r}. Elige "weights" o "scores".')
+    if kind == "weights":
+        check_weights(matrix, "matrix")
+    L_q, L_k = matrix.shape
+    rows = check_labels(row_labels, L_q, "row_labels")
+    if col_labels is None and row_labels is not None and L_q == L_k:
+        col_labels = row_labels
+    cols = check_labels(col_labels, L_k, "col_labels")
+    values = max(L_q, L_k) <= 20 if values is None else values
+    cell = 0.2 + 0.095 * (decimals + 2) if values else max(0.2, 7.5 / max(L_q, L_k, 20))
+    with rc_context(STYLE):
+        figure = CourseFigure(figsize=(L_k * cell + 1.6, L_q * cell + 1.6))
+        ax = figure.subplots()
+        image = _heatmap(ax, matrix, rows, cols, kind, decimals if values else None, highlight_row)
+        ax.set_xlabel(f"{col_title} →", loc="left")
+        ax.set_ylabel(f"← {row_title}", loc="top")
+        if title:
+            ax.set_title(title)
+        if not values:
+            figure.colorbar(image, ax=ax, shrink=0.8)
+    named = f"Título: {title}. " if title else ""
+    figure.description = (
+        f"Mapa de calor de {L_q} × {L_k}. {named}Filas: {row_title}; columnas: {col_title}. "
+        + _describe_matrix(matrix, rows, cols, decimals, highlight_row)
+    )
+    return figure
+
+
+def plot_heads(
+    weights,
+    tokens,
+    col_tokens=None,
+    *,
+    heads=None,
+    titles=None,
+    highlight_row=None,
+    layer=None,
+    max_columns=4,
+):
+    """Los pesos de varias cabezas, una al lado de otra.
+
+    Args:
+        weights: ``(h, L_q, L_k)``.
+        tokens: los L_q tokens que preguntan.
+        col_tokens: los L_k que responden; por defecto, los mismos.
+        heads: qué cabezas se dibujan; por defecto, todas.
+        titles: un título por cabeza dibujada; por defecto, su número.
+        highlight_row: índice de la fila que se recuadra.
+        layer: número de capa, para el título.
+        max_columns: cabezas por fila.
+
+    Raises:
+        ValueError: si las formas no encajan o hay NaN.
+    """
+    weights = as_array(weights, "weights", 3)
+    check_weights(weights, "weights")
+    heads = list(range(len(weights))) if heads is None else list(heads)
+    if not heads or max(heads) >= len(weights):
+        raise ValueError(f"plot_heads: heads = {heads} y hay {len(weights)} cabezas, desde la 0.")
+    tokens = check_labels(tokens, weights.shape[1], "tokens")
+    col_tokens = check_labels(
+        tokens if col_tokens is None else col_tokens, weights.shape[2], "col_tokens"
+    )
+    titles = check_labels(titles or [f"cabeza {head}" for head in heads], len(heads), "titles")
+    n_cols = min(max_columns, len(heads))
+    n_rows = math.ceil(len(heads) / n_cols)
+    side = max(2.0, 0.2 * len(tokens), 0.2 * len(col_tokens))
+    with rc_context(STYLE):
+        figure = CourseFigure(figsize=(n_cols * (side + 0.2) + 0.9, n_rows * (side + 0.4) + 0.9))
+        axes = figure.subplots(
+            n_rows, n_cols, squeeze=False, gridspec_kw={"wspace": 0.08, "hspace": 0.2}
+        )
+        for i, ax in enumerate(axes.flat):
+            if i >= len(heads):
+                ax.set_axis_off()
+                continue
+            _heatmap(
+                ax, weights[heads[i]], tokens, col_tokens, "weights", None, highlight_row, size=10
+            )
+            ax.set_title(titles[i], fontsize=11, pad=4 if i >= n_cols else 8)
+            if i % n_cols:
+                ax.set_yticklabels([])
+            if i >= n_cols:
+                ax.set_xticklabels([])
+        if layer is not None:
+            figure.draw_without_rendering()  # para saber hasta dónde llegan las etiquetas
+            top = max(ax.get_tightbbox().y1 for ax in axes[0]) / figure.bbox.height
+            figure.suptitle(
+                f"Las cabezas de la capa {layer}", x=0.125, y=top + 0.02, ha="left", va="bottom",
+                fontsize=13,
+            )  # fmt: skip
+    where = "" if layer is None else f" de la capa {layer}"
+    focus = [] if highlight_row is None else [highlight_row]
+    # La primera fila de una máscara causal solo ve un token: su 1.00 no dice nada de la cabeza.
+    alone = (weights[heads] != 0).sum(axis=-1) == 1  # (cabezas, L_q)
+    skip = alone.any() and not alone.all(axis=1).any() and not focus
+    lines = []
+    for k, (head, name) in enumerate(zip(heads, titles)):
+        matrix = np.where(alone[k][:, None], -1, weights[head]) if skip else weights[head]
+        i, j = (
+            (focus[0], matrix[focus[0]].argmax())
+            if focus
+            else np.unravel_index(matrix.argmax(), matrix.shape)
+        )
+        lines.append(f"{name}: «{tokens[i]}» → «{col_tokens[j]}» {number_text(matrix[i, j], 2)}")
+    what = "el mayor peso de la fila recuadrada" if focus else "el mayor peso"
+    what += " de las filas que ven más de un token" if skip else ""
+    figure.description = (
+        f"{len(heads)} mapas de calor de {len(tokens)} × {len(col_tokens)}, uno por cabeza{where}; de cada uno, {what}. "
+        + "; ".join(lines)
+        + "."
+    )
+    return figure
+
+
+def _heatmap(ax, matrix, rows, cols, kind, decimals, highlight_row, size=11):
+    """Dibuja una matriz en ``ax``; con ``decimals`` escribe además los valores."""
+    small = max(matrix.shape) <= 20
+    finite = matrix[np.isfinite(matrix)]
+    limit = np.abs(finite).max() if finite.size and finite.any() else 1.0
+    norm = Normalize(0, 1) if kind == "weights" else Normalize(-limit, limit)
+    cmap = colormaps[palette.SEQUENTIAL if kind == "weights" else palette.DIVERGING]
+    cmap = cmap.with_extremes(bad=palette.GREY)
+    image = ax.imshow(np.ma.masked_invalid(matrix), cmap=cmap, norm=norm)
+    for i, j in zip(*np.nonzero(np.isneginf(matrix))) if small else ():
+        box = {
+            "facecolor": palette.MIST,
+            "edgecolor": palette.GREY,
+            "hatch": "////",
+            "linewidth": 0,
+        }
+        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **box))
+    if decimals is not None:
+        for (i, j), value in np.ndenumerate(matrix):
+            blocked = np.isneginf(value)
+            color = palette.INK if blocked else _text_color(cmap(norm(value)))
+            back = {"facecolor": palette.PAPER, "edgecolor": "none", "pad": 1} if blocked else None
+            text = "−∞" if blocked else number_text(value, decimals)
+            ax.text(j, i, text, ha="center", va="center", color=color, fontsize=size - 1, bbox=back)
+    turn = (
+        {"rotation": 45, "ha": "left", "rotation_mode": "anchor"} if decimals else {"rotation": 90}
+    )
+    ax.set_xticks(range(len(cols)), map(short_label, cols), fontsize=size, **turn)
+    ax.set_yticks(range(len(rows)), map(short_label, rows), fontsize=size)
+    ax.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
+    for edges, line in ((range(len(cols) - 1), ax.axvline), (range(len(rows) - 1), ax.axhline)):
+        for edge in edges if small else ():
+            line(edge + 0.5, color=palette.PAPER, linewidth=1, zorder=0.9)  # separa las casillas
+    ax.xaxis.set_label_position("top")
+    ax.spines[:].set_visible(False)
+    if highlight_row is not None:
+        frame = {
+            "fill": False,
+            "edgecolor": palette.VERMILION,
+            "linewidth": 2.4,
+            "clip_on": False,
+            "zorder": 3,
+        }
+        ax.add_patch(Rectangle((-0.5, highlight_row - 0.5), len(cols), 1, **frame))
+        ax.get_yticklabels()[highlight_row].set_fontweight("bold")
+    return image
+
+
+def _text_color(background):
+    """Negro o blanco: el que más contraste con el fondo (WCAG 2.2, §1.4.3: al menos 4.5)."""
+    return max(("#000000", palette.PAPER), key=lambda color: _contrast(color, to_hex(background)))
+
+
+def _contrast(a, b):
+    def luminance(color):
+        channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _describe_matrix(matrix, rows, cols, decimals, highlight_row):
+    blocked = int(np.isneginf(matrix).sum())
+    note = f" Bloqueadas: {blocked} de {matrix.size} casillas." if blocked else ""
+    if highlight_row is not None:
+        return f"Fila «{rows[highlight_row]}»: {top_values(matrix[highlight_row], cols, decimals)}.{note}"
+    if np.isin(matrix, (0, 1)).all() and (matrix.sum(axis=1) > 1).any():
+        ones = "; ".join(f"«{row}», {int(n)}" for row, n in zip(rows, matrix.sum(axis=1)))
+        return f"Casillas que valen 1, de {len(cols)} en cada fila: {ones}."
+    if len(rows) > 20:
+        i, j = np.unravel_index(np.round(matrix, decimals).argmax(), matrix.shape)
+        return f"El mayor valor, {number_text(matrix[i, j], decimals)}, en «{rows[i]}» → «{cols[j]}».{note}"
+    return (
+        "El mayor de cada fila: "
+        + "; ".join(
+            f"«{row}» → {top_values(values, cols, decimals, 1)}"
+            for row, values in zip(rows, matrix)
+        )
+        + f".{note}"
+    )

@@ -1,0 +1,57 @@
+"""Lo que reciben las gráficas, comprobado, y cómo se escriben sus números y sus etiquetas."""
+
+import numpy as np
+
+
+def as_array(x, name, ndim):
+    """Copia en numpy de un tensor, un array o una lista, comprobada."""
+    if hasattr(x, "detach"):
+        x = x.detach().cpu().double().numpy()
+    array = np.array(x, dtype=float)
+    if array.size == 0:
+        raise ValueError(f"plots: {name} está vacío: su forma es {array.shape}.")
+    if ndim is not None and array.ndim != ndim:
+        advice = f" Elige uno del lote, por ejemplo {name}[0]." if array.ndim == ndim + 1 else ""
+        raise ValueError(
+            f"plots: {name} tiene forma {array.shape} y tiene que tener {ndim} eje(s).{advice}"
+        )
+    bad = np.isnan(array) | np.isposinf(array)
+    if bad.any():
+        raise ValueError(f"plots: {name} contiene {bad.sum()} NaN o +∞. Busca de dónde salen.")
+    return array
+
+
+def check_weights(array, name):
+    """Comprueba que son pesos: de 0 a 1."""
+    if array.min() < -1e-6 or array.max() > 1 + 1e-6:
+        raise ValueError(
+            f"plots: {name} va de {array.min():.2f} a {array.max():.2f}, y los pesos van de 0 a 1. "
+            'Si son puntuaciones, usa plot_heatmap(…, kind="scores").'
+        )
+
+
+def check_labels(labels, count, name):
+    """Las etiquetas como textos; si faltan, los números de orden. Comprueba que hay ``count``."""
+    labels = [str(i) for i in range(count)] if labels is None else [str(label) for label in labels]
+    if len(labels) != count:
+        raise ValueError(f"plots: {name} tiene {len(labels)} etiquetas y hacen falta {count}.")
+    return labels
+
+
+def short_label(label):
+    """Una etiqueta que cabe; entera está en la descripción."""
+    return label if len(label) <= 16 else label[:15] + "…"
+
+
+def number_text(value, decimals):
+    """Un número redondeado, con el signo menos de verdad y sin «−0.00»."""
+    if not np.isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    return f"{round(float(value), decimals) + 0.0:.{decimals}f}".replace("-", "−")
+
+
+def top_values(values, labels, decimals=2, count=2):
+    """Los mayores valores con su etiqueta; los empates, en el orden de la frase."""
+    rounded = np.round(values, decimals)
+    order = np.argsort(-rounded, kind="stable")[:count]
+    return ", ".join(f"«{labels[i]}» {number_text(rounded[i], decimals)}" for i in order)

@@ -1,0 +1,50 @@
+"""Preguntas que se le hacen a un modelo entrenado: las frases, como datos; los efectos, con controles.
+
+- ``sentences`` y ``words``: frases para un BERT, y lo que se mide en las palabras de cada una.
+- ``alignment`` y ``gender``: al traductor, adónde mira y a qué nombre atribuye *it*.
+- ``heads``: a cualquiera de los dos, qué pasa sin una cabeza.
+"""
+
+from course_lib.probes.alignment import Aligned, aligned_pairs, alignment_accuracy, alignment_hits
+from course_lib.probes.gender import (
+    CUTS,
+    Gendered,
+    chosen_gender,
+    gender_controls,
+    gender_pairs,
+    gender_preference,
+)
+from course_lib.probes.heads import without_heads
+from course_lib.probes.sentences import PROBES, Pair, Probes, load_probes
+from course_lib.probes.words import (
+    attention_between,
+    find_word,
+    place_and_content,
+    rank_correlation,
+    read_versions,
+    word_vectors,
+)
+
+__all__ = [
+    "CUTS",
+    "PROBES",
+    "Aligned",
+    "Gendered",
+    "Pair",
+    "Probes",
+    "aligned_pairs",
+    "alignment_accuracy",
+    "alignment_hits",
+    "attention_between",
+    "chosen_gender",
+    "find_word",
+    "gender_controls",
+    "gender_pairs",
+    "gender_preference",
+    "load_probes",
+    "place_and_content",
+    "rank_correlation",
+    "read_versions",
+    "without_heads",
+    "word_vectors",
+]

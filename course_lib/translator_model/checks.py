@@ -1,0 +1,147 @@
+"""Lo que el traductor comprueba: lo que has escrito, antes de leerlo, y lo que ha salido.
+
+Un error es de lo que no se puede traducir. Un aviso, de lo que se traduce con algo que saber.
+"""
+
+import re
+import unicodedata
+
+from course_lib.translator_model.marks import EOS, UNKNOWN
+
+LONGEST_SEEN = 39  # tokens de la frase más larga del entrenamiento
+
+
+class TranslatorError(ValueError):
+    """El traductor no puede con esa frase; el mensaje dice por qué y qué hacer."""
+
+
+class TranslatorWarning(UserWarning):
+    """Hay traducción, pero con algo que conviene saber."""
+
+
+# --- Lo que has escrito ---------------------------------------------------------------------------
+
+
+def read_sentence(tokenizer, sentence, room, what="la frase", spanish=False):
+    """Limpia un texto y lo convierte en ids, o dice qué tiene de malo.
+
+    Args:
+        tokenizer: el del traductor.
+        sentence: lo que se ha escrito.
+        room: tokens que caben, con la marca de fin.
+        what: cómo se llama en los errores.
+        spanish: si es una traducción, y no una frase inglesa.
+
+    Returns:
+        ``(texto, ids, avisos)``: el texto que se lee, sus ids con la marca de fin y una lista de
+        frases.
+
+    Raises:
+        TypeError: si no es un texto.
+        TranslatorError: si no hay nada que leer o no cabe.
+    """
+    if not isinstance(sentence, str):
+        raise TypeError(
+            f"translate: {what} es {type(sentence).__name__} ({sentence!r:.40}) y tiene que ser "
+            "un texto."
+        )
+    text = " ".join(unicodedata.normalize("NFC", sentence).split())
+    if not text:
+        language = "español" if spanish else "inglés"
+        raise TranslatorError(f"translate: {what} está vacía. Escribe una frase en {language}.")
+    notes = []
+    text, lost = _known(tokenizer, text)
+    if not any(map(str.isalnum, text)):
+        raise TranslatorError(
+            f"translate: en {sentence[:40]!r} no hay ninguna palabra que el modelo pueda leer. "
+            "Conoce las letras del inglés y del español."
+        )
+    if lost:
+        notes.append(f"el modelo no conoce {', '.join(lost)}: no lo ha leído.")
+    words = text.split()
+    if len(words) > 1 and text.isupper() and any(len(word) > 2 for word in words):
+        text = text.capitalize()
+        notes.append("la frase está toda en mayúsculas: se ha leído en minúsculas.")
+    if not spanish:  # todas las frases que ha visto empiezan por mayúscula, y «I» lo es siempre
+        capital = text[0].upper()
+        text = (capital if _reads(tokenizer, capital) else text[0]) + text[1:]
+        text = re.sub(r"\bi\b", "I", text)
+    ids = [*tokenizer.encode(text).ids, EOS]
+    if len(ids) > room:
+        raise TranslatorError(
+            f"translate: {what} tiene {len(ids)} tokens y caben {room}. Traduce una frase cada vez."
+        )
+    if not spanish and looks_spanish(text):
+        notes.append("esta frase parece española, y el modelo traduce del inglés al español.")
+    if not spanish and len(ids) > LONGEST_SEEN:
+        notes.append(
+            f"la frase tiene {len(ids)} tokens y el modelo aprendió con frases de {LONGEST_SEEN} "
+            "como mucho: en las más largas se pierde. Pártela."
+        )
+    return text, ids, notes
+
+
+def _known(tokenizer, text):
+    """Cambia una letra que el modelo no conoce por la misma sin tilde, o la quita."""
+    lost, kept = {}, []
+    for character in text:
+        if character.isspace() or _reads(tokenizer, character):
+            kept.append(character)
+            continue
+        plain = unicodedata.normalize("NFKD", character)[0]
+        if plain != character and _reads(tokenizer, plain):
+            kept.append(plain)
+        else:
+            lost[f"«{character}»"] = None
+    text = re.sub(r"\s+([.,;:!?])", r"\1", " ".join("".join(kept).split()))
+    return text, list(lost)[:5]
+
+
+def _reads(tokenizer, character):
+    return UNKNOWN not in tokenizer.encode(character).ids
+
+
+# Palabras de las más corrientes de cada lengua que la otra no tiene.
+SPANISH = """el la los las un una de del que y en es está están por con para se su mi tu yo él ella al
+lo le te nos hay pero como más muy qué cómo dónde soy eres tengo tiene quiero puedo puede estoy estaba
+eso esto este esta aquí cuando nada todo ya si era fue ha voy va vamos buenos buenas gracias hola"""
+ENGLISH = """the an of that and in is are by with for not his her my your i he she it to there but as
+more very what how where am was were have has do does did you we they this on at be their our can will
+would if all so up good who when from like want know go"""
+
+
+def looks_spanish(text):
+    """Dice si un texto parece español y no inglés, por sus signos y sus palabras más corrientes."""
+    words = re.findall(r"\w+", text.lower())
+    spanish, english = (
+        sum(word in known.split() for word in words) for known in (SPANISH, ENGLISH)
+    )
+    signs = any(sign in text for sign in "¿¡ñáéíóú")
+    return (signs or spanish > 0) and spanish >= 2 * english
+
+
+# --- Lo que ha salido -----------------------------------------------------------------------------
+
+CALENDAR = re.compile(r"\w+days?|January|February|August|September|October|November|December")
+NUMBER = re.compile(r"(?<![\d:])\d[\d.,]*\d(?![\d:])")  # de dos cifras o más, y no una hora
+
+
+def changed_words(translation):
+    """Los números y los nombres raros del origen que no están igual en la traducción.
+
+    Un nombre es raro si el tokenizador lo parte en tres trozos o más: el modelo tiene que
+    copiarlos uno a uno, y ahí falla. La primera palabra, los días y los meses no cuentan: su
+    mayúscula no dice nada.
+    """
+    written = {_plain(word) for word, _ in translation.target_words}
+    figures = {re.sub(r"\D", "", number) for number in NUMBER.findall(translation.text)}
+    numbers = [n for n in NUMBER.findall(translation.source) if re.sub(r"\D", "", n) not in figures]
+    rare = [word for word, pieces in translation.source_words[1:] if len(pieces) >= 3]
+    names = [word.partition("'")[0] for word in rare if word[0].isupper()]
+    names = [n for n in names if _plain(n) not in written and not CALENDAR.fullmatch(n)]
+    return [f"«{word}»" for word in [*numbers, *names]]
+
+
+def _plain(word):
+    """La palabra sin tildes y en minúsculas."""
+    return unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode().casefold()

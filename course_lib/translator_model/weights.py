@@ -1,0 +1,63 @@
+"""Los archivos de un traductor: leerlos y, al acabar un entrenamiento, guardarlos."""
+
+import json
+from pathlib import Path
+
+import torch
+
+from course_lib.transformer import Transformer
+from course_lib.translator_model.checks import TranslatorError
+from course_lib.translator_model.marks import BOS, EOS, MARKS, PAD, UNKNOWN
+
+
+def read_model(folder):
+    """Lee de una carpeta el ``Transformer`` y su tokenizador.
+
+    Returns:
+        ``(modelo, tokenizador)``.
+
+    Raises:
+        TranslatorError: si sus archivos faltan o están dañados.
+    """
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer
+
+    folder = Path(folder)
+    try:
+        options = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        vocab_size = options.pop("vocab_size")
+        model = Transformer(vocab_size, vocab_size, share_embeddings=True, **options)
+        weights = {name: w.float() for name, w in load_file(folder / "model.safetensors").items()}
+        missing, unexpected = model.load_state_dict(weights, strict=False)
+        shared = {"decoder.output_embedding.table.weight", "output_projection.weight"}
+        if unexpected or set(missing) != shared:  # las tres tablas son una, y se guarda una
+            raise OSError(f"no encajan los pesos {sorted({*unexpected, *missing} - shared)[:3]}")
+        for module in model.modules():
+            if isinstance(module, torch.nn.Linear):
+                # Los mismos números, por columnas en la memoria: con un solo token cada vez, el
+                # procesador los lee mucho más deprisa.
+                module.weight.data = module.weight.data.T.contiguous().T
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        if [tokenizer.token_to_id(mark) for mark in MARKS] != [PAD, UNKNOWN, BOS, EOS]:
+            raise OSError("las marcas del tokenizador no tienen los ids del curso")
+    except Exception as error:  # safetensors y tokenizers lanzan los suyos
+        raise TranslatorError(
+            f"Los archivos del traductor, en {folder.name}, faltan o están dañados "
+            f"({str(error).splitlines()[0][:120]}). Vuelve a descargar el curso."
+        ) from None
+    return model, tokenizer
+
+
+def export(model, configuration, folder):
+    """Guarda en ``folder`` los pesos en 16 bits, sin repetir los compartidos, y la configuración."""
+    from safetensors.torch import save_file
+
+    half = {name: tensor.half() for name, tensor in own_parameters(model).items()}
+    save_file(half, folder / "model.safetensors")
+    text = json.dumps(configuration, indent=2)
+    (folder / "config.json").write_text(text + "\n", encoding="utf-8")
+
+
+def own_parameters(model):
+    """Los parámetros, sin repetir los que comparten memoria."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}

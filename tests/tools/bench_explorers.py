@@ -1,0 +1,178 @@
+"""Cuánto tardan los exploradores en obedecer a la mano, al lado de un bucle con matplotlib.
+
+    python curso.py medir
+
+En un JupyterLab de verdad, en Chromium. De cada cambio se mide desde que llega hasta que está en el
+fotograma siguiente; en medio hay, de media, medio fotograma de espera (8 ms a 60 por segundo). Al
+lado, «solo trabajo» es lo que ocupa al navegador: calcular, dibujar y recolocar. La referencia es lo
+que se escribe si no se piensa: `interact` de ipywidgets y una figura de matplotlib.
+"""
+
+import textwrap
+from statistics import median
+
+import pytest
+from helpers_browser import write
+from nbformat.v4 import new_code_cell
+
+from tools.bench_support import Table, seconds
+
+LOOP_LIMIT = 1 / 5  # del bucle con matplotlib
+ROUNDS = 41
+CROSS = '["dog", "bone"], ["<inicio>", "perro"], ["perro", "hueso"], [[[0.9, 0.1], [0.2, 0.8]]]'
+# Cada explorador, lo que se toca y cómo.
+EXPLORERS = {
+    "AttentionExplorer()": ("[role=radio][tabindex='0']", "key"),
+    f"CrossAttentionExplorer({CROSS})": ("input[type=range]", "range"),
+    "InfluenceExplorer()": ("input[type=checkbox]", "click"),
+    "MaskExplorer()": (".m-cell", "click"),
+    "MultiHeadExplorer(station=6)": ("input[type=checkbox]", "click"),
+    "ScalingExplorer()": ("input[type=range]", "range"),
+    "SoftmaxExplorer()": ("input[type=range]", "range"),
+    "VectorExplorer()": (".exp-handle", "key"),
+}
+LONG = " ".join(["dog"] * 58)  # 60 tokens, con [CLS] y [SEP]
+
+LOOP = """
+import matplotlib.pyplot as plt
+import torch
+from ipywidgets import FloatSlider, interact
+
+def draw(temperature):
+    plt.figure(figsize=(4, 3))
+    plt.bar(["1", "2", "3"], torch.softmax(torch.tensor([1.0, 2.0, 3.0]) / temperature, dim=-1))
+    plt.ylim(0, 1)
+    plt.show()
+
+interact(draw, temperature=FloatSlider(value=1, min=0.1, max=10));
+"""
+
+# Cambia algo muchas veces y dice cuánto tarda cada una: solo el trabajo, y hasta que se ve.
+CHANGE = """async ([selector, kind, rounds]) => {
+    const root = document.querySelector('.exp');
+    const say = (node, name, key) => node.dispatchEvent(
+        key ? new KeyboardEvent(name, {key, bubbles: true}) : new Event(name, {bubbles: true}));
+    const act = {
+        click: node => node.click(),
+        key: (node, i) => say(node, 'keydown', i % 2 ? 'ArrowUp' : 'ArrowDown'),
+        range: (node, i) => { node.stepUp(i % 2 ? -1 : 1); say(node, 'input'); },
+        select: (node, i) => { node.selectedIndex = i % node.length; say(node, 'change'); },
+    }[kind];
+    const pause = ms => new Promise(done => setTimeout(done, ms));
+    const times = [];
+    for (let i = 0; i < rounds; i++) {
+        await pause(150 + 17 * i % 40);  // que no coincida siempre con el mismo momento del fotograma
+        const node = root.querySelector(selector);
+        const start = performance.now();
+        act(node, i);
+        root.getBoundingClientRect();  // obliga a recolocar
+        const worked = performance.now() - start;
+        await new Promise(done => requestAnimationFrame(() => {
+            const channel = new MessageChannel();  // después de pintar
+            channel.port1.onmessage = done;
+            channel.port2.postMessage(null);
+        }));
+        times.push([worked, performance.now() - start]);
+    }
+    return times;
+}"""
+
+# Mueve el control del bucle y espera a que la figura nueva se vea.
+MOVE = """async rounds => {
+    const image = () => document.querySelector('.jp-OutputArea img')?.src;
+    const frame = () => new Promise(done => requestAnimationFrame(done));
+    const times = [];
+    for (let i = 0; i < rounds; i++) {
+        await new Promise(done => setTimeout(done, 200));
+        const [before, start] = [image(), performance.now()];
+        document.querySelector('.noUi-handle').dispatchEvent(
+            new KeyboardEvent('keydown', {key: i % 2 ? 'Left' : 'Right', bubbles: true}));
+        while (!image() || image() === before) await frame();
+        await document.querySelector('.jp-OutputArea img').decode();
+        await frame();
+        times.push(performance.now() - start);
+    }
+    return times;
+}"""
+
+ASK = """async ([first, rounds]) => {
+    const root = document.querySelector('.exp');
+    const input = root.querySelector('input[type=text]');
+    const frame = () => new Promise(done => requestAnimationFrame(done));
+    const times = [];
+    for (let i = 0; i < rounds; i++) {
+        input.value = first.replace('0', i);
+        const caption = root.querySelector('figcaption');
+        const start = performance.now();
+        input.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}));
+        while (root.querySelector('figcaption') === caption) await frame();
+        times.push(performance.now() - start);
+    }
+    return times;
+}"""
+
+
+@pytest.fixture(scope="module")
+def table(request):
+    table = Table(
+        "Medidas de los exploradores",
+        "Desde el cambio hasta que se ve, en milisegundos de reloj; medianas de "
+        f"{ROUNDS} cambios. «Solo trabajo» no cuenta la espera al fotograma siguiente.",
+    )
+    request.config.pluginmanager.register(table)
+    return table
+
+
+def show(lab, *cells):
+    assert lab.faults(write(lab, *map(new_code_cell, cells))) == []
+
+
+@pytest.fixture(scope="module")
+def loop(lab):
+    """Lo que tarda el bucle con matplotlib."""
+    show(lab, textwrap.dedent(LOOP).strip())
+    times = lab.page.evaluate(MOVE, ROUNDS)
+    lab.close()
+    return median(times)
+
+
+def measure(benchmark, lab, code, script, argument):
+    show(lab, f"from course_lib.explorers import *\n{code}")
+    times = benchmark.pedantic(lab.page.evaluate, (script, argument), rounds=1)
+    assert lab.messages == []
+    lab.close()
+    return times
+
+
+@pytest.mark.parametrize("code", EXPLORERS, ids=lambda code: code.split("(")[0])
+def test_a_change_is_seen(benchmark, table, loop, lab, code):
+    times = measure(benchmark, lab, code, CHANGE, [*EXPLORERS[code], ROUNDS])
+    worked, seen = (median(column) for column in zip(*times))
+    name = code.split("(")[0]
+    add(table, benchmark, f"`{name}`: un cambio", f"solo trabajo: {ms(worked)}", seen, loop)
+
+
+@pytest.mark.parametrize("selector", ["select", "[role=radio][tabindex='0']"])
+def test_sixty_tokens_and_twelve_heads(benchmark, table, loop, lab, selector):
+    kind = "key" if "radio" in selector else "select"
+    code = f"AttentionExplorer({LONG!r})"
+    times = measure(benchmark, lab, code, CHANGE, [selector, kind, ROUNDS])
+    worked, seen = (median(column) for column in zip(*times))
+    what = "otra query" if kind == "key" else "otra capa, con sus doce miniaturas"
+    add(table, benchmark, f"60 tokens: {what}", f"solo trabajo: {ms(worked)}", seen, loop, None)
+
+
+@pytest.mark.parametrize("first", ["The number is 0", LONG[:-4] + " 0"], ids=["6", "60"])
+def test_another_sentence(benchmark, table, loop, lab, first):
+    times = measure(benchmark, lab, "AttentionExplorer()", ASK, [first, 15])
+    size = f"{len(first.split()) + 2} tokens"
+    add(table, benchmark, "otra frase, por el kernel", size, median(times), loop, None)
+
+
+def add(table, benchmark, what, size, milliseconds, loop, limit=LOOP_LIMIT):  # noqa: F811
+    ratio = milliseconds / loop
+    table.add(benchmark, what, size, ms(milliseconds), ms(loop), ratio, limit)
+
+
+def ms(milliseconds):
+    return seconds(milliseconds / 1000)
