@@ -219,6 +219,15 @@ class Lab:
         """Deja el cuaderno de la copia como está en el curso: JupyterLab guarda solo."""
         shutil.copyfile(ROOT / path, self.folder / path)
 
+    def blank(self, path):
+        """Deja el cuaderno de la copia como en el curso, pero sin salidas, como lo abre quien estudia."""
+        nb = notebooks.read(ROOT / path)
+        nb.metadata.pop("widgets", None)
+        for cell in nb.cells:
+            if cell.cell_type == "code":
+                cell.outputs, cell.execution_count = [], None
+        nbformat.write(nb, self.folder / path)
+
     def read(self, path):
         """Lee el cuaderno de la copia; si JupyterLab lo está guardando, espera a que acabe."""
         deadline = time.monotonic() + DRAWING_S

@@ -47,6 +47,7 @@ def slides_of(lab, path):
     except TimeoutError:  # una presentación atascada no deja otra hasta cargar la página de nuevo
         lab.close()
         lab.start()
+        lab.restore(path)
         with open_deck(lab, path) as page:
             return list(slides(page, lab, path))
 
@@ -98,7 +99,7 @@ def test_its_explorers_live_with_no_kernel(lab, saved):
 def executed(lab, request):
     """Una lección ejecutada, lo que en ella se ve mal y lo que sale de cada celda."""
     path = request.param
-    lab.restore(path)
+    lab.blank(path)
     first = f"import os; os.environ['OMP_NUM_THREADS'] = '{THREADS}'"
     yield path, lab.faults(path, first), lab.cells
     lab.close()
