@@ -14,6 +14,10 @@ KEEPS = (
     "Tu código guarda algo de una llamada a otra, y lo que da depende de las llamadas de antes: cada una "
     "tiene que empezar de cero."
 )
+SAME_AS_BEFORE = (
+    "Con otros números de la misma forma das lo mismo que con los de antes: o guardas algo de una llamada "
+    "a otra, o no miras todo lo que recibes."
+)
 
 
 def changes(attempt, case):
@@ -64,7 +68,7 @@ def keeps(attempt, choice):
             look = Look(twin, yours, right["output"], {}, {})
             before = exercise.trace(choice, case)
             if before is not None and same(yours, before["output"]):
-                return [Finding("guarda-estado", KEEPS, difference(look))]
+                return [Finding("guarda-estado", SAME_AS_BEFORE, difference(look))]
             return [
                 Finding(
                     "otro", "No reconozco qué ha pasado, pero no da lo mismo.", difference(look)
