@@ -12,11 +12,10 @@ def shape(letters):
     from course_lib import extract_embeddings
 
     found = extract_embeddings(THREE)
-    sizes = dict(zip("BhL", found.attentions[3].shape), capas=len(found.attentions))
-    sizes["palabras"] = len(THREE[0].split())
-    sizes["palabras+1"] = sizes["palabras"] + 1
-    sizes["d_model"] = found.contextual_embeddings.shape[-1]
-    sizes["d_k"] = sizes["d_model"] // sizes["h"]
+    B, h, L, _ = found.attentions[3].shape
+    d, words = found.contextual_embeddings.shape[-1], len(THREE[0].split())
+    sizes = {"B": B, "h": h, "L": L, "d_model": d, "d_k": d // h, "capas": len(found.attentions)}
+    sizes |= {"palabras": words, "palabras+1": words + 1}
     return tuple(sizes[letter] for letter in letters.split())
 
 
