@@ -15,13 +15,13 @@ def shape(letters):
     B, h, L, _ = found.attentions[3].shape
     d, words = found.contextual_embeddings.shape[-1], len(THREE[0].split())
     sizes = {"B": B, "h": h, "L": L, "d_model": d, "d_k": d // h, "capas": len(found.attentions)}
-    sizes |= {"palabras": words, "palabras+1": words + 1}
+    sizes |= {"n": words, "n+1": words + 1}  # sin marcas, y con una
     return tuple(sizes[letter] for letter in letters.split())
 
 
 WRONG = {
-    "sin-contar-las-marcas": "B h palabras palabras",
-    "una-sola-marca": "B h palabras+1 palabras+1",
+    "sin-contar-las-marcas": "B h n n",
+    "una-sola-marca": "B h n+1 n+1",
     "sin-cabezas": "B L L",
     "sin-lote": "h L L",
     "capas-por-cabezas": "B capas L L",

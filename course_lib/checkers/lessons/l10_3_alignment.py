@@ -48,10 +48,6 @@ def expected(t):
     return (t * torch.arange(t.shape[-1])).sum(-1) / t.sum(-1)
 
 
-def order(t):
-    return torch.arange(t.shape[-2])
-
-
 CHOICES = ways(
     KNOWN,
     lambda t: t.argmax(-1),
@@ -62,7 +58,8 @@ CHOICES = ways(
     ("posición-media", expected, lambda t: expected(t).round(), lambda t: expected(t).long()),
     ("devuelve-el-peso", lambda t: t.amax(-1)),
     ("devuelve-la-tabla", itself),
-    ("en-diagonal", order, lambda t: order(t).clamp(max=t.shape[-1] - 1)),
+    ("en-diagonal", lambda t: torch.arange(t.shape[-2])),
+    ("en-diagonal", lambda t: torch.arange(t.shape[-2]).clamp(max=t.shape[-1] - 1)),
 )
 AVERAGES = [
     lambda w, finish=finish: finish(w.argmax(-1).float().mean(0))
