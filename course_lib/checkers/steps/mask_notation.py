@@ -115,10 +115,7 @@ def back(mask, layout):
 class Masks(Tensors):
     """Una máscara, escrita como sea: de una prueba, el tensor y, si no lo era, de qué tipo es.
 
-    Args:
-        wanted: de los argumentos, la forma que se pide.
-        note: lo que se dice de otra que vale por difusión.
-        layouts: cómo pueden estar sus ejes.
+    ``wanted`` da la forma que se pide; ``note`` se dice de otra que vale; ``layouts`` son sus ejes.
     """
 
     def __init__(self, wanted, note, layouts=LAYOUTS):
