@@ -20,11 +20,9 @@ CONVENTIONS, LAYOUTS_TOLD, SEEN = (told(__file__, x) for x in ("convention", "la
 FAR = 30.0  # sumado a una puntuación, e⁻³⁰ ya no se ve
 # Cómo se pasa cada uno a True = puede mirar. El que no está se deja como está.
 TO_BOOLEAN = {
+    **dict.fromkeys(("aditiva", "aditiva-débil", "aditiva-positiva"), lambda mask: mask == 0),
     "unos-y-ceros": lambda mask: mask != 0,
-    "aditiva": lambda mask: mask == 0,
-    "aditiva-débil": lambda mask: mask == 0,
     "aditiva-con-unos": lambda mask: mask > 0,
-    "aditiva-positiva": lambda mask: mask == 0,
     "aditiva-con-nan": torch.isnan,
     "negación-de-enteros": lambda mask: mask == -1,
 }
@@ -80,18 +78,11 @@ def numeric(name, tensors):
 
 # Qué mide cada eje, por orden, y el error; sin él, vale por difusión. B son las frases y Q y K, todas las
 # queries y todas las keys; b, q y k, eso o un 1, que se difunde.
-AXES = (
-    (("b1qk",), ""),
-    (("BK",), "sin-ejes"),
-    (("k", "qk", "1qk"), ""),
-    (("Bqk",), "falta-un-eje"),
-    (("11BK", "1BK"), "ejes-delante"),
-    (("1Bqk",), "lote-en-cabezas"),
-    (("BK11",), "keys-en-cabezas"),
-    (("KB", "K11B"), "frases-y-keys-cambiadas"),
-    (("B111K", "B11QK", "B1Q1K"), "sobra-un-eje"),
-)
-LAYOUTS = {layout: name for layouts, name in AXES for layout in layouts}
+LAYOUTS = {"b1qk": "", "BK": "sin-ejes", "k": "", "qk": "", "1qk": "", "Bqk": "falta-un-eje"}
+LAYOUTS |= {"11BK": "ejes-delante", "1BK": "ejes-delante", "1Bqk": "lote-en-cabezas"}
+LAYOUTS |= {"BK11": "keys-en-cabezas"}
+LAYOUTS |= dict.fromkeys(("KB", "K11B"), "frases-y-keys-cambiadas")
+LAYOUTS |= dict.fromkeys(("B111K", "B11QK", "B1Q1K"), "sobra-un-eje")
 SQUARES = dict.fromkeys(("QK", "1QK", "11QK"), "")
 
 
@@ -210,18 +201,23 @@ def contrast(yours, right):
     return f"tu máscara es {rows(yours)} y tenía que ser {rows(right)} (1 = puede mirar)"
 
 
-def permissions(look):
+def wrong_cells(yours, right):
     """Cuántas casillas se abren y cuántas se tapan sin deber."""
+    return int((yours & ~right).sum()), int((right & ~yours).sum())
+
+
+def permissions(look):
+    """Las casillas que se abren y las que se tapan, en una frase."""
     yours, right = look.yours != 0, look.right
     if yours.shape != right.shape:
         return ""
     alone = int((right.any(-1) & ~yours.any(-1)).sum())
     yours, right = thin(yours, right)
-    said = []
-    if opened := int((yours & ~right).sum()):
-        said.append(f"deja mirar en {opened} de las {int((~right).sum())} casillas prohibidas")
-    if closed := int((right & ~yours).sum()):
-        said.append(f"tapa {closed} de las {int(right.sum())} permitidas")
+    opened, closed = wrong_cells(yours, right)
+    said = [f"deja mirar en {opened} de las {int((~right).sum())} casillas prohibidas"] * (
+        opened > 0
+    )
+    said += [f"tapa {closed} de las {int(right.sum())} permitidas"] * (closed > 0)
     story = f"Con {look.case.name}, tu máscara {' y '.join(said)}" if said else ""
     if alone:
         story += ", y una query se queda" if alone == 1 else f", y {alone} queries se quedan"
@@ -248,8 +244,7 @@ def permitted(file, section):
                 continue
             if not set(yours.unique().tolist()) <= {0, 1}:
                 return [SEEN["propiedad-valores"].found()]
-            yours, right = thin(yours != 0, right)
-            amounts = int((yours & ~right).sum()), int((right & ~yours).sum())
+            amounts = wrong_cells(*thin(yours != 0, right))
             return [
                 known[name].found(f"Con {case.name}, en {amount} casilla{'s' * (amount > 1)}.")
                 for name, amount in zip(("propiedad-deja", "propiedad-tapa"), amounts)
