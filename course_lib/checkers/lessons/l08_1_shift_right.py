@@ -132,10 +132,8 @@ def found_start(attempt):
     outputs = [attempt.ask(torch.tensor([[5, 6, 7]]), bos) for bos in (3, 11)]
     first, second = (set(output.flatten().tolist()) - {5, 6, 7} for output in outputs)
     if first and same(*outputs):
-        number = int(first.pop())
-        yield Option(
-            lambda rows, bos: full(rows, number), TOLD["inicio-fijo"].saying(number=number)
-        )
+        mistake = TOLD["inicio-fijo"].saying(number=(number := int(first.pop())))
+        yield Option(lambda rows, bos: full(rows, number), mistake)
 
 
 def with_decimals(attempt, choice):

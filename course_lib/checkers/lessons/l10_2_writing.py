@@ -58,9 +58,8 @@ def numbers(value):
     """Los números de una lista, un tensor, una lista de tensores…"""
     if isinstance(value, torch.Tensor | np.ndarray):
         return value.flatten().tolist()
-    if isinstance(value, list | tuple):
-        return [number for item in value for number in numbers(item)]
-    return [value]
+    many = isinstance(value, list | tuple)
+    return [number for item in value for number in numbers(item)] if many else [value]
 
 
 def run(learner, model, *marks, seed=0):
@@ -292,9 +291,8 @@ def found_limit(attempt):
 
 def wrong_list(attempt):
     """Lo que falla en lo que devuelve."""
-    if len(set(attempt.seen.values())) == 1:
-        value = next(iter(attempt.seen.values()))
-        return [SEEN["propiedad-constante"].found(f"Es {written(value)}.")]
+    if len(same := set(attempt.seen.values())) == 1:
+        return [SEEN["propiedad-constante"].found(f"Es {written(same.pop())}.")]
     returned = {c: value for c, value in attempt.seen.items() if not isinstance(value, Raised)}
     for case, value in returned.items():
         _, bos, eos, longest = case.arguments
@@ -308,12 +306,11 @@ def wrong_list(attempt):
             continue
         return [SEEN[name].found(f"Con {case.name}, {said(value)}.")]
     for case, value in returned.items():
-        if value == (right := attempt.exercise.trace({}, case)["output"]):
-            continue
-        different = [i for i, (a, b) in enumerate(zip(value, right)) if a != b]
-        step = min([*different, len(value), len(right)]) + 1
-        story = f"{said(value)}, y era {written(right)}: se separa en el paso {step}."
-        return [SEEN["propiedad-primero"].found(f"Con {case.name}, {story}")]
+        if value != (right := attempt.exercise.trace({}, case)["output"]):
+            different = [i for i, (a, b) in enumerate(zip(value, right)) if a != b]
+            step = min([*different, len(value), len(right)]) + 1
+            story = f"{said(value)}, y era {written(right)}: se separa en el paso {step}."
+            return [SEEN["propiedad-primero"].found(f"Con {case.name}, {story}")]
     return [SEEN["propiedad-primero#2"].found()]
 
 

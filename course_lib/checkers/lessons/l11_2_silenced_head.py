@@ -113,10 +113,7 @@ def mean_over(*axes):
 FILLS = ways(
     TOLD,
     put(0.0),
-    (
-        "a-su-media",
-        lambda concat, hidden, h: concat.masked_fill(hidden, concat[hidden].mean().item()),
-    ),
+    ("a-su-media", lambda x, hidden, h: x.masked_fill(hidden, x[hidden].mean().item())),
     ("a-su-media", *(mean_over(*axes) for axes in ((0, 1), (1,), (0,), (2,), (0, 1, 2)))),
     ("a-infinito", put(-torch.inf), put(-1e9), put(torch.nan)),
     ("cambia-el-signo", times(-1)),
