@@ -24,6 +24,7 @@ NOTEBOOKS = notebooks.course_notebooks()
 LESSONS = [path for path in NOTEBOOKS if path.parent.name == "notebooks"]
 MAX_EXEMPT = 0.03
 MAX_LINES = 25
+MAX_LETTERS = 110  # de una línea de código: más no cabe al proyectarla
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -377,6 +378,8 @@ def code_faults(cell, folder, used, library):
         yield "no dice por qué se libra: «# sin comparar: …»"
     if len(cell.source.splitlines()) > MAX_LINES:
         yield f"tiene más de {MAX_LINES} líneas"
+    if any(len(line) > MAX_LETTERS for line in cell.source.splitlines()):
+        yield f"tiene una línea de más de {MAX_LETTERS} letras"
 
 
 def markdown_faults(cell, folder, used, library):
@@ -444,6 +447,7 @@ def _code(source, **metadata):
         ("por qué se libra", _code("1", tags=["nbval-ignore-output"])),
         ("por qué se libra", _code("# sin comparar:\n1", tags=["raises-exception"])),
         ("más de 25 líneas", _code("x = 1\n" * 26)),
+        ("más de 110 letras", _code(f"x = {'1' * 120}")),
         ("no cuenta lo que muestra: «MatMul»", _markdown("![MatMul](../imagenes/sdpa.svg)")),
         ("no cuenta lo que muestra: «»", _markdown("<img src='../imagenes/sdpa.svg'>")),
         ("imagen .*nada.svg no existe", _markdown("![Una figura que falta](../imagenes/nada.svg)")),

@@ -166,7 +166,7 @@ def matrix_cases():
 EXTRA = (
     Case("las filas (3, 4), (6, 8) y (−4, 3)", (torch.tensor([[3.0, 4], [6, 8], [-4, 3]]),)),
     Case("un solo token", (torch.tensor([[2.0, -1.0, 2.0]]),)),
-    Case("120 tokens de 40 números", (torch.linspace(-9, 7, 4800).sin().mul(30).reshape(120, 40),)),
+    Case("40 tokens de 6 números", (torch.linspace(-9, 7, 240).sin().mul(30).reshape(40, 6),)),
 )
 
 
