@@ -592,6 +592,19 @@ def test_what_does_not_matter_in_an_answer(answer, tidied):
     assert questions.tidy(answer) == tidied
 
 
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("(3, 12, 7, 7)", "«(3, 12, 7, 7)»"),
+        (" Hola. ", "« Hola. »"),
+        ([1, torch.tensor(2.5)], "(1, 2.5)"),
+        ("x" * 70, "«" + "x" * 59 + "…"),
+    ],
+)
+def test_an_answer_is_shown_as_it_was_written(answer, shown):
+    assert str(questions.check_answer("6.4", answer)).count(f"Tu respuesta es {shown}, y") == 1
+
+
 # --- El progreso ----------------------------------------------------------------------------------
 
 

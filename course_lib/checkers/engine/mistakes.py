@@ -73,7 +73,7 @@ def lines(path):
         if header := re.fullmatch(r"\[(.+)\]", line):
             section = found.setdefault(header[1], {})
         elif line and not line.startswith("#"):
-            name, read, text = re.fullmatch(r"(\S+) · ?(.*?) ?· (.+)", line).groups()
+            name, read, text = re.fullmatch(r"(.+?) · ?(.*?) ?· (.+)", line).groups()
             section[name] = (read, text)
     return found
 
