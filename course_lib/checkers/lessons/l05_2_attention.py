@@ -82,6 +82,7 @@ for group, leading, seed, say in (
         shapes = "(L_q, L_k)", "(B, 1, 1, L_k)"
         MASKED += [Case(name.format(n), given, "difusión") for n, given in zip(shapes, small)]
 
+LONG = causal_mask(60).expand(2, 60, 60).clone()
 ONE, TWO, VALUES = torch.tensor([[1.0]]), torch.tensor([[0.0], [2.0]]), torch.tensor([[1.0], [3.0]])
 TINY = (
     Case("1 token", (ONE, ONE, torch.tensor([[3.0]]), None)),
@@ -201,6 +202,10 @@ class Attention(Exercise):
         Stage(("mask",), tuple(MASKED)),
     )
     tiny = TINY
+    extra = (
+        Case("50 tokens, con cabezas", draw(40, (2, 3), 50, 50, 8, 8), "4"),
+        Case("60 tokens y la máscara causal, en un lote", draw(41, (2,), 60, 60, 8, 8, LONG), "3"),
+    )
     measured = {"scale": found_scale, "extra": hides_the_future, "mask": found_fill}
     must = (
         right_shape(output_shape, "La forma de tu salida no es (..., L_q, d_v).", "05 §4"),

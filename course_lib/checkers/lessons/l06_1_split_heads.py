@@ -172,6 +172,7 @@ class SplitHeads(Exercise):
         right_shape(output_shape, "La forma de tu salida no es (B, h, L, d_k).", "06 §5"),
         only_moved,
     )
+    extra = (case(2, 48, 60, 5),)
     reader, returned, also = Listed(pair=True), (listed,), ("lista-de-cabezas",)
 
     def compute(self, choice, x, heads):

@@ -48,6 +48,7 @@ CASES = heads.Cases(
     wide=WIDE,
     large=case("puntuaciones muy grandes", 7, (2, 3, 3, 6), factor=3000.0),
 )
+LONG = case("45 queries, 52 keys y 4 cabezas", 14, (2, 45, 52, 12))
 FUTURE = causal_mask(5).expand(2, 1, 5, 5).clone()
 PADDING = (torch.arange(7) < torch.tensor([4, 6])[:, None])[:, None, None]
 MASKED = (

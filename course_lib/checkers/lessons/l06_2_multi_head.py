@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.checkers.engine import Attempt, Finding, Option, Pair, Raised, finish, same, told
+from course_lib.checkers.engine import Attempt, Finding, Option, Pair, Raised, finish, told
 from course_lib.checkers.engine.properties import finite, laws, right_shape
 from course_lib.checkers.lessons import l06_2_cases as cases
 from course_lib.checkers.lessons import l06_2_structure as structure
@@ -19,7 +19,7 @@ from course_lib.checkers.lessons.l06_2_cases import MASKED, WIDE
 from course_lib.checkers.steps import attention as one
 from course_lib.checkers.steps import heads, layers
 from course_lib.checkers.steps.hiding import found_fills
-from course_lib.checkers.steps.pair import RETURNED, wrong_pair
+from course_lib.checkers.steps.pair import RETURNED
 from course_lib.checkers.steps.sources import ROLES, SOURCES, output_options, projection_options
 
 SAID, LAWS = told(__file__, "6.2"), laws(__file__, "6.2 propiedades")
@@ -156,22 +156,6 @@ def good_to_know(attempt):
         yield LAWS["nadie-a-quien-mirar"].text
 
 
-def returned(attempt, choice):
-    """Los pesos: por cabeza o, si no, su media, que también vale."""
-    values = attempt.values.items()
-    kept = {case: value for case, value in values if not averaged(attempt, choice, case, value)}
-    return wrong_pair(attempt, choice, kept)
-
-
-def averaged(attempt, choice, case, value):
-    if not isinstance(value, tuple) or len(value) != 2 or value[1] is None:
-        return False
-    if (traced := attempt.exercise.trace(choice, case)) is None:
-        return True
-    forms = traced["weights"].mean(1), traced["weights"].flatten(0, 1)
-    return value[1].dim() == 3 and any(same(value[1], form) for form in forms)
-
-
 def output_shape(query, *_):
     return tuple(query.shape)
 
@@ -216,7 +200,7 @@ class MultiHead(heads.Heads):
         independence,
     )
     reader = Pair(output_shape)
-    returned, notes = (returned,), (good_to_know,)
+    returned, notes, extra = (heads.returned,), (good_to_know,), (cases.LONG,)
     besides, unsteady = (structure.faults,), staticmethod(structure.unsteady)
     reading_of = staticmethod(readings)
     kinds = KINDS

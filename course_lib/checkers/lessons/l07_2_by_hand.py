@@ -8,6 +8,7 @@ from course_lib.checkers.engine import Case, Option, Pair, finish, told, ways
 from course_lib.checkers.engine.properties import finite, laws, right_shape
 from course_lib.checkers.steps import attention as one
 from course_lib.checkers.steps import heads
+from course_lib.checkers.steps.pair import RETURNED
 from course_lib.checkers.steps.sources import (
     ROLES,
     kind_mistake,
@@ -135,8 +136,9 @@ class ByHand(heads.Heads):
         independence,
     )
     reader = Pair(output_shape, returns="un tensor")
-    kinds = KINDS
-    also = ("una-sola-proyección", "query-key-cambiadas", *one.FOUND_SCALES)
+    kinds, returned = KINDS, (heads.returned,)
+    extra = (case("2 frases de 48 tokens y 4 cabezas", 8, 2, 48, 12, 4),)
+    also = ("una-sola-proyección", "query-key-cambiadas", *one.FOUND_SCALES, *RETURNED)
 
     def projected(self, given, role, source, how, batch):
         x = given.x.transpose(0, 1) if batch == "across" else given.x

@@ -13,6 +13,7 @@ import torch
 from course_lib.checkers.engine import Case, Exercise, Option, Stage, same, show, told, ways
 from course_lib.checkers.steps import attention as one
 from course_lib.checkers.steps import hiding
+from course_lib.checkers.steps.pair import wrong_pair
 from course_lib.checkers.steps.sources import OWN, ROLES, join
 
 
@@ -242,6 +243,22 @@ def moved(law, one, other, row=slice(None)):
     """Que dos salidas sean la misma, al menos en una frase del lote; ``{moved}`` es lo que se apartan."""
     if one is not None and other is not None and not same(one[row], other[row]):
         yield law.saying(moved=show((one[row] - other[row]).abs().max()))
+
+
+def returned(attempt, choice):
+    """Los pesos: por cabeza o, si no, su media, que también vale."""
+    values = attempt.values.items()
+    kept = {case: value for case, value in values if not averaged(attempt, choice, case, value)}
+    return wrong_pair(attempt, choice, kept)
+
+
+def averaged(attempt, choice, case, value):
+    if not isinstance(value, tuple) or len(value) != 2 or value[1] is None:
+        return False
+    if (traced := attempt.exercise.trace(choice, case)) is None:
+        return True
+    forms = traced["weights"].mean(1), traced["weights"].flatten(0, 1)
+    return value[1].dim() == 3 and any(same(value[1], form) for form in forms)
 
 
 class Heads(Exercise):
