@@ -70,13 +70,8 @@ for group, leading, seed, say in (
         q, k, v, _ = draw(seed + 6, leading, 4, 5, 6, 7)
         mixed = torch.tensor([[True, False, True, True, False], [False, True, True, False, True]])
         heads = [torch.cat([mixed[:, :2], mixed[:, 2:].roll(n, -1)], -1) for n in range(3)]
-        arguments = (
-            q.abs() * 100,
-            -k.abs() * 10,
-            v,
-            spread(torch.stack(heads).repeat(1, 2, 1), 4, 5),
-        )
-        MASKED.append(Case("puntuaciones muy negativas y una máscara", arguments, group))
+        given = q.abs() * 100, -k.abs() * 10, v, spread(torch.stack(heads).repeat(1, 2, 1), 4, 5)
+        MASKED.append(Case("puntuaciones muy negativas y una máscara", given, group))
         name = "una máscara {}, que se difunde"
         small = draw(7, leading, 4, 4, 5, 5, causal_mask(4)), draw(8, leading, 4, 5, 6, 7, padding)
         shapes = "(L_q, L_k)", "(B, 1, 1, L_k)"

@@ -18,9 +18,7 @@ def whence(look):
     if yours.shape != right.shape:
         return ""  # la forma ya lo dice todo
     _, head, token, position = place = (yours != right).nonzero()[0].tolist()
-    (mine, whose), (good, own) = (
-        (int(x[tuple(place)]) % 100, int(x[tuple(place)]) // 100 % 100) for x in (yours, right)
-    )
+    (whose, mine), (own, good) = (divmod(int(x[tuple(place)]) % 10000, 100) for x in (yours, right))
     given = {"name": look.case.name, "position": position, "token": token, "head": head}
     return found["fuera-de-sitio"].saying(**given, mine=mine, whose=whose, good=good, own=own).text
 
@@ -35,9 +33,10 @@ INTERLEAVED, SWAPPED = SHARED["cabezas-intercaladas"], SHARED["h-y-d_k-cambiados
 
 TARGET = ("B", "h", "L", "d_k")
 GOOD, TURNED = ("B", "L", "h", "d_k"), ("B", "L", "d_k", "h")
+FIRST = ("h", "B", "L", "d_k")
 IN_ORDER = {
     GOOD: OWN["falta-trasponer"],
-    ("h", "B", "L", "d_k"): OWN["cabezas-delante-del-lote"],
+    FIRST: OWN["cabezas-delante-del-lote"],
     ("B", "h", "d_k", "L"): OWN["cabezas-tumbadas"],
 }
 
@@ -67,10 +66,9 @@ def split_options():
     for wanted in itertools.permutations(TARGET):
         if wanted != TARGET:
             yield Option(read_as(GOOD, wanted), ordered(wanted))
-        found = (INTERLEAVED,) if wanted == TARGET else (INTERLEAVED, ordered(wanted))
         swapped = {("B", "d_k", "L", "h"): SWAPPED, TURNED: (SWAPPED, IN_ORDER[GOOD])}
-        found = swapped.get(wanted, found)
-        yield Option(read_as(TURNED, wanted), found)
+        usual = INTERLEAVED if wanted == TARGET else (INTERLEAVED, ordered(wanted))
+        yield Option(read_as(TURNED, wanted), swapped.get(wanted, usual))
     for order in itertools.permutations(TARGET):
         for early, wrong in ((False, DIRECT), (True, EARLY)):
             known = order[0] == "B" and order[3] == "L" if early else order in (GOOD, TURNED)
@@ -102,10 +100,7 @@ OTHERS = ways(
     ("cortes-solapados", overlapped),
     ("reparte-los-tokens", split_tokens),
     ("lote-y-cabezas-juntos", lambda x, h: read_as(GOOD, TARGET)(x, h).flatten(0, 1)),
-    (
-        "lote-y-cabezas-juntos",
-        lambda x, h: read_as(GOOD, ("h", "B", "L", "d_k"))(x, h).flatten(0, 1),
-    ),
+    ("lote-y-cabezas-juntos", lambda x, h: read_as(GOOD, FIRST)(x, h).flatten(0, 1)),
     ((DIRECT, "lote-y-cabezas-juntos"), lambda x, h: read_as(TARGET, TARGET)(x, h).flatten(0, 1)),
     ("cabezas-en-fila", lambda x, h: read_as(GOOD, TARGET)(x, h).flatten(1, 2)),
     ("cabezas-en-fila", lambda x, h: x.reshape(x.shape[0], x.shape[1] * h, -1)),

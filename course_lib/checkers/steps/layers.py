@@ -137,21 +137,15 @@ class Plan:
 
     def roles(self, path):
         """Los papeles de una capa, por su nombre."""
-        role = self.layers.get(path, self.layers.get(bare(path), ("", "", "")))[0]
-        return roles_of(role)
+        return roles_of(self.layers.get(path, self.layers.get(bare(path), ("",)))[0])
 
 
 def shapes(heads, width):
     """Forma (salida, entrada) → clase."""
-    d, d_k, wide = width, width // heads, heads * width
+    d, d_k, all_d = width, width // heads, heads * width
     usual = {(d, d): "entera", (3 * d, d): "qkv", (2 * d, d): "kv", (d_k, d): "cabeza"}
-    rare = {
-        (d_k, d_k): "trozo",
-        (wide, d): "ancha",
-        (d, d_k): "estrecha",
-        (d, wide): "ancha-salida",
-    }
-    return usual | rare
+    wide = {(all_d, d): "ancha", (d, all_d): "ancha-salida"}
+    return usual | {(d_k, d_k): "trozo"} | wide | {(d, d_k): "estrecha"}
 
 
 def axes_of(shape, heads, width):
@@ -173,12 +167,9 @@ def plan_of(module, heads, width, guess=None, turned=False, by_head=False):
             axes = axes_of(shape, heads, width)
             kind = "ejes" if axes else None
         elif len(shape) == 2 and not layer.linear:
-            flipped = kinds.get(shape[::-1])
-            inward = role in ("query", "key", "value") and kind == "estrecha"
-            outward = role == "output" and kind in ("cabeza", "ancha")
-            flip = turned if kind == "entera" else kind is None or inward or outward
-            if flip:
-                kind, axes = flipped, "turned"
+            unusual = {"output": ("cabeza", "ancha"), None: ()}.get(role, ("estrecha",))
+            if turned if kind == "entera" else kind in (None, *unusual):
+                kind, axes = kinds.get(shape[::-1]), "turned"
         if kind is None and layer.weight.numel() in (width, 3 * width):
             biases.append((layer, role))
         elif kind is None:
