@@ -33,7 +33,6 @@ def by_root(q, k, sizes):
 
 
 DIVISORS = {  # cada divisor malo, a partir de lo repartido y de las medidas
-    "ninguna": lambda q, k, sizes: 1.0,
     "√d_model": lambda q, k, sizes: math.sqrt(sizes.width),
     "d_k": lambda q, k, sizes: sizes.d_k,
     "d_model": lambda q, k, sizes: sizes.width,
@@ -42,12 +41,8 @@ DIVISORS = {  # cada divisor malo, a partir de lo repartido y de las medidas
     "por-√d_k": lambda q, k, sizes: sizes.d_k**-0.5,
     "por-d_k": lambda q, k, sizes: 1 / sizes.d_k,
     "d_k²": lambda q, k, sizes: sizes.d_k**2,
-    "√L_k": lambda q, k, sizes: math.sqrt(k.shape[-2]),
-    "√L_q": lambda q, k, sizes: math.sqrt(q.shape[-2]),
-    "L_k": lambda q, k, sizes: k.shape[-2],
-    "√lote": lambda q, k, sizes: math.sqrt(q.shape[0]),
-    "normas": one.DIVISORS["normas"],
-}
+    "√lote": one.DIVISORS["√eje-0"],
+} | {name: one.DIVISORS[name] for name in ("ninguna", "√L_k", "√L_q", "L_k", "normas")}
 SCALE_OPTIONS = ways(  # el divisor, y si se divide después
     one.SCALES | ATTEND,
     [(by_root, False), (one.by_root, False)],  # o lo que mida lo repartido
