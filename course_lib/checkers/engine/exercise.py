@@ -221,12 +221,12 @@ class Exercise:
         more = [f for look in self.besides for f in told_by(look, attempt, choice, findings)]
         findings = more + without_echo(findings)
         if not findings:
-            findings = memory.keeps(attempt, choice) or self.beyond(attempt)
+            findings = memory.keeps(attempt, choice) or self.beyond(attempt, choice)
         if not findings:
             notes += [note for look in self.notes for note in told_by(look, attempt)]
         return findings, [] if more else notes
 
-    def beyond(self, attempt):
+    def beyond(self, attempt, choice):
         """Lo que falla en las pruebas de ``extra``, si todo lo demás está bien."""
         groups = {case.group for case in attempt.seen}
         for case in self.extra:
@@ -242,7 +242,7 @@ class Exercise:
             if problem:
                 return [problem]
             attempt.seen[case] = attempt.reader.main(attempt.values[case], case)
-        return self.describe(attempt, {}) if self.extra else []
+        return self.describe(attempt, choice) if self.extra else []
 
     def unsupported(self, attempt):
         """Las clases de entrada que el código no admite: errores y notas. Sus pruebas se dejan."""
