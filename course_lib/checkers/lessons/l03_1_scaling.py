@@ -9,15 +9,9 @@ from itertools import product
 
 import torch
 
-from course_lib.checkers.engine import Case, Exercise, Option, Stage, finish, told, ways
+from course_lib.checkers.engine import Case, Exercise, Option, Stage, finish, laws, told, ways
 from course_lib.checkers.engine.comparing import same, show
-from course_lib.checkers.engine.properties import (
-    finite,
-    half_precision,
-    laws,
-    promised,
-    right_shape,
-)
+from course_lib.checkers.engine.properties import finite, half_precision, promised, right_shape
 from course_lib.checkers.steps import attention as steps
 
 # --- Los errores ----------------------------------------------------------------------------------

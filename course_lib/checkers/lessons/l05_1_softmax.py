@@ -9,29 +9,14 @@ import math
 
 import torch
 
-from course_lib.checkers.engine import Case, Exercise, Option, Stage, Tensors, finish, told
+from course_lib.checkers.engine import Case, Exercise, Option, Stage, Tensors, finish, finite, laws
 from course_lib.checkers.engine.comparing import show, show_both
 from course_lib.checkers.engine.mistakes import mistakes
-from course_lib.checkers.engine.properties import (
-    finite,
-    half_precision,
-    laws,
-    not_by_hand,
-    promised,
-    right_shape,
-)
-from course_lib.checkers.lessons.l05_1_steps import (
-    AXES,
-    SUM,
-    TOLD,
-    Share,
-    highest,
-    numerators,
-    redundant,
-    total,
-)
+from course_lib.checkers.engine.properties import half_precision, not_by_hand, promised, right_shape
+from course_lib.checkers.lessons import l05_1_steps as steps
+from course_lib.checkers.lessons.l05_1_steps import TOLD, Share, highest, total
 
-LAWS, NOTES = laws(__file__, "5.1 propiedades"), told(__file__, "5.1 notas")
+LAWS = laws(__file__, "5.1 propiedades")
 
 # --- Las pruebas ----------------------------------------------------------------------------------
 
@@ -198,11 +183,10 @@ def like_weights(attempt):
         if low < -1e-5:
             return [LAWS["propiedad-positiva"].saying(name=case.name, low=show(low))]
         if abs(sums[row] - 1) > 1e-3:
-            mine, _ = show_both(sums[row], 1.0)
-            return [LAWS["propiedad-suma"].saying(name=case.name, row=row, sum=mine)]
+            story = {"name": case.name, "row": row, "sum": show_both(sums[row], 1.0)[0]}
+            return [LAWS["propiedad-suma"].saying(**story)]
         if back.any():
-            row = int(back.nonzero()[0])
-            return [LAWS["propiedad-orden"].saying(name=case.name, row=row)]
+            return [LAWS["propiedad-orden"].saying(name=case.name, row=int(back.nonzero()[0]))]
     return []
 
 
@@ -224,7 +208,7 @@ def nobody(attempt):
     """Una fila prohibida entera: no hay una respuesta buena; se dice cuál da."""
     value = attempt.ask(torch.tensor([[-torch.inf] * 2, [0.0, 1.0]]))
     if value is not None and value.isnan().any():
-        yield NOTES["fila-vacía"].text
+        yield LAWS["fila-vacía"].text
 
 
 ZERO = "menos-infinito-no-es-0"
@@ -239,9 +223,9 @@ class Softmax(Exercise):
 
     number, title, points = "5.1", "la softmax", 3
     names = ("scores",)
-    axes = AXES
+    axes = steps.AXES
     stages = (
-        Stage(SUM, PLAIN, usual=8),
+        Stage(steps.SUM, PLAIN, usual=8),
         Stage(EXTREMES, LARGE, smallest=True, styles=(), otherwise=Stage(EXTREMES, LARGE)),
         Stage(("hidden",), BLOCKED),
     )
@@ -261,8 +245,8 @@ class Softmax(Exercise):
         "ejes": "Con más de dos ejes, como (B, L_q, L_k), no funciona.",
     }
     narrow, besides, returned = (only_one_row,), (promised,), (exactly_zero,)
-    notes = (not_by_hand(MADE, NOTES["ya-hecha"].text), nobody)
-    skip = staticmethod(redundant)
+    notes = (not_by_hand(MADE, LAWS["ya-hecha"].text), nobody)
+    skip = staticmethod(steps.redundant)
     also = ("temperatura", "base-otra", "épsilon", "épsilon-en-pesos", "recorta", "tapado", ZERO)
 
     def compute(self, choice, scores):
@@ -270,7 +254,7 @@ class Softmax(Exercise):
         dims, offset = how.dims(scores.dim()), choice["offset"] or how.offset
         first = (choice[axis] for axis in ("sign", "transform", "kernel"))
         then = (choice[axis] for axis in ("shift", "hidden", "arithmetic"))
-        e, x = numerators(*first, offset, *then, dims, scores)
+        e, x = steps.numerators(*first, offset, *then, dims, scores)
         empty, weights = total(e, dims) == 0, how.divide(e, x, dims)
         if choice["arithmetic"] == "python" and not nans and empty.any():
             raise ValueError  # 0/0: ZeroDivisionError

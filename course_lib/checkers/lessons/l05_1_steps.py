@@ -209,11 +209,8 @@ AXES = {
     "shift": step(
         lambda x, dims: x - highest(x, dims),
         ("inestable", lambda x, dims: x, lambda x, dims: x + highest(x, dims)),
-        (
-            "máximo-global",
-            lambda x, d: x - x.max(),
-            lambda x, d: x - highest(x, (-2, -1)[-x.dim() :]),
-        ),
+        ("máximo-global", lambda x, dims: x - x.max()),
+        ("máximo-global", lambda x, dims: x - highest(x, (-2, -1)[-x.dim() :])),
         ("resta-media", lambda x, d: x - x.mean(d, keepdim=True), lambda x, dims: x - x.mean()),
         ("resta-mínimo", lambda x, d: x - x.amin(d, keepdim=True), lambda x, dims: x - x.min()),
         ("resta-absoluto", lambda x, d: x - highest(x.abs(), d), lambda x, d: x - x.abs().max()),
