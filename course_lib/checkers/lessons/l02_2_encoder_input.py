@@ -126,11 +126,10 @@ def vectors(seed, shape, eps, factor=1.0, plain=True):
     return (*parts, *((ones, ones.clone()) if plain else (gamma, beta)), eps)
 
 
-def constant(shape, eps):
+def constant(eps):
     """Vectores de números todos iguales: su varianza es 0."""
-    ones = torch.ones(shape)
-    each = torch.arange(1.0, 1 + shape[0] * shape[1]).reshape(*shape[:2], 1)
-    return ones * each, ones * each**2, ones * 2, torch.ones(shape[-1]), torch.ones(shape[-1]), eps
+    ones, each = torch.ones(2, 3, 4), torch.arange(1.0, 7).reshape(2, 3, 1)
+    return ones * each, ones * each**2, ones * 2, torch.ones(4), torch.ones(4), eps
 
 
 def uneven():
@@ -141,8 +140,8 @@ def uneven():
 
 
 def tiny(name, token, rest, gamma, beta):
-    token, rest = (torch.tensor([[numbers]]) for numbers in (token, rest))
-    return Case(name, (token, rest, rest, torch.tensor(gamma), torch.tensor(beta), 0.0))
+    token, rest, gamma, beta = map(torch.tensor, ([[token]], [[rest]], gamma, beta))
+    return Case(name, (token, rest, rest, gamma, beta, 0.0))
 
 
 SUMS = (
@@ -152,7 +151,7 @@ SUMS = (
 EPSILONS = (
     Case("ε = 0.5", vectors(2, (2, 3, 6), 0.5)),
     Case("números muy pequeños y ε = 1e-6", vectors(3, (2, 3, 5), 1e-6, 1e-4)),
-    Case("vectores de números iguales y ε = 0.001", constant((2, 3, 4), 1e-3)),
+    Case("vectores de números iguales y ε = 0.001", constant(1e-3)),
 )
 AFFINE = (
     Case("una γ y una β cualesquiera", vectors(4, (2, 3, 6), 0.1, plain=False)),

@@ -36,14 +36,14 @@ def top_weight(look):
         return ""
     row = int((yours - right).abs().amax(-1).argmax())
     mine, good = (show(x[row, right[row].argmax()]) for x in (yours, right))
-    highest = f"la puntuación más alta de la fila {row}"
-    return f"Con {look.case.name}, {highest} recibe {mine}, y tenía que recibir {good}."
+    which = f"la puntuación más alta de la fila {row}"
+    return f"Con {look.case.name}, {which} recibe {mine}, y tenía que recibir {good}."
 
 
 def lowest_weight(look):
-    if not (low := rows_of(look)[0].min()) < 0:
-        return top_weight(look)
-    return f"Con {look.case.name}, uno de tus pesos es {show(low)}, y no hay pesos negativos."
+    low = look.both()[0].min()
+    told = f"Con {look.case.name}, uno de tus pesos es {show(low)}, y no hay pesos negativos."
+    return told if low < 0 else top_weight(look)
 
 
 def not_finite(look):
