@@ -64,7 +64,7 @@ CASES = (
 )
 ONE = torch.ones(1, 1)
 
-# --- Lo que se mide -------------------------------------------------------------------------------
+# --- Lo que se mide, y lo que se ve cuando no se reconoce nada ------------------------------------
 
 
 def one_number(attempt, token, *matrices):
@@ -81,9 +81,6 @@ def found_length(attempt):
     if len(works) == 1:
         fixed = TOLD["máscara-longitud-fija"].saying(number=works[0])
         yield Option(lambda x, W_Q: square(works[0]), fixed)
-
-
-# --- Lo que se ve cuando no se reconoce nada ------------------------------------------------------
 
 
 def output_shape(x, W_Q, W_K, W_V):

@@ -100,10 +100,6 @@ CASES = (
     Case("puntuaciones muy grandes", scores([1.0, 2.0, 0.0, 1.0])),
     Case("puntuaciones muy negativas y un relleno mayor", scores([-12.0, -11.0, -9.0, 0.0])),
 )
-EXTRA = (
-    Case("3 tokens en el decoder, 5 en el encoder y d_v = 4", pair(10, 1, 3, 5, 6, 5, 4)),
-    Case("40 tokens en el decoder y 70 en el encoder", pair(11, 1, 40, 70, 6, 5, 3, (60,))),
-)
 
 
 def smallest(x, y, mask=None):
@@ -120,7 +116,7 @@ def sources(order, decoder_x, encoder_x):
     return tuple(decoder_x if name == "D" else encoder_x for name in order)
 
 
-# --- Lo que se mide -------------------------------------------------------------------------------
+# --- Lo que se mide, y lo que se ve cuando no se reconoce nada ------------------------------------
 
 
 def one_number(attempt, token, *matrices):
@@ -128,9 +124,6 @@ def one_number(attempt, token, *matrices):
     x, mask = torch.eye(2)[None], None if token else torch.tensor([[True, False]])
     output = attempt.ask(x[:, token : token + 1], x, *matrices, mask)
     return None if output is None or output.numel() != 1 else float(output)
-
-
-# --- Lo que se ve cuando no se reconoce nada ------------------------------------------------------
 
 
 def output_shape(decoder_x, encoder_x, W_Q, W_K, W_V, source_mask=None):
@@ -178,7 +171,10 @@ class CrossAttention(Exercise):
         **head.last_axes(),
     }
     stages = head.few_errors(CASES, tuple(axes), tuple(axes)[:5])
-    extra = EXTRA
+    extra = (
+        Case("3 tokens en el decoder, 5 en el encoder y d_v = 4", pair(10, 1, 3, 5, 6, 5, 4)),
+        Case("40 tokens en el decoder y 70 en el encoder", pair(11, 1, 40, 70, 6, 5, 3, (60,))),
+    )
     tiny = (
         smallest([[1.0]], [[2.0]]),
         smallest([[1.0]], [[2.0], [1.0]]),

@@ -131,13 +131,9 @@ CASES = (
     Case("un vector con todos sus números iguales", vectors(5, 2, 2, 4, 1e-5, same_numbers=True)),
     Case("números pequeños, sin dar eps", vectors(6, 2, 3, 4, size=0.003), "sin-eps"),
 )
-EXTRA = (
-    Case("la suma del enunciado, (3, 1)", small([2.0, 1.0], [1.0, 0.0], 1e-5)),
-    Case("números de miles", vectors(7, 2, 3, 4, 1e-5, size=1000.0)),
-)
 TINY = (([1.0, 0.0], [0.0, 0.0]), ([1.0, 0.0], [2.0, 1.0]), ([3.0, -1.0], [2.0, 5.0]))
 
-# --- Lo que se mide -------------------------------------------------------------------------------
+# --- Lo que se mide, y lo que se ve cuando no se reconoce nada ------------------------------------
 
 
 def measured_eps(attempt, *eps):
@@ -164,8 +160,6 @@ def default_eps(attempt):
     if default is not None and abs(default - 1e-5) > 1e-7:
         yield Option(default, TOLD["eps-por-defecto"].saying(number=show(default)))
 
-
-# --- Lo que se ve cuando no se reconoce nada ------------------------------------------------------
 
 GIVEN = vectors(20, 2, 3, 4, 1e-5)
 
@@ -217,7 +211,10 @@ class AddAndNormalise(Exercise):
         "default": [Option(1e-5)],
     }
     stages = head.few_errors(CASES, tuple(axes), tuple(axes)[:6], frequent=20)
-    extra = EXTRA
+    extra = (
+        Case("la suma del enunciado, (3, 1)", small([2.0, 1.0], [1.0, 0.0], 1e-5)),
+        Case("números de miles", vectors(7, 2, 3, 4, 1e-5, size=1000.0)),
+    )
     tiny = tuple(Case("", small(x, s, 0.0)) for x, s in TINY)
     measured = {"eps": fixed_eps, "default": default_eps}
     must = (

@@ -31,10 +31,7 @@ ALL_FINITE = finite(
 
 
 def drawn(seed, B, lengths, d, d_k, d_v, size=1.0, blank=None):
-    """Un lote de frases de cada longitud, W_Q, W_K y W_V, sembrados.
-
-    ``blank`` pone a 0 un token de las últimas frases, como un relleno.
-    """
+    """Un lote de frases de cada longitud, W_Q, W_K y W_V. ``blank``: el token que es 0 en el último."""
     generator = torch.Generator().manual_seed(seed)
     sentences = [torch.randn(B, length, d, generator=generator) for length in lengths]
     if blank is not None:
@@ -112,11 +109,7 @@ def scale_options(*unused):
 
 
 def here(options, changed):
-    """Las formas de dar un paso que se ven aquí.
-
-    Args:
-        changed: error → el que es en esta cabeza, o ``None`` si es la misma forma que otra.
-    """
+    """Las formas de un paso. ``changed``: error → el que es aquí; ``None``, si es la misma que otra."""
     for option in options:
         mistake = option.mistake and changed.get(option.mistake.id, option.mistake)
         if mistake or not option.mistake:
@@ -157,11 +150,9 @@ def few_errors(cases, axes, in_threes, frequent=8):
 
 
 def attend(choice, x, q, k, v, allowed, past=None):
-    """La atención, con cada paso dado de la forma que se pide.
+    """La atención, con cada paso como se pide.
 
-    Args:
-        allowed: quién se ve; sin máscara, ``None``.
-        past: si se tapa el futuro sin que nadie lo pida, quién no lo es.
+    ``allowed``, quién se ve; ``past``, quién no es futuro, si se tapa sin que nadie lo pida.
     """
     divide, late = choice["scale"]
     divisor = divide(x, q, k, v)
@@ -224,6 +215,5 @@ def moved_by(attempt, arguments, which, where):
     touched = clone(arguments)
     touched[which][where] += 1.0
     base, other = attempt.ask(*arguments), attempt.ask(*touched)
-    if base is not None and other is not None and base.dim() == 3 and base.shape == other.shape:
-        return (other - base).abs().amax(-1)
-    return None
+    known = base is not None and other is not None and base.shape == other.shape
+    return (other - base).abs().amax(-1) if known and base.dim() == 3 else None
