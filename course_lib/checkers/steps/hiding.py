@@ -91,6 +91,7 @@ def causal_instead(scores, mask):
     return causal(scores)
 
 
+HIDE = filled(-torch.inf)
 SHARED_AGAIN = after(zero_and_share(0.0), zero_and_share(1e-9))
 # Las formas malas que se ven en todas partes, con las más frecuentes delante.
 EVERYWHERE = (
@@ -104,12 +105,12 @@ EVERYWHERE = (
     ("máscara-signo#∞", *before(filled(torch.inf))),
     ("máscara-signo", *before(filled(1e9))),
     (("máscara-después", "máscara-al-revés"), *after(lambda weights, mask: weights * ~mask)),
-    ("máscara-tapa-pesos", *after(filled(-torch.inf), filled(-1e9), filled(LOWEST))),
+    ("máscara-tapa-pesos", *after(HIDE, filled(-1e9), filled(LOWEST))),
     ("máscara-suma-a-pesos", *after(lambda weights, mask: weights + mask)),
     ("máscara-reparte-otra-vez", *SHARED_AGAIN),
 )
 GOOD = [
-    (filled(-torch.inf), None),
+    (HIDE, None),
     # Igual de buenas: solo se distinguen si una fila entera está prohibida.
     (filled(-1e9), None),
     (filled(-1e9), lambda weights, mask: weights * mask),
@@ -118,7 +119,7 @@ MASK_OPTIONS = ways(
     MASKS,
     [*GOOD, *SHARED_AGAIN],  # repartir otra vez solo es un error si antes ya se ha repartido bien
     *EVERYWHERE,
-    ("máscara-otro-eje", *before(lambda scores, mask: filled(-torch.inf)(scores, mask.mT))),
+    ("máscara-otro-eje", *before(lambda scores, mask: HIDE(scores, mask.mT))),
     ("máscara-otro-eje", *before(lambda scores, mask: filled(-1e9)(scores, mask.mT))),
     ("máscara-causal-fija", *before(causal_instead)),
     ("máscara-poco-negativa", *before(*(filled(float(number)) for number in TOO_WEAK))),
@@ -127,11 +128,9 @@ MASK_OPTIONS = ways(
 
 
 def own_mask(missing, leaked):
-    """Los errores de tapar en una cabeza que pone ella la máscara, y las formas de hacerlo.
+    """Los errores de una cabeza que pone ella la máscara, y las formas de tapar que hay en ella.
 
-    Args:
-        missing: el error de no tapar nada.
-        leaked: la consecuencia de los que dejan peso a lo prohibido.
+    ``missing``, el error de no tapar nada; ``leaked``, la consecuencia de los que dejan peso.
     """
     known = masks("mask", leaked) | masks("own mask", leaked)
     return known, ways(
@@ -139,14 +138,8 @@ def own_mask(missing, leaked):
         GOOD,
         *EVERYWHERE,
         ("máscara-suma-uno", *before(lambda scores, mask: scores + (~mask).float())),
-        (
-            "máscara-cero-prohibido",
-            *before(lambda s, mask: (s * mask).masked_fill(s * mask == 0, -torch.inf)),
-        ),
-        (
-            "máscara-entre-dos-softmax",
-            *after(lambda weights, mask: filled(-torch.inf)(weights, mask).softmax(-1)),
-        ),
+        ("máscara-cero-prohibido", *before(lambda scores, mask: HIDE(scores, scores * mask != 0))),
+        ("máscara-entre-dos-softmax", *after(lambda w, mask: HIDE(w, mask).softmax(-1))),
     )
 
 
