@@ -344,7 +344,9 @@ def test_what_is_kept_between_calls_is_seen():
     assert ids(grows) == ["guarda-estado"]
     assert ids(first_of_each_size) == ["guarda-estado"]
     assert ids(adds_the_last) == ["guarda-estado"]
-    assert ids(lambda a, b: last.setdefault("b", torch.ones(1)) * a * b) == []  # siempre lo mismo: vale
+    assert (
+        ids(lambda a, b: last.setdefault("b", torch.ones(1)) * a * b) == []
+    )  # siempre lo mismo: vale
 
 
 def test_a_check_has_an_end(monkeypatch):

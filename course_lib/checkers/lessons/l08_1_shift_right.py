@@ -3,7 +3,17 @@
 import torch
 
 from course_lib.checkers.engine import (
-    Case, Exercise, Option, Stage, Tensors, finish, right_shape, same, show, told, ways,
+    Case,
+    Exercise,
+    Option,
+    Stage,
+    Tensors,
+    finish,
+    right_shape,
+    same,
+    show,
+    told,
+    ways,
 )  # fmt: skip
 
 

@@ -8,7 +8,17 @@ import numpy as np
 import torch
 
 from course_lib.checkers.engine import (
-    NOTHING, Case, Exercise, Option, Raised, Stage, Tensors, finish, running, told, ways,
+    NOTHING,
+    Case,
+    Exercise,
+    Option,
+    Raised,
+    Stage,
+    Tensors,
+    finish,
+    running,
+    told,
+    ways,
 )  # fmt: skip
 
 # --- El modelo de mentira -------------------------------------------------------------------------

@@ -6,7 +6,17 @@ import numpy as np
 import torch
 
 from course_lib.checkers.engine import (
-    Case, Exercise, Option, Stage, difference, finish, right_shape, same, show, told, ways,
+    Case,
+    Exercise,
+    Option,
+    Stage,
+    difference,
+    finish,
+    right_shape,
+    same,
+    show,
+    told,
+    ways,
 )  # fmt: skip
 
 
