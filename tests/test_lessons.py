@@ -18,9 +18,7 @@ from tools import notebooks
 
 SCREENSHOTS = os.environ.get("CURSO_CAPTURAS")
 LESSONS = [p.relative_to(ROOT) for p in notebooks.course_notebooks() if notebooks.is_lesson(p)]
-EVERY_DAY = (
-    "06_multi_cabeza"  # la que se mira en cada prueba: tiene fórmulas, figuras y exploradores
-)
+EVERY_DAY = "06_multi_cabeza"  # tiene fórmulas, figuras y exploradores
 
 # nbval compara las salidas con los hilos de serie, tantos como núcleos; aquí, con otro número.
 THREADS = 2 if "1" in (os.environ.get("OMP_NUM_THREADS"), str(os.cpu_count())) else 1
@@ -53,14 +51,6 @@ def slides_of(lab, path):
             return list(slides(page, lab, path))
 
 
-def check_slides(lab, path):
-    """Falla si una celda no cabe en su diapositiva, o si no está en ninguna."""
-    seen = slides_of(lab, path)
-    total = len(lab.read(path).cells)
-    assert [fault for slide in seen for fault in slide["faults"]] == []
-    assert sorted({cell for slide in seen for cell in slide["cells"]}) == list(range(1, total + 1))
-
-
 # --- El texto de todas ----------------------------------------------------------------------------
 
 
@@ -91,10 +81,6 @@ def test_saved_lesson_looks_right(lab, saved, tmp_path):
     look(lab, path, list(found), tmp_path)
 
 
-def test_every_cell_fits_the_screen(lab, saved):
-    check_slides(lab, saved[0])
-
-
 def test_its_explorers_live_with_no_kernel(lab, saved):
     """Con el cuaderno guardado y de confianza, responden sin ejecutar nada."""
     path, _ = saved
@@ -108,16 +94,34 @@ def test_its_explorers_live_with_no_kernel(lab, saved):
 # --- Ejecutada ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", EACH)
-def test_lesson_runs_and_its_outputs_do_not_depend_on_the_number_of_threads(lab, path, tmp_path):
+@pytest.fixture(scope="module", params=EACH)
+def executed(lab, request):
+    """Una lección ejecutada, lo que en ella se ve mal y lo que sale de cada celda."""
+    path = request.param
     lab.restore(path)
     first = f"import os; os.environ['OMP_NUM_THREADS'] = '{THREADS}'"
-    look(lab, path, lab.faults(path, first), tmp_path)
-    assert lab.prints("import torch; print(torch.get_num_threads())", str(THREADS))
-    kept, run = notebooks.read(ROOT / path), notebooks.read(ROOT / path)
-    for cell, seen in zip(code_cells(run), lab.cells, strict=True):
-        cell.outputs = [from_dict(output) for output in seen["outputs"]]
-    before, after = (compared_outputs(notebooks.normalize(nb)) for nb in (kept, run))
-    assert [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] == []
-    check_slides(lab, path)
+    yield path, lab.faults(path, first), lab.cells
     lab.close()
+
+
+def test_lesson_runs_and_looks_right(lab, executed, tmp_path):
+    path, found, _ = executed
+    look(lab, path, list(found), tmp_path)
+
+
+def test_outputs_do_not_depend_on_the_number_of_threads(lab, executed):
+    path, _, cells = executed
+    assert lab.prints("import torch; print(torch.get_num_threads())", str(THREADS))
+    before, after = notebooks.read(ROOT / path), notebooks.read(ROOT / path)
+    for cell, seen in zip(code_cells(after), cells, strict=True):
+        cell.outputs = [from_dict(output) for output in seen["outputs"]]
+    before, after = (compared_outputs(notebooks.normalize(nb)) for nb in (before, after))
+    assert [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] == []
+
+
+def test_every_cell_fits_the_screen(lab, executed):
+    """Y está en alguna diapositiva."""
+    seen = slides_of(lab, executed[0])
+    total = len(lab.read(executed[0]).cells)
+    assert [fault for slide in seen for fault in slide["faults"]] == []
+    assert sorted({cell for slide in seen for cell in slide["cells"]}) == list(range(1, total + 1))
