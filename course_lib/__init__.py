@@ -15,9 +15,9 @@ Lo demás tiene su propio cuarto:
 
 - ``explorers``: las piezas que responden a la mano en un cuaderno.
 - ``checkers``: las comprobaciones de los ejercicios.
-- ``probes``: preguntas que se le hacen a un modelo entrenado, con sus frases.
-- ``bert_files``: los archivos de un BERT: dónde están, si son los buenos y cómo se leen.
-- ``translator_model``: los pesos del traductor y cómo se entrenó.
+- ``probes``: preguntas que se le hacen a un modelo entrenado, y las tablas con sus frases.
+- ``bert_files``: los archivos de un BERT: de dónde se descargan, su huella y cómo se leen.
+- ``translator_model``: los pesos del traductor, los ids de sus marcas y cómo se entrenó.
 - ``opening``: lo que abre el curso a quien estudia.
 
 Las letras de las formas son las mismas en todo el curso:

@@ -21,8 +21,11 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from course_lib.bert_files import lighter  # noqa: F401
-from course_lib.bert_files import ENVIRONMENT_VARIABLE, BertUnavailableError  # noqa: F401
+from course_lib.bert_files import (  # noqa: F401
+    ENVIRONMENT_VARIABLE,
+    BertUnavailableError,
+    lighter,  # noqa: F401
+)
 from course_lib.bert_files.embedded import EMBEDDED_MODEL, embedded_folder
 from course_lib.bert_files.folders import read_model, read_tokenizer
 from course_lib.bert_files.hub import hub_folder

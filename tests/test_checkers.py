@@ -19,6 +19,7 @@ from course_lib.checkers.engine.case import Case
 from course_lib.checkers.engine.comparing import show
 from course_lib.checkers.engine.exercise import Exercise
 from course_lib.checkers.engine.mistakes import Mistake, Option
+from course_lib.checkers.engine.reading import Pair
 from course_lib.checkers.engine.report import Finding, Report
 from course_lib.checkers.engine.search import Stage
 
@@ -325,6 +326,48 @@ def test_a_random_answer_is_seen():
     assert ids(lambda a, b: a * b + torch.rand(1)) == ["azar"]
 
 
+def test_what_is_kept_between_calls_is_seen():
+    calls, first, last = [], {}, {}
+
+    def grows(a, b):
+        calls.append(1)
+        return a * b * len(calls)
+
+    def first_of_each_size(a, b):
+        return first.setdefault(a.shape, a * b).clone()
+
+    def adds_the_last(a, b):
+        kept = last.get("a", torch.zeros(1)).sum()
+        last["a"] = a if a.numel() == 1 else torch.zeros(1)
+        return a * b + kept
+
+    assert ids(grows) == ["guarda-estado"]
+    assert ids(first_of_each_size) == ["guarda-estado"]
+    assert ids(adds_the_last) == ["guarda-estado"]
+    assert (
+        ids(lambda a, b: last.setdefault("b", torch.ones(1)) * a * b) == []
+    )  # siempre lo mismo: vale
+
+
+def test_a_check_has_an_end(monkeypatch):
+    """Cada llamada acaba a tiempo, y entre todas no."""
+    monkeypatch.setattr(running, "TOTAL", 0.0)
+    assert ids(lambda a, b: a * b) == ["tarda"]
+    monkeypatch.undo()
+    assert ids(lambda a, b: a * b) == []
+
+
+class Paired(Toy):
+    reader = Pair(lambda a, b: tuple(a.shape))
+
+
+def test_a_pair_inside_a_pair_is_said():
+    found = Paired().check(lambda a, b: ((a * b, None), None)).findings
+    assert [finding.id for finding in found] == ["tipo"]
+    assert "una tupla dentro de otra" in found[0].text
+    assert Paired().check(lambda a, b: (a * b, None)).ok
+
+
 def test_dtype_and_type_are_seen():
     assert ids(lambda a, b: (a * b).double()) == ["dtype"]
     assert ids(lambda a, b: (a * b).long()) == ["dtype"]
@@ -549,6 +592,19 @@ def test_an_unknown_question_is_said():
 )
 def test_what_does_not_matter_in_an_answer(answer, tidied):
     assert questions.tidy(answer) == tidied
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("(3, 12, 7, 7)", "«(3, 12, 7, 7)»"),
+        (" Hola. ", "« Hola. »"),
+        ([1, torch.tensor(2.5)], "(1, 2.5)"),
+        ("x" * 70, "«" + "x" * 59 + "…"),
+    ],
+)
+def test_an_answer_is_shown_as_it_was_written(answer, shown):
+    assert str(questions.check_answer("6.4", answer)).count(f"Tu respuesta es {shown}, y") == 1
 
 
 # --- El progreso ----------------------------------------------------------------------------------

@@ -816,3 +816,11 @@ def no_weights(query, key, value, mask=None):
 @odd("5.2")
 def pair_in_a_pair(query, key, value, mask=None):
     return no_weights(query, key, value, mask), None
+
+
+@odd("5.2")
+def only_32_keys(query, key, value, mask=None):
+    """Lo que está más allá de la key 32 no se mira."""
+    mask = None if mask is None else mask[..., :32]
+    output, weights = with_matmul(query, key[..., :32, :], value[..., :32, :], mask)
+    return output, F.pad(weights, (0, key.shape[-2] - weights.shape[-1]))

@@ -410,3 +410,39 @@ def inverse_matrix(x, W_Q, W_K, W_V, W_O, heads):
 @odd("7.2")
 def wrong_shape(x, W_Q, W_K, W_V, W_O, heads):
     return with_einsum(x, W_Q, W_K, W_V, W_O, heads)[0]
+
+
+# --- 7.2: la pareja, y frases largas --------------------------------------------------------------
+
+
+def in_pair(x, W_Q, W_K, heads):
+    """Los pesos de cada cabeza."""
+    Q, K = [(x @ W).unflatten(-1, (heads, -1)) for W in (W_Q, W_K)]
+    return (einsum("bqhd,bkhd->bhqk", Q, K) / math.sqrt(Q.shape[-1])).softmax(-1)
+
+
+@right("7.2")
+def paired_with_the_average(x, W_Q, W_K, W_V, W_O, heads):
+    return with_einsum(x, W_Q, W_K, W_V, W_O, heads), in_pair(x, W_Q, W_K, heads).mean(1)
+
+
+@wrong("7.2", "devuelve-pesos-traspuestos")
+def paired_with_the_transpose(x, W_Q, W_K, W_V, W_O, heads):
+    return with_einsum(x, W_Q, W_K, W_V, W_O, heads), in_pair(x, W_Q, W_K, heads).mT
+
+
+@wrong("7.2", "orden-de-la-pareja")
+def weights_first(x, W_Q, W_K, W_V, W_O, heads):
+    return in_pair(x, W_Q, W_K, heads), with_einsum(x, W_Q, W_K, W_V, W_O, heads)
+
+
+@odd("7.2")
+def paired_with_anything(x, W_Q, W_K, W_V, W_O, heads):
+    weights = in_pair(x, W_Q, W_K, heads)
+    return with_einsum(x, W_Q, W_K, W_V, W_O, heads), torch.ones_like(weights) / x.shape[1]
+
+
+@odd("7.2")
+def only_32_tokens(x, W_Q, W_K, W_V, W_O, heads):
+    output = with_einsum(x[:, :32], W_Q, W_K, W_V, W_O, heads)
+    return torch.cat([output, torch.zeros_like(x[:, 32:])], dim=1)

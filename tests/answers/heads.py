@@ -1425,3 +1425,17 @@ class StrangeLayers(nn.Module):
 
     def forward(self, query, key, value, mask=None):
         return self.second(self.first(query))
+
+
+@odd("6.1")
+def only_32_tokens(x, heads):
+    output = view_and_transpose(x[:, :32], heads)
+    lost = output.new_zeros(len(x), heads, len(x[0, 32:]), output.shape[-1])
+    return torch.cat([output, lost], dim=2)
+
+
+@odd("6.2")
+class OnlyThirtyTwoKeys(Pieces):
+    def forward(self, query, key, value, mask=None):
+        mask = None if mask is None else mask[..., :32]
+        return super().forward(query, key[:, :32], value[:, :32], mask)

@@ -28,3 +28,9 @@ class Look(NamedTuple):
     right: torch.Tensor
     traced: dict  # la cuenta entera, con los errores encontrados
     traced_right: dict  # y sin ellos
+
+    def both(self):
+        """Las dos salidas. Si no miden lo mismo no hay nada que contar: ``ValueError``."""
+        if self.yours.shape != self.right.shape:
+            raise ValueError
+        return self.yours, self.right

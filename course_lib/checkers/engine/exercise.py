@@ -21,7 +21,7 @@ from course_lib.checkers.engine.comparing import (
     show,
 )
 from course_lib.checkers.engine.reading import Tensors
-from course_lib.checkers.engine.report import Finding, Report
+from course_lib.checkers.engine.report import Finding, Report, either, without_echo
 from course_lib.checkers.engine.search import Diagnosis, Raised, search
 
 
@@ -221,18 +221,20 @@ class Exercise:
         more = [f for look in self.besides for f in told_by(look, attempt, choice, findings)]
         findings = more + without_echo(findings)
         if not findings:
-            findings = memory.keeps(attempt, choice) or self.beyond(attempt)
+            findings = memory.keeps(attempt, choice) or self.beyond(attempt, choice)
         if not findings:
             notes += [note for look in self.notes for note in told_by(look, attempt)]
         return findings, [] if more else notes
 
-    def beyond(self, attempt):
+    def beyond(self, attempt, choice):
         """Lo que falla en las pruebas de ``extra``, si todo lo demás está bien."""
         groups = {case.group for case in attempt.seen}
         for case in self.extra:
             if case.group and case.group not in groups:
                 continue
             outcome = attempt.call(*case.arguments)
+            if outcome.fatal:
+                continue  # va despacio con tanto: no por eso está mal
             if outcome.problem:
                 attempt.seen[case] = Raised(outcome.problem)
                 continue
@@ -240,7 +242,7 @@ class Exercise:
             if problem:
                 return [problem]
             attempt.seen[case] = attempt.reader.main(attempt.values[case], case)
-        return self.describe(attempt, {}) if self.extra else []
+        return self.describe(attempt, choice) if self.extra else []
 
     def unsupported(self, attempt):
         """Las clases de entrada que el código no admite: errores y notas. Sus pruebas se dejan."""
@@ -382,25 +384,3 @@ class Exercise:
 def told_by(look, attempt, *more):
     """Lo que dice una función de un ejercicio o, si con una respuesta muy rara se para, nada."""
     return calmly(lambda: list(look(attempt, *more)), [])
-
-
-def without_echo(findings):
-    """Los mismos, sin repetir una consecuencia que ya se ha contado."""
-    told, kept = set(), []
-    for finding in findings:
-        story = "" if finding.consequence in told else finding.consequence
-        told.add(story)
-        kept.append(Finding(finding.id, finding.text, story, finding.read))
-    return kept
-
-
-def either(alternatives):
-    """Varias explicaciones que dan lo mismo: no se elige por nadie."""
-    if len(alternatives) > 3:
-        return Finding("ambiguo", "Tu salida sale de varios errores juntos, y no sé de cuáles.")
-    ways = [
-        ", y además: ".join(mistake.text.rstrip(".") for mistake in way) for way in alternatives
-    ]
-    text = "; ".join(f"({letter}) {way}" for letter, way in zip("abc", ways))
-    where = ", ".join(dict.fromkeys(m.read for way in alternatives for m in way if m.read))
-    return Finding("ambiguo", f"Hay más de una forma de llegar a tu salida: {text}.", read=where)

@@ -14,14 +14,17 @@ KEEPS = (
     "Tu código guarda algo de una llamada a otra, y lo que da depende de las llamadas de antes: cada una "
     "tiene que empezar de cero."
 )
+SAME_AS_BEFORE = (
+    "Con otros números de la misma forma das lo mismo que con los de antes: o guardas algo de una llamada "
+    "a otra, o no miras todo lo que recibes."
+)
 
 
 def changes(attempt, case):
     """Por qué dos llamadas iguales no han dado lo mismo."""
-    again, reader = attempt.call(*case.arguments), attempt.exercise.reader
-    value = None if again.problem else reader.read(again.value, case)[0]
-    if again.problem or not same(value, attempt.values[case]):
-        # Con la misma semilla tampoco: no es el azar.
+    first, other, again = (answer(attempt, case, seed) for seed in (0, 1, 0))
+    if same(first, other) or not same(first, again):
+        # Con otra semilla da lo mismo, o con la misma no: no es el azar.
         story = f"Dos llamadas iguales no dan lo mismo con {case.name}."
         return Finding("guarda-estado", KEEPS, story)
     return Finding(
@@ -29,6 +32,12 @@ def changes(attempt, case):
         f"Dos llamadas iguales no dan lo mismo con {case.name}: ¿queda algún número al azar, o un "
         "dropout encendido?",
     )
+
+
+def answer(attempt, case, seed):
+    """Lo que da en una prueba con esta semilla; ``None``, si se para."""
+    outcome = attempt.call(*case.arguments, seed=seed)
+    return None if outcome.problem else attempt.reader.read(outcome.value, case)[0]
 
 
 def repeated(attempt):
@@ -64,7 +73,7 @@ def keeps(attempt, choice):
             look = Look(twin, yours, right["output"], {}, {})
             before = exercise.trace(choice, case)
             if before is not None and same(yours, before["output"]):
-                return [Finding("guarda-estado", KEEPS, difference(look))]
+                return [Finding("guarda-estado", SAME_AS_BEFORE, difference(look))]
             return [
                 Finding(
                     "otro", "No reconozco qué ha pasado, pero no da lo mismo.", difference(look)

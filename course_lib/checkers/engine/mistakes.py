@@ -6,8 +6,8 @@ Al lado de cada módulo, un ``.txt`` tiene las frases de sus errores, una por l�
     orden-de-la-pareja · 05 §5 · Devuelves (pesos, salida): en este curso el orden es (salida, pesos).
 
 Son el nombre del error, que no cambia nunca, la lección y la sección donde se explica, y la frase.
-Si un error se dice de varias formas, detrás del nombre va cuál: ``otra-capa#4``. Lo que va entre
-llaves, como ``{number}``, se mide en la respuesta.
+Si un error se dice de varias formas, detrás del nombre va cuál: ``otra-capa#4``. Lo que va
+como ``{number}`` se mide en la respuesta.
 """
 
 import re
@@ -73,7 +73,7 @@ def lines(path):
         if header := re.fullmatch(r"\[(.+)\]", line):
             section = found.setdefault(header[1], {})
         elif line and not line.startswith("#"):
-            name, read, text = re.fullmatch(r"(\S+) · ?(.*?) ?· (.+)", line).groups()
+            name, read, text = re.fullmatch(r"(.+?) · ?(.*?) ?· (.+)", line).groups()
             section[name] = (read, text)
     return found
 

@@ -25,15 +25,20 @@ def right_shape(shape, text, read, story="Con {name} mide {yours} y tenía que m
     return look
 
 
-def finite(read, text="Tu salida tiene números que no son finitos.", numbers="{all}"):
+def finite(
+    read,
+    text="Tu salida tiene números que no son finitos.",
+    numbers="{all}",
+    story="Con {name}, {bad} de {many} son NaN o ∞.",
+):
     """Que no haya NaN ni ∞."""
 
     def look(attempt):
         for case, output in attempt.outputs():
             if bad := int((~output.isfinite()).sum()):
                 many = numbers.format(all=output.numel())
-                story = f"Con {case.name}, {bad} de {many} son NaN o ∞."
-                return [Finding("propiedad-finita", text, story, read)]
+                told = story.format(name=case.name, bad=bad, many=many)
+                return [Finding("propiedad-finita", text, told, read)]
         return []
 
     return look

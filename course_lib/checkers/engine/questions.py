@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
 
@@ -16,8 +17,7 @@ from course_lib.checkers.engine.progress import finish, modules
 from course_lib.checkers.engine.report import Finding, Report
 
 
-@dataclass(frozen=True)
-class Wrong:
+class Wrong(NamedTuple):
     """Una respuesta mala que se da a menudo: cómo se calcula y qué hay que decirle a quien la da."""
 
     compute: Callable
@@ -27,17 +27,13 @@ class Wrong:
 
 
 def wrong_answers(file, section, computes):
-    """Las respuestas malas de una pregunta, con sus frases (véase ``mistakes.told``).
+    """Las respuestas malas de una pregunta: ``computes`` es nombre → función que da la respuesta.
 
-    Args:
-        file, section: el ``__file__`` del módulo y el apartado de sus frases, como ``"5.3"``.
-        computes: nombre → función sin argumentos que da esa respuesta mala.
+    Sus frases están en el apartado ``section`` del módulo ``file`` (véase ``mistakes.told``).
     """
-    known = told(file, section)
-    return tuple(
-        Wrong(compute, known[name].id, known[name].text, known[name].read)
-        for name, compute in computes.items()
-    )
+    found = told(file, section)
+    known = ((compute, found[name]) for name, compute in computes.items())
+    return tuple(Wrong(compute, wrong.id, wrong.text, wrong.read) for compute, wrong in known)
 
 
 @dataclass
@@ -71,19 +67,19 @@ class Question:
     def right(self):
         return tidy(self.compute())
 
-    def check(self, answer):
-        answer = tidy(answer)
+    def check(self, given):
+        answer, shown = tidy(given), show(given)
         if answer is None or answer is ...:
             return Report(self.number, self.title, unsolved=True)
         if not self.readable(answer):
-            text = f"Tu respuesta es {show(answer)}, y esperaba {self.kind}."
+            text = f"Tu respuesta es {shown}, y esperaba {self.kind}."
             return self.report(Finding("respuesta-ilegible", text))
         if self.equal(answer, self.right):
             return self.report()
         for wrong in self.wrong:
             if self.equal(answer, tidy(wrong.compute())):
                 return self.report(Finding(wrong.id, wrong.text, read=wrong.read or self.read))
-        text = f"Tu respuesta, {show(answer)}, no es la buena."
+        text = f"Tu respuesta, {shown}, no es la buena."
         return self.report(Finding("respuesta", text, self.hint(answer), self.read))
 
     def readable(self, answer):
@@ -118,16 +114,16 @@ class Question:
         return Report(self.number, self.title, findings)
 
 
-def tidy(value):
-    """Una respuesta, sin lo que da igual: mayúsculas, espacios, comas o tensores de un número."""
+def tidy(value, text=lambda text: text.strip().strip(").").lower()):
+    """Una respuesta, sin lo que da igual: mayúsculas, espacios, puntos o tensores de un número."""
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         value = value.reshape(())
     if isinstance(value, torch.Tensor) or type(value).__module__ == "numpy":
         value = value.tolist()
     if isinstance(value, str):
-        return value.strip().strip(").").lower()
+        return text(value)
     if isinstance(value, torch.Size | list | tuple):
-        items = tuple(tidy(item) for item in value)
+        items = tuple(tidy(item, text) for item in value)
         return ... if ... in items else items
     return value
 
@@ -136,17 +132,16 @@ def is_number(value):
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def show(value):
+def show(given):
+    """Una respuesta, como se escribe en una frase: sus textos, tal como son."""
+    value = tidy(given, str)
     text = f"«{value}»" if isinstance(value, str) else repr(value)
     return text if len(text) <= 60 else text[:60] + "…"
 
 
 def questions(lesson):
     """Las preguntas de una lección, por su número."""
-    found = [
-        question for module in modules(lesson) for question in getattr(module, "QUESTIONS", ())
-    ]
-    return {question.number: question for question in found}
+    return {q.number: q for module in modules(lesson) for q in getattr(module, "QUESTIONS", ())}
 
 
 def check_answer(exercise, answer):
@@ -166,7 +161,8 @@ def check_answer(exercise, answer):
     known = questions(lesson) if lesson.isdecimal() else {}
     if str(exercise) not in known:
         some = ", ".join(f'"{number}"' for number in known) or '"5.3"'
-        raise ValueError(
-            f"check_answer: no hay ninguna pregunta {exercise!r}. Escribe su número entre comillas: {some}."
+        text = (
+            f"check_answer: no hay ninguna pregunta {exercise!r}. Escribe su número entre comillas"
         )
+        raise ValueError(f"{text}: {some}.")
     return finish(known[str(exercise)].check(answer))

@@ -105,3 +105,25 @@ class Report:
         if self.counted:
             parts.append(onward(self.exercise))
         return f"<div>{''.join(parts)}</div>"
+
+
+def without_echo(findings):
+    """Los mismos, sin repetir una consecuencia que ya se ha contado."""
+    told, kept = set(), []
+    for finding in findings:
+        story = "" if finding.consequence in told else finding.consequence
+        told.add(story)
+        kept.append(Finding(finding.id, finding.text, story, finding.read))
+    return kept
+
+
+def either(alternatives):
+    """Varias explicaciones que dan lo mismo: no se elige por nadie."""
+    if len(alternatives) > 3:
+        return Finding("ambiguo", "Tu salida sale de varios errores juntos, y no sé de cuáles.")
+    ways = [
+        ", y además: ".join(mistake.text.rstrip(".") for mistake in way) for way in alternatives
+    ]
+    text = "; ".join(f"({letter}) {way}" for letter, way in zip("abc", ways))
+    where = ", ".join(dict.fromkeys(m.read for way in alternatives for m in way if m.read))
+    return Finding("ambiguo", f"Hay más de una forma de llegar a tu salida: {text}.", read=where)

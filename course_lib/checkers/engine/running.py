@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from course_lib.checkers.engine.mistakes import lines, texts_of
 from course_lib.checkers.engine.places import advice
 from course_lib.checkers.engine.report import Finding
 
@@ -30,10 +31,7 @@ SECONDS = 2.0  # lo que se espera a una llamada
 TOTAL = 30.0  # y a todas las de una comprobación
 MEMORY = 2 * 2**30  # bytes que puede pedir, además de los que ya se usan
 LIBRARIES = ("site-packages", "dist-packages", str(Path(__file__).parents[2]), "<frozen")
-
-
-# En esta comprobación, cuántas llamadas van y cuánto han tardado.
-SPENT = contextvars.ContextVar("spent", default=None)
+SPENT = contextvars.ContextVar("spent", default=None)  # cuántas llamadas van, y cuánto han tardado
 
 
 class Stopped(BaseException):
@@ -57,9 +55,8 @@ class Outcome(NamedTuple):
 def call(function, *arguments, seconds=None, seed=0):
     """Llama a ``function`` y vuelve siempre: con lo que devuelve o con un ``Finding``.
 
-    Lo que pida al azar sale de ``seed``: con otra semilla, otra cosa.
-
-    Los números al azar, el tipo por defecto de torch y la salida quedan como estaban.
+    Lo que pida al azar sale de ``seed``. Los números al azar, el tipo por defecto de torch y la
+    salida quedan como estaban.
     """
     warm_up()
     if (spent := SPENT.get()) is not None and spent[1] > TOTAL:
@@ -87,15 +84,14 @@ def call(function, *arguments, seconds=None, seed=0):
         ended = not thread.is_alive() or stop(thread)
     if spent is not None:
         spent[:] = spent[0] + 1, spent[1] + time.monotonic() - started
-    printed = text.getvalue()
-    error = box.get("error")
+    printed, error = text.getvalue(), box.get("error")
     if not ended or isinstance(error, Stopped):
         return Outcome(problem=never_ends(seconds, ended), printed=printed)
     if error is None:
         return Outcome(box.get("value"), printed=printed, unsolved=box.get("value") is ...)
-    # Quien deja unos puntos suspensivos a medio camino tampoco ha terminado de resolverlo.
+    # Quien deja unos puntos suspensivos a medio camino tampoco ha terminado de resolverlo. einsum
+    # también dice «ellipsis», y su error es RuntimeError.
     pending = isinstance(error, NotImplementedError)
-    # einsum también dice «ellipsis», y su error es RuntimeError.
     pending = pending or isinstance(error, TypeError | AttributeError) and "ellipsis" in str(error)
     return Outcome(problem=explain(error), printed=printed, unsolved=pending)
 
@@ -108,10 +104,9 @@ def warm_up():
 
 def stop(thread):
     """Para un hilo de Python, aunque atrape los errores. Dice si lo ha conseguido."""
+    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
     for _ in range(5):
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped)
-        )
+        raise_in(ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped))
         thread.join(0.1)
         if not thread.is_alive():
             return True
@@ -119,19 +114,16 @@ def stop(thread):
 
 
 def too_slow(calls, seconds):
-    return Finding(
-        "tarda",
-        f"Tu código tarda demasiado: {calls} pruebas pequeñas han tardado {seconds:.0f} segundos, y quedan "
-        "más. Busca un bucle que repita lo que ya está hecho.",
+    text = (
+        f"Tu código tarda demasiado: {calls} pruebas pequeñas han tardado {seconds:.0f} segundos, "
     )
+    return Finding("tarda", text + "y quedan más. Busca un bucle que repita lo que ya está hecho.")
 
 
 def never_ends(seconds, ended):
     tail = "Lo he parado." if ended else "No he podido pararlo: reinicia el kernel."
-    return Finding(
-        "no-acaba",
-        f"Tu código no ha terminado en {seconds:.2g} segundos: busca un bucle que no acabe. {tail}",
-    )
+    text = f"Tu código no ha terminado en {seconds:.2g} segundos: busca un bucle que no acabe. "
+    return Finding("no-acaba", text + tail)
 
 
 @contextlib.contextmanager
@@ -152,11 +144,8 @@ def within_limits():
 @contextlib.contextmanager
 def nothing_changes():
     """Deja como estaban lo que el código de fuera puede tocar, y limita la memoria."""
-    torch_state, python_state, numpy_state = (
-        torch.get_rng_state(),
-        random.getstate(),
-        np.random.get_state(),
-    )
+    torch_state, python_state = torch.get_rng_state(), random.getstate()
+    numpy_state = np.random.get_state()
     dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
     try:
         with warnings.catch_warnings(), bounded_memory():
@@ -212,99 +201,14 @@ def wrong_signature(function, names, optional=()):
 
 def is_stub(function):
     """Dice si en una función no hay más que su docstring y unos puntos suspensivos."""
-    code = getattr(function, "__code__", None)
-    if code is None:
+    if (code := getattr(function, "__code__", None)) is None:
         return False
     idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST", "CACHE"}
     names = {instruction.opname for instruction in dis.get_instructions(code)}
     return names <= idle and set(code.co_consts) <= {None, ..., function.__doc__}
 
 
-# --- Los errores, en español ----------------------------------------------------------------------
-
-SPANISH = [
-    (
-        r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)",
-        r"no se puede multiplicar (\1, \2) por (\3, \4): el \2 y el \3 tienen que ser iguales",
-    ),
-    (
-        r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at "
-        r"non-singleton dimension (\d+)",
-        r"en el eje \3, un tensor mide \1 y el otro, \2",
-    ),
-    (
-        r"Expected size for first two dimensions of batch2 tensor to be: \[(\d+), (\d+)\] but got: "
-        r"\[\1, (\d+)\]\.?",
-        r"no se puede multiplicar: las filas del primer tensor miden \2 y el segundo tiene \3 filas",
-    ),
-    (
-        r"Boolean value of Tensor with more than one value is ambiguous",
-        "un tensor con varios números no es verdadero ni falso: no se puede preguntar por él en una condición",
-    ),
-    (
-        r"Subtraction, the `-` operator, with a bool tensor is not supported.*",
-        "no se puede restar con un tensor booleano: para darle la vuelta a una máscara se usa ~",
-    ),
-    (
-        r"bad operand type for unary ~: 'NoneType'",
-        "esta vez no hay máscara, y a lo que no hay no se le puede dar la vuelta con ~",
-    ),
-    (
-        r"einsum\(\): the number of subscripts in the equation \((\d+)\) does not match the number of "
-        r"dimensions \((\d+)\).*",
-        r"einsum espera un tensor de \1 ejes, y tiene \2",
-    ),
-    (
-        r"einsum\(\): subscript (\w) has size (\d+) for operand \d+ which does not broadcast with "
-        r"previously seen size (\d+)",
-        r"en einsum, la letra \1 mide \3 en un tensor y \2 en otro",
-    ),
-    (
-        r"The expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\).*",
-        r"guardas algo que mide \2 donde cabe \1",
-    ),
-    (
-        r"operands could not be broadcast together with shapes (\(.*?\)) (\(.*?\))",
-        r"un tensor de forma \1 y otro de forma \2 no se difunden",
-    ),
-    (
-        r"Expected size for first two dimensions of batch2 tensor to be: \[(\d+), (\d+)\] but got: "
-        r"\[(\d+), (\d+)\]\.?",
-        r"no se puede multiplicar: el segundo tensor empieza por (\3, \4), y tenía que ser (\1, \2)",
-    ),
-    (
-        r"both arguments to matmul need to be at least 1D, but they are (\d+)D and (\d+)D",
-        r"no se puede multiplicar con @: un tensor tiene \1 ejes y el otro, \2",
-    ),
-    (
-        r"shape '\[(.+?)\]' is invalid for input of size (\d+)",
-        r"\2 números no caben en la forma (\1)",
-    ),
-    (
-        r"view size is not compatible with input tensor's size and stride.*",
-        "no se puede usar view después de trasponer: usa reshape(), o contiguous() antes",
-    ),
-    (
-        r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)",
-        r"no hay ningún eje \3: van de \1 a \2",
-    ),
-    (r"name '(\w+)' is not defined", r"no existe nada que se llame «\1»"),
-    (r"cannot access local variable '(\w+)'.*", r"«\1» se usa antes de darle un valor"),
-    (r"'(\w+)' object has no attribute '(\w+)'", r"un «\1» no tiene «\2»"),
-    (r"not enough values to unpack \(expected (\d+), got (\d+)\)", r"esperaba \1 valores y hay \2"),
-    (r"too many values to unpack \(expected (\d+)\)", r"esperaba \1 valores y hay más"),
-    (r".*can't allocate memory.*|.*not enough memory.*", "ha pedido demasiada memoria"),
-    (
-        r".*torch.return_types.max.*",
-        "max() devuelve una pareja si le dices el eje: usa amax(), o añade .values",
-    ),
-    (r"maximum recursion depth exceeded.*", "la función se llama a sí misma sin fin"),
-    (
-        r".*takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given",
-        r"admite \1 argumentos y recibe \2",
-    ),
-    (r".*missing \d+ required positional arguments?: (.*)", r"faltan argumentos: \1"),
-]
+# --- Los errores, en español (sus frases, en running.txt) -----------------------------------------
 
 
 def explain(error):
@@ -315,7 +219,7 @@ def explain(error):
         message = type(error).__name__
     if isinstance(error, MemoryError):
         message = "ha pedido demasiada memoria"
-    for pattern, spanish in SPANISH:
+    for pattern, (_, spanish) in lines(texts_of(__file__))["errores"].items():
         if match := re.search(pattern, message):
             message = match.expand(spanish)
             break

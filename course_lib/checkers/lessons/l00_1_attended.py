@@ -4,15 +4,14 @@
 alto, el más bajo…} × {el token, su posición, su peso…}.
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 import torch
 
-from course_lib.checkers.engine import Case, Exercise, Finding, Stage, finish, show, told, ways
-from course_lib.checkers.engine.properties import hits, laws
+from course_lib.checkers.engine import Case, Exercise, Raised, Stage, finish, laws, show, told, ways
+from course_lib.checkers.engine.properties import hits
 from course_lib.checkers.engine.reading import Tensors
-from course_lib.checkers.engine.search import Raised
 
 
 def in_its_row(look):
@@ -35,36 +34,37 @@ KNOWN, LAWS = told(__file__, "0.1", in_its_row), laws(__file__, "0.1 propiedades
 
 # --- Los pasos ------------------------------------------------------------------------------------
 
-
-def fixed(position):
-    return lambda weights, tokens, p: weights[position]
-
-
+# De los pesos, w, los tokens, t, y la posición que pregunta, p, la fila que se mira.
 ROWS = ways(
     KNOWN,
-    lambda weights, tokens, p: weights[p],
-    ("columna", lambda weights, tokens, p: weights[:, p]),
-    ("toda-la-tabla", lambda weights, tokens, p: weights.amax(0)),
-    ("toda-la-tabla", lambda weights, tokens, p: weights.amax(1)),
-    ("toda-la-tabla", lambda weights, tokens, p: weights.flatten()),
-    ("una-fila-fija", *map(fixed, (0, 1, 2, -1))),
-    ("fila-de-al-lado", lambda weights, tokens, p: weights[p - 1]),
-    ("fila-de-al-lado", lambda weights, tokens, p: weights[p + 1]),
-    ("fila-de-al-lado", lambda weights, tokens, p: weights[(p + 1) % len(tokens)]),
-    ("media-de-las-filas", lambda weights, tokens, p: weights.mean(0)),
-    ("diagonal", lambda weights, tokens, p: weights.diagonal()),
-    ("siempre-it", lambda weights, tokens, p: weights[tokens.index("it")]),
+    lambda w, t, p: w[p],
+    ("columna", lambda w, t, p: w[:, p]),
+    ("toda-la-tabla", lambda w, t, p: w.amax(0), lambda w, t, p: w.amax(1)),
+    ("toda-la-tabla", lambda w, t, p: w.flatten()),
+    ("una-fila-fija", *(lambda w, t, p, i=i: w[i] for i in (0, 1, 2, -1))),
+    ("fila-de-al-lado", lambda w, t, p: w[p - 1], lambda w, t, p: w[p + 1]),
+    ("fila-de-al-lado", lambda w, t, p: w[(p + 1) % len(t)]),
+    ("media-de-las-filas", lambda w, t, p: w.mean(0)),
+    ("diagonal", lambda w, t, p: w.diagonal()),
+    ("siempre-it", lambda w, t, p: w[t.index("it")]),
 )
-# De la fila salen las parejas (posición, peso) que compiten.
 
 
-def keep(condition):
-    """Las parejas que cumplen ``condition``, que recibe la posición, cuántos tokens hay y ``p``."""
-    return lambda pairs, tokens, p: [x for x in pairs if condition(x[0], len(tokens), p)]
+def keep(*conditions):
+    """De las parejas (posición, peso) de la fila, las que compiten: de i, t y p, si se queda."""
+    for condition in conditions:
+        yield lambda pairs, t, p, condition=condition: [x for x in pairs if condition(x[0], t, p)]
 
 
-def no_marks(pairs, tokens, p):
-    return [pair for pair in pairs if tokens[pair[0]] not in ("[CLS]", "[SEP]")]
+KEPT = ways(
+    KNOWN,
+    None,
+    ("sin-las-marcas", *keep(lambda i, t, p: t[i] not in ("[CLS]", "[SEP]"))),
+    ("sin-las-marcas", *keep(lambda i, t, p: 0 < i < len(t) - 1)),
+    ("sin-las-marcas", *keep(lambda i, t, p: i > 0, lambda i, t, p: i < len(t) - 1)),
+    ("solo-lo-anterior", *keep(lambda i, t, p: i <= p)),
+    ("solo-lo-posterior", *keep(lambda i, t, p: i >= p)),
+)
 
 
 def last_of_each(pairs, tokens, p):
@@ -80,50 +80,29 @@ def summed(pairs, tokens, p):
     return [(tokens.index(token), weight) for token, weight in total.items()]
 
 
-KEPT = ways(
-    KNOWN,
-    None,
-    ("sin-las-marcas", no_marks, keep(lambda i, L, p: 0 < i < L - 1)),
-    ("sin-las-marcas", keep(lambda i, L, p: i > 0), keep(lambda i, L, p: i < L - 1)),
-    ("solo-lo-anterior", keep(lambda i, L, p: i <= p)),
-    ("solo-lo-posterior", keep(lambda i, L, p: i >= p)),
-)
-
-
 def weight_of(pair):
     return pair[1]
 
 
-class Found(NamedTuple):
-    """Lo que se sabe al acabar: las parejas que competían y la que gana."""
-
-    pairs: list
-    i: int
-    weight: float
-    tokens: list
-    p: int
-
-    def token(self, position):
-        return self.tokens[position]
-
-
+# Lo que se sabe al acabar: los tokens, quién pregunta, las parejas que competían y la que gana.
+Found = namedtuple("Found", "t p pairs i weight")
 RESULTS = ways(
     KNOWN,
-    lambda f: f.token(f.i),
-    ("sin-mirar-los-pesos", lambda f: f.token(0), lambda f: f.token(-1), lambda f: f.p),
-    ("sin-mirar-los-pesos", lambda f: f.token(f.p - 1), lambda f: f.token(f.p + 1)),
-    ("sin-mirar-los-pesos", lambda f: f.token((f.p + 1) % len(f.tokens))),
+    lambda f: f.t[f.i],
+    ("sin-mirar-los-pesos", lambda f: f.t[0], lambda f: f.t[-1], lambda f: f.p),
+    ("sin-mirar-los-pesos", lambda f: f.t[f.p - 1], lambda f: f.t[f.p + 1]),
+    ("sin-mirar-los-pesos", lambda f: f.t[(f.p + 1) % len(f.t)]),
     ("devuelve-la-posición", lambda f: f.i, lambda f: (f.i, f.weight), lambda f: (f.weight, f.i)),
     ("devuelve-el-peso", lambda f: f.weight),
-    ("devuelve-quien-pregunta", lambda f: f.token(f.p)),
-    ("uno-antes", lambda f: f.token(f.i - 1)),
-    ("uno-después", lambda f: f.token(f.i + 1), lambda f: f.token((f.i + 1) % len(f.tokens))),
-    ("en-una-lista", lambda f: (f.token(f.i),)),
-    ("devuelve-una-pareja", lambda f: (f.token(f.i), f.weight), lambda f: (f.weight, f.token(f.i))),
-    ("devuelve-una-pareja", lambda f: (f.token(f.i), f.i), lambda f: (f.i, f.token(f.i))),
-    ("devuelve-una-pareja", lambda f: (f.token(f.p), f.token(f.i))),
-    ("devuelve-todos", lambda f: [f.token(i) for i, _ in sorted(f.pairs, key=weight_of)[::-1]]),
-    ("devuelve-todos", lambda f: f.tokens),
+    ("devuelve-quien-pregunta", lambda f: f.t[f.p]),
+    ("uno-antes", lambda f: f.t[f.i - 1]),
+    ("uno-después", lambda f: f.t[f.i + 1], lambda f: f.t[(f.i + 1) % len(f.t)]),
+    ("en-una-lista", lambda f: (f.t[f.i],)),
+    ("devuelve-una-pareja", lambda f: (f.t[f.i], f.weight), lambda f: (f.weight, f.t[f.i])),
+    ("devuelve-una-pareja", lambda f: (f.t[f.i], f.i), lambda f: (f.i, f.t[f.i])),
+    ("devuelve-una-pareja", lambda f: (f.t[f.p], f.t[f.i])),
+    ("devuelve-todos", lambda f: [f.t[i] for i, _ in sorted(f.pairs, key=weight_of)[::-1]]),
+    ("devuelve-todos", lambda f: f.t),
     ("devuelve-la-fila", lambda f: [weight for _, weight in f.pairs]),
 )
 
@@ -154,12 +133,15 @@ def attended_cases():
 
 CASES = tuple(attended_cases())
 LONG = torch.linspace(0, 400, 60 * 60).sin().reshape(60, 60).softmax(-1)
+NAMES = [f"t{i}" for i in range(60)]
 EXTRA = (
     Case("los tokens «a» y «b»", (torch.tensor([[0.2, 0.8], [0.6, 0.4]]), ["a", "b"], 0)),
-    *(
-        Case(f"60 tokens y position = {p}", (LONG, [f"t{i}" for i in range(60)], p))
-        for p in (0, 41)
-    ),
+    *(Case(f"60 tokens y position = {p}", (LONG, NAMES, p)) for p in (0, 41)),
+)
+TINY = (
+    ([[0.4, 0.6], [0.3, 0.7]], "ab", 0),
+    ([[0.9, 0.1], [0.2, 0.8]], "ab", 1),
+    ([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1], [0.1, 0.7, 0.2]], "abc", 1),
 )
 
 
@@ -167,30 +149,25 @@ def plain(value):
     """Lo devuelto, con pocos tipos: texto, entero, tupla o, si tiene decimales, tensor."""
     if isinstance(value, torch.Tensor | np.ndarray | np.generic):
         value = value.tolist()
-    if isinstance(value, str):
-        return str(value)  # también los textos de NumPy
     if isinstance(value, float):
         return torch.tensor(value)
     if isinstance(value, list | tuple):
         items = tuple(map(plain, value))
         pile = items and all(isinstance(item, torch.Tensor) and item.dim() == 0 for item in items)
         return torch.stack(items) if pile else items
-    if isinstance(value, int):
-        return value
-    raise TypeError(type(value).__name__)
+    if not isinstance(value, str | int):
+        raise TypeError(type(value).__name__)
+    return str(value) if isinstance(value, str) else value  # también los textos de NumPy
 
 
 class Plain(Tensors):
     """Lo que sea, con pocos tipos: lo que se pide es un texto."""
 
     def read(self, value, case):
-        if value is None:
-            return super().read(value, case)
         try:
-            return plain(value), None
+            return (plain(value), None) if value is not None else super().read(value, case)
         except TypeError as error:
-            text = f"Tu código devuelve un «{error}» y tiene que devolver un texto: un token."
-            return None, Finding("tipo", text)
+            return None, KNOWN["tipo"].saying(kind=error).found()
 
 
 def a_token(attempt):
@@ -218,7 +195,7 @@ class AttendedToken(Exercise):
     number, title, names = "0.1", "a quién mira un token", ("weights", "tokens", "position")
     axes = {
         "row": ROWS,
-        "itself": ways(KNOWN, None, ("sin-sí-mismo", keep(lambda i, L, p: i != p))),
+        "itself": ways(KNOWN, None, ("sin-sí-mismo", *keep(lambda i, t, p: i != p))),
         "kept": KEPT,
         "repeated": ways(KNOWN, None, ("tokens-repetidos", last_of_each, summed)),
         "winner": ways(
@@ -230,12 +207,7 @@ class AttendedToken(Exercise):
         "result": RESULTS,
     }
     stages = (Stage(tuple(axes), CASES),)
-    extra = EXTRA
-    tiny = (
-        Case("", (torch.tensor([[0.4, 0.6], [0.3, 0.7]]), ["a", "b"], 0)),
-        Case("", (torch.tensor([[0.9, 0.1], [0.2, 0.8]]), ["a", "b"], 1)),
-        Case("", (torch.tensor([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1], [0.1, 0.7, 0.2]]), list("abc"), 1)),
-    )  # fmt: skip
+    extra, tiny = EXTRA, tuple(Case("", (torch.tensor(w), list(t), p)) for w, t, p in TINY)
     reader = Plain()
     must = (a_token, moves_with_position, hits(LAWS["propiedad-aciertos"]))
 
@@ -244,7 +216,7 @@ class AttendedToken(Exercise):
         for axis in ("repeated", "itself", "kept"):
             if choice[axis]:
                 pairs = choice[axis](pairs, tokens, position)
-        found = Found(pairs, *choice["winner"](pairs), tokens, position)
+        found = Found(tokens, position, pairs, *choice["winner"](pairs))
         return {"output": plain(choice["result"](found))}
 
 

@@ -1,11 +1,11 @@
 """1.1 · El producto escalar. Las formas de dar sus pasos están en ``steps.vectors``."""
 
-from course_lib.checkers.engine import Exercise, Numbers, Stage, finish, told, ways
-from course_lib.checkers.engine.properties import laws, related
+from course_lib.checkers.engine import Exercise, Numbers, Stage, finish, laws, told, ways
+from course_lib.checkers.engine.properties import related
 from course_lib.checkers.steps import numbers
 from course_lib.checkers.steps import vectors as steps
 
-KNOWN = steps.KNOWN | told(__file__, "1.1")
+KNOWN, LAWS = steps.KNOWN | told(__file__, "1.1"), laws(__file__, "1.1 propiedades")
 DIVISORS = ways(
     KNOWN,
     None,
@@ -13,9 +13,9 @@ DIVISORS = ways(
     ("divide-por-una-norma", *steps.both_ways(lambda a, b: a.norm())),
     ("divide-por-raíz", lambda a, b: len(a) ** 0.5),
     ("media", lambda a, b: len(a)),
-    ("por-normas", steps.by_norms),
+    ("por-normas", lambda a, b: 1 / (a.norm() * b.norm())),
 )
-LAWS, CASE = laws(__file__, "1.1 propiedades"), steps.VECTORS[0]
+CASE = steps.VECTORS[0]
 A, B = CASE.arguments
 
 

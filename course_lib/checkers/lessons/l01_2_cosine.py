@@ -2,47 +2,43 @@
 
 import torch
 
-from course_lib.checkers.engine import Exercise, Numbers, Stage, finish, show, told, ways
-from course_lib.checkers.engine.properties import gives, laws, related
+from course_lib.checkers.engine import Exercise, Numbers, Stage, finish, laws, show, told, ways
+from course_lib.checkers.engine.properties import gives, not_by_hand, related
 from course_lib.checkers.steps import numbers
 from course_lib.checkers.steps import vectors as steps
 from course_lib.checkers.steps.vectors import both_ways, product_of
 
-KNOWN = steps.KNOWN | told(__file__, "1.2")
+KNOWN, LAWS = steps.KNOWN | told(__file__, "1.2"), laws(__file__, "1.2 propiedades")
 
 
 def squares(x):
     return (x * x).sum()
 
 
-def root_mean(x):
-    return (x * x).mean().sqrt()
-
-
 DIVISORS = ways(
     KNOWN,
-    product_of(torch.norm),
+    *product_of(torch.norm),
     ("sin-dividir", lambda a, b: 1.0),
     ("una-sola-norma", *both_ways(lambda a, b: a.norm())),
     ("misma-norma-dos-veces", *both_ways(lambda a, b: squares(a))),
-    ("falta-la-raíz", product_of(squares), *both_ways(lambda a, b: squares(a) * b.norm())),
+    ("falta-la-raíz", *product_of(squares), *both_ways(lambda a, b: squares(a) * b.norm())),
     ("normas-sumadas", lambda a, b: a.norm() + b.norm()),
     ("cuadrados-sumados", lambda a, b: squares(a) + squares(b)),
     ("cuadrados-sumados", lambda a, b: (squares(a) + squares(b)).sqrt()),
     ("sin-paréntesis", *both_ways(lambda a, b: a.norm() / b.norm())),
-    ("por-normas", steps.by_norms),
-    ("raíz-de-las-normas", product_of(lambda x: x.norm().sqrt())),
-    ("longitudes", *(product_of(lambda x, p=p: len(x) ** p) for p in (0.25, 0.5, 1))),
-    ("norma-de-valores-absolutos", product_of(lambda x: x.abs().sum())),
-    ("norma-con-media", product_of(root_mean), product_of(lambda x: root_mean(x) ** 2)),
-    ("norma-del-mayor", product_of(torch.max), product_of(lambda x: x.abs().max())),
+    ("por-normas", lambda a, b: 1 / (a.norm() * b.norm())),
+    ("raíz-de-las-normas", *product_of(lambda x: x.norm().sqrt())),
+    ("longitudes", *product_of(*(lambda x, p=p: len(x) ** p for p in (0.25, 0.5, 1)))),
+    ("norma-de-valores-absolutos", *product_of(lambda x: x.abs().sum())),
+    ("norma-con-media", *product_of(lambda x: (x * x).mean().sqrt(), lambda x: (x * x).mean())),
+    ("norma-del-mayor", *product_of(torch.max, lambda x: x.abs().max())),
     ("norma-de-la-suma", lambda a, b: (a + b).norm()),
     ("norma-de-la-resta", torch.dist),
     ("norma-de-los-productos", lambda a, b: (a * b).norm()),
-    ("sumas", product_of(torch.sum)),
-    ("norma-sin-sumar", product_of(torch.abs)),
+    ("sumas", *product_of(torch.sum)),
+    ("norma-sin-sumar", *product_of(torch.abs)),
 )
-LAWS, CASE = laws(__file__, "1.2 propiedades"), steps.VECTORS[0]
+CASE = steps.VECTORS[0]
 A, B = CASE.arguments
 PROMISED = [steps.vector_case([3.0, 4.0], b) for b in ([6.0, 8.0], [-4.0, 3.0])]
 
@@ -60,10 +56,7 @@ def null_vector(attempt):
         yield "con un vector nulo tu salida es NaN, porque 0 / 0 no existe: ese ángulo tampoco."
 
 
-def ready_made(attempt):
-    names = getattr(getattr(attempt.learner, "__code__", None), "co_names", ())
-    if "cosine_similarity" in names:
-        yield "usas cosine_similarity, que ya da el coseno. Prueba también a escribir la cuenta."
+READY_MADE = "usas cosine_similarity, que ya da el coseno. Prueba también a escribir la cuenta."
 
 
 class CosineSimilarity(Exercise):
@@ -89,7 +82,7 @@ class CosineSimilarity(Exercise):
         gives(LAWS["propiedad-consigo"], (A, A), torch.tensor(1.0)),
         related(LAWS["propiedad-tamaño"], CASE, (3 * A, B)),
     )
-    notes = (null_vector, ready_made)
+    notes = (null_vector, not_by_hand(["cosine_similarity"], READY_MADE))
 
     def compute(self, choice, a, b):
         chosen = [choice[axis] for axis in ("other", "center", "pair", "reduction", "divisor")]

@@ -8,24 +8,13 @@ import functools
 
 import torch
 
-from course_lib.checkers.engine import (
-    Case,
-    Exercise,
-    Numbers,
-    Stage,
-    finish,
-    same,
-    show,
-    told,
-    ways,
-)
-from course_lib.checkers.engine.properties import laws
+from course_lib.checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
+from course_lib.checkers.engine.comparing import same, show
 from course_lib.checkers.steps import numbers
 from course_lib.checkers.steps import vectors as steps
 from course_lib.checkers.steps.numbers import itself
 
 KNOWN, LAWS = steps.KNOWN | told(__file__, "1.3"), laws(__file__, "1.3 propiedades")
-EVERY_AXIS = ((-1,), (0,), (0, 1))
 
 
 def lengths(X):
@@ -36,75 +25,73 @@ def unit(X):
     return X / lengths(X)
 
 
-def both(function):
+def both(*functions):
     """Hacer lo mismo con las dos X de X · Xᵀ."""
-    return lambda X: (function(X), function(X), 1.0)
+    for function in functions:
+        yield lambda X, function=function: (function(X), function(X), 1.0)
+
+
+def by(*norms):
+    """Dividir cada X por algo que sale de ella."""
+    return both(*(lambda X, norm=norm: X / norm(X) for norm in norms))
 
 
 def one(function):
-    """Hacérselo solo a la primera, o solo a la segunda."""
+    """Hacer algo solo a la primera X, o solo a la segunda."""
     return lambda X: (function(X), X, 1.0), lambda X: (X, function(X), 1.0)
 
 
-def over(divisor):
-    """X · Xᵀ dividida por algo que sale de X."""
-    return lambda X: (X, X, divisor(X))
+def over(*divisors):
+    """Dividir X · Xᵀ por algo que sale de X."""
+    for divisor in divisors:
+        yield lambda X, divisor=divisor: (X, X, divisor(X))
 
 
-def by(norm):
-    """Cada X, dividida por algo que sale de ella."""
-    return both(lambda X: X / norm(X))
-
-
-def centered(dims):
-    return both(lambda X: unit(X - X.mean(dims, keepdim=True)))
-
-
-def standard(dims, n):
-    return both(lambda X: (X - X.mean(dims, True)) / X.std(dims, correction=n, keepdim=True))
+def centered(scaled):
+    """Restar la media de cada fila, de cada columna o de toda la tabla, y dividir por algo."""
+    for dims in ((-1,), (0,), (0, 1)):
+        yield from both(lambda X, dims=dims: scaled(X - X.mean(dims, keepdim=True), dims))
 
 
 NORMALIZERS = ways(
     KNOWN,
-    by(lengths),
-    ("sin-normalizar", both(itself)),
-    ("por-columnas", by(lambda X: X.norm(dim=0))),
-    ("norma-de-toda-la-tabla", by(torch.norm), over(torch.norm), over(lambda X: (X @ X.mT).norm())),
+    *by(lengths),
+    ("sin-normalizar", *both(itself)),
+    ("por-columnas", *by(lambda X: X.norm(dim=0))),
+    ("norma-de-toda-la-tabla", *by(torch.norm), *over(torch.norm, lambda X: (X @ X.mT).norm())),
     ("solo-un-lado", *one(unit)),
-    ("falta-la-raíz", by(lambda X: lengths(X) ** 2), *one(lambda X: X / lengths(X) ** 2)),
-    ("sin-paréntesis", over(lambda X: lengths(X) / lengths(X).mT)),
-    ("sin-paréntesis", over(lambda X: lengths(X).mT / lengths(X))),
-    ("normas-en-fila", by(lambda X: X.norm(dim=-1))),
-    ("norma-de-valores-absolutos", by(lambda X: X.abs().sum(-1, True))),
-    ("norma-del-mayor", by(lambda X: X.amax(-1, True)), by(lambda X: X.abs().amax(-1, True))),
-    ("sumas", by(lambda X: X.sum(-1, True))),
-    ("norma-con-media", by(lambda X: X.square().mean(-1, True).sqrt())),
-    ("normas-sumadas", over(lambda X: lengths(X) + lengths(X).mT)),
-    ("raíz-de-las-normas", by(lambda X: lengths(X).sqrt())),
-    ("por-normas", both(lambda X: X * lengths(X))),
-    ("longitudes", *(over(lambda X, a=a, p=p: X.shape[a] ** p) for a in (1, 0) for p in (0.5, 1))),
-    ("máximo-de-la-tabla", over(lambda X: (X @ X.mT).max())),
-    ("máximo-de-la-tabla", over(lambda X: (X @ X.mT).amax(-1, True))),
-    ("normaliza-la-tabla", over(lambda X: lengths(X @ X.mT))),
-    ("normaliza-la-tabla", over(lambda X: (X @ X.mT).sum(-1, True))),
-    ("resta-la-media", *map(centered, EVERY_AXIS)),
-    ("estandariza", *(standard(dims, n) for dims in EVERY_AXIS for n in (0, 1))),
-    ("softmax-antes", both(lambda X: X.softmax(-1)), both(lambda X: X.softmax(0))),
+    ("falta-la-raíz", *by(lambda X: lengths(X) ** 2), *one(lambda X: X / lengths(X) ** 2)),
+    ("sin-paréntesis", *over(lambda X: lengths(X) / lengths(X).mT)),
+    ("sin-paréntesis", *over(lambda X: lengths(X).mT / lengths(X))),
+    ("normas-en-fila", *by(lambda X: X.norm(dim=-1))),
+    ("norma-de-valores-absolutos", *by(lambda X: X.abs().sum(-1, True))),
+    ("norma-del-mayor", *by(lambda X: X.amax(-1, True), lambda X: X.abs().amax(-1, True))),
+    ("sumas", *by(lambda X: X.sum(-1, True))),
+    ("norma-con-media", *by(lambda X: X.square().mean(-1, True).sqrt())),
+    ("normas-sumadas", *over(lambda X: lengths(X) + lengths(X).mT)),
+    ("raíz-de-las-normas", *by(lambda X: lengths(X).sqrt())),
+    ("por-normas", *both(lambda X: X * lengths(X))),
+    ("longitudes", *over(*(lambda X, a=a, p=p: X.shape[a] ** p for a in (1, 0) for p in (0.5, 1)))),
+    ("máximo-de-la-tabla", *over(lambda X: (X @ X.mT).max(), lambda X: (X @ X.mT).amax(-1, True))),
+    ("normaliza-la-tabla", *over(lambda X: lengths(X @ X.mT), lambda X: (X @ X.mT).sum(-1, True))),
+    ("resta-la-media", *centered(lambda X, dims: unit(X))),
+    ("estandariza", *centered(lambda X, dims: X / X.std(dims, correction=0, keepdim=True))),
+    ("estandariza", *centered(lambda X, dims: X / X.std(dims, keepdim=True))),
+    ("softmax-antes", *both(lambda X: X.softmax(-1), lambda X: X.softmax(0))),
 )
 
 
-def without(position, rows=True, columns=True):
-    """La tabla, con la fila y la columna de un token a 0: el bucle no pasa por él."""
+def without(token):
+    """La tabla, con la fila y la columna de un token a 0, o solo una: el bucle no pasa por él."""
+    for places in ((token, (..., token)), ((..., token),), (token,)):
 
-    def multiply(A, B):
-        table = A @ B.mT
-        if rows:
-            table[position] = 0
-        if columns:
-            table[:, position] = 0
-        return table
+        def multiply(A, B, places=places):
+            table = A @ B.mT
+            for place in places:
+                table[place] = 0
+            return table
 
-    return multiply
+        yield multiply
 
 
 TABLES = ways(
@@ -119,8 +106,8 @@ TABLES = ways(
     ("una-sola-fila", lambda A, B: A[0] @ B.mT, lambda A, B: A[:1] @ B.mT),
     ("una-sola-fila", lambda A, B: A[-1] @ B.mT, lambda A, B: A @ B[0]),
     ("media-tabla", lambda A, B: (A @ B.mT).triu(), lambda A, B: (A @ B.mT).tril()),
-    ("falta-el-último-token", without(-1), without(-1, rows=False), without(-1, columns=False)),
-    ("falta-el-primer-token", without(0), without(0, rows=False), without(0, columns=False)),
+    ("falta-el-último-token", *without(-1)),
+    ("falta-el-primer-token", *without(0)),
 )
 OTHERS = ways(
     KNOWN,
@@ -132,23 +119,20 @@ OTHERS = ways(
 )
 
 
-def diagonal(value):
-    """Tapar la diagonal de una tabla cuadrada."""
-
-    def cover(table):
-        size = table.size(0)
-        if table.shape != (size, size):
-            raise ValueError
-        return table.masked_fill(torch.eye(size, dtype=torch.bool), value)
-
-    return cover
+def covered(table, value):
+    """Una tabla cuadrada, con la diagonal tapada."""
+    if table.shape != table.mT.shape:
+        raise ValueError
+    return table.masked_fill(torch.eye(len(table), dtype=torch.bool), value)
 
 
+DIAGONALS = [lambda x, v=v: covered(x, v) for v in (0.0, -torch.inf, torch.nan, -1.0)]
 TABLE_ENDINGS = (
     ("softmax", lambda x: x.softmax(-1), lambda x: x.softmax(0)),
     ("quién-gana", lambda x: x.argmax(-1).float()),
     ("media-de-la-tabla", torch.mean, lambda x: x.mean(-1)),
 )
+WITH_MORE_AXES = ("tabla-con-más-ejes", lambda x: x[None], lambda x: x[..., None])
 
 
 def matrix_cases():
@@ -166,8 +150,9 @@ def matrix_cases():
 EXTRA = (
     Case("las filas (3, 4), (6, 8) y (−4, 3)", (torch.tensor([[3.0, 4], [6, 8], [-4, 3]]),)),
     Case("un solo token", (torch.tensor([[2.0, -1.0, 2.0]]),)),
-    Case("120 tokens de 40 números", (torch.linspace(-9, 7, 4800).sin().mul(30).reshape(120, 40),)),
+    Case("40 tokens de 6 números", (torch.linspace(-9, 7, 240).sin().mul(30).reshape(40, 6),)),
 )
+TINY = [[2.0]], [[3.0, 4.0]], [[1.0, 0.0], [3.0, 4.0]], [[3.0, 4.0], [-4.0, 3.0]]
 
 
 @functools.lru_cache(maxsize=16384)
@@ -205,25 +190,12 @@ class SimilarityMatrix(Exercise):
         "other": OTHERS,
         "normalize": NORMALIZERS,
         "multiply": TABLES,
-        "diagonal": ways(
-            KNOWN,
-            itself,
-            ("diagonal-tapada", *map(diagonal, (0.0, -torch.inf, torch.nan, -1.0))),
-        ),
+        "diagonal": ways(KNOWN, itself, ("diagonal-tapada", *DIAGONALS)),
         "finish": ways(KNOWN, itself, *steps.ENDINGS, *steps.ANGLES, *TABLE_ENDINGS),
-        "shape": ways(
-            KNOWN,
-            itself,
-            ("aplanada", torch.flatten),
-            ("tabla-con-más-ejes", lambda x: x[None], lambda x: x[..., None]),
-        ),
+        "shape": ways(KNOWN, itself, ("aplanada", torch.flatten), WITH_MORE_AXES),
     }
     stages = (Stage(tuple(axes), tuple(matrix_cases()), most=2),)
-    extra = EXTRA
-    tiny = tuple(
-        Case("", (torch.tensor(X),))
-        for X in ([[2.0]], [[3.0, 4.0]], [[1.0, 0.0], [3.0, 4.0]], [[3.0, 4.0], [-4.0, 3.0]])
-    )
+    extra, tiny = EXTRA, tuple(Case("", (torch.tensor(X),)) for X in TINY)
     # También se lee una lista de listas, para decir qué más falla.
     reader = Numbers("un tensor", noting=lambda value: isinstance(value, list | tuple))
     silent, also = (numbers.constant,), ("lista", *numbers.KNOWN)

@@ -10,32 +10,23 @@ import math
 import numpy as np
 import torch
 
+from course_lib.checkers.engine import Case, Exercise, Option, Stage, Tensors, finish, told, ways
 from course_lib.checkers.engine.comparing import same, show
-from course_lib.checkers.engine.exercise import Case, Exercise
-from course_lib.checkers.engine.mistakes import Option, told, ways
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import finite, half_precision, right_shape
-from course_lib.checkers.engine.reading import Tensors
-from course_lib.checkers.engine.report import Finding
-from course_lib.checkers.engine.search import Stage
+from course_lib.checkers.engine.properties import finite, half_precision, laws, right_shape
 from course_lib.layers import PositionalEncoding
 
-# --- Los errores ----------------------------------------------------------------------------------
+# --- Los errores, y lo que le hacen a la tabla ----------------------------------------------------
 
 
 def first_row(look):
     """La fila 0 sale de un ángulo 0 en todas las parejas: 0, 1, 0, 1…"""
-    if look.yours.shape != look.right.shape:
-        return ""
-    yours, right = (show(table[0, :4]) for table in (look.yours, look.right))
+    yours, right = (show(table[0, :4]) for table in look.both())
     return f"Con {look.case.name}, tu fila 0 empieza por {yours}, y tenía que empezar por {right}."
 
 
 def products(look):
     """Lo que varía el producto de dos filas vecinas, que tendría que ser siempre el mismo."""
-    if look.yours.shape != look.right.shape:
-        return ""
-    yours, right = ((table[1:] * table[:-1]).sum(-1) for table in (look.yours, look.right))
+    yours, right = ((table[1:] * table[:-1]).sum(-1) for table in look.both())
     if not yours.isfinite().all() or yours.max() - yours.min() < 0.01:
         return ""
     return (
@@ -44,14 +35,19 @@ def products(look):
     )
 
 
-TOLD = told(
-    __file__, "2.1", posición_desde_1=first_row, posición_al_revés=first_row,
-    frecuencias_distintas=products,
-)  # fmt: skip
+STORIES = {"posición_desde_1": first_row, "posición_al_revés": first_row}
+TOLD = told(__file__, "2.1", **STORIES, frecuencias_distintas=products)
+LAWS = laws(__file__, "2.1 propiedades")
 step = functools.partial(ways, TOLD)
 sin, cos, zero = np.sin, np.cos, np.zeros_like
 
+
 # --- Los pasos ------------------------------------------------------------------------------------
+
+
+def whole(L, d):
+    return L, d
+
 
 AXES = {
     # Qué número lleva cada fila, a partir de la fila y de L.
@@ -59,12 +55,8 @@ AXES = {
         lambda row, L: row,
         ("posición-desde-1", lambda row, L: row + 1),
         ("posición-al-revés", lambda row, L: L - 1 - row),
-        (
-            "posición-repartida",
-            lambda row, L: row / L,
-            lambda row, L: row / (L - 1),
-            lambda row, L: row * L / (L - 1),
-        ),
+        ("posición-repartida", lambda row, L: row / L, lambda row, L: row / (L - 1)),
+        ("posición-repartida", lambda row, L: row * L / (L - 1)),
     ),
     # El 2i de la fórmula, a partir de la pareja y de d_model, y lo que se le suma en el segundo.
     "pairs": step(
@@ -84,7 +76,7 @@ AXES = {
     ),
     "base": step(
         1e4,
-        *((TOLD["base"].saying(number=f"{base:.0f}"), base) for base in (1e3, 1e5, 10.0)),
+        *((TOLD["base"].saying(number=n), float(n)) for n in ("1000", "100000", "10")),
         ("base#e", math.e),
         ("base#e⁴", math.e**4),
     ),
@@ -94,13 +86,9 @@ AXES = {
         ("posición-multiplicada", lambda p, b, x, k, d: p * b**x),
         ("sin-potencia", lambda p, b, x, k, d: p / (b * x)),
         ("ángulos-casi-0", lambda p, b, x, k, d: p / b**2 * k / d),
-        (
-            "paréntesis",
-            lambda p, b, x, k, d: p / (b**2 * k / d),
-            lambda p, b, x, k, d: p / b**k / d,
-            lambda p, b, x, k, d: p / (b**k / d),
-            lambda p, b, x, k, d: (p / b) ** x,
-        ),
+        ("paréntesis", lambda p, b, x, k, d: p / (b**2 * k / d)),
+        ("paréntesis", lambda p, b, x, k, d: p / b**k / d, lambda p, b, x, k, d: p / (b**k / d)),
+        ("paréntesis", lambda p, b, x, k, d: (p / b) ** x),
         ("división-entera", lambda p, b, x, k, d: p // b**x),
     ),
     "unit": step(1.0, ("grados", math.pi / 180, 180 / math.pi), ("vueltas", 2 * math.pi, math.pi)),
@@ -115,19 +103,13 @@ AXES = {
     ),
     # Lo que mide la tabla, y qué va en cada casilla: fila, función, pareja y si es la segunda.
     "layout": step(
-        (lambda L, d: (L, d), lambda r, c, L, d: (r, c % 2, c // 2, c % 2)),
-        (
-            "mitades",
-            (lambda L, d: (L, d), lambda r, c, L, d: (r, 2 * c // d, c % (d // 2), 2 * c // d)),
-        ),
+        (whole, lambda r, c, L, d: (r, c % 2, c // 2, c % 2)),
+        ("mitades", (whole, lambda r, c, L, d: (r, 2 * c // d, c % (d // 2), 2 * c // d))),
         (
             "mitades-en-filas",
             (lambda L, d: (2 * L, d // 2), lambda r, c, L, d: (r % L, r // L, c, r // L)),
         ),
-        (
-            "paridad-de-la-fila",
-            (lambda L, d: (L, d), lambda r, c, L, d: (r, r % 2, c // 2, c % 2)),
-        ),
+        ("paridad-de-la-fila", (whole, lambda r, c, L, d: (r, r % 2, c // 2, c % 2))),
         ("media-tabla", (lambda L, d: (L, d // 2), lambda r, c, L, d: (r, 0, c, 0))),
     ),
     "shape": step(
@@ -147,14 +129,11 @@ def found_bases(attempt):
     table = attempt.ask(4, 4)
     if table is None or table.numel() != 16:
         return
-    found = set()
-    for number in table.reshape(-1)[1:8].tolist():
-        for angle in (math.asin(number), math.acos(number)) if 0 < number < 1 else ():
-            base = float(f"{angle**-2:.7g}")
-            if 1.5 < base < 1e7 and abs(base / 10_000 - 1) > 0.01:
-                found.add(base)
-    for base in sorted(found):
-        yield Option(base, TOLD["base#tuya"].saying(number=show(base)))
+    seen = [number for number in table.reshape(-1)[1:8].tolist() if 0 < number < 1]
+    angles = [turn(number) for number in seen for turn in (math.asin, math.acos)]
+    for base in sorted({float(f"{angle**-2:.7g}") for angle in angles}):
+        if 1.5 < base < 1e7 and abs(base / 10_000 - 1) > 0.01:
+            yield Option(base, TOLD["base#tuya"].saying(number=show(base)))
 
 
 def only_one_number(attempt):
@@ -166,20 +145,13 @@ def sines_and_cosines(attempt):
     """Que los números sean los senos y los cosenos de unos ángulos que en la fila 0 valen 0."""
     for case, table in attempt.outputs():
         gap = ((table[:, 0::2] ** 2 + table[:, 1::2] ** 2) - 1).abs()
-        if table.abs().max() > 1.0001:
-            text = "Un seno y un coseno están entre −1 y 1, y en tu tabla hay números mayores."
-            story, name = f"uno vale {show(table.abs().max())}", "entre-1"
-        elif not same(table[0], torch.tensor([0.0, 1.0] * (table.shape[1] // 2))):
-            text = "En la posición 0 todos los ángulos son 0: la fila 0 tiene que ser 0, 1, 0, 1…"
-            story, name = f"la tuya empieza por {show(table[0, :4])}", "fila-0"
-        elif gap.max() > 1e-3:
-            text = "En cada pareja, sen² + cos² tiene que ser 1: el ángulo de los dos es el mismo."
-            pair, name = int(gap.amax(0).argmax()), "pareja"
-            story = f"en la pareja {pair} te apartas hasta {show(gap.max())}"
-        else:
-            continue
-        read = "02 §6.2" if name == "pareja" else "02 §6"
-        return [Finding(f"propiedad-{name}", text, f"Con {case.name}, {story}.", read)]
+        if (most := table.abs().max()) > 1.0001:
+            return [LAWS["propiedad-entre-1"].saying(name=case.name, most=show(most))]
+        if not same(table[0], torch.tensor([0.0, 1.0] * (table.shape[1] // 2))):
+            return [LAWS["propiedad-fila-0"].saying(name=case.name, row=show(table[0, :4]))]
+        if gap.max() > 1e-3:
+            pair, most = int(gap.amax(0).argmax()), show(gap.max())
+            return [LAWS["propiedad-pareja"].saying(name=case.name, pair=pair, gap=most)]
     return []
 
 
@@ -193,14 +165,13 @@ def odd_width(attempt):
 
 
 def sized(*sizes):
-    return tuple(
-        Case(f"length = {length} y dim_embedding = {width}", (length, width))
-        for length, width in sizes
-    )
+    return tuple(Case(f"length = {L} y dim_embedding = {d}", (L, d)) for L, d in sizes)
 
 
 # Las últimas: la del enunciado, y más largas y más anchas que cualquier tabla escrita a mano.
 CASES = sized((6, 4), (4, 8), (6, 6), (12, 10), (2, 4), (130, 4), (4, 40))
+NUMBERS = "02 §6", "Tu tabla tiene números que no son finitos."
+SHAPE = "La forma de tu tabla no es (L, d_model).", "02 §6", "Con {name} mide {yours}."
 
 
 @functools.cache
@@ -219,25 +190,15 @@ class Positions(Exercise):
     tiny = sized((1, 2), (2, 2), (2, 4))
     measured = {"base": found_bases}
     silent = (only_one_number,)
-    must = (
-        half_precision,
-        right_shape(
-            lambda L, d: (L, d),
-            "La forma de tu tabla no es (L, d_model).",
-            "02 §6",
-            "Con {name} mide {yours}.",
-        ),
-        finite("02 §6", "Tu tabla tiene números que no son finitos."),
-        sines_and_cosines,
-    )
     reader = Tensors(numpy=True)
+    must = (half_precision, right_shape(whole, *SHAPE), finite(*NUMBERS), sines_and_cosines)
     notes = (odd_width,)
 
     def skip(self, choice):
         """Con los ángulos casi a 0, lo que los mueve no se nota."""
-        if choice["operation"].mistake is not TOLD["ángulos-casi-0"]:
-            return False
-        return any(choice[axis].mistake for axis in ("pairs", "other", "exponent", "base", "unit"))
+        moves = ("pairs", "other", "exponent", "base", "unit")
+        almost_0 = choice["operation"].mistake is TOLD["ángulos-casi-0"]
+        return almost_0 and any(choice[axis].mistake for axis in moves)
 
     def compute(self, choice, length, width):
         if choice["swapped"]:

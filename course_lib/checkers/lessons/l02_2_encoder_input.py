@@ -9,55 +9,42 @@ import math
 
 import torch
 
+from course_lib.checkers.engine import Case, Exercise, Stage, finish, told, ways
 from course_lib.checkers.engine.comparing import same, show, show_both
-from course_lib.checkers.engine.exercise import Case, Exercise
-from course_lib.checkers.engine.mistakes import mistakes, told, ways
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import finite, half_precision, right_shape
-from course_lib.checkers.engine.report import Finding
-from course_lib.checkers.engine.search import Stage
+from course_lib.checkers.engine.mistakes import mistakes
+from course_lib.checkers.engine.properties import finite, half_precision, laws, right_shape
 
-# --- Los errores ----------------------------------------------------------------------------------
+# --- Los errores, y lo que le hacen a los vectores ------------------------------------------------
 
 
-def moment(look, measure, name):
+def moment(measure, name):
     """La media o la desviación del vector que más se aparta, y la que tenía que tener."""
-    if look.yours.shape != look.right.shape:
-        return ""
-    yours, right = (measure(x.double()).flatten() for x in (look.yours, look.right))
-    worst = (yours - right).abs().nan_to_num(torch.inf).argmax()
-    if abs(yours[worst] - right[worst]) < 1e-3:
-        return ""
-    mine, good = (round(float(x[worst]), 3) + 0.0 for x in (yours, right))
-    return f"Con {look.case.name}, uno de tus vectores tiene {name} {show(mine)}, y tenía que tener {show(good)}."
+
+    def consequence(look):
+        yours, right = (measure(x.double()).flatten() for x in look.both())
+        worst = (yours - right).abs().nan_to_num(torch.inf).argmax()
+        mine, good = (round(float(x[worst]), 3) + 0.0 for x in (yours, right))
+        if abs(yours[worst] - right[worst]) < 1e-3:
+            return ""
+        return f"Con {look.case.name}, uno de tus vectores tiene {name} {show(mine)}, y tenía que tener {show(good)}."
+
+    return consequence
 
 
-def average(look):
-    return moment(look, lambda x: x.mean(-1), "media")
-
-
-def deviation(look):
-    return moment(look, lambda x: x.std(-1, correction=0), "desviación")
-
-
-TOLD = told(
-    __file__, "2.2",
-    **dict.fromkeys(("sin-β", "sin-centrar", "β-antes", "suma-de-más"), average),
-    **dict.fromkeys(
-        ("norma-antes", "norma-otro-eje", "norma-todo", "norma-dos-veces", "sin-norma",
-         "varianza-n-1", "sin-raíz", "sin-dividir", "norma-l2", "sin-eps", "eps-fijo", "eps-fuera"),
-        deviation,
-    ),
-)  # fmt: skip
-step = functools.partial(ways, TOLD)
+average = moment(lambda x: x.mean(-1), "media")
+deviation = moment(lambda x: x.std(-1, correction=0), "desviación")
+OF_MEAN = ("sin-β", "sin-centrar", "β-antes", "suma-de-más")
+# Error → los pasos que ya no cuentan si se comete.
 IDLE = {
-    # Error → los pasos que ya no cuentan si se comete.
     "sin-norma": ("axis", "center", "spread", "beta", "eps", "inside", "gamma", "affine"),
-    "norma-l2": ("eps", "inside"),
-    "sin-dividir": ("eps", "inside"),
-    "sin-raíz": ("inside",),
-    "sin-eps": ("inside",),
+    **dict.fromkeys(("norma-l2", "sin-dividir"), ("eps", "inside")),
+    **dict.fromkeys(("sin-raíz", "sin-eps"), ("inside",)),
 }
+OF_DEVIATION = (*IDLE, "norma-antes", "norma-otro-eje", "norma-todo", "norma-dos-veces")
+OF_DEVIATION += ("varianza-n-1", "eps-fijo", "eps-fuera")
+STORIES = dict.fromkeys(OF_MEAN, average) | dict.fromkeys(OF_DEVIATION, deviation)
+TOLD, LAWS = told(__file__, "2.2", **STORIES), laws(__file__, "2.2 propiedades")
+step = functools.partial(ways, TOLD)
 
 # --- Los pasos ------------------------------------------------------------------------------------
 
@@ -90,13 +77,10 @@ AXES = {
     # De los sumandos y de la normalización, la salida.
     "place": step(
         lambda parts, norm: norm(sum(parts)),
-        (
-            "norma-antes",
-            lambda parts, norm: norm(parts[0]) + sum(parts[1:]),
-            lambda parts, norm: sum(map(norm, parts)),
-            lambda parts, norm: norm(sum(parts[1:-1], parts[0])) + sum(parts[-1:]),
-            lambda parts, norm: norm(parts[0] + parts[-1]) + sum(parts[1:-1]),
-        ),
+        ("norma-antes", lambda parts, norm: norm(parts[0]) + sum(parts[1:])),
+        ("norma-antes", lambda parts, norm: sum(map(norm, parts))),
+        ("norma-antes", lambda parts, norm: norm(sum(parts[1:-1], parts[0])) + sum(parts[-1:])),
+        ("norma-antes", lambda parts, norm: norm(parts[0] + parts[-1]) + sum(parts[1:-1])),
         ("sin-norma", lambda parts, norm: sum(parts)),
         ("norma-dos-veces", lambda parts, norm: norm(norm(sum(parts)))),
         ("suma-de-más", lambda parts, norm: sum(parts) + norm(sum(parts))),
@@ -142,22 +126,10 @@ def vectors(seed, shape, eps, factor=1.0, plain=True):
     return (*parts, *((ones, ones.clone()) if plain else (gamma, beta)), eps)
 
 
-def constant(shape, eps):
+def constant(eps):
     """Vectores de números todos iguales: su varianza es 0."""
-    ones = torch.ones(shape)
-    each = torch.arange(1.0, 1 + shape[0] * shape[1]).reshape(*shape[:2], 1)
-    return ones * each, ones * each**2, ones * 2, torch.ones(shape[-1]), torch.ones(shape[-1]), eps
-
-
-SUMS = (
-    Case("2 frases de 3 tokens, d_model = 6 y ε = 1e-9", vectors(0, (2, 3, 6), 1e-9, 30.0)),
-    Case("3 frases de 4 tokens, d_model = 4 y ε = 1e-9", vectors(1, (3, 4, 4), 1e-9, 30.0)),
-)
-EPSILONS = (
-    Case("ε = 0.5", vectors(2, (2, 3, 6), 0.5)),
-    Case("números muy pequeños y ε = 1e-6", vectors(3, (2, 3, 5), 1e-6, 1e-4)),
-    Case("vectores de números iguales y ε = 0.001", constant((2, 3, 4), 1e-3)),
-)
+    ones, each = torch.ones(2, 3, 4), torch.arange(1.0, 7).reshape(2, 3, 1)
+    return ones * each, ones * each**2, ones * 2, torch.ones(4), torch.ones(4), eps
 
 
 def uneven():
@@ -167,17 +139,29 @@ def uneven():
     return token, position, kind, 50 * gamma, beta, 1e-12
 
 
+def tiny(name, token, rest, gamma, beta):
+    token, rest, gamma, beta = map(torch.tensor, ([[token]], [[rest]], gamma, beta))
+    return Case(name, (token, rest, rest, gamma, beta, 0.0))
+
+
+SUMS = (
+    Case("2 frases de 3 tokens, d_model = 6 y ε = 1e-9", vectors(0, (2, 3, 6), 1e-9, 30.0)),
+    Case("3 frases de 4 tokens, d_model = 4 y ε = 1e-9", vectors(1, (3, 4, 4), 1e-9, 30.0)),
+)
+EPSILONS = (
+    Case("ε = 0.5", vectors(2, (2, 3, 6), 0.5)),
+    Case("números muy pequeños y ε = 1e-6", vectors(3, (2, 3, 5), 1e-6, 1e-4)),
+    Case("vectores de números iguales y ε = 0.001", constant(1e-3)),
+)
 AFFINE = (
     Case("una γ y una β cualesquiera", vectors(4, (2, 3, 6), 0.1, plain=False)),
     Case("otra γ y otra β", vectors(5, (3, 4, 4), 0.1, plain=False)),
     Case("d_model = 64 y un número mucho mayor que los demás", uneven()),
 )
-
-
-def tiny(name, token, rest, gamma, beta):
-    token, rest = (torch.tensor([[numbers]]) for numbers in (token, rest))
-    return Case(name, (token, rest, rest, torch.tensor(gamma), torch.tensor(beta), 0.0))
-
+TINY = (
+    tiny("un vector de 2 números", [1.0, 3.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]),
+    tiny("un vector de 2 números, con γ y β", [1.0, 2.0], [1.0, 2.0], [2.0, 3.0], [0.0, 1.0]),
+)
 
 # --- Lo que se mira en la respuesta ---------------------------------------------------------------
 
@@ -185,12 +169,10 @@ def tiny(name, token, rest, gamma, beta):
 def mean_one(attempt):
     """Que, con γ y β a 1, la media de cada vector sea 1."""
     for case, output in attempt.outputs():
-        gamma, means = case.arguments[3], output.mean(-1)
-        if bool((gamma == 1).all()) and not same(means, torch.ones(means.shape)):
-            text = "Con γ y β llenos de unos, la media de cada vector tiene que ser 1."
+        means = output.mean(-1)
+        if bool((case.arguments[3] == 1).all()) and not same(means, torch.ones(means.shape)):
             worst = float(means.flatten()[(means - 1).abs().argmax()])
-            story = f"Con {case.name}, uno de los tuyos tiene media {show_both(worst, 1.0)[0]}."
-            return [Finding("propiedad-media", text, story, "02 §8")]
+            return [LAWS["propiedad-media"].saying(name=case.name, mean=show_both(worst, 1.0)[0])]
     return []
 
 
@@ -199,14 +181,16 @@ def like_bert(attempt):
     from course_lib import extract_embeddings, load_bert
 
     bert, layer = extract_embeddings("I gave the dog a bone"), load_bert().model.embeddings
-    kind = layer.token_type_embeddings.weight[0].detach().expand_as(bert.token_embeddings)
-    last = layer.LayerNorm
-    output = attempt.ask(
-        bert.token_embeddings, bert.positional_encodings, kind,
-        last.weight.detach(), last.bias.detach(), last.eps,
-    )  # fmt: skip
+    kind, last = layer.token_type_embeddings.weight[0].detach(), layer.LayerNorm
+    parts = bert.token_embeddings, bert.positional_encodings, kind.expand_as(bert.token_embeddings)
+    output = attempt.ask(*parts, last.weight.detach(), last.bias.detach(), last.eps)
     if output is not None and same(output, bert.encoder_input, 1e-3, 1e-3):
         yield "con las tablas de BERT, sale justo lo que entra en su primera capa."
+
+
+SHAPE = "La forma de tu salida no es (B, L, d_model).", "02 §8"
+same_shape = right_shape(lambda token, *rest: token.shape, *SHAPE)
+SUMMED = ("token", "position", "type")
 
 
 class EncoderInput(Exercise):
@@ -216,27 +200,12 @@ class EncoderInput(Exercise):
     names = ("token_vectors", "position_vectors", "type_vectors", "gamma", "beta", "eps")
     axes = AXES
     stages = (
-        Stage(
-            ("token", "position", "type", "scale", "place", "axis", "center", "spread", "beta"),
-            SUMS,
-        ),
+        Stage((*SUMMED, "scale", "place", "axis", "center", "spread", "beta"), SUMS),
         Stage(("eps", "inside"), EPSILONS),
         Stage(("gamma", "affine"), AFFINE),
     )
-    tiny = (
-        tiny("un vector de 2 números", [1.0, 3.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]),
-        tiny("un vector de 2 números, con γ y β", [1.0, 2.0], [1.0, 2.0], [2.0, 3.0], [0.0, 1.0]),
-    )
-    must = (
-        half_precision,
-        right_shape(
-            lambda token, *rest: token.shape,
-            "La forma de tu salida no es (B, L, d_model).",
-            "02 §8",
-        ),
-        finite("02 §8"),
-        mean_one,
-    )
+    tiny = TINY
+    must = (half_precision, same_shape, finite("02 §8"), mean_one)
     notes = (like_bert,)
 
     def skip(self, choice):
@@ -245,27 +214,22 @@ class EncoderInput(Exercise):
         return any(choice[axis].mistake for axis in idle & choice.keys())
 
     def compute(self, choice, token, position, type_, gamma, beta, eps):
-        chosen = [
-            (part, choice[name])
-            for name, part in (("token", token), ("position", position), ("type", type_))
-            if choice[name]
-        ]
-        if not chosen:
+        times = [(x, choice[name]) for name, x in zip(SUMMED, (token, position, type_))]
+        times = [(x, factor) for x, factor in times if factor]
+        if not times:
             raise ValueError
-        first, each = choice["scale"](token.shape[-1], len(chosen))
-        parts = [
-            part * (factor * each * (first if part is token else 1)) for part, factor in chosen
-        ]
+        first, each = choice["scale"](token.shape[-1], len(times))
+        parts = [x * (factor * each * (first if x is token else 1)) for x, factor in times]
         inside = choice["eps"](eps)
         inside, outside = (inside, 0.0) if choice["inside"] else (0.0, inside)
+        scale = gamma if choice["gamma"] else torch.ones_like(gamma)
+        shift = beta if choice["beta"] else torch.zeros_like(beta)
 
         def normalize(x):
             dims = choice["axis"]
             centered = x - x.mean(dims, keepdim=True)
             above, measured = (centered if center else x for center in choice["center"])
             x = above / choice["spread"](measured, dims, inside, outside)
-            scale = gamma if choice["gamma"] else torch.ones_like(gamma)
-            shift = beta if choice["beta"] else torch.zeros_like(beta)
             return choice["affine"](x, scale, shift)
 
         return {"output": choice["place"](parts, normalize)}

@@ -2,15 +2,11 @@
 
 import torch
 
-from course_lib.checkers.engine.questions import Question, wrong_answers
+from course_lib.checkers.engine import Question, wrong_answers
 
 CHASE = "The dog chased the cat"
-STOPS = (
-    "token_embeddings",
-    "embeddings_with_positional_encoding",
-    "encoder_input",
-    "contextual_embeddings",
-)
+MIDDLE = ("embeddings_with_positional_encoding", "encoder_input")
+STOPS = ("token_embeddings", *MIDDLE, "contextual_embeddings")
 
 
 def equal_stops(first, second, word):
@@ -24,19 +20,16 @@ def equal_stops(first, second, word):
     return sum(torch.allclose(one, other, atol=1e-5) for one, other in pairs)
 
 
+WRONG = {
+    "olvida-la-posición": lambda: equal_stops(CHASE, "The dog chased a cat", "the"),
+    "una-palabra-un-vector": lambda: len(STOPS),
+    "ni-la-tabla": lambda: equal_stops(CHASE, CHASE, "the") - 1,
+}
 TWO_THE = Question(
     "2.3",
     "los dos «the»",
     lambda: equal_stops(CHASE, CHASE, "the"),
-    wrong_answers(
-        __file__,
-        "2.3",
-        {
-            "olvida-la-posición": lambda: equal_stops(CHASE, "The dog chased a cat", "the"),
-            "una-palabra-un-vector": lambda: len(STOPS),
-            "ni-la-tabla": lambda: equal_stops(CHASE, CHASE, "the") - 1,
-        },
-    ),
+    wrong_answers(__file__, "2.3", WRONG),
     kind="un número entero",
     read="02 §9",
 )

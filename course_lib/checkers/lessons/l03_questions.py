@@ -5,10 +5,9 @@ import math
 
 import torch
 
-from course_lib.checkers.engine.questions import Question, wrong_answers
+from course_lib.checkers.engine import Question, wrong_answers
 
-# --- 3.2 El tamaño, con papel y lápiz -------------------------------------------------------------
-
+# 3.2 El tamaño, con papel y lápiz.
 D_K, QUERY_SPREAD, KEY_SPREAD = 16, 3, 2
 
 
@@ -18,31 +17,27 @@ def predicted(divisor, variance=False):
     return found if variance else math.sqrt(found)
 
 
+OF_SPREAD = {
+    "siempre-1": lambda: math.sqrt(D_K * 1 * 1 / D_K),
+    "varianza": lambda: predicted(math.sqrt(D_K), variance=True),
+    "sin-dividir": lambda: predicted(1),
+    "varianza-sin-dividir": lambda: predicted(1, variance=True),
+    "entre-d_k": lambda: predicted(D_K),
+    "varianza-entre-raíz": lambda: predicted(1, variance=True) / math.sqrt(D_K),
+    "varianza-entre-d_k": lambda: predicted(D_K, variance=True),
+    "olvida-k": lambda: QUERY_SPREAD,
+    "olvida-q": lambda: KEY_SPREAD,
+    "olvida-el-cuadrado": lambda: math.sqrt(QUERY_SPREAD * KEY_SPREAD),
+}
 LONG_QUERIES = Question(
     "3.2",
     "queries y keys más largas",
     lambda: predicted(math.sqrt(D_K)),
-    wrong_answers(
-        __file__,
-        "3.2",
-        {
-            "siempre-1": lambda: math.sqrt(D_K * 1 * 1 / D_K),
-            "varianza": lambda: predicted(math.sqrt(D_K), variance=True),
-            "sin-dividir": lambda: predicted(1),
-            "varianza-sin-dividir": lambda: predicted(1, variance=True),
-            "entre-d_k": lambda: predicted(D_K),
-            "varianza-entre-raíz": lambda: predicted(1, variance=True) / math.sqrt(D_K),
-            "varianza-entre-d_k": lambda: predicted(D_K, variance=True),
-            "olvida-k": lambda: QUERY_SPREAD,
-            "olvida-q": lambda: KEY_SPREAD,
-            "olvida-el-cuadrado": lambda: math.sqrt(QUERY_SPREAD * KEY_SPREAD),
-        },
-    ),
+    wrong_answers(__file__, "3.2", OF_SPREAD),
     read="03 §3",
 )
 
-# --- 3.3 En una cabeza de BERT --------------------------------------------------------------------
-
+# 3.3 En una cabeza de BERT.
 SENTENCE, LAYER, HEAD = "She sat on the bank of the river", 0, 4
 ROOT = math.sqrt(32)
 
@@ -69,30 +64,24 @@ def weight(divisor=ROOT, layer=LAYER, head=HEAD, dim=-1, swapped=False, shift=0,
     return float(scores.softmax(dim)[row, column])
 
 
+OF_WEIGHT = {
+    "sin-dividir": lambda: weight(divisor=1.0),
+    "entre-d_k": lambda: weight(divisor=32),
+    "entre-√d_model": lambda: weight(divisor=math.sqrt(384)),
+    "softmax-queries": lambda: weight(dim=-2),
+    "query-key-cambiadas": lambda: weight(swapped=True),
+    "olvida-CLS": lambda: weight(shift=-1),
+    "cabeza-desde-1": lambda: weight(head=HEAD - 1),
+    "otra-capa": lambda: weight(layer=LAYER + 1),
+    "otra-entrada": lambda: weight(entering="token_embeddings"),
+    "otra-entrada#posición": lambda: weight(entering="embeddings_with_positional_encoding"),
+    "otra-entrada#salida": lambda: weight(entering="contextual_embeddings"),
+}
 BANK = Question(
     "3.3",
     "lo que «bank» mira a «river»",
     weight,
-    wrong_answers(
-        __file__,
-        "3.3",
-        {
-            name: functools.partial(weight, **changed)
-            for name, changed in (
-                ("sin-dividir", {"divisor": 1.0}),
-                ("entre-d_k", {"divisor": 32}),
-                ("entre-√d_model", {"divisor": math.sqrt(384)}),
-                ("softmax-queries", {"dim": -2}),
-                ("query-key-cambiadas", {"swapped": True}),
-                ("olvida-CLS", {"shift": -1}),
-                ("cabeza-desde-1", {"head": HEAD - 1}),
-                ("otra-capa", {"layer": LAYER + 1}),
-                ("otra-entrada", {"entering": "token_embeddings"}),
-                ("otra-entrada#posición", {"entering": "embeddings_with_positional_encoding"}),
-                ("otra-entrada#salida", {"entering": "contextual_embeddings"}),
-            )
-        },
-    ),
+    wrong_answers(__file__, "3.3", OF_WEIGHT),
     kind="un número entre 0 y 1",
     read="03 §1",
     points=2,

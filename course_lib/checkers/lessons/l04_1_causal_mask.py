@@ -3,24 +3,15 @@
 Con qué convenio está escrita lo mira ``steps.mask_notation``. Aquí, qué casillas deja mirar.
 """
 
-import math
+from math import inf
 
 import torch
 
-from course_lib.checkers.engine.exercise import Case
-from course_lib.checkers.engine.mistakes import Option, told, ways
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.search import Stage
-from course_lib.checkers.steps.mask_notation import (
-    SQUARES,
-    MaskExercise,
-    Masks,
-    permissions,
-    permitted,
-)
+from course_lib.checkers.engine import Case, Option, Stage, finish, ways
+from course_lib.checkers.steps import mask_notation as notation
 
 CASES = [Case(f"{n} token{'s' * (n > 1)}", (n,)) for n in (5, 4, 8, 2, 1, 3, 130)]
-TOLD = told(__file__, "4.1", permissions) | told(__file__, "todas", permissions)
+TOLD = notation.told_of(__file__, "4.1")
 
 
 def found_size(attempt):
@@ -38,19 +29,18 @@ def found_band(attempt):
     for keep in (mask != 0, mask == 0):
         seen = [d for d in range(1 - n, n) if keep.diagonal(d).any()]
         if seen and (last := seen[-1]) < n - 1:
-            first = seen[0] if seen[0] > 1 - n else -math.inf
+            first = seen[0] if seen[0] > 1 - n else -inf
             name = {-1: "sin-diagonal", 0: None, 1: "un-futuro"}.get(last, "diagonal-corrida")
             wrong = [TOLD[name].saying(last=last)] if name else []
-            wrong += [TOLD["ventana"].saying(first=first)] if first > -math.inf else []
+            wrong += [TOLD["ventana"].saying(first=first)] if first > -inf else []
             yield Option((first, last), tuple(wrong))
             return
 
 
-class CausalMask(MaskExercise):
+class CausalMask(notation.MaskExercise):
     """``length`` → (L, L), con True en j ≤ i."""
 
-    number, title, points = "4.1", "la máscara causal", 1
-    names = ("length",)
+    number, title, points, names = "4.1", "la máscara causal", 1, ("length",)
     axes = {
         "size": ways(
             TOLD,
@@ -68,28 +58,22 @@ class CausalMask(MaskExercise):
             ("volteada", lambda i, j: i + j >= len(i) - 1, lambda i, j: i + j <= len(i) - 1),
         ),
         # De qué diagonal a qué diagonal se puede mirar.
-        "band": ways(
-            TOLD, (-math.inf, 0), ("sin-diagonal", (-math.inf, -1)), ("un-futuro", (-math.inf, 1))
-        ),
+        "band": ways(TOLD, (-inf, 0), ("sin-diagonal", (-inf, -1)), ("un-futuro", (-inf, 1))),
         "transposed": ways(TOLD, False, ("traspuesta", True)),
         "inverted": ways(TOLD, False, ("al-revés", True)),
     }
     measured = {"size": found_size, "band": found_band}
     stages, extra = (Stage(tuple(axes), tuple(CASES[:5])),), CASES[5:]
     tiny = tuple(Case("", (n,)) for n in (1, 2, 3, 4))
-    reader = Masks(lambda n: (n, n), "Por difusión da lo mismo.", SQUARES)
-    leak = "Tu máscara deja ver el futuro: hay permisos por encima de la diagonal."
-    loss = "Tu máscara tapa lo que se puede ver: hay prohibiciones en la diagonal o debajo."
-    must = (permitted(leak, loss, "04 §2"),)
-    notes = (reader.other_shape,)
-    also = ("longitud-fija", "diagonal-corrida", "ventana", *MaskExercise.also)
+    reader = notation.Masks(lambda n: (n, n), "Por difusión da lo mismo.", notation.SQUARES)
+    must = (notation.permitted(__file__, "4.1 propiedades"),)
+    also = ("longitud-fija", "diagonal-corrida", "ventana", *notation.MaskExercise.also)
 
     def skip(self, choice):
         """Lo demás es cosa de un triángulo; y traspuesto y al revés vuelve a ser el de abajo."""
         turned = [choice[name].value for name in ("transposed", "inverted")]
-        return (
-            all(turned) or choice["base"].value and (any(turned) or bool(choice["band"].mistakes))
-        )
+        triangular = any(turned) or bool(choice["band"].mistakes)
+        return all(turned) or (choice["base"].value and triangular)
 
     def compute(self, choice, length):
         i = torch.arange(choice["size"](length))[:, None]

@@ -8,23 +8,12 @@ from operator import and_, eq, or_, xor
 
 import torch
 
-from course_lib.checkers.engine.mistakes import told, ways
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.search import Stage
-from course_lib.checkers.steps.mask_notation import MaskExercise, Masks, permissions, permitted
-from course_lib.checkers.steps.padding import (
-    CASES,
-    EXTRA,
-    OF_OTHERS,
-    REAL_OPTIONS,
-    SIDE_OPTIONS,
-    TINY,
-    applied,
-    either_side,
-)
+from course_lib.checkers.engine import Stage, finish, ways
+from course_lib.checkers.steps import padding as steps
+from course_lib.checkers.steps.mask_notation import Masks, permitted, told_of
 from course_lib.masks import causal_mask
 
-TOLD = told(__file__, "4.3", permissions) | told(__file__, "todas", permissions)
+TOLD = told_of(__file__, "4.3")
 
 
 def triangle(cut):
@@ -48,15 +37,14 @@ def decoder(causal, real, parts, side, join, whole, attention_mask):
     """Lo que deja mirar una máscara de decoder, con cada paso dado de la forma que se pide."""
     B, L = attention_mask.shape
     tokens = real(attention_mask == 1)
-    mask = join(causal(B, L), applied(~tokens if parts else tokens, side))
+    mask = join(causal(B, L), steps.applied(~tokens if parts else tokens, side))
     return (~mask if whole else mask).expand(B, 1, L, L)
 
 
-class DecoderMask(MaskExercise):
+class DecoderMask(steps.PaddedMask):
     """attention_mask (B, L) → (B, 1, L, L): causal y relleno."""
 
     number, title, points = "4.3", "la máscara del decoder", 3
-    names = ("attention_mask",)
     axes = {
         "causal": ways(
             TOLD,
@@ -68,9 +56,9 @@ class DecoderMask(MaskExercise):
             ("sin-causal", ALL),
             ("longitud-del-lote", of_the_batch),
         ),
-        "real": [*REAL_OPTIONS, *ways(TOLD, [], ("sin-relleno", torch.ones_like))],
+        "real": [*steps.REAL_OPTIONS, *ways(TOLD, [], ("sin-relleno", torch.ones_like))],
         "parts": ways(TOLD, False, ("relleno-al-revés", True)),
-        "side": [*SIDE_OPTIONS, *ways(TOLD, [], ("sin-ejes", None))],
+        "side": [*steps.SIDE_OPTIONS, *ways(TOLD, [], ("sin-ejes", None))],
         "join": ways(
             TOLD,
             and_,
@@ -82,18 +70,12 @@ class DecoderMask(MaskExercise):
         ),
         "whole": ways(TOLD, False, ("al-revés", True)),
     }
-    stages, extra, tiny = (Stage(tuple(axes), CASES),), EXTRA, TINY
+    stages, mask = (Stage(tuple(axes), steps.CASES),), staticmethod(decoder)
     reader = Masks(
         lambda attention_mask: (len(attention_mask), 1, *[attention_mask.shape[1]] * 2),
         "Por difusión da lo mismo.",
     )
-    must = (
-        permitted(
-            "Tu máscara deja mirar al futuro o al relleno.",
-            "Tu máscara tapa casillas permitidas: un token de verdad, en el presente o en el pasado.",
-        ),
-    )
-    notes = (reader.other_shape,)
+    must = (permitted(__file__, "4.3 propiedades"),)
 
     def skip(self, choice):
         """Si esto mismo es otro miembro de la familia, que se cuenta mejor."""
@@ -102,14 +84,11 @@ class DecoderMask(MaskExercise):
         return (
             (missing and (whole or join not in (and_, open_diagonal)))
             or (whole and (parts or join is not and_ or causal is FUTURE))
-            or ((parts or whole) and side is either_side)
+            or ((parts or whole) and side is steps.either_side)
             or (causal in (UPPER, FUTURE) and join in (xor, eq))
             or (causal is FUTURE and join is open_diagonal)
-            or (real in OF_OTHERS and (side is None or causal is of_the_batch))
+            or (real in steps.OF_OTHERS and (side is None or causal is of_the_batch))
         )
-
-    def compute(self, choice, attention_mask):
-        return {"output": decoder(*(choice[axis] for axis in self.axes), attention_mask)}
 
 
 DECODER = DecoderMask()

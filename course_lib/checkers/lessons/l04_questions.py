@@ -1,22 +1,16 @@
 """4.4 · Una fila prohibida entera."""
 
-import math
+from math import nan
 
 import torch
 
 from course_lib.attention import scaled_dot_product_attention
-from course_lib.checkers.engine.comparing import same
-from course_lib.checkers.engine.questions import Question, wrong_answers
+from course_lib.checkers.engine import Question, same, wrong_answers
 from course_lib.masks import causal_mask, combine_masks, padding_mask
 
 LEFT_PADDED = [[0, 0, 1, 1, 1]]
 # Lo que recibe el último token en la primera fila: con −∞, con el más negativo y en course_lib.
-OPTIONS = {
-    "a": (0, 0, 0),
-    "b": (math.nan, 1 / 3, 0),
-    "c": (math.nan, 1 / 5, 0),
-    "d": (math.nan, 1 / 5, 1 / 5),
-}
+OPTIONS = {"a": (0, 0, 0), "b": (nan, 1 / 3, 0), "c": (nan, 1 / 5, 0), "d": (nan, 1 / 5, 1 / 5)}
 
 
 def last_weights():
@@ -32,8 +26,9 @@ def last_weights():
 
 def right_letter():
     right = last_weights()
-    found = {letter: torch.tensor(row, dtype=right.dtype) for letter, row in OPTIONS.items()}
-    return next(letter for letter, row in found.items() if same(right, row))
+    return next(
+        letter for letter, row in OPTIONS.items() if same(right, torch.tensor(row).to(right))
+    )
 
 
 WRONG = {

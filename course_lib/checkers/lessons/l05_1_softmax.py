@@ -8,18 +8,15 @@ qué pasa con puntuaciones extremas y, al final, con las de −∞.
 import math
 
 import torch
-from torch.overrides import TorchFunctionMode
 
+from course_lib.checkers.engine import Case, Exercise, Option, Stage, Tensors, finish, finite, laws
 from course_lib.checkers.engine.comparing import show, show_both
-from course_lib.checkers.engine.exercise import Case, Exercise
-from course_lib.checkers.engine.mistakes import Option, mistakes
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import finite, half_precision, promised, right_shape
-from course_lib.checkers.engine.reading import Tensors
-from course_lib.checkers.engine.report import Finding
-from course_lib.checkers.engine.search import Stage
+from course_lib.checkers.engine.mistakes import mistakes
+from course_lib.checkers.engine.properties import half_precision, not_by_hand, promised, right_shape
 from course_lib.checkers.lessons import l05_1_steps as steps
-from course_lib.checkers.lessons.l05_1_steps import TOLD, highest, total
+from course_lib.checkers.lessons.l05_1_steps import TOLD, Share, highest, total
+
+LAWS = laws(__file__, "5.1 propiedades")
 
 # --- Las pruebas ----------------------------------------------------------------------------------
 
@@ -33,25 +30,30 @@ def case(name, scores):
     return Case(name, (scores,), group, required=group == "ejes")
 
 
+def plain(seed, name, *shape):
+    return case(f"{name} {shape}", draw(seed, *shape))
+
+
+def hiding(name, scores, blocked):
+    return case(name, (scores + 3).masked_fill(torch.tensor(blocked).bool(), -torch.inf))
+
+
 APART = torch.tensor([0.0, 1000, -1000, 0])[:, None]
 FAR = torch.tensor(
     [[1000.0, 0, -1000, 500], [0, -1000, 500, 1000], [0, 1000, -1000, 500], [-1000, 1000, 0, 500]]
 )
-BLOCKED_4 = torch.tensor([[0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 1], [1, 0, 1, 0]], dtype=torch.bool)
-BLOCKED_3 = torch.tensor([[0, 0, 1, 1], [0, 1, 0, 0], [1, 0, 0, 0]], dtype=torch.bool)
-PLAIN = tuple(
-    case(f"{name} {shape}", draw(seed, *shape))
-    for seed, name, shape in (
-        (0, "una tabla", (3, 5)),
-        (1, "una tabla", (4, 4)),
-        (2, "un lote", (2, 3, 4)),
-        (3, "un lote", (4, 4, 4)),
-        (4, "un lote con cabezas", (2, 3, 4, 5)),
-        (13, "cinco ejes", (2, 1, 2, 3, 2)),
-        (5, "una fila suelta", (5,)),
-        (14, "una tabla", (4, 70)),
-        (15, "un lote", (2, 3, 1)),
-    )
+BLOCKED_4 = [[0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 1], [1, 0, 1, 0]]
+BLOCKED_3 = [[0, 0, 1, 1], [0, 1, 0, 0], [1, 0, 0, 0]]
+PLAIN = (
+    plain(0, "una tabla", 3, 5),
+    plain(1, "una tabla", 4, 4),
+    plain(2, "un lote", 2, 3, 4),
+    plain(3, "un lote", 4, 4, 4),
+    plain(4, "un lote con cabezas", 2, 3, 4, 5),
+    plain(13, "cinco ejes", 2, 1, 2, 3, 2),
+    plain(5, "una fila suelta", 5),
+    plain(14, "una tabla", 4, 70),
+    plain(15, "un lote", 2, 3, 1),
 )
 LARGE = (
     PLAIN[1],  # una que no se para nunca
@@ -61,12 +63,9 @@ LARGE = (
     case("puntuaciones de −1000 a 1000 en la misma fila", draw(9, 4, 4) + FAR),
     case("un lote con tablas muy distintas", draw(10, 4, 4, 4) + APART[..., None]),
 )
-BLOCKED = tuple(
-    case(name, (draw(seed, *shape) + 3).masked_fill(blocked, -torch.inf))
-    for seed, name, shape, blocked in (
-        (11, "algunas puntuaciones de −∞", (4, 4), BLOCKED_4),
-        (12, "un lote con puntuaciones de −∞", (2, 3, 4), BLOCKED_3),
-    )
+BLOCKED = (
+    hiding("algunas puntuaciones de −∞", draw(11, 4, 4), BLOCKED_4),
+    hiding("un lote con puntuaciones de −∞", draw(12, 2, 3, 4), BLOCKED_3),
 )
 TINY = ([[0.0]], [[0.0, 1.0]], [[0.0, 1.0], [0.0, 2.0]], [[0.0, -torch.inf]], [[0.0, 1000.0]])
 
@@ -122,7 +121,7 @@ def found_epsilon(attempt):
     if weights and weights[0] == weights[1] and 0 < weights[0] < 0.4999:
         epsilon = 1 / weights[0] - 2
         found = TOLD["épsilon"].saying(number=show(epsilon))
-        yield Option(steps.Share(lambda e, x, dims: e / (total(e, dims) + epsilon)), found)
+        yield Option(Share(lambda e, x, dims: e / (total(e, dims) + epsilon)), found)
 
 
 def found_added(attempt):
@@ -179,26 +178,21 @@ def like_weights(attempt):
     for case, weights in attempt.outputs():
         scores, rows = case.arguments[0], weights.reshape(-1, weights.shape[-1])
         sums, order = rows.sum(-1), scores.reshape(rows.shape).argsort(-1)
-        worst = int((sums - 1).abs().argmax())
+        row, low = int((sums - 1).abs().argmax()), weights.min()
         back = (rows.gather(-1, order).diff(dim=-1) < -1e-5).any(-1)
-        if weights.min() < -1e-5:
-            name, text, story = "positiva", "Hay pesos negativos.", f"uno es {show(weights.min())}"
-        elif abs(sums[worst] - 1) > 1e-3:
-            name, text = "suma", "Los pesos de cada fila tienen que sumar 1."
-            story = f"los de la fila {worst} suman {show_both(sums[worst], 1.0)[0]}"
-        elif back.any():
-            name, text = "orden", "A mayor puntuación, mayor peso."
-            story = f"no pasa en la fila {int(back.nonzero()[0])}"
-        else:
-            continue
-        return [Finding(f"propiedad-{name}", text, f"Con {case.name}, {story}.", "05 §1")]
+        if low < -1e-5:
+            return [LAWS["propiedad-positiva"].saying(name=case.name, low=show(low))]
+        if abs(sums[row] - 1) > 1e-3:
+            story = {"name": case.name, "row": row, "sum": show_both(sums[row], 1.0)[0]}
+            return [LAWS["propiedad-suma"].saying(**story)]
+        if back.any():
+            return [LAWS["propiedad-orden"].saying(name=case.name, row=int(back.nonzero()[0]))]
     return []
 
 
 def only_one_row(attempt):
     if not {case.group for case in attempt.seen} & {"tabla", "ejes"}:
-        text = "Tu código funciona con una fila suelta, (n,), y tiene que admitir más ejes delante: (..., n)."
-        yield Finding("solo-una-fila", text, read="05 §2")
+        yield LAWS["solo-una-fila"]
 
 
 def exactly_zero(attempt, choice):
@@ -206,43 +200,21 @@ def exactly_zero(attempt, choice):
     for case, weights in attempt.outputs():
         given = weights[case.arguments[0] == -torch.inf]
         if (given != 0).any() and not mistakes(choice):
-            story = f"Con {case.name}, recibe hasta {show(given.abs().max())}."
-            return [Finding(ZERO, TOLD[ZERO].text, story, TOLD[ZERO].read)]
+            return [TOLD[ZERO].found(f"Con {case.name}, recibe hasta {show(given.abs().max())}.")]
     return []
-
-
-ZERO = "menos-infinito-no-es-0"
-READY_MADE = {"softmax", "log_softmax", "_softmax", "softmin", "scaled_dot_product_attention"}
-
-
-def ready_made(attempt):
-    """Quien usa la softmax de torch, que el enunciado no deja usar."""
-    used = set()
-
-    class Watch(TorchFunctionMode):
-        def __torch_function__(self, function, types, args=(), kwargs=None):
-            used.add(getattr(function, "__name__", ""))
-            return function(*args, **(kwargs or {}))
-
-    def watched(scores):
-        with Watch():
-            return attempt.learner(scores)
-
-    attempt.exercise.call(watched, torch.eye(3))
-    if used & READY_MADE:
-        yield (
-            "usas una softmax ya hecha, y el enunciado pide escribirla: hazla con la exponencial, la suma "
-            "de cada fila y su máximo."
-        )
 
 
 def nobody(attempt):
     """Una fila prohibida entera: no hay una respuesta buena; se dice cuál da."""
     value = attempt.ask(torch.tensor([[-torch.inf] * 2, [0.0, 1.0]]))
     if value is not None and value.isnan().any():
-        yield "si una fila entera es −∞, la tuya da NaN, como torch.softmax; la atención de course_lib la deja a 0."
+        yield LAWS["fila-vacía"].text
 
 
+ZERO = "menos-infinito-no-es-0"
+MADE = ("softmax", "log_softmax", "_softmax", "softmin", "scaled_dot_product_attention")
+SHAPE = "Tu salida no mide lo mismo que las puntuaciones.", "05 §1"
+same_shape = right_shape(lambda scores: scores.shape, *SHAPE)
 EXTREMES = ("shift", "arithmetic", "nans")
 
 
@@ -265,14 +237,7 @@ class Softmax(Exercise):
         "shift": found_clamp,
         "hidden": found_fill,
     }
-    must = (
-        half_precision,
-        right_shape(
-            lambda scores: scores.shape, "Tu salida no mide lo mismo que las puntuaciones.", "05 §1"
-        ),
-        like_weights,
-        finite("05 §2"),
-    )
+    must = (half_precision, same_shape, like_weights, finite("05 §2"))
     reader = Tensors(numpy=True)
     groups = {
         "fila": "Con una fila suelta, (n,), no funciona.",
@@ -280,7 +245,7 @@ class Softmax(Exercise):
         "ejes": "Con más de dos ejes, como (B, L_q, L_k), no funciona.",
     }
     narrow, besides, returned = (only_one_row,), (promised,), (exactly_zero,)
-    notes = (ready_made, nobody)
+    notes = (not_by_hand(MADE, LAWS["ya-hecha"].text), nobody)
     skip = staticmethod(steps.redundant)
     also = ("temperatura", "base-otra", "épsilon", "épsilon-en-pesos", "recorta", "tapado", ZERO)
 
@@ -290,14 +255,11 @@ class Softmax(Exercise):
         first = (choice[axis] for axis in ("sign", "transform", "kernel"))
         then = (choice[axis] for axis in ("shift", "hidden", "arithmetic"))
         e, x = steps.numerators(*first, offset, *then, dims, scores)
-        empty = total(e, dims) == 0 if choice["arithmetic"] == "python" or nans else None
-        if empty is not None and not nans and empty.any():
+        empty, weights = total(e, dims) == 0, how.divide(e, x, dims)
+        if choice["arithmetic"] == "python" and not nans and empty.any():
             raise ValueError  # 0/0: ZeroDivisionError
-        weights = how.divide(e, x, dims)
-        if nans == "NaN → 0":
-            weights = weights.nan_to_num(0.0)
-        elif nans:
-            weights = torch.where(empty, 0.0, weights)
+        if nans:
+            weights = weights.nan_to_num(0.0) if nans == "NaN → 0" else weights.where(~empty, 0.0)
         return {"output": choice["after"](weights, x, dims)}
 
 

@@ -11,17 +11,14 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.checkers.engine.comparing import show
-from course_lib.checkers.engine.mistakes import told, ways
+from course_lib.checkers.engine import show, told, ways
 
 # --- Lo que pasa en la salida, en números ---------------------------------------------------------
 
 
 def rows_of(look):
-    """Las filas de quien aprende y las buenas; si no miden lo mismo, no hay nada que contar."""
-    if look.yours.shape != look.right.shape:
-        raise ValueError
-    return [x.double().reshape(-1, x.shape[-1]) for x in (look.yours, look.right)]
+    """Las filas de quien aprende y las buenas."""
+    return [x.double().reshape(-1, x.shape[-1]) for x in look.both()]
 
 
 def row_sum(look):
@@ -39,36 +36,33 @@ def top_weight(look):
         return ""
     row = int((yours - right).abs().amax(-1).argmax())
     mine, good = (show(x[row, right[row].argmax()]) for x in (yours, right))
-    return (
-        f"Con {look.case.name}, la puntuación más alta de la fila {row} recibe {mine}, y tenía que "
-        f"recibir {good}."
-    )
+    which = f"la puntuación más alta de la fila {row}"
+    return f"Con {look.case.name}, {which} recibe {mine}, y tenía que recibir {good}."
 
 
 def lowest_weight(look):
-    if not (low := rows_of(look)[0].min()) < 0:
-        return top_weight(look)
-    return f"Con {look.case.name}, uno de tus pesos es {show(low)}, y no hay pesos negativos."
+    low = look.both()[0].min()
+    told = f"Con {look.case.name}, uno de tus pesos es {show(low)}, y no hay pesos negativos."
+    return told if low < 0 else top_weight(look)
 
 
 def not_finite(look):
     bad, total = int((~look.yours.isfinite()).sum()), look.yours.numel()
-    return (
-        f"Con {look.case.name}, {bad} de tus {total} números son NaN o ∞." if bad else row_sum(look)
-    )
+    told = f"Con {look.case.name}, {bad} de tus {total} números son NaN o ∞."
+    return told if bad else row_sum(look)
 
 
 def blocked_weight(look):
-    given = rows_of(look)[0][rows_of(look._replace(right=look.case.arguments[0]))[1] == -torch.inf]
+    given = look.both()[0][look.case.arguments[0] == -torch.inf]
     if not len(given) or given.isnan().any():
         return not_finite(look)
     most = show(given.abs().max())
     return f"Con {look.case.name}, una puntuación de −∞ recibe {most}, y tenía que recibir 0."
 
 
-TOLD = told(
-    __file__, "5.1", top_weight, sin_exponencial=lowest_weight, tapado=blocked_weight
-) | told(__file__, "5.1 suma", row_sum) | told(__file__, "5.1 extremos", not_finite)  # fmt: skip
+SUMS, EXTREMES = told(__file__, "5.1 suma", row_sum), told(__file__, "5.1 extremos", not_finite)
+OTHERS = {"sin_exponencial": lowest_weight, "tapado": blocked_weight}
+TOLD = told(__file__, "5.1", top_weight, **OTHERS) | SUMS | EXTREMES
 step = functools.partial(ways, TOLD)
 
 # --- Los pasos ------------------------------------------------------------------------------------
@@ -76,12 +70,9 @@ step = functools.partial(ways, TOLD)
 LAST = {"dim": -1, "keepdim": True}
 
 
-def standard(correction):
-    def change(x):
-        centered = x - x.mean(**LAST)
-        return centered / (centered.square().sum(**LAST) / (x.shape[-1] - correction)).sqrt()
-
-    return change
+def standard(x, correction):
+    centered = x - x.mean(**LAST)
+    return centered / (centered.square().sum(**LAST) / (x.shape[-1] - correction)).sqrt()
 
 
 def unit_range(x):
@@ -122,15 +113,8 @@ def bare_sum(e, x, dims):
     return e / e.sum(-1)
 
 
-def carried(e, x, dims):
-    """Entre la suma de esta fila y de las anteriores."""
-    sums = e.sum(-1)
-    return e / sums.flatten().cumsum(0).view_as(sums)[..., None]
-
-
 def twice(w, x, dims):
-    e = (w - highest(w, dims)).exp()
-    return e / total(e, dims)
+    return share((w - highest(w, dims)).exp(), x, dims)
 
 
 def twice_by_rows(w, x, dims):
@@ -139,10 +123,6 @@ def twice_by_rows(w, x, dims):
 
 def log_softmax(w, x, dims):
     return x.log_softmax(*dims)
-
-
-def only_highest(w, x, dims):
-    return torch.zeros_like(x).scatter(-1, x.argmax(**LAST), 1.0)
 
 
 # De cada paso van primero los errores que también se buscan de tres en tres.
@@ -158,7 +138,7 @@ AXES = {
         ("temperatura-n", lambda x: x / x.shape[-1]),
         ("divide-por-el-máximo", lambda x: x / highest(x), lambda x: x / x.max()),
         ("normaliza-antes", lambda x: x / x.norm(**LAST)),
-        ("estandariza", standard(1), standard(0)),
+        ("estandariza", lambda x: standard(x, 1), lambda x: standard(x, 0)),
         ("porcentaje-antes", lambda x: x / x.sum(**LAST)),
     ),
     # Si lleva exponencial, y lo que se hace justo antes de ella (o en su lugar).
@@ -205,7 +185,11 @@ AXES = {
         ("suma-de-puntuaciones", Share(lambda e, x, dims: e / x.sum(**LAST))),
         ("exponencial-solo-abajo", Share(lambda e, x, dims: x / e.sum(**LAST))),
         ("suma-a-medias", Share(lambda e, x, dims: e / e.cumsum(-1), free=True)),
-        ("suma-arrastrada", Share(carried)),
+        # Entre la suma de esta fila y de las anteriores.
+        (
+            "suma-arrastrada",
+            Share(lambda e, x, dims: e / e.sum(-1).flatten().cumsum(0).view(*e.shape[:-1], 1)),
+        ),
     ),
     # Lo que se hace después, a partir de los pesos, las puntuaciones y los ejes.
     "after": step(
@@ -214,7 +198,10 @@ AXES = {
         ("redondeo", *(lambda w, x, dims, n=n: w.round(decimals=n) for n in range(5))),
         ("por-100", lambda w, x, dims: w * 100),
         ("logaritmo", lambda w, x, dims: w.log(), log_softmax),
-        ("solo-la-mayor", only_highest),
+        (
+            "solo-la-mayor",
+            lambda w, x, dims: torch.zeros_like(x).scatter(-1, x.argmax(**LAST), 1.0),
+        ),
         ("complemento", lambda w, x, dims: 1 - w),
         ("traspuesta", lambda w, x, dims: w.mT),
     ),
@@ -222,11 +209,8 @@ AXES = {
     "shift": step(
         lambda x, dims: x - highest(x, dims),
         ("inestable", lambda x, dims: x, lambda x, dims: x + highest(x, dims)),
-        (
-            "máximo-global",
-            lambda x, dims: x - x.max(),
-            lambda x, dims: x - highest(x, (-2, -1)[-x.dim() :]),
-        ),
+        ("máximo-global", lambda x, dims: x - x.max()),
+        ("máximo-global", lambda x, dims: x - highest(x, (-2, -1)[-x.dim() :])),
         ("resta-media", lambda x, d: x - x.mean(d, keepdim=True), lambda x, dims: x - x.mean()),
         ("resta-mínimo", lambda x, d: x - x.amin(d, keepdim=True), lambda x, dims: x - x.min()),
         ("resta-absoluto", lambda x, d: x - highest(x.abs(), d), lambda x, d: x - x.abs().max()),

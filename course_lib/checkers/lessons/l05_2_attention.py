@@ -9,24 +9,15 @@ import math
 
 import torch
 
-from course_lib.checkers.engine.comparing import same
-from course_lib.checkers.engine.exercise import Case, Exercise
-from course_lib.checkers.engine.mistakes import Option
-from course_lib.checkers.engine.progress import finish
+from course_lib.checkers.engine import Case, Exercise, Option, Raised, Stage, finish, laws, same
 from course_lib.checkers.engine.properties import finite, leak, promised, right_shape, within_values
 from course_lib.checkers.engine.reading import Pair
-from course_lib.checkers.engine.report import Finding
-from course_lib.checkers.engine.search import Raised, Stage
 from course_lib.checkers.steps import attention as steps
-from course_lib.checkers.steps.hiding import (
-    ALWAYS_CAUSAL,
-    MASK_OPTIONS,
-    SHARED_AGAIN,
-    causal,
-    found_fills,
-)
+from course_lib.checkers.steps import hiding
 from course_lib.checkers.steps.pair import RETURNED, both, wrong_pair
 from course_lib.masks import causal_mask, padding_mask
+
+LAWS = laws(__file__, "5.2")
 
 # --- Las pruebas ----------------------------------------------------------------------------------
 
@@ -39,16 +30,10 @@ def draw(seed, leading, L_q, L_k, d_k, d_v, mask=None, factor=1.0):
     return q * factor, k, v, mask
 
 
-def spread(mask, leading, L_q, L_k):
-    return mask.expand(*leading, L_q, L_k).clone()
-
-
 def real_tokens(lengths, total, leading):
     """La máscara de relleno de un lote, con tantos ejes delante como haga falta."""
-    attention_mask = (
-        torch.arange(total) < torch.tensor(lengths[: leading[0] if leading else 1])[:, None]
-    )
-    mask = padding_mask(attention_mask)
+    lengths = torch.tensor(lengths[: leading[0] if leading else 1])
+    mask = padding_mask(torch.arange(total) < lengths[:, None])
     return mask if len(leading) == 2 else mask[:, 0] if leading else mask[0, 0]
 
 
@@ -58,29 +43,26 @@ for group, leading, seed, say in (
     ("3", (2,), 10, ", en un lote"),
     ("2", (), 20, ", en una frase suelta"),
 ):
+
+    def case(name, *given, group=group, say=say):
+        return Case(f"{name}{say}", draw(*given), group)
+
+    def spread(mask, L_q, L_k, leading=leading):
+        return mask.expand(*leading, L_q, L_k).clone()
+
     L_q = 4 if group == "4" else 3
-    PLAIN += [
-        Case(f"{L_q} queries y 5 keys{say}", draw(seed, leading, L_q, 5, 6, 7), group),
-        Case(
-            f"6 tokens que se atienden entre sí{say}", draw(seed + 1, leading, 6, 6, 11, 11), group
-        ),
-    ]
-    large = draw(seed + 2, leading, 4, 4, 6, 7, factor=3000.0)
-    LARGE.append(Case(f"puntuaciones muy grandes{say}", large, group))
-    future = spread(causal_mask(4), leading, 4, 4)
     padding, square = real_tokens((3, 4), 5, leading), real_tokens((2, 3), 4, leading)
+    future = spread(causal_mask(4), 4, 4)
+    PLAIN += [
+        case(f"{L_q} queries y 5 keys", seed, leading, L_q, 5, 6, 7),
+        case("6 tokens que se atienden entre sí", seed + 1, leading, 6, 6, 11, 11),
+    ]
+    LARGE.append(case("puntuaciones muy grandes", seed + 2, leading, 4, 4, 6, 7, None, 3000.0))
+    padded, square = spread(padding, L_q, 5), spread(square, 4, 4)
     MASKED += [
-        Case(f"la máscara causal{say}", draw(seed + 3, leading, 4, 4, 5, 5, future), group),
-        Case(
-            f"una máscara de relleno{say}",
-            draw(seed + 4, leading, L_q, 5, 6, 7, spread(padding, leading, L_q, 5)),
-            group,
-        ),
-        Case(
-            f"una máscara de relleno y 4 tokens{say}",
-            draw(seed + 5, leading, 4, 4, 6, 7, spread(square, leading, 4, 4)),
-            group,
-        ),
+        case("la máscara causal", seed + 3, leading, 4, 4, 5, 5, future),
+        case("una máscara de relleno", seed + 4, leading, L_q, 5, 6, 7, padded),
+        case("una máscara de relleno y 4 tokens", seed + 5, leading, 4, 4, 6, 7, square),
     ]
     if group == "4":
         PLAIN.append(Case("2 queries, 3 keys y una cabeza", draw(9, (1, 1), 2, 3, 6, 7), group))
@@ -88,16 +70,14 @@ for group, leading, seed, say in (
         q, k, v, _ = draw(seed + 6, leading, 4, 5, 6, 7)
         mixed = torch.tensor([[True, False, True, True, False], [False, True, True, False, True]])
         heads = [torch.cat([mixed[:, :2], mixed[:, 2:].roll(n, -1)], -1) for n in range(3)]
-        mixed = spread(torch.stack(heads).repeat(1, 2, 1), leading, 4, 5)
-        arguments = (q.abs() * 100, -k.abs() * 10, v, mixed)
-        MASKED.append(Case("puntuaciones muy negativas y una máscara", arguments, group))
+        given = q.abs() * 100, -k.abs() * 10, v, spread(torch.stack(heads).repeat(1, 2, 1), 4, 5)
+        MASKED.append(Case("puntuaciones muy negativas y una máscara", given, group))
         name = "una máscara {}, que se difunde"
-        to_spread = (
-            ("(L_q, L_k)", draw(7, leading, 4, 4, 5, 5, causal_mask(4))),
-            ("(B, 1, 1, L_k)", draw(8, leading, 4, 5, 6, 7, padding)),
-        )
-        MASKED += [Case(name.format(which), given, "difusión") for which, given in to_spread]
+        small = draw(7, leading, 4, 4, 5, 5, causal_mask(4)), draw(8, leading, 4, 5, 6, 7, padding)
+        shapes = "(L_q, L_k)", "(B, 1, 1, L_k)"
+        MASKED += [Case(name.format(n), given, "difusión") for n, given in zip(shapes, small)]
 
+LONG = causal_mask(60).expand(2, 60, 60).clone()
 ONE, TWO, VALUES = torch.tensor([[1.0]]), torch.tensor([[0.0], [2.0]]), torch.tensor([[1.0], [3.0]])
 TINY = (
     Case("1 token", (ONE, ONE, torch.tensor([[3.0]]), None)),
@@ -120,7 +100,7 @@ def attend(swapped, scale, softmax, always_causal, naive, before, after, query, 
     if not late:
         scores = scores / divide
     if always_causal:
-        scores = causal(scores)
+        scores = hiding.causal(scores)
     if before:
         scores = before(scores, mask)
     weights = softmax(scores, naive)
@@ -131,7 +111,7 @@ def attend(swapped, scale, softmax, always_causal, naive, before, after, query, 
     return scores, weights
 
 
-# --- Lo que se mide -------------------------------------------------------------------------------
+# --- Lo que se mide, lo que se admite y lo que conviene saber --------------------------------------
 
 
 def one_number(attempt, *arguments):
@@ -151,13 +131,13 @@ def found_scale(attempt):
         query[..., 0], key[..., 0, 0], value[..., 0, 0] = 1.0, 1.0, 1.0
         return steps.divisor_in(one_number(attempt, query, key, value, None))
 
-    return [Option((o.value, False), o.mistake) for o in steps.found_scales(measure)]
+    return steps.early_scales(measure)
 
 
 def found_fill(attempt):
     zeros = torch.zeros(1, 1, 2, 1)
     value, mask = torch.tensor([[[[0.0], [1.0]]]]), torch.tensor([[[[True, False]]]])
-    return found_fills(one_number(attempt, zeros[:, :, :1], zeros, value, mask))
+    return hiding.found_fills(one_number(attempt, zeros[:, :, :1], zeros, value, mask))
 
 
 def hides_the_future(attempt):
@@ -168,34 +148,25 @@ def hides_the_future(attempt):
         changed[..., -1, :] += 1.0
         first, second = (attempt.ask(query, key, v, None) for v in (value, changed))
         if first is not None and second is not None:
-            return (
-                [Option(True, ALWAYS_CAUSAL)] if same(first[..., 0, :], second[..., 0, :]) else []
-            )
+            hidden = same(first[..., 0, :], second[..., 0, :])
+            return [Option(True, hiding.ALWAYS_CAUSAL)] if hidden else []
     return []
-
-
-# --- Lo que se admite, y lo que está bien y conviene saber ----------------------------------------
 
 
 def too_narrow(attempt):
     groups = {case.group for case in attempt.seen}
     if "4" in groups and "difusión" not in groups:
-        text = (
-            "Tu código se para con una máscara que se difunde, como (L_q, L_k) o (B, 1, 1, L_k): la "
-            "misma para todas las cabezas o para todas las queries."
-        )
-        yield Finding("sin-difusión", text, read="04 §5.1")
-    if groups & {"3", "4"} or any(isinstance(value, Raised) for value in attempt.seen.values()):
-        return  # y si con una frase suelta tampoco funciona siempre, no es eso
-    text = "Tu código funciona con una frase suelta, (L, d_k), y tiene que admitir un lote, (..., L, d_k)."
-    yield Finding("sin-lote", text, read="05 §5")
+        yield LAWS["sin-difusión"]
+    stops = any(isinstance(value, Raised) for value in attempt.seen.values())
+    if not groups & {"3", "4"} and not stops:  # si una frase suelta tampoco va siempre, no es eso
+        yield LAWS["sin-lote"]
 
 
 def nobody_to_see(attempt):
     nobody = torch.tensor([[False] * 3, [True] * 3])
     output = attempt.ask(*draw(30, (1, 1), 2, 3, 4, 5, nobody))
     if isinstance(output, torch.Tensor) and output.isnan().any():
-        yield "si una query no puede ver a nadie, tu salida es NaN; la de course_lib es 0. Lo cuenta 04 §7."
+        yield LAWS["nadie-a-quien-mirar"].text
 
 
 def output_shape(query, key, value, mask=None):
@@ -218,7 +189,7 @@ class Attention(Exercise):
         "extra": [Option(False)],
         "value": steps.VALUE_OPTIONS,
         "naive": [Option(False), Option(True, steps.UNSTABLE)],
-        "mask": MASK_OPTIONS,
+        "mask": hiding.MASK_OPTIONS,
     }
     stages = (
         Stage(("order", "scale", "softmax", "extra", "value"), tuple(PLAIN)),
@@ -226,6 +197,10 @@ class Attention(Exercise):
         Stage(("mask",), tuple(MASKED)),
     )
     tiny = TINY
+    extra = (
+        Case("50 tokens, con cabezas", draw(40, (2, 3), 50, 50, 8, 8), "4"),
+        Case("60 tokens y la máscara causal, en un lote", draw(41, (2,), 60, 60, 8, 8, LONG), "3"),
+    )
     measured = {"scale": found_scale, "extra": hides_the_future, "mask": found_fill}
     must = (
         right_shape(output_shape, "La forma de tu salida no es (..., L_q, d_v).", "05 §4"),
@@ -242,14 +217,7 @@ class Attention(Exercise):
     }
     besides = (promised,)
     narrow, notes, returned = (too_narrow,), (nobody_to_see,), (wrong_pair, both)
-    also = (
-        "escala-fija",
-        "escala-de-más",
-        "escala-otra",
-        ALWAYS_CAUSAL.id,
-        *RETURNED,
-        "sin-los-pesos",
-    )
+    also = (*steps.FOUND_SCALES, hiding.ALWAYS_CAUSAL.id, *RETURNED, "sin-los-pesos")
 
     def compute(self, choice, query, key, value, mask=None):
         ways = (choice[axis] for axis in ("order", "scale", "softmax", "extra", "naive"))
@@ -259,7 +227,7 @@ class Attention(Exercise):
         return {"output": output, "weights": weights, "scores": scores}
 
     def skip(self, choice):
-        again = choice["mask"].value in SHARED_AGAIN and not choice["mask"].mistake
+        again = choice["mask"].value in hiding.SHARED_AGAIN and not choice["mask"].mistake
         return again and not choice["softmax"].mistake
 
 

@@ -5,10 +5,9 @@ import math
 
 import torch
 
-from course_lib.checkers.engine.questions import Question, wrong_answers
+from course_lib.checkers.engine import Question, wrong_answers
 
-# --- 5.3 Un peso, en una cabeza de BERT -----------------------------------------------------------
-
+# 5.3 Un peso, en una cabeza de BERT.
 SENTENCE = "The cat drank the milk because it was thirsty"
 MARKS = ("[CLS]", "[SEP]")
 
@@ -28,51 +27,42 @@ def weight(row="it", token="cat", layer=3, head=1, scale=None, dim=-1, hide=MARK
     words, x, attention = bert(layer)
     with torch.no_grad():
         projections = attention.query_projection, attention.key_projection
-        q, k = (
-            (attention.split_heads(p(x))[0, head] for p in projections) if project else (x[0], x[0])
-        )
+        heads = [attention.split_heads(p(x))[0, head] for p in projections]
+    q, k = heads if project else (x[0], x[0])
     scores = q @ k.mT / (scale or math.sqrt(k.shape[-1]))
     hidden = torch.tensor([word in hide for word in words])
     weights = scores.masked_fill(hidden, -torch.inf).softmax(dim)
     return float(weights[words.index(row), words.index(token)])
 
 
-def upside_down():
-    """El peso con la máscara al revés, que solo deja mirar a las marcas."""
-    return weight(hide=[word for word in bert()[0] if word not in MARKS])
-
-
+OF_WEIGHT = {
+    "sin-máscara": lambda: weight(hide=()),
+    "solo-cls": lambda: weight(hide=MARKS[:1]),
+    "solo-sep": lambda: weight(hide=MARKS[1:]),
+    "sin-it": lambda: weight(hide=(*MARKS, "it")),
+    "máscara-al-revés": lambda: weight(hide=set(bert()[0]) - set(MARKS)),
+    "fila-cambiada": lambda: weight(row="cat", token="it"),
+    "otra-columna": lambda: weight(token="milk"),
+    "softmax-queries": lambda: weight(dim=-2),
+    "sin-escala": lambda: weight(scale=1.0),
+    "escala-d_k": lambda: weight(scale=32),
+    "escala-√d_model": lambda: weight(scale=math.sqrt(384)),
+    "otra-cabeza": lambda: weight(head=0),
+    "otra-capa#4": lambda: weight(layer=4),
+    "otra-capa#2": lambda: weight(layer=2),
+    "sin-proyectar": lambda: weight(project=False),
+}
 CAT = Question(
     "5.3",
     "tu atención, en una cabeza de BERT",
     weight,
-    wrong_answers(
-        __file__,
-        "5.3",
-        {
-            "sin-máscara": lambda: weight(hide=()),
-            "solo-cls": lambda: weight(hide=MARKS[:1]),
-            "solo-sep": lambda: weight(hide=MARKS[1:]),
-            "sin-it": lambda: weight(hide=(*MARKS, "it")),
-            "máscara-al-revés": upside_down,
-            "fila-cambiada": lambda: weight(row="cat", token="it"),
-            "otra-columna": lambda: weight(token="milk"),
-            "softmax-queries": lambda: weight(dim=-2),
-            "sin-escala": lambda: weight(scale=1.0),
-            "escala-d_k": lambda: weight(scale=32),
-            "escala-√d_model": lambda: weight(scale=math.sqrt(384)),
-            "otra-cabeza": lambda: weight(head=0),
-            "otra-capa#4": lambda: weight(layer=4),
-            "otra-capa#2": lambda: weight(layer=2),
-            "sin-proyectar": lambda: weight(project=False),
-        },
-    ),
+    wrong_answers(__file__, "5.3", OF_WEIGHT),
     kind="un número entre 0 y 1",
     read="05 §6.5",
     points=3,
 )
 
-# --- 5.4 Qué cambia los pesos ---------------------------------------------------------------------
+# 5.4 Qué cambia los pesos.
 
 
 def letter():
@@ -86,19 +76,12 @@ def letter():
     return {(True, False): "b", (False, True): "a", (True, True): "c", (False, False): "d"}[changes]
 
 
+LETTERS = {"todo-al-revés": "a", "sumar-no-cambia": "c", "multiplicar-sí-cambia": "d"}
 CHANGES = Question(
     "5.4",
     "qué cambia los pesos",
     letter,
-    wrong_answers(
-        __file__,
-        "5.4",
-        {
-            "todo-al-revés": lambda: "a",
-            "sumar-no-cambia": lambda: "c",
-            "multiplicar-sí-cambia": lambda: "d",
-        },
-    ),
+    wrong_answers(__file__, "5.4", {n: lambda x=x: x for n, x in LETTERS.items()}),
     kind='una letra, "a", "b", "c" o "d"',
     read="05 §2",
     options="abcd",

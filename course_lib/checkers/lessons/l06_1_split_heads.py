@@ -5,56 +5,45 @@ from dataclasses import replace
 
 import torch
 
-from course_lib.checkers.engine.exercise import Case, Exercise
-from course_lib.checkers.engine.mistakes import Option, told
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import right_shape
-from course_lib.checkers.engine.reading import Tensors
-from course_lib.checkers.engine.report import Finding
-from course_lib.checkers.engine.search import Stage
+from course_lib.checkers.engine import Case, Exercise, Option, Stage, Tensors, finish, told, ways
+from course_lib.checkers.engine.properties import laws, right_shape
 from course_lib.checkers.steps.heads import SPLITS, split_tokens
+
+LAWS = laws(__file__, "6.1 propiedades")
 
 
 def whence(look):
     """De dónde viene el primer número que no está en su sitio: cada número lleva su origen."""
-    yours, right, name = look.yours, look.right, look.case.name
+    yours, right, found = look.yours, look.right, told(__file__, "6.1 dónde")
     if yours.shape != right.shape:
-        mine, good = tuple(yours.shape), tuple(right.shape)
-        return f"Con {name}, tu salida mide {mine} y tenía que medir {good}."
-    place = (yours != right).nonzero()[0].tolist()
-    mine, good = (int(x[tuple(place)]) for x in (yours, right))
-    _, head, token, position = place
-    return (
-        f"Con {name}, en el número {position} del token {token} de la cabeza {head} pones la dimensión "
-        f"{mine % 100} del token {mine // 100 % 100}, y le toca la dimensión {good % 100} del token "
-        f"{good // 100 % 100}."
-    )
+        return ""  # la forma ya lo dice todo
+    _, head, token, position = place = (yours != right).nonzero()[0].tolist()
+    (whose, mine), (own, good) = (divmod(int(x[tuple(place)]) % 10000, 100) for x in (yours, right))
+    given = {"name": look.case.name, "position": position, "token": token, "head": head}
+    return found["fuera-de-sitio"].saying(**given, mine=mine, whose=whose, good=good, own=own).text
 
 
 # Los del paso, contados con los números del reparto, y los que solo se ven aquí.
 SHARED = {name: replace(mistake, consequence=whence) for name, mistake in SPLITS.items()}
 OWN = told(__file__, "6.1", whence)
-READ_AS = OWN["view-sin-trasponer"]
 DIRECT, EARLY = SHARED["view-sin-trasponer"], SHARED["traspone-antes-de-repartir"]
 INTERLEAVED, SWAPPED = SHARED["cabezas-intercaladas"], SHARED["h-y-d_k-cambiados"]
-MISPLACED, MERGED, LONG = (
-    OWN[name] for name in ("falta-trasponer", "lote-y-cabezas-juntos", "cabezas-en-fila")
-)
 
 # --- Las formas de repartir -----------------------------------------------------------------------
 
 TARGET = ("B", "h", "L", "d_k")
 GOOD, TURNED = ("B", "L", "h", "d_k"), ("B", "L", "d_k", "h")
+FIRST = ("h", "B", "L", "d_k")
+IN_ORDER = {
+    GOOD: OWN["falta-trasponer"],
+    FIRST: OWN["cabezas-delante-del-lote"],
+    ("B", "h", "d_k", "L"): OWN["cabezas-tumbadas"],
+}
 
 
 def ordered(order):
     """El error de unos ejes que no están en el orden (B, h, L, d_k)."""
-    known = {
-        GOOD: MISPLACED,
-        ("h", "B", "L", "d_k"): OWN["cabezas-delante-del-lote"],
-        ("B", "h", "d_k", "L"): OWN["cabezas-tumbadas"],
-    }
-    return known.get(order) or OWN["ejes-en-otro-orden"].saying(order=", ".join(order))
+    return IN_ORDER.get(order) or OWN["ejes-en-otro-orden"].saying(order=", ".join(order))
 
 
 def read_as(order, wanted, early=False):
@@ -77,16 +66,16 @@ def split_options():
     for wanted in itertools.permutations(TARGET):
         if wanted != TARGET:
             yield Option(read_as(GOOD, wanted), ordered(wanted))
-        found = (INTERLEAVED,) if wanted == TARGET else (INTERLEAVED, ordered(wanted))
-        found = {("B", "d_k", "L", "h"): SWAPPED, TURNED: (SWAPPED, MISPLACED)}.get(wanted, found)
-        yield Option(read_as(TURNED, wanted), found)
+        swapped = {("B", "d_k", "L", "h"): SWAPPED, TURNED: (SWAPPED, IN_ORDER[GOOD])}
+        usual = INTERLEAVED if wanted == TARGET else (INTERLEAVED, ordered(wanted))
+        yield Option(read_as(TURNED, wanted), swapped.get(wanted, usual))
     for order in itertools.permutations(TARGET):
         for early, wrong in ((False, DIRECT), (True, EARLY)):
             known = order[0] == "B" and order[3] == "L" if early else order in (GOOD, TURNED)
             if known:
                 continue  # es una lectura buena, o ya está
             if order != TARGET and not early:
-                wrong = READ_AS.saying(order=", ".join(order))
+                wrong = OWN["view-sin-trasponer"].saying(order=", ".join(order))
             yield Option(read_as(order, TARGET, early), wrong)
             if order != TARGET:
                 yield Option(read_as(order, order, early), (wrong, ordered(order)))
@@ -96,23 +85,26 @@ def first_heads(x, h):
     return x[..., : x.shape[-1] // h][:, None]
 
 
-OTHERS = [
-    Option(lambda x, h: x, OWN["sin-repartir"]),
-    Option(lambda x, h: x[:, None], OWN["una-sola-cabeza"]),
-    Option(lambda x, h: x[:, None].repeat(1, h, 1, 1), OWN["todo-en-cada-cabeza"]),
-    Option(first_heads, OWN["solo-la-primera-cabeza"]),
-    Option(lambda x, h: first_heads(x, h).repeat(1, h, 1, 1), OWN["misma-en-todas"]),
-    Option(
-        lambda x, h: torch.stack([x[..., i : i + x.shape[-1] // h] for i in range(h)], dim=1),
-        OWN["cortes-solapados"],
-    ),
-    Option(split_tokens, SHARED["reparte-los-tokens"]),
-    Option(lambda x, h: read_as(GOOD, TARGET)(x, h).flatten(0, 1), MERGED),
-    Option(lambda x, h: read_as(GOOD, ("h", "B", "L", "d_k"))(x, h).flatten(0, 1), MERGED),
-    Option(lambda x, h: read_as(TARGET, TARGET)(x, h).flatten(0, 1), (DIRECT, MERGED)),
-    Option(lambda x, h: read_as(GOOD, TARGET)(x, h).flatten(1, 2), LONG),
-    Option(lambda x, h: x.reshape(x.shape[0], x.shape[1] * h, -1), LONG),
-]
+def overlapped(x, h):
+    return torch.stack([x[..., i : i + x.shape[-1] // h] for i in range(h)], dim=1)
+
+
+OTHERS = ways(
+    SHARED | OWN,
+    [],
+    ("sin-repartir", lambda x, h: x),
+    ("una-sola-cabeza", lambda x, h: x[:, None]),
+    ("todo-en-cada-cabeza", lambda x, h: x[:, None].repeat(1, h, 1, 1)),
+    ("solo-la-primera-cabeza", first_heads),
+    ("misma-en-todas", lambda x, h: first_heads(x, h).repeat(1, h, 1, 1)),
+    ("cortes-solapados", overlapped),
+    ("reparte-los-tokens", split_tokens),
+    ("lote-y-cabezas-juntos", lambda x, h: read_as(GOOD, TARGET)(x, h).flatten(0, 1)),
+    ("lote-y-cabezas-juntos", lambda x, h: read_as(GOOD, FIRST)(x, h).flatten(0, 1)),
+    ((DIRECT, "lote-y-cabezas-juntos"), lambda x, h: read_as(TARGET, TARGET)(x, h).flatten(0, 1)),
+    ("cabezas-en-fila", lambda x, h: read_as(GOOD, TARGET)(x, h).flatten(1, 2)),
+    ("cabezas-en-fila", lambda x, h: x.reshape(x.shape[0], x.shape[1] * h, -1)),
+)
 
 # --- Las pruebas, lo que se lee y lo que se cumple ------------------------------------------------
 
@@ -143,8 +135,7 @@ class Listed(Tensors):
 
 def listed(attempt, choice):
     if any(isinstance(value, tuple) for value in attempt.values.values()):
-        found = OWN["lista-de-cabezas"]
-        yield Finding(found.id, found.text, read=found.read)
+        yield OWN["lista-de-cabezas"].found()
 
 
 def output_shape(x, heads):
@@ -157,14 +148,10 @@ def only_moved(attempt):
         x = case.arguments[0]
         if not torch.equal(output.flatten().sort().values, x.flatten().sort().values):
             lost = len(set(x.flatten().tolist()) - set(output.flatten().tolist()))
-            story = f"Con {case.name}, de los {x.numel()} números de x faltan {lost}."
-            text = "Repartir no pierde ni cambia ningún número: solo los coloca."
-            return [Finding("propiedad-números", text, story, "06 §5")]
+            return [LAWS["propiedad-números"].saying(name=case.name, all=x.numel(), lost=lost)]
         if (mixed := output // 100 != x[:, None, :, :1] // 100).any():
-            many = f"{int(mixed.sum())} de los {x.numel()} números"
-            text = "En la fila de cada token van números de ese token, y de ningún otro."
-            story = f"Con {case.name}, {many} están en la fila de otro token."
-            return [Finding("propiedad-token", text, story, "06 §5")]
+            numbers = {"mixed": int(mixed.sum()), "all": x.numel()}
+            return [LAWS["propiedad-token"].saying(name=case.name, **numbers)]
     return []
 
 
@@ -180,6 +167,7 @@ class SplitHeads(Exercise):
         right_shape(output_shape, "La forma de tu salida no es (B, h, L, d_k).", "06 §5"),
         only_moved,
     )
+    extra = (case(2, 48, 60, 5),)
     reader, returned, also = Listed(pair=True), (listed,), ("lista-de-cabezas",)
 
     def compute(self, choice, x, heads):

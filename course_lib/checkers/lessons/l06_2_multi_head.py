@@ -11,39 +11,19 @@ from typing import NamedTuple
 
 import torch
 
-from course_lib.checkers.engine.comparing import same, show
-from course_lib.checkers.engine.exercise import Attempt
-from course_lib.checkers.engine.mistakes import Option, told, ways
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import finite, right_shape
-from course_lib.checkers.engine.reading import Pair
-from course_lib.checkers.engine.report import Finding
-from course_lib.checkers.engine.search import Raised
+from course_lib.checkers.engine import Attempt, Finding, Option, Pair, Raised, finish, told
+from course_lib.checkers.engine.properties import finite, laws, right_shape
+from course_lib.checkers.lessons import l06_2_cases as cases
 from course_lib.checkers.lessons import l06_2_structure as structure
-from course_lib.checkers.lessons.l06_2_cases import (
-    LARGE,
-    MASKED,
-    ONE,
-    QUIET,
-    SINGLE,
-    WIDE,
-    WIDTH_12,
-)
+from course_lib.checkers.lessons.l06_2_cases import MASKED, WIDE
 from course_lib.checkers.steps import attention as one
 from course_lib.checkers.steps import heads, layers
 from course_lib.checkers.steps.hiding import found_fills
-from course_lib.checkers.steps.pair import RETURNED, wrong_pair
-from course_lib.checkers.steps.sources import (
-    LETTER,
-    ROLES,
-    SOURCES,
-    join,
-    projection_options,
-)
+from course_lib.checkers.steps.pair import RETURNED
+from course_lib.checkers.steps.sources import ROLES, SOURCES, output_options, projection_options
 
-SAID = told(__file__, "6.2")
-KINDS = {
-    # Cómo se proyecta mal, y cómo se llama.
+SAID, LAWS = told(__file__, "6.2"), laws(__file__, "6.2 propiedades")
+KINDS = {  # cómo se proyecta mal, y cómo se llama
     "none": SAID["sin-proyectar"],
     "twice": SAID["proyecta-dos-veces"],
     "no-bias": SAID["olvida-el-sesgo"],
@@ -51,23 +31,10 @@ KINDS = {
     "swapped": SAID["proyecciones-cambiadas"],
 }
 PAIR_OPTIONS, VALUE_PROJECTIONS = projection_options(KINDS)
-OUTPUT_OPTIONS = ways(
-    SAID,
-    "own",
-    ("sin-W_O", "none"),
-    ("W_O-dos-veces", "twice"),
-    ("W_O-sin-su-sesgo", "no-bias"),
-    ("W_O-sin-trasponer", "turned"),
-    *((SAID["W_O-es-otra"].saying(letter=LETTER[role]), role) for role in ROLES),
-    ("suma-la-entrada", "residual"),
-)
 OTHER_SOURCE = SOURCES["otra-entrada#alguna"]
 OTHER_PAIRS = [pair for pair in itertools.product(ROLES, repeat=2) if pair != ("query", "key")]
 
-# --- Las etapas ---------------------------------------------------------------------------------
-
 ONE_TOKEN = ("source_v", "project_v", "output", "value", "softmax", "scale", "merge")
-WIDER = ("project_v", "projections", "split", "merge", "output", "value")
 ONE_HEAD = (
     *("sources", "projections", "order", "batch", "split", "scale", "softmax", "extra", "value"),
     "merge",
@@ -75,25 +42,10 @@ ONE_HEAD = (
 
 
 def plan_of_stages(one_token):
-    """De un token y una cabeza a muchos: al principio basta con una de las dos primeras pruebas."""
-    first = {"only": heads.FIRST_ONLY, "sure": False}
-    wider = heads.stage(WIDER, (ONE,), **first)
-    quiet_one = heads.stage(one_token, (QUIET,), **first, otherwise=wider)
-    every = heads.stage(
-        ("sources", "projections", "merge", "scale", "softmax"),
-        WIDE,
-        styles=("merge", "scale"),
-        after=heads.CONCEALING,
-    )
-    return (
-        heads.stage(one_token, (ONE,), **first, otherwise=quiet_one),
-        heads.stage(ONE_HEAD, (SINGLE,), styles=("scale",), only=heads.SINGLE_ONLY, sure=False),
-        heads.stage(
-            ("split", "merge", "scale", "value"), WIDE, styles=("merge", "scale"), otherwise=every
-        ),
-        heads.stage(("naive",), (LARGE,)),
-        heads.stage(("mask",), MASKED, styles=("mask",)),
-    )
+    axes = one_token, ONE_HEAD, ("split", "merge", "scale", "value")
+    every = ("sources", "projections", "merge", "scale", "softmax")
+    masked = heads.stage(("mask",), MASKED, styles=("mask",))
+    return (*heads.plan_of_stages(axes, every, cases.CASES), masked)
 
 
 # --- Ejecutar la clase ----------------------------------------------------------------------------
@@ -115,9 +67,9 @@ def with_weights(learner, plan, flipped):
         except Exception:
             # Si W_O no admite lo que le llega, es eso lo que se mira.
             layer, inputs = refused[-1] if refused else (None, ())
-            if inputs and isinstance(inputs[0], torch.Tensor):
-                if inputs[0].shape[-1] != layer.in_features:
-                    return inputs[0].detach()
+            x = next(iter(inputs), None)
+            if isinstance(x, torch.Tensor) and x.shape[-1] != layer.in_features:
+                return x.detach()
             raise
 
     return run
@@ -129,25 +81,23 @@ def readings(exercise, learner):
     if made is None or isinstance(made, Finding):
         return made
     module, flipped = made
-    plan = layers.plan_of(module, 4, 12)
+
+    def attempt(*how, **more):
+        plan = layers.plan_of(module, 4, 12, *how, **more)
+        return Attempt(MultiHead(learner, plan, flipped), with_weights(learner, plan, flipped))
+
+    usual = attempt()
+    plan, either = usual.exercise.plan, (False, True)
     raw = any(not x.linear and x.weight.dim() == 2 for x in layers.layers_of(module))
-    fused = {"qkv", "kv"} & {kind for _, kind, _ in plan.layers.values()}
+    fused = any(kind in ("qkv", "kv") for _, kind, _ in plan.layers.values())
     guesses = [None, *(itertools.permutations(plan.guessed) if len(plan.guessed) > 1 else ())]
-    options = list(
-        itertools.product(guesses, (False, True)[: 1 + raw], (False, True)[: 1 + bool(fused)])
-    )
-    for guess, turned, by_head in options if len(options) > 1 else ():
-        other = attempt(learner, layers.plan_of(module, 4, 12, guess, turned, by_head), flipped)
+    options = list(itertools.product(guesses, either[: 1 + raw], either[: 1 + fused]))
+    for option in options if len(options) > 1 else ():
+        other = attempt(*option)
         output = other.ask(*WIDE[1].arguments)
         if isinstance(output, torch.Tensor) and other.exercise.agrees({}, WIDE[1], output):
             return [other]
-    plans = [plan, *([layers.plan_of(module, 4, 12, turned=True)] if raw else [])]
-    return [attempt(learner, each, flipped) for each in plans]
-
-
-def attempt(learner, plan, flipped):
-    exercise = MultiHead(learner, plan, flipped)
-    return Attempt(exercise, with_weights(learner, plan, flipped))
+    return [usual, attempt(turned=True)] if raw else [usual]
 
 
 # --- Lo que se mide, lo que tiene que cumplir y lo que conviene saber ------------------------------
@@ -160,17 +110,8 @@ def alone(attempt, query, key, value, mask):
     for role in layers.ROLES:
         weights.matrix[role], weights.bias[role] = torch.eye(d_k), torch.zeros(d_k)
     value = torch.nn.functional.pad(value, (0, d_k - value.shape[-1]))
-    output = first(attempt, query, key, value, mask, weights)
+    output = heads.output_of(attempt, query, key, value, mask, weights)
     return None if output is None else float(output[0, 0, 0])
-
-
-def first(attempt, *arguments):
-    """La salida, si tiene tres ejes."""
-    outcome = attempt.call(*arguments)
-    value = (
-        outcome.value[0] if isinstance(outcome.value, tuple) and outcome.value else outcome.value
-    )
-    return value.detach() if isinstance(value, torch.Tensor) and value.dim() == 3 else None
 
 
 def found_scale(attempt):
@@ -179,9 +120,7 @@ def found_scale(attempt):
         query[..., 0], key[:, 0, 0], value[:, 0, 0] = 1.0, 1.0, 1.0
         return one.divisor_in(alone(attempt, query, key, value, None))
 
-    for option in one.found_scales(measure):
-        divisor = option.value
-        yield Option((lambda q, k, sizes, f=divisor: f(q, k, None), False), option.mistake)
+    return one.early_scales(measure)
 
 
 def found_fill(attempt):
@@ -192,55 +131,29 @@ def found_fill(attempt):
 
 def independence(attempt):
     """Una frase del lote no cambia a otra; barajar las keys con sus values no cambia nada."""
-    query, key, value, _, weights = WIDE[1].arguments
-    base = first(attempt, query, key, value, None, weights)
-    if base is None:
-        return
-    touched = [torch.cat([x[:1], x[1:2] + 1.0, x[2:]]) for x in (query, key, value)]
-    other = first(attempt, *touched, None, weights)
-    if other is not None and not same(base[0], other[0]):
-        moved = show((base[0] - other[0]).abs().max())
-        text = "Las frases del lote se mezclan, y cada una va por su lado."
-        story = f"Al cambiar la segunda frase de un lote, la salida de la primera se mueve {moved}."
-        yield Finding("propiedad-lote", text, story, "06 §6")
-    shuffled = first(attempt, query, key.flip(1), value.flip(1), None, weights)
-    if shuffled is not None and not same(base, shuffled):
-        moved = show((base - shuffled).abs().max())
-        story = f"Al dar la vuelta a las keys con sus values, la salida se mueve {moved}."
-        text = "El orden de las keys no puede importar si cada una lleva su value."
-        yield Finding("propiedad-orden", text, story, "06 §6")
+    *inputs, _, weights = WIDE[1].arguments
+    query, key, value = inputs
+    touched = [torch.cat([x[:1], x[1:2] + 1.0, x[2:]]) for x in inputs]
+    shuffled = query, key.flip(1), value.flip(1)
+    base, other, turned = (
+        heads.output_of(attempt, *given, None, weights) for given in (inputs, touched, shuffled)
+    )
+    yield from heads.moved(LAWS["propiedad-lote"], base, other, 0)
+    yield from heads.moved(LAWS["propiedad-orden"], base, turned)
 
 
 def good_to_know(attempt):
     """Lo que vale y es distinto de la biblioteca."""
-    value = attempt.call(*WIDE[0].arguments).value
+    value = attempt.values[WIDE[0]]
     if isinstance(value, tuple) and len(value) > 1 and value[1] is not None and value[1].dim() == 3:
-        yield "los pesos que devuelves son la media de las cabezas; los de course_lib, uno por cabeza."
+        yield LAWS["media-de-los-pesos"].text
     if any(isinstance(attempt.seen.get(case), Raised) for case in MASKED):
-        yield "tu código no admite una máscara (L_q, L_k), que se difunde; la de course_lib, sí."
+        yield LAWS["máscara-que-se-difunde"].text
     nobody = torch.ones(2, 1, 5, 5, dtype=torch.bool)
     nobody[:, :, 0] = False
-    output = first(attempt, *WIDE[0].arguments[:3], nobody, WIDTH_12)
+    output = heads.output_of(attempt, *WIDE[0].arguments[:3], nobody, cases.WIDTH_12)
     if output is not None and output.isnan().any():
-        yield (
-            "si una query no puede ver a nadie, tu salida es NaN; en course_lib, sus pesos son 0. Lo "
-            "cuenta 04 §7."
-        )
-
-
-def returned(attempt, choice):
-    """Los pesos: por cabeza o, si no, su media, que también vale."""
-    full = dict(attempt.values)
-    for case, value in attempt.values.items():
-        if isinstance(value, tuple) and len(value) == 2 and value[1] is not None:
-            traced = attempt.exercise.trace(choice, case)
-            if traced is None or value[1].dim() == 3 and averaged(value[1], traced["weights"]):
-                del full[case]
-    return wrong_pair(attempt, choice, full)
-
-
-def averaged(weights, by_head):
-    return same(weights, by_head.mean(1)) or same(weights, by_head.flatten(0, 1))
+        yield LAWS["nadie-a-quien-mirar"].text
 
 
 def output_shape(query, *_):
@@ -252,14 +165,8 @@ class Given(NamedTuple):
 
     inputs: tuple  # query, key y value
     weights: layers.Weights
-
-    @property
-    def heads(self):
-        return self.weights.heads
-
-    @property
-    def width(self):
-        return self.weights.width
+    heads: int
+    width: int
 
 
 class MultiHead(heads.Heads):
@@ -277,7 +184,9 @@ class MultiHead(heads.Heads):
         "source_v": [Option("value"), *(Option(role, OTHER_SOURCE) for role in ROLES[:2])],
         "projections": PAIR_OPTIONS,
         "project_v": VALUE_PROJECTIONS,
-        "output": OUTPUT_OPTIONS,
+        "output": output_options(
+            SAID, ("W_O-sin-su-sesgo", "no-bias"), ("W_O-sin-trasponer", "turned")
+        ),
         "batch": [Option(False), Option(True, SAID["lote-por-tokens"])],
         "mask": heads.MASK_OPTIONS,
     }
@@ -291,21 +200,18 @@ class MultiHead(heads.Heads):
         independence,
     )
     reader = Pair(output_shape)
-    returned, notes = (returned,), (good_to_know,)
+    returned, notes, extra = (heads.returned,), (good_to_know,), (cases.LONG,)
     besides, unsteady = (structure.faults,), staticmethod(structure.unsteady)
     reading_of = staticmethod(readings)
+    kinds = KINDS
     also = (
-        *("escala-fija", "escala-de-más", "escala-otra", *RETURNED, *structure.TOLD),
+        *(*one.FOUND_SCALES, *RETURNED, *structure.TOLD),
         *("una-sola-proyección", "proyecciones-cambiadas", "solo-query", "otro-orden"),
     )
 
     def __init__(self, learner=None, plan=None, flipped=False):
         super().__init__()
         self.learner, self.plan, self.flipped = learner, plan or layers.Plan(), flipped
-        self.good = {axis: options[0].value for axis, options in self.axes.items()}
-
-    def joined(self, choice):
-        return join(choice, self.good, KINDS, heads.EXPECTED_MERGE)
 
     def sizes(self, given):
         wide = self.plan.kind.get("query", [""])[0] == "ancha"
@@ -313,46 +219,32 @@ class MultiHead(heads.Heads):
         return heads.Sizes(given.heads, given.width, d_k)
 
     def project(self, given, role, x, how="own"):
+        if how == "none":
+            return x
         matrix, bias = layers.effective(self.plan, given.weights, role)
         if how == "turned":
             return x @ matrix
-        return x @ matrix.T if bias is None or how == "no-bias" else x @ matrix.T + bias
+        once = x @ matrix.T if bias is None or how == "no-bias" else x @ matrix.T + bias
+        return self.project(given, role, once) if how == "twice" else once
 
     def projected(self, given, role, source, how, batch):
         x = given.inputs[ROLES.index(source)]
         x = x.transpose(0, 1) if batch else x
-        if how == "none":
-            return x
-        if how == "twice":
-            return self.project(given, role, self.project(given, role, x))
-        return self.project(given, how, x) if how in ROLES else self.project(given, role, x, how)
+        return self.project(given, how if how in ROLES else role, x, how)
 
     def compute(self, choice, query, key, value, mask, weights):
-        given = Given((query, key, value), weights)
+        given = Given((query, key, value), weights, weights.heads, weights.width)
         if choice["batch"] and query.shape != key.shape:
             raise ValueError
         traced = self.attend(choice, given, mask)
         concat, how = traced["concat"], choice["output"]
-        refused = concat.shape[-1] != self.width_in(given)
-        if how == "none" or how in ("own", "twice", "residual") and refused:
-            output = concat  # o W_O no lo admite
-        elif how == "twice":
-            output = self.project(given, "output", self.project(given, "output", concat))
-        elif how == "residual":
-            source = given.inputs[ROLES.index(choice["sources"][0])]
-            output = self.project(given, "output", concat) + source
-        elif how in ROLES:
-            output = self.project(given, how, concat)
-        else:
-            output = self.project(given, "output", concat, how)
+        admitted = layers.effective(self.plan, weights, "output")[0].shape[1]
+        if how in ("own", "twice", "residual") and concat.shape[-1] != admitted:
+            how = "none"  # W_O no lo admite
+        output = self.project(given, how if how in ROLES else "output", concat, how)
+        if how == "residual":
+            output = output + given.inputs[ROLES.index(choice["sources"][0])]
         return traced | {"output": output.transpose(0, 1) if choice["batch"] else output}
-
-    def width_in(self, given):
-        """Lo que admite W_O."""
-        kinds = self.plan.kind.get("output", ["entera"])
-        d_k = given.width // given.heads
-        sizes = {"estrecha": d_k, "ancha-salida": given.heads * given.width}
-        return sizes.get(kinds[0], given.width) if len(kinds) == 1 else given.width
 
 
 MULTI_HEAD = MultiHead()

@@ -5,18 +5,12 @@ import inspect
 import torch
 from torch import nn
 
-from course_lib.checkers.engine import running
-from course_lib.checkers.engine.mistakes import told
-from course_lib.checkers.engine.report import Finding
+from course_lib.checkers.engine import running, told
 from course_lib.checkers.lessons.l06_2_cases import WIDE
 from course_lib.checkers.steps import layers
 from course_lib.checkers.steps.sources import OWN, ROLES
 
-TOLD = told(__file__, "6.2, las capas")
-
-
-def said(name, story=""):
-    return Finding(name, TOLD[name].text, story, TOLD[name].read)
+TOLD, NOT_YET = told(__file__, "6.2, las capas"), told(__file__, "6.2, la clase")
 
 
 def listed(names, most=4):
@@ -42,19 +36,15 @@ def made(learner):
     """El módulo de una clase y si su constructor va al revés; un ``Finding``, o ``None`` si está sin hacer."""
     if learner is None or running.is_stub(getattr(learner, "forward", None)):
         return None
+    name, kind = getattr(learner, "__name__", ""), type(learner).__name__
     if isinstance(learner, nn.Module):
-        name = type(learner).__name__
-        text = f"Da la clase, sin crear el módulo: {name}, y no {name}(…)."
-        return Finding("instancia", text)
+        return NOT_YET["instancia"].saying(name=kind).found()
     if not callable(learner):
-        text = f"Esperaba una clase y esto es un «{type(learner).__name__}»."
-        return Finding("no-es-clase", text)
+        return NOT_YET["no-es-clase"].saying(kind=kind).found()
     if isinstance(learner, type) and not issubclass(learner, nn.Module):
-        text = f"Tu clase no hereda de nn.Module: escribe {learner.__name__}(nn.Module)."
-        return Finding("no-es-modulo", text, read="06 §4")
+        return NOT_YET["no-es-modulo"].saying(name=name).found()
     if getattr(learner, "forward", None) is nn.Module.forward:
-        text = "A tu clase le falta el método forward(self, query, key, value, mask=None)."
-        return Finding("sin-forward", text)
+        return NOT_YET["sin-forward"].found()
     outcome, names = running.call(build, learner, 4, 12), parameters(learner)
     if outcome.unsolved:
         return None
@@ -62,15 +52,18 @@ def made(learner):
     if flipped:
         outcome = running.call(build, learner, 4, 12, True)
     if problem := outcome.problem:
-        if "Module.__init__() call" in problem.text:
-            text = "A tu __init__ le falta super().__init__(), lo primero."
-            return Finding("sin-super", text, problem.text)
-        return problem
+        unprepared = "Module.__init__() call" in problem.text
+        return NOT_YET["sin-super"].found(problem.text) if unprepared else problem
     module = outcome.value
     if not isinstance(module, nn.Module):
-        text = f"Tu clase crea un «{type(module).__name__}», y no un nn.Module."
-        return Finding("no-es-modulo", text, read="06 §4")
-    return wrong_forward(module) or (module, flipped)
+        return NOT_YET["no-es-modulo#crea"].saying(kind=type(module).__name__).found()
+    try:
+        inspect.signature(module.forward).bind("query", "key", "value")
+    except TypeError:
+        return NOT_YET["firma"].found()
+    except ValueError:
+        pass
+    return module, flipped
 
 
 def parameters(learner):
@@ -78,18 +71,6 @@ def parameters(learner):
         return [name.lower() for name in inspect.signature(learner).parameters]
     except (TypeError, ValueError):
         return []
-
-
-def wrong_forward(module):
-    """Un ``Finding`` si forward no admite (query, key, value)."""
-    try:
-        inspect.signature(module.forward).bind("query", "key", "value")
-    except TypeError:
-        text = "El forward de tu clase tiene que poder recibir (query, key, value, mask=None), en ese orden."
-        return Finding("firma", text)
-    except ValueError:
-        pass
-    return None
 
 
 # --- Mirarla --------------------------------------------------------------------------------------
@@ -112,19 +93,18 @@ def layout(exercise):
     kinds = [plan.kind.get(role, ["entera"]) for role in ROLES]
     names = {"trozo": "reparte-antes", "ancha": "cabezas-anchas"}
     wrong = [names[kind[0]] for kind in kinds if kind[0] in names]
-    wrong += ["misma-proyección-en-todas" for kind in kinds if kind == ["cabeza"]]
-    for name in dict.fromkeys(wrong):
-        yield said(name)
+    wrong += ["misma-proyección-en-todas"] * (["cabeza"] in kinds)
+    yield from (TOLD[name].found() for name in dict.fromkeys(wrong))
     for home, name in (("lista", "lista-de-python"), ("tensor", "tensor-sin-parameter")):
         if unseen := [path for path, where in plan.homes.items() if where == home]:
-            yield said(name, f"No se ven: {listed(unseen)}.")
+            yield TOLD[name].found(f"No se ven: {listed(unseen)}.")
     if exercise.flipped:
-        yield said("constructor-al-revés")
+        yield TOLD["constructor-al-revés"].found()
 
 
 def learning(attempt, choice):
     """Si el gradiente llega a todo lo que se usa, y si sobra algo."""
-    exercise, box = attempt.exercise, {}
+    exercise = attempt.exercise
     query, key, value, _, weights = WIDE[0].arguments
 
     def work():
@@ -133,29 +113,33 @@ def learning(attempt, choice):
         output = exercise.reader.main(module(query, key, value), WIDE[0])
         if output.requires_grad:
             (output * torch.randn_like(output)).sum().backward()
-        box["module"] = module
+        return module
 
-    if running.call(work).problem or not box:
+    outcome = running.call(work)
+    if outcome.problem or outcome.value is None:
         return
-    module, idle = box["module"], unused(exercise, choice)
+    module, idle = outcome.value, unused(exercise, choice)
     found = [x for x in layers.layers_of(module) if x.path.strip(".") in exercise.plan.homes]
     still = [x for x in found if x.weight.grad is None and x.home != "tensor"]
     stuck = [x.path.strip(".") for x in still if not idle & set(exercise.plan.roles(x.path))]
     if stuck:
-        yield said("corta-el-gradiente", f"No llega a {listed(stuck)}.")
+        yield TOLD["corta-el-gradiente"].found(f"No llega a {listed(stuck)}.")
     ours = {id(x) for layer in found for x in (layer.weight, layer.bias)}
-    spare = {
-        name: p.numel()
-        for name, p in module.named_parameters()
-        if p.grad is None and id(p) not in ours
-    }
+    every = dict(module.named_parameters())
+    spare = [name for name, p in every.items() if p.grad is None and id(p) not in ours]
     if spare and len(stuck) < len(found):
-        total = sum(p.numel() for p in module.parameters())
-        story = (
-            f"Con 4 cabezas y d_model = 12 tiene {total}, y {sum(spare.values())} no hacen nada "
-            f"({', '.join(list(spare)[:3])})."
-        )
-        yield said("parámetros-de-más", story)
+        total = sum(p.numel() for p in every.values())
+        idle = sum(every[name].numel() for name in spare)
+        story = NOT_YET["cuántos"].saying(total=total, idle=idle, some=", ".join(spare[:3])).text
+        yield TOLD["parámetros-de-más"].found(story)
+
+
+LOSES = (  # los errores que dejan sin usar un papel
+    ({"key-por-value", "query-por-value", "sin-value"}, {"value"}),
+    ({"sin-W_O", "W_O-es-otra"}, {"output"}),
+    ({"solo-la-primera-cabeza", "solo-la-última-cabeza", "suma-por-value"}, set(ROLES)),
+    ({"falta-trasponer"}, set(ROLES)),
+)
 
 
 def unused(exercise, choice):
@@ -167,13 +151,8 @@ def unused(exercise, choice):
     used |= {chosen["output"]} if chosen["output"] in ROLES else set()
     lost = {m.id for option in choice.values() for m in option.mistakes}
     idle = set(ROLES) - used
-    if lost & {"key-por-value", "query-por-value", "sin-value"}:
-        idle.add("value")
-    if lost & {"sin-W_O", "W_O-es-otra"}:
-        idle.add("output")
-    every = {"solo-la-primera-cabeza", "solo-la-última-cabeza", "suma-por-value", "falta-trasponer"}
-    if lost & every:
-        idle |= set(ROLES)
+    for ids, roles in LOSES:
+        idle |= roles if lost & ids else set()
     if any(name.startswith("softmax-") for name in lost):
         idle |= {"query", "key"}  # alguna no deja pasar el gradiente
     return idle
@@ -185,11 +164,7 @@ def unused(exercise, choice):
 def unsteady(attempt, case):
     """Capas nuevas en cada llamada, o capas raras; si no es eso, ``None``."""
     exercise, called = attempt.exercise, []
-
-    def watch(module, _):
-        called.append(module)
-
-    handle = nn.modules.module.register_module_forward_pre_hook(watch)
+    handle = nn.modules.module.register_module_forward_pre_hook(lambda m, _: called.append(m))
     try:
         attempt.call(*case.arguments)
     finally:
@@ -198,12 +173,11 @@ def unsteady(attempt, case):
     outer = next((m for m in called if not isinstance(m, nn.Linear)), None)
     known = [layer.owner for layer in layers.layers_of(outer)] if outer is not None else []
     if any(not any(layer is k for k in known) for layer in made):
-        return said("capas-en-forward")
+        return TOLD["capas-en-forward"].found()
     return strange(exercise.plan) if exercise.plan.unknown else None
 
 
 def strange(plan):
     """No se sabe qué capas son estas."""
     found = ", ".join(f"{path} {shape}" for path, shape in plan.unknown[:5])
-    text = "No reconozco tus capas: esperaba cuatro nn.Linear de d_model a d_model."
-    return Finding("capas", text, f"Con 4 cabezas y d_model = 12, esto no sé qué es: {found}.")
+    return NOT_YET["capas"].found(NOT_YET["cuáles"].saying(found=found).text)

@@ -1,6 +1,6 @@
 """6.3 y 6.4 · Las preguntas de la lección 06."""
 
-from course_lib.checkers.engine.questions import Question, wrong_answers
+from course_lib.checkers.engine import Question, wrong_answers
 
 HEADS, WIDTH = 8, 512  # las medidas del artículo
 
@@ -13,31 +13,21 @@ def parameters(bias=True, parts=4):
     return sum(p.numel() for p in module.parameters()) // 4 * parts
 
 
+MISCOUNTED = {
+    "parámetros-por-cabezas": lambda: HEADS * parameters(),
+    "parámetros-por-cabezas#tres": lambda: parameters(parts=3) * HEADS + parameters(parts=1),
+    "sin-sesgos": lambda: parameters(bias=False),
+    "sin-W_O": lambda: parameters(parts=3),
+    "sin-sesgos-ni-W_O": lambda: parameters(bias=False, parts=3),
+    "una-cabeza": lambda: parameters() // HEADS,
+    "una-cabeza#tres": lambda: parameters(parts=3) // HEADS + parameters(parts=1),
+    "sesgo-de-uno": lambda: 4 * (WIDTH * WIDTH + 1),
+    "una-capa": lambda: parameters(parts=1),
+    "suma-de-medidas": lambda: 4 * (2 * WIDTH),
+}
+WRONG = wrong_answers(__file__, "6.3", MISCOUNTED)
 PARAMETERS = Question(
-    "6.3",
-    "cuántos parámetros",
-    parameters,
-    wrong_answers(
-        __file__,
-        "6.3",
-        {
-            "parámetros-por-cabezas": lambda: HEADS * parameters(),
-            "parámetros-por-cabezas#tres": lambda: (
-                parameters(parts=3) * HEADS + parameters(parts=1)
-            ),
-            "sin-sesgos": lambda: parameters(bias=False),
-            "sin-W_O": lambda: parameters(parts=3),
-            "sin-sesgos-ni-W_O": lambda: parameters(bias=False, parts=3),
-            "una-cabeza": lambda: 4 * (WIDTH * WIDTH // HEADS + WIDTH // HEADS),
-            "una-cabeza#tres": lambda: parameters(parts=3) // HEADS + parameters(parts=1),
-            "sesgo-de-uno": lambda: 4 * (WIDTH * WIDTH + 1),
-            "una-capa": lambda: parameters(parts=1),
-            "suma-de-medidas": lambda: 4 * (2 * WIDTH),
-        },
-    ),
-    kind="un número entero",
-    tolerance=1e-9,
-    read="06 §9",
+    "6.3", "cuántos parámetros", parameters, WRONG, "un número entero", 1e-9, "06 §9"
 )
 
 SENTENCE, LAYER = "I gave the dog a bone because it was hungry", 4
@@ -66,20 +56,17 @@ def outdone(head):
     return f"Esa da al siguiente {averages[int(head)]:.2f} de media; hay otra que da más."
 
 
+MISTAKEN = {
+    "anterior": lambda: busiest(-1),
+    "diagonal": lambda: busiest(0),
+    "cuenta-desde-1": lambda: busiest(1) + 1,
+    "capa-desde-1": lambda: busiest(1, LAYER - 1),
+}
 NEXT_TOKEN = Question(
     "6.4",
     "la cabeza que más mira al siguiente",
     lambda: busiest(1),
-    wrong_answers(
-        __file__,
-        "6.4",
-        {
-            "anterior": lambda: busiest(-1),
-            "diagonal": lambda: busiest(0),
-            "cuenta-desde-1": lambda: busiest(1) + 1,
-            "capa-desde-1": lambda: busiest(1, LAYER - 1),
-        },
-    ),
+    wrong_answers(__file__, "6.4", MISTAKEN),
     kind="el número de una cabeza, de 0 a 11",
     tolerance=0,
     read="06 §11",

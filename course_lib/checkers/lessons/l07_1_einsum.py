@@ -6,19 +6,19 @@ misma cuenta, se llamen como se llamen las letras.
 
 from string import ascii_letters
 
-from course_lib.checkers.engine.exercise import Exercise
-from course_lib.checkers.engine.mistakes import told
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.report import Finding
+from course_lib.checkers.engine import Exercise, Finding, finish, told
 
 QUERY, KEY = ("B", "L_q", "h", "d_k"), ("B", "L_k", "h", "d_k")
 OUTPUT = ("B", "h", "L_q", "L_k")
 SIZES = {"B": 2, "h": 4, "L_q": 3, "L_k": 6, "d_k": 5}
-SAID = told(__file__, "7.1")
+SAID, SHOWN = told(__file__, "7.1"), told(__file__, "7.1 ejemplo")
 
 
 class Unreadable(Exception):
     """Lo que hay escrito no es una ecuación para estos dos tensores."""
+
+    def __init__(self, which, **given):
+        super().__init__(told(__file__, "7.1 ilegible")[which].saying(**given).text)
 
 
 def letters_of(text):
@@ -27,9 +27,9 @@ def letters_of(text):
     left, arrow, output = tidy.partition("->")
     operands = left.split(",")
     if len(operands) != 2:
-        raise Unreadable(f"Entran dos tensores, separados por una coma, y hay {len(operands)}.")
+        raise Unreadable("tensores", many=len(operands))
     if strange := [c for c in left + output if c not in ascii_letters + ",."]:
-        raise Unreadable(f"«{strange[0]}» no es una letra sin tilde.")
+        raise Unreadable("letra", letter=strange[0])
     if not arrow:
         alone = sorted(c for c in left if left.count(c) == 1 and c not in ",.")
         output = "." * ("." in left) + "".join(alone)
@@ -40,16 +40,15 @@ def letters_of(text):
     output = output.replace(".", "0123"[:most])
     for name, letters in zip(("Q", "K"), operands):
         if len(letters) != 4:
-            count = f"{len(letters)} letras: «{letters}»"
-            raise Unreadable(f"{name} tiene 4 ejes y le has puesto {count}.")
+            raise Unreadable("ejes", name=name, many=len(letters), letters=letters)
         if len(set(letters)) < 4:
-            raise Unreadable(f"{name} repite una letra, «{letters}»: cada eje tiene la suya.")
+            raise Unreadable("repetida", name=name, letters=letters)
     query, key = operands
     for letter in output:
         if letter not in query + key:
-            raise Unreadable(f"La salida tiene la letra «{letter}», que no está en ningún tensor.")
+            raise Unreadable("salida-nueva", letter=letter)
         if output.count(letter) > 1 and not letter == query[1] == key[1]:
-            raise Unreadable(f"La salida repite la letra «{letter}».")
+            raise Unreadable("salida-repetida", letter=letter)
     return query, key, output, bool(arrow)
 
 
@@ -102,20 +101,17 @@ def output_faults(query, key, output):
 
 def example(query, key, output):
     """Qué forma da esta ecuación con unos tensores de prueba."""
-    shapes = [tuple(SIZES[axis] for axis in axes) for axes in (QUERY, KEY)]
+    shapes = [tuple(SIZES[axis] for axis in axes) for axes in (QUERY, KEY, OUTPUT)]
+    given = dict(zip(("Q", "K", "right"), shapes))
     sizes = {}
     for letter, size in zip(query + key, (*shapes[0], *shapes[1])):
         sizes.setdefault(letter, set()).add(size)
-    clash = next((letter for letter, found in sizes.items() if len(found) > 1), None)
-    given = f"Con Q de forma {shapes[0]} y K de forma {shapes[1]}"
-    right = tuple(SIZES[axis] for axis in OUTPUT)
-    if clash:
-        low, high = sorted(sizes[clash])
-        return f"{given}, einsum se para: la «{clash}» no puede medir {low} y {high}."
+    for letter, found in sizes.items():
+        if len(found) > 1:
+            return SHOWN["se-para"].saying(**given, letter=letter, low=min(found), high=max(found))
     shape = tuple(next(iter(sizes[letter])) for letter in output)
-    if shape == right:
-        return f"{given}, la forma es la buena, {right}, y los números no."
-    return f"{given}, tu salida mide {shape} y tenía que medir {right}."
+    name = "la-forma-es-buena" if shape == given["right"] else "otra-forma"
+    return SHOWN[name].saying(**given, shape=shape)
 
 
 class Einsum(Exercise):
@@ -130,9 +126,8 @@ class Einsum(Exercise):
         if learner is None or learner is ... or blank:
             return self.report(unsolved=True)
         if not isinstance(learner, str):
-            kind = type(learner).__name__
-            text = f"Esperaba una ecuación, entre comillas, y esto es un «{kind}»."
-            return self.report([Finding("no-es-texto", text)])
+            wrong = SHOWN["no-es-texto"].saying(kind=type(learner).__name__)
+            return self.report([wrong.found()])
         try:
             query, key, output, arrow = letters_of(learner)
         except Unreadable as problem:
@@ -140,13 +135,10 @@ class Einsum(Exercise):
         wrong = list(faults(query, key, output))
         if wrong and not arrow:
             wrong.insert(0, ("sin-flecha", ""))
-        findings = [
-            Finding(name, f"{SAID[name].text} {detail}".strip(), read=SAID[name].read)
-            for name, detail in wrong
-        ]
-        if findings:
-            first, story = findings[0], example(query, key, output)
-            findings[0] = Finding(first.id, first.text, story, first.read)
+        findings, story = [], example(query, key, output).text
+        for name, detail in wrong:
+            text = f"{SAID[name].text} {detail}".strip()
+            findings.append(Finding(name, text, "" if findings else story, SAID[name].read))
         return self.report(findings)
 
 

@@ -5,13 +5,10 @@ import math
 
 import torch
 
-from course_lib.checkers.engine.questions import Question, wrong_answers
+from course_lib.checkers.engine import Question, wrong_answers
 
 HEADS, WIDTH = 8, 512
-SENTENCES = [
-    "I gave the dog a bone because it was hungry",
-    "I gave the dog a bone because it was old",
-]
+SENTENCES = [f"I gave the dog a bone because it was {what}" for what in ("hungry", "old")]
 LAYER, HEAD = 3, 8
 
 
@@ -21,28 +18,20 @@ def parameters(width):
     return sum(p.numel() for layer in layers for p in layer.parameters())
 
 
-def with_output_layer():
-    return (parameters(WIDTH) + WIDTH**2) / (parameters(WIDTH // HEADS) + WIDTH**2)
+def ratio():
+    return parameters(WIDTH) / parameters(WIDTH // HEADS)
 
 
-RATIO = Question(
-    "7.3",
-    "cuántas veces menos",
-    lambda: parameters(WIDTH) / parameters(WIDTH // HEADS),
-    wrong_answers(
-        __file__,
-        "7.3",
-        {
-            "solo-un-factor": lambda: HEADS,
-            "los-de-la-lección": lambda: 4,
-            "los-mismos": lambda: 1,
-            "con-W_O": with_output_layer,
-            "por-tres": lambda: 3 * HEADS**2,
-            "al-revés": lambda: 1 / HEADS**2,
-        },
-    ),
-    read="07 §6.1",
-)
+MISCOUNTED = {
+    "solo-un-factor": lambda: HEADS,
+    "los-de-la-lección": lambda: 4,
+    "los-mismos": lambda: 1,
+    "con-W_O": lambda: (parameters(WIDTH) + WIDTH**2) / (parameters(WIDTH // HEADS) + WIDTH**2),
+    "por-tres": lambda: 3 * HEADS**2,
+    "al-revés": lambda: 1 / HEADS**2,
+}
+WRONG = wrong_answers(__file__, "7.3", MISCOUNTED)
+RATIO = Question("7.3", "cuántas veces menos", ratio, WRONG, read="07 §6.1")
 
 
 @functools.cache
@@ -59,33 +48,29 @@ def bert_weights(divisor=None, dim=-1):
     return torch.softmax(scores / (divisor or math.sqrt(32)), dim=dim)
 
 
-def from_it_to_bone(weights, sentence=1, head=HEAD, turned=False):
+def from_it_to_bone(sentence=1, head=HEAD, turned=False, **how):
     from course_lib import extract_embeddings
 
     tokens = extract_embeddings(SENTENCES).tokens[sentence]
     places = tokens.index("it"), tokens.index("bone")
-    return float(weights[(sentence, head, *(places[::-1] if turned else places))])
+    return float(bert_weights(**how)[(sentence, head, *(places[::-1] if turned else places))])
 
 
+MISTAKEN = {
+    "primera-frase": lambda: from_it_to_bone(sentence=0),
+    "cabeza-desde-1": lambda: from_it_to_bone(head=HEAD - 1),
+    "de-bone-a-it": lambda: from_it_to_bone(turned=True),
+    "escala-√d_model": lambda: from_it_to_bone(divisor=math.sqrt(384)),
+    "sin-escala": lambda: from_it_to_bone(divisor=1.0),
+    "escala-d_k": lambda: from_it_to_bone(divisor=32.0),
+    "softmax-queries": lambda: from_it_to_bone(dim=-2),
+}
 WEIGHT = Question(
     "7.4",
     "un peso de BERT, a mano",
-    lambda: from_it_to_bone(bert_weights()),
-    wrong_answers(
-        __file__,
-        "7.4",
-        {
-            "primera-frase": lambda: from_it_to_bone(bert_weights(), sentence=0),
-            "cabeza-desde-1": lambda: from_it_to_bone(bert_weights(), head=HEAD - 1),
-            "de-bone-a-it": lambda: from_it_to_bone(bert_weights(), turned=True),
-            "escala-√d_model": lambda: from_it_to_bone(bert_weights(math.sqrt(384))),
-            "sin-escala": lambda: from_it_to_bone(bert_weights(1.0)),
-            "escala-d_k": lambda: from_it_to_bone(bert_weights(32.0)),
-            "softmax-queries": lambda: from_it_to_bone(bert_weights(dim=-2)),
-        },
-    ),
+    from_it_to_bone,
+    wrong_answers(__file__, "7.4", MISTAKEN),
     kind="un número entre 0 y 1",
-    tolerance=0.01,
     read="07 §8",
 )
 

@@ -2,28 +2,30 @@
 
 import torch
 
-from course_lib.checkers.engine.comparing import same, show
-from course_lib.checkers.engine.exercise import Case, Exercise
-from course_lib.checkers.engine.mistakes import Option, told, ways
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import right_shape
-from course_lib.checkers.engine.reading import Tensors
-from course_lib.checkers.engine.search import Stage
+from course_lib.checkers.engine import (
+    Case,
+    Exercise,
+    Option,
+    Stage,
+    Tensors,
+    finish,
+    right_shape,
+    same,
+    show,
+    told,
+    ways,
+)  # fmt: skip
 
 
 def row_example(look):
     """La primera frase que sale mal, entera."""
     target, bos = look.case.arguments
-    yours, right = look.yours, look.right
-    if yours.dim() != 2 or len(yours) != len(right):
-        return ""
-    row = next((i for i in range(len(right)) if not same(yours[i], right[i], 0, 0)), None)
-    if row is None:
-        return ""
-    return (
-        f"De {show(target[row])}, con bos_id = {bos}, sacas {show(yours[row])}, y tenías que sacar "
-        f"{show(right[row])}."
-    )
+    if look.yours.dim() == 2 and len(look.yours) == len(look.right):
+        for rows in zip(target, look.yours, look.right):
+            if not same(*rows[1:], 0, 0):
+                given, yours, right = map(show, rows)
+                return SEEN["ejemplo"].saying(target=given, bos=bos, yours=yours, right=right).text
+    return ""
 
 
 TOLD = told(__file__, "8.1", row_example)
@@ -57,23 +59,13 @@ def after(rest):
     return lambda rows, start: torch.cat([start, rest(rows)], 1)
 
 
-def without_end(rows):
-    """Sin el token 102, si hay uno por frase."""
-    return rows[rows != 102].reshape(len(rows), rows.shape[1] - 1)
-
-
-def without(place):
-    """Sin el último que no es 0, que está en ``place``."""
+def without(keep):
+    """Sin un token de cada frase: el que no cumple ``keep``, de las posiciones y las frases."""
 
     def rest(rows):
-        keep = torch.arange(rows.shape[1]) != place((rows != 0).long())
-        return rows[keep].reshape(len(rows), rows.shape[1] - 1)
+        return rows[keep(torch.arange(rows.shape[1]), rows)].reshape(len(rows), rows.shape[1] - 1)
 
-    return rest
-
-
-last_real = without(lambda real: real.cumsum(1).argmax(1, keepdim=True))
-last_if_behind = without(lambda real: real.sum(1, keepdim=True) - 1)  # con el relleno detrás
+    return after(rest)
 
 
 # De las frases y la columna de inicio, lo que sale.
@@ -90,15 +82,14 @@ MOVES = ways(
     ("sin-inicio", lambda rows, start: rows[:, :-1]),
     ("dos-puestos", lambda rows, start: torch.cat([start, start, rows[:, :-2]], 1)),
     ("dos-puestos", lambda rows, start: torch.cat([start, start, rows], 1)[:, : rows.shape[1]]),
-    (
-        "dos-puestos",
-        after(lambda rows: rows.roll(2, 1)[:, 1:]),
-        lambda rows, start: rows.roll(2, 1),
-    ),
+    ("dos-puestos", after(lambda rows: rows.roll(2, 1)[:, 1:]), lambda rows, _: rows.roll(2, 1)),
     ("quita-dos", after(lambda rows: rows[:, :-2])),
     ("se-pisan", after(lambda rows: rows[:, :1].expand_as(rows)[:, 1:])),
     ("se-pisan", lambda rows, start: start.expand_as(rows)),
-    ("quita-el-fin", after(without_end), after(last_real), after(last_if_behind)),
+    ("quita-el-fin", without(lambda i, rows: rows != 102)),
+    # El último que no es 0: donde esté, o contando con que el relleno va detrás.
+    ("quita-el-fin", without(lambda i, r: i != (r != 0).long().cumsum(1).argmax(1, keepdim=True))),
+    ("quita-el-fin", without(lambda i, rows: i != (rows != 0).sum(1, keepdim=True) - 1)),
     ("quita-el-fin", after(lambda rows: rows.masked_fill(rows == 102, 0)[:, :-1])),
     ("del-revés", after(lambda rows: rows[:, :-1].flip(1))),
 )
@@ -115,23 +106,21 @@ LINES = ways(
 
 def draw(rows, length, seed, largest=29000):
     """Ids distintos, como los de un vocabulario grande."""
-    generator = torch.Generator().manual_seed(seed)
-    drawn = torch.randperm(largest - 1000, generator=generator)[: rows * length]
-    return drawn.reshape(rows, length) + 1000
+    drawn = torch.randperm(largest - 1000, generator=torch.Generator().manual_seed(seed))
+    return drawn[: rows * length].reshape(rows, length) + 1000
 
 
-def shift_cases():
-    sizes = [(3, 5, 101), (4, 4, 1), (1, 6, 101), (2, 1, 7), (5, 2, 0)]
-    for seed, (rows, length, bos) in enumerate(sizes):
-        say = "una frase" if rows == 1 else f"{rows} frases"
-        name = f"{say} de {length} token{'s' * (length > 1)}"
-        yield Case(name, (draw(rows, length, seed), bos))
-    behind = [[2040, 3899, 102, 0, 0], [1996, 101, 3899, 102, 0], [2003, 2182, 5, 6, 102]]
-    before = [[0, 0, 2040, 3899, 102], [0, 1996, 101, 3899, 102], [5, 5, 5, 6, 102]]
-    yield Case("3 frases con fin y relleno", (torch.tensor(behind), 101))
-    yield Case("3 frases con el relleno delante", (torch.tensor(before), 101))
-
-
+BEHIND = [[2040, 3899, 102, 0, 0], [1996, 101, 3899, 102, 0], [2003, 2182, 5, 6, 102]]
+BEFORE = [[0, 0, 2040, 3899, 102], [0, 1996, 101, 3899, 102], [5, 5, 5, 6, 102]]
+CASES = (
+    Case("3 frases de 5 tokens", (draw(3, 5, 0), 101)),
+    Case("4 frases de 4 tokens", (draw(4, 4, 1), 1)),
+    Case("una frase de 6 tokens", (draw(1, 6, 2), 101)),
+    Case("2 frases de 1 token", (draw(2, 1, 3), 7)),
+    Case("5 frases de 2 tokens", (draw(5, 2, 4), 0)),
+    Case("3 frases con fin y relleno", (torch.tensor(BEHIND), 101)),
+    Case("3 frases con el relleno delante", (torch.tensor(BEFORE), 101)),
+)
 EXTRA = (
     Case("las 2 frases del enunciado", (torch.tensor([[7, 8, 9], [4, 5, 6]]), 1)),
     Case("6 frases de 70 tokens de un vocabulario enorme", (draw(6, 70, 9, 250000), 101)),
@@ -153,33 +142,28 @@ def found_start(attempt):
     outputs = [attempt.ask(torch.tensor([[5, 6, 7]]), bos) for bos in (3, 11)]
     first, second = (set(output.flatten().tolist()) - {5, 6, 7} for output in outputs)
     if first and same(*outputs):
-        number = int(first.pop())
-        mistake = TOLD["inicio-fijo"].saying(number=number)
+        mistake = TOLD["inicio-fijo"].saying(number=(number := int(first.pop())))
         yield Option(lambda rows, bos: full(rows, number), mistake)
 
 
 def with_decimals(attempt, choice):
-    for value in attempt.values.values():
-        if value.is_floating_point():
-            return [SEEN["dtype"].saying(dtype=str(value.dtype)[6:]).found()]
-    return []
+    dtypes = [str(v.dtype)[6:] for v in attempt.values.values() if v.is_floating_point()]
+    return [SEEN["dtype"].saying(dtype=dtype).found() for dtype in dtypes[:1]]
 
 
 def order(attempt):
     """Que cada frase empiece por bos_id y siga con lo suyo, corrido un puesto."""
     for case, output in attempt.outputs():
         target, bos = case.arguments
-        if (output[:, 0] != bos).any():
-            name, row = "propiedad-inicio", int((output[:, 0] != bos).nonzero()[0])
+        if (starts := output[:, 0] != bos).any():
+            row = int(starts.nonzero()[0])
             story = f"la fila {row} empieza por {show(output[row, 0])}, y bos_id es {bos}"
-        elif not same(output[:, 1:], target[:, :-1], 0, 0):
-            name = "propiedad-orden"
-            row, i = (int(n[0]) for n in (output[:, 1:] != target[:, :-1]).nonzero(as_tuple=True))
+            return [SEEN["propiedad-inicio"].found(f"Con {case.name}, {story}.")]
+        if (moved := output[:, 1:] != target[:, :-1]).any():
+            row, i = moved.nonzero()[0].tolist()
             mine, good = show(output[row, i + 1]), show(target[row, i])
             story = f"en [{row}, {i + 1}] está {mine} y tenía que estar {good}"
-        else:
-            continue
-        return [SEEN[name].found(f"Con {case.name}, {story}.")]
+            return [SEEN["propiedad-orden"].found(f"Con {case.name}, {story}.")]
     return []
 
 
@@ -187,9 +171,8 @@ class ShiftRight(Exercise):
     """Los ids que hay que predecir, corridos un puesto: delante, el de inicio."""
 
     number, title, points = "8.1", "desplazar la entrada del decoder", 2
-    names = ("target_ids", "bos_id")
-    axes = {"move": MOVES, "start": STARTS, "line": LINES}
-    stages, extra = (Stage(tuple(axes), tuple(shift_cases())),), EXTRA
+    names, axes = ("target_ids", "bos_id"), {"move": MOVES, "start": STARTS, "line": LINES}
+    stages, extra = (Stage(tuple(axes), CASES),), EXTRA
     tiny = tuple(Case("", (torch.tensor(rows), 1)) for rows in TINY)
     measured, reader, returned = {"start": found_start}, Ids(dtype=torch.int64), (with_decimals,)
     must = (

@@ -4,10 +4,8 @@ import functools
 
 import torch
 
-from course_lib.checkers.engine.questions import Question, wrong_answers
+from course_lib.checkers.engine import Question, wrong_answers
 from course_lib.masks import causal_mask
-
-# --- 8.3 Cuántos ceros tiene el mapa de influencia ------------------------------------------------
 
 
 def zeros_of_the_map(length=20):
@@ -22,29 +20,24 @@ COUNTS = {
     "una-fila-de-menos": lambda: zeros_of_the_map(19),
     "las-capas-lo-cuelan": lambda: 0,
     "todas": lambda: 20 * 20,
-    "por-6": lambda: zeros_of_the_map() * 6,
-    "por-8": lambda: zeros_of_the_map() * 8,
-    "por-48": lambda: zeros_of_the_map() * 48,
+    **{f"por-{n}": lambda n=n: zeros_of_the_map() * n for n in (6, 8, 48)},
 }
-
-# --- 8.4 La salida de BERT ya ha leído el final ---------------------------------------------------
 
 
 @functools.cache
 def tokens_that_know():
-    """Cuántas salidas anteriores a la palabra cambiada se mueven, con cada entrada."""
+    """Cuántas salidas anteriores a la palabra cambiada se mueven, con cada entrada; y cuántas hay."""
     from course_lib import encoder_from_bert, extract_embeddings, load_bert
 
     pair = [extract_embeddings(f"The dog slept in the {word}") for word in ("garden", "kitchen")]
     attention = encoder_from_bert(load_bert()).encoder.encoder_layers[0].multi_head_attention
-    last = pair[0].tokens[0].index("garden")
-    counts = []
-    with torch.no_grad():
-        for field in ("encoder_input", "contextual_embeddings"):
-            sentence = [getattr(embeddings, field) for embeddings in pair]
-            mask = causal_mask(sentence[0].shape[1])
-            first, second = (attention(x, x, x, mask)[0] for x in sentence)
-            counts.append(int(((first - second)[0, :last].norm(dim=-1) > 1e-4).sum()))
+    last, counts = pair[0].tokens[0].index("garden"), []
+    for field in ("encoder_input", "contextual_embeddings"):
+        sentences = [getattr(embeddings, field) for embeddings in pair]
+        mask = causal_mask(sentences[0].shape[1])
+        with torch.no_grad():
+            first, second = (attention(x, x, x, mask)[0][0, :last] for x in sentences)
+        counts.append(int(((first - second).norm(dim=-1) > 1e-4).sum()))
     return tuple(counts), last
 
 
@@ -59,21 +52,12 @@ WHO_KNOWS = {
 
 QUESTIONS = (
     Question(
-        "8.3",
-        "cuántos ceros tiene el mapa de influencia",
-        zeros_of_the_map,
-        wrong_answers(__file__, "8.3", COUNTS),
-        tolerance=1e-6,
-        read="08 §3",
+        "8.3", "cuántos ceros tiene el mapa de influencia", zeros_of_the_map,
+        wrong_answers(__file__, "8.3", COUNTS), tolerance=1e-6, read="08 §3",
     ),
     Question(
-        "8.4",
-        "la salida de BERT ya ha leído el final",
-        lambda: tokens_that_know()[0],
-        wrong_answers(__file__, "8.4", WHO_KNOWS),
-        kind="una pareja de números, como (1, 2)",
-        tolerance=1e-6,
-        read="08 §6.3",
-        points=2,
+        "8.4", "la salida de BERT ya ha leído el final", lambda: tokens_that_know()[0],
+        wrong_answers(__file__, "8.4", WHO_KNOWS), "una pareja de números, como (1, 2)",
+        tolerance=1e-6, read="08 §6.3", points=2,
     ),
-)
+)  # fmt: skip

@@ -3,17 +3,13 @@
 La familia: {x + subcapa, solo x…} × {por token, por frase…} × {media, varianza, eps…} × {weight y bias…}.
 """
 
+import functools
 import math
 
 import torch
 
-from course_lib.checkers.engine.comparing import same, show
-from course_lib.checkers.engine.exercise import Case, Exercise
-from course_lib.checkers.engine.mistakes import Option, told, ways
-from course_lib.checkers.engine.notes import not_by_hand
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import finite, right_shape
-from course_lib.checkers.engine.report import Finding
+from course_lib.checkers.engine import Case, Exercise, Option, finish, laws, same, show, told, ways
+from course_lib.checkers.engine.properties import finite, not_by_hand, right_shape
 from course_lib.checkers.steps import one_head as head
 
 # --- Los pasos ------------------------------------------------------------------------------------
@@ -24,20 +20,16 @@ def moments(look):
     yours, right = look.traced["normalized"], look.traced_right["normalized"]
     if yours.shape != right.shape or not yours.isfinite().all():
         return ""
-    numbers = [(x.mean(-1), x.std(-1, correction=0)) for x in (yours, right)]
-    gap = sum((mine - good).abs() for mine, good in zip(*numbers))
+    both = torch.stack([torch.stack([x.mean(-1), x.std(-1, correction=0)]) for x in (yours, right)])
+    gap = (both[0] - both[1]).abs().sum(0)
     batch, token = divmod(int(gap.argmax()), gap.shape[1])
-    mine, good = ([float(number[batch, token]) for number in pair] for pair in numbers)
-    mine, good = ([show(n) if abs(n) > 1e-4 else "0" for n in pair] for pair in (mine, good))
-    if gap.max() < 1e-3:
-        return ""
-    return (
-        f'Con {look.case.name}, antes de "weight" y "bias", tu vector [{batch}, {token}] tiene media {mine[0]} y '
-        f"desviación {mine[1]}, y tenían que ser {good[0]} y {good[1]}."
-    )
+    numbers = [show(float(n)) if abs(n) > 1e-4 else "0" for n in both[..., batch, token].flatten()]
+    story = LAWS["momentos"].saying(name=look.case.name, batch=batch, token=token, numbers=numbers)
+    return story.consequence if gap.max() >= 1e-3 else ""
 
 
 TOLD = told(__file__, "9.2") | told(__file__, "9.2, la normalización", moments)
+LAWS = laws(__file__, "9.2 propiedades")
 RESIDUALS = ways(
     # De x, la subcapa, la normalización entera y la última cuenta (`weight` y `bias`).
     TOLD,
@@ -78,16 +70,10 @@ ROOTS = ways(
     ("sin-dividir", lambda var, eps, c, dims: 1.0),
     ("multiplica-por-la-desviación", lambda var, eps, c, dims: 1 / (var + eps).sqrt()),
     ("eps-al-cuadrado", lambda var, eps, c, dims: (var + eps**2).sqrt()),
-    (
-        "divide-por-la-norma",
-        lambda var, eps, c, dims: c.norm(dim=dims, keepdim=True),
-        lambda var, eps, c, dims: c.norm(dim=dims, keepdim=True).clamp(min=1e-12),
-    ),
-    ("valor-absoluto", lambda var, eps, c, dims: c.abs().mean(dims, keepdim=True) + eps),
-    (
-        "rango",
-        lambda var, eps, c, dims: c.amax(dims, keepdim=True) - c.amin(dims, keepdim=True) + eps,
-    ),
+    ("divide-por-la-norma", lambda var, eps, c, dims: c.norm(2, dims, True)),
+    ("divide-por-la-norma", lambda var, eps, c, dims: c.norm(2, dims, True).clamp(min=1e-12)),
+    ("valor-absoluto", lambda var, eps, c, dims: c.abs().mean(dims, True) + eps),
+    ("rango", lambda var, eps, c, dims: c.amax(dims, True) - c.amin(dims, True) + eps),
     ("resta-eps", lambda var, eps, c, dims: (var - eps).sqrt()),
     ("eps-de-tope", lambda var, eps, c, dims: var.clamp(min=eps).sqrt()),
 )
@@ -131,9 +117,9 @@ def vectors(seed, B, L, d, *eps, size=1.0, same_numbers=False):
     return x, sublayer, weight, torch.randn(d, generator=generator), *eps
 
 
-def small(x, sublayer, eps):
+def small(x, sublayer, *eps):
     """Un solo vector de dos números, con ``weight`` de unos y ``bias`` de ceros."""
-    return torch.tensor([[x]]), torch.tensor([[sublayer]]), torch.ones(2), torch.zeros(2), eps
+    return torch.tensor([[x]]), torch.tensor([[sublayer]]), torch.ones(2), torch.zeros(2), *eps
 
 
 CASES = (
@@ -145,32 +131,23 @@ CASES = (
     Case("un vector con todos sus números iguales", vectors(5, 2, 2, 4, 1e-5, same_numbers=True)),
     Case("números pequeños, sin dar eps", vectors(6, 2, 3, 4, size=0.003), "sin-eps"),
 )
-BY_HAND = (
-    "usas la LayerNorm de torch, y el enunciado pide hacer la cuenta: el resultado es el mismo."
-)
-EXTRA = (
-    Case("la suma del enunciado, (3, 1)", small([2.0, 1.0], [1.0, 0.0], 1e-5)),
-    Case("números de miles", vectors(7, 2, 3, 4, 1e-5, size=1000.0)),
-)
 TINY = (([1.0, 0.0], [0.0, 0.0]), ([1.0, 0.0], [2.0, 1.0]), ([3.0, -1.0], [2.0, 5.0]))
 
-# --- Lo que se mide -------------------------------------------------------------------------------
+# --- Lo que se mide, y lo que se ve cuando no se reconoce nada ------------------------------------
 
 
 def measured_eps(attempt, *eps):
     """El eps que se suma a la varianza de un vector muy pequeño."""
     a = 0.003
-    x = torch.tensor([[[a, -a]]])
-    value = attempt.ask(x, torch.zeros(1, 1, 2), torch.ones(2), torch.zeros(2), *eps)
-    if value is None or value.shape != x.shape or not 1e-6 < float(value[0, 0, 0]) < 1:
+    value = attempt.ask(*small([a, -a], [0.0, 0.0], *eps))
+    if value is None or value.shape != (1, 1, 2) or not 1e-6 < float(value[0, 0, 0]) < 1:
         return None
     return max(a * a * (1 / float(value[0, 0, 0]) ** 2 - 1), 0.0)
 
 
 def fixed_eps(attempt):
     """Si el eps es siempre el mismo, cuál."""
-    measured = [measured_eps(attempt, eps) for eps in (0.1, 0.2)]
-    found = set(CONSTANT_EPS)
+    measured, found = [measured_eps(attempt, eps) for eps in (0.1, 0.2)], set(CONSTANT_EPS)
     if None not in measured and abs(measured[0] - measured[1]) < 1e-3 * abs(measured[0]):
         found |= {measured[0]}
     for number in sorted(found):
@@ -184,49 +161,34 @@ def default_eps(attempt):
         yield Option(default, TOLD["eps-por-defecto"].saying(number=show(default)))
 
 
-# --- Lo que se ve cuando no se reconoce nada ------------------------------------------------------
+GIVEN = vectors(20, 2, 3, 4, 1e-5)
 
 
-def of_x(x, *others):
-    return x.shape
+def only_the_sum(attempt):
+    """Que la salida no cambie si la misma suma se reparte de otra forma."""
+    x, sublayer, *others = GIVEN
+    base = attempt.ask(*GIVEN)
+    moved = attempt.ask(x + 1.5 * sublayer, -0.5 * sublayer, *others)
+    if base is not None and moved is not None and not same(base, moved, 1e-3, 1e-4):
+        yield LAWS["propiedad-suma"].saying(gap=show((base - moved).abs().max()))
 
 
-def as_a_norm(attempt):
-    """Que solo dependa de la suma, que cada token vaya por su lado, y la media y la desviación."""
-    x, sublayer, weight, bias, eps = vectors(20, 2, 3, 4, 1e-5)
-
-    def ask(x, sublayer, weight=weight, bias=bias):
-        value = attempt.ask(x, sublayer, weight, bias, eps)
-        return value if value is not None and value.shape == x.shape else None
-
-    base = ask(x, sublayer)
-    if base is None:
-        return
-    moved = ask(x + 1.5 * sublayer, -0.5 * sublayer)
-    if moved is not None and not same(base, moved, 1e-3, 1e-4):
-        text, gap = "La salida solo puede depender de la suma, x + sublayer_output.", base - moved
-        story = (
-            f"Con la misma suma repartida de otra forma, la tuya cambia en {show(gap.abs().max())}."
-        )
-        yield Finding("propiedad-suma", text, story, "09 §6")
-        return
-    touched = x.clone()
-    touched[0, 1, 0] += 1.0
-    moved = ask(touched, sublayer)
-    others = None if moved is None else (moved - base).abs().amax(-1).flatten()[[0, 2, 3, 4, 5]]
+def tokens_apart(attempt):
+    """Que tocar un token no mueva a otro."""
+    gap = head.moved_by(attempt, GIVEN, 0, (0, 1, 0))
+    others = None if gap is None else gap.flatten()[[0, 2, 3, 4, 5]]
     if others is not None and others.max() > 1e-5:
-        text = "Cada token se normaliza por su lado: tocar uno no puede mover a otro."
-        story = f"Al tocar uno, otro de los tuyos se mueve {show(others.max())}."
-        yield Finding("propiedad-token", text, story, "09 §6")
-        return
-    plain = ask(x, sublayer, torch.ones(4), torch.zeros(4))
+        yield LAWS["propiedad-token"].saying(gap=show(others.max()))
+
+
+def standard(attempt):
+    """Que cada vector quede con media 0 y desviación 1, antes de ``weight`` y ``bias``."""
+    plain = attempt.ask(*GIVEN[:2], torch.ones(4), torch.zeros(4), GIVEN[4])
     if plain is not None:
-        mean, deviation = plain.mean(-1).abs().max(), plain.std(-1, correction=0)
-        worst = deviation.reshape(-1)[(deviation - 1).abs().argmax()]
-        text = 'Con "weight" = 1 y "bias" = 0, cada vector tiene que quedar con media 0 y desviación 1.'
-        story = f"Uno de los tuyos tiene media {mean:.3f} en valor absoluto; otro, desviación {worst:.3f}."
+        mean, deviation = plain.mean(-1).abs().max(), plain.std(-1, correction=0).flatten()
+        worst = deviation[(deviation - 1).abs().argmax()]
         if mean > 1e-3 or abs(worst - 1) > 1e-3:
-            yield Finding("propiedad-momentos", text, story, "09 §6")
+            yield LAWS["propiedad-momentos"].saying(mean=mean, worst=worst)
 
 
 # --- El ejercicio ---------------------------------------------------------------------------------
@@ -249,16 +211,23 @@ class AddAndNormalise(Exercise):
         "default": [Option(1e-5)],
     }
     stages = head.few_errors(CASES, tuple(axes), tuple(axes)[:6], frequent=20)
-    extra = EXTRA
+    extra = (
+        Case("la suma del enunciado, (3, 1)", small([2.0, 1.0], [1.0, 0.0], 1e-5)),
+        Case("números de miles", vectors(7, 2, 3, 4, 1e-5, size=1000.0)),
+    )
     tiny = tuple(Case("", small(x, s, 0.0)) for x, s in TINY)
     measured = {"eps": fixed_eps, "default": default_eps}
     must = (
-        right_shape(of_x, "La salida tiene que medir lo mismo que x, (B, L, d).", "09 §6"),
+        right_shape(
+            lambda x, *_: x.shape, "La salida tiene que medir lo mismo que x, (B, L, d).", "09 §6"
+        ),
         finite("09 §6", "Tu salida tiene números que no son finitos: ¿divides por 0?"),
-        as_a_norm,
+        only_the_sum,
+        tokens_apart,
+        standard,
     )
     silent = (head.only_nan,)
-    notes = (not_by_hand(("layer_norm",), BY_HAND),)
+    notes = (not_by_hand(("layer_norm",), LAWS["nota-a-mano"].text),)
     groups = {
         "sin-eps": "Sin dar eps, tu función no funciona: ponle un valor por defecto, eps=1e-5."
     }
@@ -266,12 +235,10 @@ class AddAndNormalise(Exercise):
 
     def compute(self, choice, x, sublayer_output, weight, bias, eps=None):
         eps = choice["eps"](choice["default"] if eps is None else eps)
+        affine = functools.partial(choice["affine"], weight=weight, bias=bias)
         dims, (subtract, central) = choice["dims"], choice["center"]
         keep_mean, keep_var = choice["keep"]
         normalized = x + sublayer_output
-
-        def affine(z):
-            return choice["affine"](z, weight, bias)
 
         def norm(z):
             nonlocal normalized

@@ -4,9 +4,7 @@ import functools
 import warnings
 
 from course_lib.attention import MultiHeadAttention
-from course_lib.checkers.engine.questions import Question, wrong_answers
-
-# --- 9.3 La forma de los pesos cruzados -----------------------------------------------------------
+from course_lib.checkers.engine import Question, wrong_answers
 
 PAIR = ("The cat drank the milk because it was thirsty", "El gato bebió la leche porque tenía sed")
 
@@ -22,26 +20,22 @@ def tokens_of_the_pair():
     return len(spanish.tokens[0]) - 1, len(english.tokens[0])
 
 
-def shape(change):
-    return lambda: change(*tokens_of_the_pair())
-
-
 SHAPES = {
-    "ejes-cambiados": shape(lambda m_D, m_E: (1, 12, m_E, m_D)),
-    "cuadrada-del-origen": shape(lambda m_D, m_E: (1, 12, m_E, m_E)),
-    "cuadrada-del-destino": shape(lambda m_D, m_E: (1, 12, m_D, m_D)),
-    "sin-desplazar": shape(lambda m_D, m_E: (1, 12, m_D + 1, m_E)),
-    "sin-desplazar-y-cambiados": shape(lambda m_D, m_E: (1, 12, m_E, m_D + 1)),
-    "sin-marcas": shape(lambda m_D, m_E: (1, 12, m_D - 1, m_E - 2)),
-    "cuenta-palabras": lambda: (1, 12, *(len(sentence.split()) for sentence in reversed(PAIR))),
-    "sin-cabezas": shape(lambda m_D, m_E: (1, m_D, m_E)),
-    "solo-la-tabla": shape(lambda m_D, m_E: (m_D, m_E)),
-    "sin-lote": shape(lambda m_D, m_E: (12, m_D, m_E)),
-    "cabezas-al-final": shape(lambda m_D, m_E: (1, m_D, m_E, 12)),
-    "forma-de-la-salida": shape(lambda m_D, m_E: (1, m_D, 384)),
+    # De m_D y m_E, la forma que se contesta.
+    "ejes-cambiados": lambda m_D, m_E: (1, 12, m_E, m_D),
+    "cuadrada-del-origen": lambda m_D, m_E: (1, 12, m_E, m_E),
+    "cuadrada-del-destino": lambda m_D, m_E: (1, 12, m_D, m_D),
+    "sin-desplazar": lambda m_D, m_E: (1, 12, m_D + 1, m_E),
+    "sin-desplazar-y-cambiados": lambda m_D, m_E: (1, 12, m_E, m_D + 1),
+    "sin-marcas": lambda m_D, m_E: (1, 12, m_D - 1, m_E - 2),
+    "cuenta-palabras": lambda *_: (1, 12, *(len(sentence.split()) for sentence in PAIR[::-1])),
+    "sin-cabezas": lambda m_D, m_E: (1, m_D, m_E),
+    "solo-la-tabla": lambda m_D, m_E: (m_D, m_E),
+    "sin-lote": lambda m_D, m_E: (12, m_D, m_E),
+    "cabezas-al-final": lambda m_D, m_E: (1, m_D, m_E, 12),
+    "forma-de-la-salida": lambda m_D, m_E: (1, m_D, 384),
 }
-
-# --- 9.4 Los parámetros de una cruzada con dos anchuras -------------------------------------------
+ANSWERS = {name: lambda f=shape: f(*tokens_of_the_pair()) for name, shape in SHAPES.items()}
 
 
 @functools.cache
@@ -64,20 +58,12 @@ SIZES = {
 
 QUESTIONS = (
     Question(
-        "9.3",
-        "la forma de los pesos cruzados",
-        shape(lambda m_D, m_E: (1, 12, m_D, m_E)),
-        wrong_answers(__file__, "9.3", SHAPES),
-        kind="una forma, como (1, 2, 3)",
-        tolerance=1e-6,
-        read="09 §5",
+        "9.3", "la forma de los pesos cruzados", lambda: (1, 12, *tokens_of_the_pair()),
+        wrong_answers(__file__, "9.3", ANSWERS), "una forma, como (1, 2, 3)",
+        tolerance=1e-6, read="09 §5",
     ),
     Question(
-        "9.4",
-        "los parámetros de una cruzada con dos anchuras",
-        parameters,
-        wrong_answers(__file__, "9.4", SIZES),
-        tolerance=1e-6,
-        read="09 §3.1",
+        "9.4", "los parámetros de una cruzada con dos anchuras", parameters,
+        wrong_answers(__file__, "9.4", SIZES), tolerance=1e-6, read="09 §3.1",
     ),
-)
+)  # fmt: skip

@@ -5,19 +5,20 @@
 """
 
 import functools
-import math
+from math import log
 
 import torch
 from torch.nn import functional as F
 
-from course_lib.checkers.engine import Case, Exercise, Stage, finish, same, show, told, ways
+from course_lib.checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
+from course_lib.checkers.engine.comparing import same, show
 from course_lib.checkers.engine.mistakes import mistakes
-from course_lib.checkers.engine.properties import gives, laws, related
-from course_lib.checkers.engine.reading import Numbers
+from course_lib.checkers.engine.properties import gives, related
 from course_lib.checkers.steps import numbers
 from course_lib.checkers.steps.numbers import itself, rounded
 
 KNOWN, LAWS = told(__file__, "10.1"), laws(__file__, "10.1 propiedades")
+NOTES = told(__file__, "10.1 notas")
 
 # --- Los pasos ------------------------------------------------------------------------------------
 
@@ -35,7 +36,7 @@ LOGARITHMS = ways(
     KNOWN,
     itself,
     ("sin-logaritmo", torch.exp),
-    ("uno-menos-la-probabilidad", lambda scores: scores.exp() - 1),
+    ("uno-menos-la-probabilidad", lambda s: s.exp() - 1),
 )
 
 
@@ -47,20 +48,20 @@ def of(scores, ids):
 def moved(by):
     """Cada posición con el token de ``by`` puestos más allá; el relleno, el de una o el de la otra."""
     here, there = (slice(None, -by), slice(by, None)) if by > 0 else (slice(-by, None), slice(by))
-    yield lambda scores, ids: (of(scores[:, here], ids[:, there]), ids[:, there])
-    yield lambda scores, ids: (of(scores[:, here], ids[:, there]), ids[:, here])
-    yield lambda scores, ids: (of(scores, ids.roll(-by, 1)), ids.roll(-by, 1))
-    yield lambda scores, ids: (of(scores, ids.roll(-by, 1)), ids)
-
-
-def smoothed(epsilon):
-    return lambda scores, ids: (1 - epsilon) * of(scores, ids) + epsilon * scores.mean(-1)
+    for padding in (there, here):
+        yield lambda s, ids, padding=padding: (of(s[:, here], ids[:, there]), ids[:, padding])
+    yield lambda s, ids: (of(s, ids.roll(-by, 1)), ids.roll(-by, 1))
+    yield lambda s, ids: (of(s, ids.roll(-by, 1)), ids)
 
 
 def same_ids(*functions):
     """Lo que saca cada posición, y los mismos ids."""
     for function in functions:
-        yield lambda scores, ids, function=function: (function(scores, ids), ids)
+        yield lambda s, ids, function=function: (function(s, ids), ids)
+
+
+def smoothed(epsilon):
+    return lambda s, ids: (1 - epsilon) * of(s, ids) + epsilon * s.mean(-1)
 
 
 # De las puntuaciones y los ids, un número por posición y los ids que dicen cuáles son relleno.
@@ -69,15 +70,14 @@ PICKS = ways(
     *same_ids(of),
     ("desplaza-otra-vez", *moved(1)),
     ("desplaza-al-revés", *moved(-1)),
-    ("sin-el-primero", lambda scores, ids: (of(scores, ids)[:, 1:], ids[:, 1:])),
-    ("sin-el-último", lambda scores, ids: (of(scores, ids)[:, :-1], ids[:, :-1])),
-    ("el-más-probable", *same_ids(lambda scores, ids: scores.amax(-1))),
-    ("todo-el-vocabulario", *same_ids(lambda scores, ids: scores.sum(-1))),
-    ("todo-el-vocabulario", *same_ids(lambda scores, ids: scores.mean(-1))),
-    ("entropía-del-modelo", *same_ids(lambda scores, ids: (scores.exp() * scores).sum(-1))),
+    ("sin-el-primero", lambda s, ids: (of(s, ids)[:, 1:], ids[:, 1:])),
+    ("sin-el-último", lambda s, ids: (of(s, ids)[:, :-1], ids[:, :-1])),
+    ("el-más-probable", *same_ids(lambda s, ids: s.amax(-1))),
+    ("todo-el-vocabulario", *same_ids(lambda s, ids: s.sum(-1), lambda s, ids: s.mean(-1))),
+    ("entropía-del-modelo", *same_ids(lambda s, ids: (s.exp() * s).sum(-1))),
     ("etiquetas-suavizadas", *same_ids(*map(smoothed, (0.05, 0.1, 0.2)))),
-    # Como ``scores[..., ids]``: la media, para cada token, de lo que saca en todas las posiciones.
-    ("todos-con-todos", *same_ids(lambda scores, ids: scores[..., ids].mean((0, 1)))),
+    # La media, para cada token, de lo que saca en todas las posiciones.
+    ("todos-con-todos", *same_ids(lambda s, ids: s[..., ids].mean((0, 1)))),
     ("divide-por-vocabulario", *same_ids(lambda s, ids: of(s, ids) / s.shape[-1])),
 )
 
@@ -88,62 +88,42 @@ def kept(*tests):
         yield lambda x, ids, pad, V, real=real: (x * real(ids, pad), real(ids, pad).float())
 
 
-def earlier(real, last):
-    """``real``, un puesto antes; en la última columna, ``last``."""
-    return torch.cat([real[:, 1:], last], 1)
-
-
-def all_but_the_end(ids, pad):
-    return earlier(ids != pad, torch.zeros_like(ids[:, :1]).bool())
-
-
-def one_more(ids, pad):
-    return torch.cat([ids[:, :1] == ids[:, :1], (ids != pad)[:, :-1]], 1)
-
-
-def even_logits(x, ids, pad, V):
-    return x.where(ids != pad, torch.tensor(math.log(V))), torch.ones(x.shape)
+def all_but_the_end(last):
+    """Los que no van justo antes del relleno; el de la última columna, según ``last``."""
+    return lambda ids, pad: (ids != pad) & F.pad(ids[:, 1:] != pad, (0, 1), value=last)
 
 
 # De cada posición, lo que suma y cuánto cuenta al dividir.
 PADDINGS = ways(
     KNOWN,
     *kept(lambda ids, pad: ids != pad),
-    ("cuenta-el-relleno", lambda x, ids, pad, V: (x, torch.ones(x.shape))),
-    ("divide-por-todos", lambda x, ids, pad, V: (x * (ids != pad), torch.ones(x.shape))),
+    ("cuenta-el-relleno", lambda x, ids, pad, V: (x, torch.ones_like(x))),
+    ("divide-por-todos", lambda x, ids, pad, V: (x * (ids != pad), torch.ones_like(x))),
     ("suma-el-relleno", lambda x, ids, pad, V: (x, (ids != pad).float())),
     ("solo-el-relleno", *kept(lambda ids, pad: ids == pad)),
-    ("relleno-otro-id", *kept(lambda ids, pad: ids != 0, lambda ids, pad: ids > pad)),
-    ("relleno-otro-id", *kept(lambda ids, pad: ids < pad)),
-    ("logits-a-cero", even_logits),
-    ("no-cuenta-el-fin", *kept(all_but_the_end)),
-    ("no-cuenta-el-fin", *kept(lambda ids, pad: earlier(ids != pad, (ids != pad)[:, -1:]))),
-    ("cuenta-un-relleno", *kept(one_more)),
+    ("relleno-otro-id", *kept(lambda ids, pad: ids != 0)),
+    ("relleno-otro-id", *kept(lambda ids, pad: ids > pad, lambda ids, pad: ids < pad)),
+    ("logits-a-cero", lambda x, ids, pad, V: (x.where(ids != pad, log(V)), torch.ones_like(x))),
+    ("no-cuenta-el-fin", *kept(*map(all_but_the_end, (False, True)))),
+    ("cuenta-un-relleno", *kept(lambda ids, pad: F.pad(ids[:, :-1] != pad, (1, 0), value=True))),
 )
-
-
-def only(row):
-    return lambda total, count: total[row].sum() / count[row].sum()
-
-
+# De lo que suman, ``x``, y cuánto cuentan, ``n``, la pérdida.
 REDUCTIONS = ways(
     KNOWN,
-    lambda total, count: total.sum() / count.sum(),
-    ("media-de-medias", lambda total, count: (total.sum(1) / count.sum(1)).mean()),
-    ("media-por-posición", lambda total, count: (total.sum(0) / count.sum(0)).mean()),
-    ("suma", lambda total, count: total.sum()),
-    ("divide-por-frases", lambda total, count: total.sum() / len(total)),
-    ("divide-por-posiciones", lambda total, count: total.sum() / total.shape[1]),
-    ("divide-por-la-última", lambda total, count: total.sum() / count[-1].sum()),
-    ("sin-juntar", lambda total, count: total, lambda total, count: total[count > 0]),
-    ("sin-juntar", lambda total, count: total.flatten()),
-    ("sin-juntar", lambda total, count: total.sum(1), lambda total, count: total.sum(0)),
-    ("sin-juntar", lambda total, count: total.sum(1) / count.sum(1)),
-    ("sin-juntar", lambda total, count: total.sum(0) / count.sum(0)),
-    ("solo-una-frase", only(0), only(-1)),
-    ("la-mayor", lambda total, count: total[count > 0].max()),
-    ("mediana", lambda total, count: total[count > 0].median()),
-    ("mediana", lambda total, count: total[count > 0].quantile(0.5)),
+    lambda x, n: x.sum() / n.sum(),
+    ("media-de-medias", lambda x, n: (x.sum(1) / n.sum(1)).mean()),
+    ("media-por-posición", lambda x, n: (x.sum(0) / n.sum(0)).mean()),
+    ("suma", lambda x, n: x.sum()),
+    ("divide-por-frases", lambda x, n: x.sum() / len(x)),
+    ("divide-por-posiciones", lambda x, n: x.sum() / x.shape[1]),
+    ("divide-por-la-última", lambda x, n: x.sum() / n[-1].sum()),
+    ("sin-juntar", lambda x, n: x, lambda x, n: x[n > 0], lambda x, n: x.flatten()),
+    ("sin-juntar", lambda x, n: x.sum(1), lambda x, n: x.sum(0)),
+    ("sin-juntar", lambda x, n: x.sum(1) / n.sum(1), lambda x, n: x.sum(0) / n.sum(0)),
+    ("solo-una-frase", lambda x, n: x[0].sum() / n[0].sum()),
+    ("solo-una-frase", lambda x, n: x[-1].sum() / n[-1].sum()),
+    ("la-mayor", lambda x, n: x[n > 0].max()),
+    ("mediana", lambda x, n: x[n > 0].median(), lambda x, n: x[n > 0].quantile(0.5)),
 )
 # Errores que, con alguno de estos, dan lo mismo que otro.
 SAME = {
@@ -155,8 +135,8 @@ ENDINGS = ways(
     itself,
     ("sin-el-menos", torch.neg),
     ("perplejidad", torch.exp),
-    ("logaritmo-en-base-2", lambda x: x / math.log(2)),
-    ("logaritmo-en-base-10", lambda x: x / math.log(10)),
+    ("logaritmo-en-base-2", lambda x: x / log(2)),
+    ("logaritmo-en-base-10", lambda x: x / log(10)),
     ("redondea", *map(rounded, range(4))),
 )
 SHAPES = ways(KNOWN, itself, ("sobran-ejes", lambda x: x[None], lambda x: x[None, None]))
@@ -164,25 +144,12 @@ SHAPES = ways(KNOWN, itself, ("sobran-ejes", lambda x: x[None], lambda x: x[None
 # --- Otras cuentas --------------------------------------------------------------------------------
 
 
-def goal(logits, targets):
-    return F.one_hot(targets, logits.shape[-1]).float()
+def goal(p, ids):
+    return F.one_hot(ids, p.shape[-1]).float()
 
 
-# De los logits y los ``targets``, un número por posición.
-MEASURES = {
-    "cuenta-aciertos": (
-        lambda x, ids: (x.argmax(-1) == ids).float(),
-        lambda x, ids: (x.argmax(-1) != ids).float(),
-    ),
-    "error-cuadrático": (
-        lambda x, ids: (x.softmax(-1) - goal(x, ids)).square().sum(-1),
-        lambda x, ids: (1 - of(x.softmax(-1), ids)).square(),
-    ),
-    "binaria": (
-        lambda x, ids: F.binary_cross_entropy(x.softmax(-1), goal(x, ids), reduction="none").sum(-1),
-        lambda x, ids: F.binary_cross_entropy_with_logits(x, goal(x, ids), reduction="none").sum(-1),
-    ),
-}  # fmt: skip
+def binary(p, ids):
+    return F.binary_cross_entropy(p, goal(p, ids), reduction="none").sum(-1)
 
 
 def on_average(*measures):
@@ -196,22 +163,26 @@ def on_average(*measures):
         yield lambda x, ids, pad, m=m: m(x, ids).sum() / (ids != pad).sum()
 
 
-def turned(x):
-    return x.reshape(len(x), -1, x.shape[1])
+def with_their_axes():
+    """cross_entropy con los ejes como vienen: casi siempre se para."""
+    for turned in (itself, lambda x: x.reshape(len(x), -1, x.shape[1])):
+        yield lambda x, ids, pad, turned=turned: F.cross_entropy(turned(x), ids)
+        yield lambda x, ids, pad, turned=turned: F.cross_entropy(turned(x), ids, ignore_index=pad)
 
 
 OTHERS = ways(
     KNOWN,
     None,
-    *((name, *on_average(*measures)) for name, measures in MEASURES.items()),
+    ("cuenta-aciertos", *on_average(lambda x, ids: (x.argmax(-1) == ids).float())),
+    ("cuenta-aciertos", *on_average(lambda x, ids: (x.argmax(-1) != ids).float())),
+    ("error-cuadrático", *on_average(lambda x, ids: ((x.softmax(-1) - goal(x, ids)) ** 2).sum(-1))),
+    ("error-cuadrático", *on_average(lambda x, ids: (1 - of(x.softmax(-1), ids)).square())),
+    ("binaria", *on_average(lambda x, ids: binary(x.softmax(-1), ids))),
+    ("binaria", *on_average(lambda x, ids: binary(x.sigmoid(), ids))),
     ("logaritmo-de-la-media", lambda x, ids, pad: -of(x.softmax(-1), ids)[ids != pad].mean().log()),
     ("logaritmo-de-la-media", lambda x, ids, pad: -of(x.softmax(-1), ids).mean().log()),
-    # cross_entropy con los ejes como vienen: casi siempre se para.
-    ("ejes-de-cross_entropy", lambda x, ids, pad: F.cross_entropy(x, ids)),
-    ("ejes-de-cross_entropy", lambda x, ids, pad: F.cross_entropy(turned(x), ids)),
-    ("ejes-de-cross_entropy", lambda x, ids, pad: F.cross_entropy(x, ids, ignore_index=pad)),
-    ("ejes-de-cross_entropy", lambda x, ids, pad: F.cross_entropy(turned(x), ids, ignore_index=pad)),
-)  # fmt: skip
+    ("ejes-de-cross_entropy", *with_their_axes()),
+)
 
 # --- Las pruebas ----------------------------------------------------------------------------------
 
@@ -245,44 +216,33 @@ EXTRA = (
 )
 LOGITS, TARGETS, PAD = CASES[0].arguments
 NOISY = LOGITS + torch.linspace(-2, 2, 7) * (TARGETS == PAD)[..., None]
-
-
-def tiny(logits, targets):
-    return Case("", (torch.tensor(logits), torch.tensor(targets), 0))
-
-
-@functools.lru_cache(maxsize=1024)
-def log_probabilities(softmax, logarithm, logits):
-    return logarithm(softmax(logits))
+TINY = (
+    ([[[0.0, 0.0]]], [[1]]),
+    ([[[0.0, 1.0]]], [[1]]),
+    ([[[0.0, 1.0], [2.0, 0.0]]], [[1, 1]]),
+    ([[[0.0, 1.0], [2.0, 0.0]]], [[1, 0]]),
+    ([[[0.0, 1.0], [2.0, 1.0]], [[3.0, 1.0], [2.0, 1.0]]], [[1, 1], [1, 0]]),
+)
 
 
 @functools.lru_cache(maxsize=8192)  # las mismas pruebas, para todo el mundo
 def picked(softmax, logarithm, pick, logits, targets):
-    return pick(log_probabilities(softmax, logarithm, logits), targets)
+    return pick(logarithm(softmax(logits)), targets)
 
 
 def overflows(attempt):
     value = attempt.ask(torch.tensor([[[0.0, 400.0]]]), torch.tensor([[0]]), 1)
     if value is None or not value.isfinite():
-        yield (
-            "con logits muy grandes, la probabilidad del token bueno se queda en 0 y su logaritmo es "
-            "−∞. log_softmax hace las dos cuentas juntas y no le pasa."
-        )
+        yield NOTES["desborda"].text
     elif not same(value, torch.tensor(400.0)):
-        yield (
-            f"con logits muy grandes, tu pérdida se queda en {show(value)} y es 400: ¿sumas algo a la "
-            "probabilidad, o la recortas? log_softmax no lo necesita."
-        )
+        yield NOTES["recorta"].saying(yours=show(value)).text
 
 
 def padded_first(attempt):
     arguments = LOGITS.flip(1), TARGETS.flip(1), PAD
     value, right = attempt.ask(*arguments), attempt.exercise.trace({}, Case("", arguments))
     if value is None or not same(value, right["output"]):
-        yield (
-            "tu código cuenta con que el relleno va al final, como aquí. Si fuera delante, daría otra "
-            "cosa: un token es de verdad si no es el de relleno, vaya donde vaya."
-        )
+        yield NOTES["relleno-delante"].text
 
 
 class NextTokenLoss(Exercise):
@@ -302,20 +262,14 @@ class NextTokenLoss(Exercise):
     }
     stages = (Stage(tuple(axes), CASES, most=2),)
     extra = EXTRA
-    tiny = (
-        tiny([[[0.0, 0.0]]], [[1]]),
-        tiny([[[0.0, 1.0]]], [[1]]),
-        tiny([[[0.0, 1.0], [2.0, 0.0]]], [[1, 1]]),
-        tiny([[[0.0, 1.0], [2.0, 0.0]]], [[1, 0]]),
-        tiny([[[0.0, 1.0], [2.0, 1.0]], [[3.0, 1.0], [2.0, 1.0]]], [[1, 1], [1, 0]]),
-    )
+    tiny = tuple(Case("", (torch.tensor(x), torch.tensor(ids), 0)) for x, ids in TINY)
     reader, silent, also = Numbers(), (numbers.constant,), tuple(numbers.KNOWN)
     measured = {"finish": numbers.by_a_number("10 §4")}
     must = (
         *numbers.must("10 §4", lambda logits, targets, pad: ()),
         related(LAWS["propiedad-relleno"], CASES[0], (NOISY, TARGETS, PAD)),
         related(LAWS["propiedad-constante"], CASES[0], (LOGITS + 3.0, TARGETS, PAD)),
-        gives(LAWS["propiedad-uniforme"], (LOGITS * 0, TARGETS, PAD), torch.tensor(math.log(7))),
+        gives(LAWS["propiedad-uniforme"], (LOGITS * 0, TARGETS, PAD), torch.tensor(log(7))),
     )
     notes = (overflows, padded_first)
 

@@ -7,12 +7,19 @@ import math
 import numpy as np
 import torch
 
-from course_lib.checkers.engine import running
-from course_lib.checkers.engine.exercise import Case, Exercise
-from course_lib.checkers.engine.mistakes import Option, told, ways
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.reading import NOTHING, Tensors
-from course_lib.checkers.engine.search import Raised, Stage
+from course_lib.checkers.engine import (
+    NOTHING,
+    Case,
+    Exercise,
+    Option,
+    Raised,
+    Stage,
+    Tensors,
+    finish,
+    running,
+    told,
+    ways,
+)  # fmt: skip
 
 # --- El modelo de mentira -------------------------------------------------------------------------
 
@@ -24,16 +31,13 @@ class FakeModel:
     """Puntúa el siguiente token según todo lo escrito; siempre igual.
 
     Args:
-        seed: con otra, otras puntuaciones.
-        V: cuántos tokens tiene el vocabulario.
-        bos, eos: las marcas.
+        seed, V, bos, eos: con otra semilla, otras puntuaciones; cuántos tokens hay, y las marcas.
         push: cuánto se suma a la de fin.
         bold: si gana la de inicio cuando lo último es par. Si no, nunca es la que más puntúa.
     """
 
     def __init__(self, seed, V, bos, eos, push=0.3, bold=False):
-        self.seed, self.V, self.bos, self.eos = seed, V, bos, eos
-        self.push, self.bold = push, bold
+        self.seed, self.V, self.bos, self.eos, self.push, self.bold = seed, V, bos, eos, push, bold
         self.known, self.asked = {}, []
 
     def __call__(self, written):
@@ -64,9 +68,8 @@ def numbers(value):
     """Los números de una lista, un tensor, una lista de tensores…"""
     if isinstance(value, torch.Tensor | np.ndarray):
         return value.flatten().tolist()
-    if isinstance(value, list | tuple):
-        return [number for item in value for number in numbers(item)]
-    return [value]
+    many = isinstance(value, list | tuple)
+    return [number for item in value for number in numbers(item)] if many else [value]
 
 
 def run(learner, model, *marks, seed=0):
@@ -82,7 +85,6 @@ def run(learner, model, *marks, seed=0):
 
 
 def compared(look):
-    """Lo que devuelve quien aprende y lo que tenía que devolver."""
     if look.yours == look.right:
         return f"Con {look.case.name}, aciertas solo porque dos errores se compensan."
     return f"Con {look.case.name}, {said(look.yours)}, y era {written(look.right)}."
@@ -132,14 +134,10 @@ def best(scores, ids=(), bos=None, eos=None):
     return max(range(len(scores)), key=scores.__getitem__)
 
 
-def best_but(hidden):
+def best_but(scores, hidden):
     """El mejor, sin contar algunos."""
-
-    def choose(scores, ids, bos, eos):
-        allowed = [i for i in range(len(scores)) if i not in hidden(ids, bos, eos)]
-        return max(allowed or [0], key=scores.__getitem__)
-
-    return choose
+    allowed = [i for i in range(len(scores)) if i not in hidden]
+    return max(allowed or [0], key=scores.__getitem__)
 
 
 CHOICES = ways(
@@ -147,12 +145,12 @@ CHOICES = ways(
     best,
     ("el-que-menos", lambda scores, ids, bos, eos: best([-score for score in scores])),
     ("el-segundo", lambda s, ids, bos, eos: sorted(range(len(s)), key=s.__getitem__)[-2]),
-    ("se-salta-el-0", best_but(lambda ids, bos, eos: (0,))),
+    ("se-salta-el-0", lambda scores, ids, bos, eos: best_but(scores, [0])),
     ("id-corrido", lambda scores, ids, bos, eos: best(scores[1:])),
     ("el-mayor-sin-signo", lambda scores, ids, bos, eos: best([abs(score) for score in scores])),
-    ("prohíbe-el-fin", best_but(lambda ids, bos, eos: (eos,))),
-    ("prohíbe-el-inicio", best_but(lambda ids, bos, eos: (bos,))),
-    ("no-repite", best_but(lambda ids, bos, eos: ids)),
+    ("prohíbe-el-fin", lambda scores, ids, bos, eos: best_but(scores, [eos])),
+    ("prohíbe-el-inicio", lambda scores, ids, bos, eos: best_but(scores, [bos])),
+    ("no-repite", lambda scores, ids, bos, eos: best_but(scores, ids)),
     ("guarda-la-puntuación", lambda scores, ids, bos, eos: max(scores)),
     ("id-corrido", lambda s, ids, bos, eos: best(s) + 1, lambda s, ids, bos, eos: best(s) - 1),
 )
@@ -169,36 +167,22 @@ STOPS = ways(
     ("para-en-otro", *(lambda ids, bos, eos, end=end: ids[-1] == end for end in (1, 2, 3, 102))),
     ("para-al-repetir", lambda ids, bos, eos: ids[-1] in (*ids[:-1], eos)),
 )
-
-
-def until(extra):
-    """Hasta ``longest`` tokens y unos cuantos más."""
-    return lambda ids, longest: len(ids) >= longest + extra
-
-
-# Cuándo no se piden más, y si después se corta por ``longest``.
+# De ``longest``, cuántos tokens se piden como mucho, y si después se corta por ahí.
 LIMITS = ways(
     TOLD,
-    (until(0), False),
-    ("un-token-menos", (until(-1), False)),
-    ("un-token-más", (until(1), False)),
-    ("sin-límite", (until(math.inf), False), (until(math.inf), True)),
-    ("un-token-menos", (lambda ids, longest: len(ids) >= max(1, longest - 1), False)),
+    (lambda longest: longest, False),
+    ("un-token-menos", (lambda longest: longest - 1, False)),
+    ("un-token-más", (lambda longest: longest + 1, False)),
+    ("sin-límite", (lambda longest: math.inf, False), (lambda longest: math.inf, True)),
+    ("un-token-menos", (lambda longest: max(1, longest - 1), False)),
 )
-
-
-def filled(token):
-    """Lo escrito, completado hasta ``longest``."""
-    return lambda ids, eos, ended, longest: ids + (token(eos),) * (longest - len(ids))
-
-
 # De lo escrito, la marca de fin, si se ha parado en ella y ``longest``, lo que se devuelve.
 BACKS = ways(
     TOLD,
     lambda ids, eos, ended, longest: ids,
     ("sin-fin", lambda ids, eos, ended, longest: ids[:-1] if ended else ids),
     ("fin-de-más", lambda ids, eos, ended, longest: ids if ended else (*ids, eos)),
-    ("rellena", filled(lambda eos: 0)),
+    ("rellena", lambda ids, eos, ended, longest: ids + (0,) * (longest - len(ids))),
     ("cambia-el-último", lambda ids, eos, ended, longest: ids if ended else (*ids[:-1], eos)),
     ("sin-el-último", lambda ids, eos, ended, longest: ids[:-1]),
     ("solo-uno", lambda ids, eos, ended, longest: ids[:1]),
@@ -207,7 +191,7 @@ BACKS = ways(
     ("al-revés", lambda ids, eos, ended, longest: ids[::-1]),
     ("sin-fin", lambda ids, eos, ended, longest: tuple(token for token in ids if token != eos)),
     ("fin-de-más", lambda ids, eos, ended, longest: (*ids, eos)),
-    ("rellena", filled(lambda eos: eos)),
+    ("rellena", lambda ids, eos, ended, longest: ids + (eos,) * (longest - len(ids))),
     ("solo-uno", lambda ids, eos, ended, longest: ids[0]),
     ("solo-el-último", lambda ids, eos, ended, longest: ids[-1]),
     ("solo-si-acaba", lambda ids, eos, ended, longest: ids if ended else (EMPTY,)),
@@ -231,7 +215,7 @@ SHAPES = ways(
 def write(model, feed, choose, stop, limit, bos, eos, longest):
     """Lo que se escribe dando cada paso de la forma que se pide, y si se para en la marca."""
     ids, asked = (), 0
-    while not limit(ids, longest):
+    while len(ids) < limit(longest):
         key, asked = feed(ids, bos, eos), asked + 1
         if asked >= PATIENCE:
             return (FOREVER, *key), False
@@ -246,7 +230,7 @@ def writing_case(length, longest, V, bos, eos, push=0.3, bold=False):
     right = tuple(axis[0].value for axis in (FEEDS, CHOICES, STOPS))
     for seed in range(10**6):
         model = FakeModel(seed, V, bos, eos, push if length else -4.0, bold)
-        ids, ended = write(model, *right, until(0), bos, eos, length or longest)
+        ids, ended = write(model, *right, LIMITS[0].value[0], bos, eos, length or longest)
         said_bos = bos in ids[1:-1] or not bold
         if said_bos and ended == (length is not None) and length in (None, len(ids)):
             break
@@ -288,23 +272,18 @@ class IdList(Tensors):
 
 
 def canonical(value):
-    """Lo devuelto, como tupla de enteros."""
+    """Lo devuelto, como tupla de números."""
     if isinstance(value, torch.Tensor | np.ndarray | np.generic):
         value = getattr(value, "to_dense", lambda: value)().tolist()
     if isinstance(value, list | tuple):
         return tuple(map(canonical, value))
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    raise TypeError(type(value).__name__)
+    finite = isinstance(value, int) or isinstance(value, float) and math.isfinite(value)
+    if not finite or isinstance(value, bool):
+        raise TypeError(type(value).__name__)
+    return value
 
 
 # --- Lo que se mira -------------------------------------------------------------------------------
-
-
-def constant(attempt):
-    return len(set(attempt.seen.values())) == 1
 
 
 def found_limit(attempt):
@@ -314,17 +293,16 @@ def found_limit(attempt):
         return
     first, second, last = map(len, outputs)
     for number in (first - 1, first, first + 1) if first == second else ():
-        way = (lambda ids, longest, n=number: len(ids) >= n, False)
-        yield Option(way, TOLD["límite-fijo"].saying(number=number))
-    way = (lambda ids, longest: len(ids) >= min(longest, last), False)
-    yield Option(way, TOLD["límite-propio"].saying(number=last))
+        mistake = TOLD["límite-fijo"].saying(number=number)
+        yield Option((lambda longest, n=number: n, False), mistake)
+    mistake = TOLD["límite-propio"].saying(number=last)
+    yield Option((lambda longest: min(longest, last), False), mistake)
 
 
 def wrong_list(attempt):
     """Lo que falla en lo que devuelve."""
-    if constant(attempt):
-        value = next(iter(attempt.seen.values()))
-        return [SEEN["propiedad-constante"].found(f"Es {written(value)}.")]
+    if len(same := set(attempt.seen.values())) == 1:
+        return [SEEN["propiedad-constante"].found(f"Es {written(same.pop())}.")]
     returned = {c: value for c, value in attempt.seen.items() if not isinstance(value, Raised)}
     for case, value in returned.items():
         _, bos, eos, longest = case.arguments
@@ -338,14 +316,11 @@ def wrong_list(attempt):
             continue
         return [SEEN[name].found(f"Con {case.name}, {said(value)}.")]
     for case, value in returned.items():
-        if value == (right := attempt.exercise.trace({}, case)["output"]):
-            continue
-        different = [i for i, (a, b) in enumerate(zip(value, right)) if a != b]
-        step = min([*different, len(value), len(right)]) + 1
-        story = (
-            f"Con {case.name}, {said(value)}, y era {written(right)}: se separa en el paso {step}."
-        )
-        return [SEEN["propiedad-primero"].found(story)]
+        if value != (right := attempt.exercise.trace({}, case)["output"]):
+            different = [i for i, (a, b) in enumerate(zip(value, right)) if a != b]
+            step = min([*different, len(value), len(right)]) + 1
+            story = f"{said(value)}, y era {written(right)}: se separa en el paso {step}."
+            return [SEEN["propiedad-primero"].found(f"Con {case.name}, {story}")]
     return [SEEN["propiedad-primero#2"].found()]
 
 
@@ -358,7 +333,8 @@ class Greedy(Exercise):
     axes |= {"back": BACKS, "front": FRONTS, "shape": SHAPES}
     stages = (Stage(tuple(axes), CASES, most=3, usual=9),)
     tiny, run, reader = TINY, staticmethod(run), IdList()
-    measured, silent, must = {"limit": found_limit}, (constant,), (wrong_list,)
+    measured, must = {"limit": found_limit}, (wrong_list,)
+    silent = (lambda attempt: len(set(attempt.seen.values())) == 1,)  # siempre lo mismo
     also = ("límite-fijo", "límite-propio")
     plainer = {"para-en-otro": "no-para", "sin-el-último": "un-token-menos"}
 
@@ -371,14 +347,12 @@ class Greedy(Exercise):
         limit, cut = choice["limit"]
         steps = (choice[axis] for axis in ("feed", "choose", "stop"))
         ids, ended = write(model, *steps, limit, bos, eos, longest)
-        if ids[:1] == (FOREVER,):
-            return {"output": ids}
-        if cut:
-            ids, ended = ids[:longest], ended and len(ids) <= longest
-        ids = choice["back"](ids, eos, ended, longest)
-        if ids == (EMPTY,):
-            return {"output": ids}
-        return {"output": choice["shape"](choice["front"](ids, bos))}
+        if ids[:1] != (FOREVER,):
+            if cut:
+                ids, ended = ids[:longest], ended and len(ids) <= longest
+            ids = choice["back"](ids, eos, ended, longest)
+            ids = ids if ids == (EMPTY,) else choice["shape"](choice["front"](ids, bos))
+        return {"output": ids}
 
 
 GREEDY = Greedy()

@@ -6,91 +6,70 @@ predice, la de al lado} × {el mayor peso de la fila, de la columna…}.
 
 import torch
 
-from course_lib.checkers.engine import Case, Exercise, Stage, finish, same, show, told, ways
-from course_lib.checkers.engine.properties import hits, laws
-from course_lib.checkers.engine.reading import Numbers
+from course_lib.checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
+from course_lib.checkers.engine.comparing import same, show
+from course_lib.checkers.engine.properties import hits
 from course_lib.checkers.steps import numbers
 from course_lib.checkers.steps.numbers import itself
 
 KNOWN, LAWS = told(__file__, "10.3"), laws(__file__, "10.3 propiedades")
-
-# --- Los pasos ------------------------------------------------------------------------------------
-
+# Los pesos son w, (h, m_D, m_E); los de una cabeza o los de su media, t; las posiciones elegidas, x.
 MARKS = ways(
     KNOWN,
-    lambda weights: weights[..., :-1],
+    lambda w: w[..., :-1],
     ("cuenta-la-marca", itself),
-    ("quita-la-primera", lambda weights: weights[..., 1:], lambda weights: weights[..., 1:-1]),
-    ("quita-la-última-fila", lambda weights: weights[..., :-1, :-1]),
-    ("reparte-cada-cabeza", lambda weights: weights[..., :-1] / weights[..., :-1].sum(-1, True)),
-    (("cuenta-la-marca", "quita-la-última-fila"), lambda weights: weights[..., :-1, :]),
+    ("quita-la-primera", lambda w: w[..., 1:], lambda w: w[..., 1:-1]),
+    ("quita-la-última-fila", lambda w: w[..., :-1, :-1]),
+    ("reparte-cada-cabeza", lambda w: w[..., :-1] / w[..., :-1].sum(-1, True)),
+    (("cuenta-la-marca", "quita-la-última-fila"), lambda w: w[..., :-1, :]),
 )
 HEADS = ways(
     KNOWN,
-    lambda weights: weights.mean(0),
+    lambda w: w.mean(0),
     ("sin-juntar-cabezas", itself),
-    ("una-sola-cabeza", *(lambda weights, head=head: weights[head] for head in (0, 1, -1))),
-    ("máximo-de-cabezas", lambda weights: weights.amax(0)),
-    ("mínimo-de-cabezas", lambda weights: weights.amin(0)),
-    ("mediana-de-cabezas", lambda weights: weights.median(0).values),
-    ("mediana-de-cabezas", lambda weights: weights.quantile(0.5, 0)),
-    ("producto-de-cabezas", lambda weights: weights.prod(0)),
-    ("media-de-otro-eje", lambda weights: weights.mean(1), lambda weights: weights.mean(2)),
+    ("una-sola-cabeza", lambda w: w[0], lambda w: w[1], lambda w: w[-1]),
+    ("máximo-de-cabezas", lambda w: w.amax(0)),
+    ("mínimo-de-cabezas", lambda w: w.amin(0)),
+    ("mediana-de-cabezas", lambda w: w.median(0).values, lambda w: w.quantile(0.5, 0)),
+    ("producto-de-cabezas", lambda w: w.prod(0)),
+    ("media-de-otro-eje", lambda w: w.mean(1), lambda w: w.mean(2)),
 )
 ROWS = ways(
     KNOWN,
     itself,
-    ("fila-siguiente", lambda table: table.roll(-1, -2), lambda table: table[..., 1:, :]),
-    ("fila-siguiente", lambda table: torch.cat([table[..., 1:, :], table[..., -1:, :]], -2)),
-    ("fila-anterior", lambda table: table.roll(1, -2)),
-    ("fila-anterior", lambda table: torch.cat([table[..., :1, :], table[..., :-1, :]], -2)),
+    ("fila-siguiente", lambda t: t.roll(-1, -2), lambda t: t[..., 1:, :]),
+    ("fila-siguiente", lambda t: torch.cat([t[..., 1:, :], t[..., -1:, :]], -2)),
+    ("fila-anterior", lambda t: t.roll(1, -2)),
+    ("fila-anterior", lambda t: torch.cat([t[..., :1, :], t[..., :-1, :]], -2)),
 )
 
 
-def expected(table):
-    return (table * torch.arange(table.shape[-1])).sum(-1) / table.sum(-1)
-
-
-def diagonal(table):
-    return torch.arange(table.shape[-2])
+def expected(t):
+    return (t * torch.arange(t.shape[-1])).sum(-1) / t.sum(-1)
 
 
 CHOICES = ways(
     KNOWN,
-    lambda table: table.argmax(-1),
-    ("por-columnas", lambda table: table.argmax(-2)),
-    ("en-toda-la-tabla", torch.argmax, lambda table: table.argmax() % table.shape[-1]),
-    ("el-que-menos", lambda table: table.argmin(-1)),
-    ("el-segundo", lambda table: table.argsort(-1)[..., -2]),
-    ("posición-media", expected, lambda table: expected(table).round()),
-    ("posición-media", lambda table: expected(table).long()),
-    ("devuelve-el-peso", lambda table: table.amax(-1)),
+    lambda t: t.argmax(-1),
+    ("por-columnas", lambda t: t.argmax(-2)),
+    ("en-toda-la-tabla", torch.argmax, lambda t: t.argmax() % t.shape[-1]),
+    ("el-que-menos", lambda t: t.argmin(-1)),
+    ("el-segundo", lambda t: t.argsort(-1)[..., -2]),
+    ("posición-media", expected, lambda t: expected(t).round(), lambda t: expected(t).long()),
+    ("devuelve-el-peso", lambda t: t.amax(-1)),
     ("devuelve-la-tabla", itself),
-    ("en-diagonal", diagonal, lambda table: diagonal(table).clamp(max=table.shape[-1] - 1)),
+    ("en-diagonal", lambda t: torch.arange(t.shape[-2])),
+    ("en-diagonal", lambda t: torch.arange(t.shape[-2]).clamp(max=t.shape[-1] - 1)),
 )
+AVERAGES = [
+    lambda w, finish=finish: finish(w.argmax(-1).float().mean(0))
+    for finish in (itself, torch.round, torch.floor)
+]
 
 
-def average(finish):
-    return lambda weights: finish(weights.argmax(-1).float().mean(0))
-
-
-VOTES = ways(
-    KNOWN,
-    None,
-    ("voto", lambda weights: weights.argmax(-1).mode(0).values),
-    ("media-de-posiciones", average(itself), average(torch.round), average(torch.floor)),
-)
-
-
-def paired(first):
-    def pairs(places):
-        order = torch.arange(places.shape[-1]).expand(places.shape)
-        return torch.stack([order, places] if first else [places, order], -1)
-
-    return pairs
-
-
-# --- Las pruebas ----------------------------------------------------------------------------------
+def paired(x, first):
+    place = torch.arange(x.shape[-1]).expand(x.shape)
+    return torch.stack([place, x] if first else [x, place], -1)
 
 
 def alignment_case(seed, h, m_D, m_E, spread=1.3):
@@ -112,14 +91,11 @@ EXTRA = (
     alignment_case(9, 3, 1, 6),
     alignment_case(10, 3, 90, 400),  # posiciones que no caben en un entero de 8 bits
 )
-TINY = tuple(
-    Case("", (torch.tensor(weights),))
-    for weights in (
-        [[[0.7, 0.2, 0.1]]],
-        [[[0.1, 0.3, 0.6]]],
-        [[[0.8, 0.1, 0.1]], [[0.1, 0.5, 0.4]], [[0.3, 0.6, 0.1]]],
-        [[[0.1, 0.3, 0.6], [0.5, 0.2, 0.3]]],
-    )
+TINY = (
+    [[[0.7, 0.2, 0.1]]],
+    [[[0.1, 0.3, 0.6]]],
+    [[[0.8, 0.1, 0.1]], [[0.1, 0.5, 0.4]], [[0.3, 0.6, 0.1]]],
+    [[[0.1, 0.3, 0.6], [0.5, 0.2, 0.3]]],
 )
 
 
@@ -154,7 +130,12 @@ class Alignment(Exercise):
 
     number, title, names = "10.3", "leer un alineamiento", ("weights",)
     axes = {
-        "other": VOTES,
+        "other": ways(
+            KNOWN,
+            None,
+            ("voto", lambda w: w.argmax(-1).mode(0).values),
+            ("media-de-posiciones", *AVERAGES),
+        ),
         "mark": MARKS,
         "heads": HEADS,
         "row": ROWS,
@@ -162,18 +143,18 @@ class Alignment(Exercise):
         "finish": ways(
             KNOWN,
             itself,
-            ("posición-desde-1", lambda places: places + 1),
-            ("posición-menos-1", lambda places: places - 1),
+            ("posición-desde-1", lambda x: x + 1),
+            ("posición-menos-1", lambda x: x - 1),
         ),
         "shape": ways(
             KNOWN,
             itself,
-            ("devuelve-parejas", paired(True), paired(False)),
-            ("sobran-ejes", lambda places: places[None], lambda places: places[..., None]),
+            ("devuelve-parejas", lambda x: paired(x, True), lambda x: paired(x, False)),
+            ("sobran-ejes", lambda x: x[None], lambda x: x[..., None]),
         ),
     }
     stages = (Stage(tuple(axes), CASES, most=2),)
-    extra, tiny = EXTRA, TINY
+    extra, tiny = EXTRA, tuple(Case("", (torch.tensor(weights),)) for weights in TINY)
     reader = Numbers("un tensor de enteros, (m_D,)", noting=has_decimals)
     silent, returned, also = (numbers.constant,), (not_integers,), ("siempre-lo-mismo",)
     must = (

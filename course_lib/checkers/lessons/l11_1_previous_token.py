@@ -5,8 +5,8 @@
 
 import torch
 
-from course_lib.checkers.engine import Case, Exercise, Numbers, Stage, finish, told, ways
-from course_lib.checkers.engine.properties import gives, laws
+from course_lib.checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
+from course_lib.checkers.engine.properties import gives
 from course_lib.checkers.steps import numbers
 from course_lib.checkers.steps.numbers import itself, rounded
 
@@ -25,10 +25,6 @@ def with_first(column):
     return lambda w: torch.cat([w[..., 0, column, None], previous(w)], -1)
 
 
-def wins(w):
-    return (w.argmax(-1)[..., 1:] == torch.arange(w.shape[-1] - 1)).float()
-
-
 def cut(*limits):
     return lambda w: previous(w)[..., slice(*limits)]
 
@@ -44,7 +40,7 @@ PICKS = ways(
     ("todo-lo-anterior", lambda w: w.tril(-1).sum(-1)[..., 1:], lambda w: w.tril(-1).sum(-1)),
     ("todo-lo-anterior", lambda w: w.tril().sum(-1)[..., 1:], lambda w: w.tril().sum(-1)),
     ("el-primero", lambda w: w[..., 1:, 0], lambda w: w[..., 0]),
-    ("cuenta-victorias", wins),
+    ("cuenta-victorias", lambda w: (previous(w) == w.amax(-1)[..., 1:]).float()),
     ("el-mayor-de-la-fila", lambda w: w.amax(-1)[..., 1:], lambda w: w.amax(-1)),
     ("quita-filas", cut(1, None), cut(-1), cut(1, -1)),
     ("una-sola-fila", cut(1), cut(-1, None)),
@@ -81,8 +77,7 @@ HEADS = ways(
 def weights_case(seed, h, L):
     generator = torch.Generator().manual_seed(seed)
     scores = 1.5 * torch.randn(h, L, L, generator=generator)
-    # Una que mira casi siempre al anterior.
-    scores[seed % h] += 3 * torch.eye(L).roll(-1, -1).tril(-1)
+    scores[seed % h] += 3 * torch.eye(L).roll(-1, -1).tril(-1)  # una mira casi siempre al anterior
     return Case(f"{h} cabeza{'s' * (h > 1)} y {L} tokens", (scores.softmax(-1),))
 
 
@@ -92,7 +87,6 @@ TINY = (
     [[[0.7, 0.2, 0.1], [0.6, 0.1, 0.3], [0.1, 0.4, 0.5]]],
     [[[0.9, 0.1], [0.3, 0.7]], [[0.2, 0.8], [0.6, 0.4]]],
 )
-EXAMPLE = Case("una cabeza y dos tokens", (torch.tensor(TINY[0]),))
 SHIFTED = torch.eye(4).roll(-1, -1).tril(-1)[None]
 SHIFTED[0, 0, 0] = 1.0
 
@@ -111,7 +105,7 @@ class PreviousToken(Exercise):
     }
     cases = tuple(weights_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
     stages = (Stage(tuple(axes), cases, most=2),)
-    extra = (EXAMPLE, weights_case(7, 12, 70))
+    extra = (Case("una cabeza y dos tokens", (torch.tensor(TINY[0]),)), weights_case(7, 12, 70))
     tiny = tuple(Case("", (torch.tensor(weights),)) for weights in TINY)
     reader = Numbers("un tensor con un número por cabeza, (h,)")
     silent, also = (numbers.constant,), tuple(numbers.KNOWN)

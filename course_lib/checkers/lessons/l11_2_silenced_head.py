@@ -2,14 +2,22 @@
 misma forma, sin esas columnas…}.
 """
 
+import numpy as np
 import torch
 
-from course_lib.checkers.engine.comparing import difference, same, show
-from course_lib.checkers.engine.exercise import Case, Exercise
-from course_lib.checkers.engine.mistakes import Option, told, ways
-from course_lib.checkers.engine.progress import finish
-from course_lib.checkers.engine.properties import right_shape
-from course_lib.checkers.engine.search import Stage
+from course_lib.checkers.engine import (
+    Case,
+    Exercise,
+    Option,
+    Stage,
+    difference,
+    finish,
+    right_shape,
+    same,
+    show,
+    told,
+    ways,
+)  # fmt: skip
 
 
 def how_many(look):
@@ -19,12 +27,8 @@ def how_many(look):
         return difference(look)
     lost = int(((yours == 0) & (right != 0)).sum())
     kept = int(((yours == look.case.arguments[0]) & (right == 0)).sum())
-    if not lost and not kept:
-        return ""
-    return (
-        f"Con {look.case.name}, pones a 0 {lost} números que tenían que quedarse y dejas {kept} de los "
-        f"{int((right == 0).sum())} de la cabeza."
-    )
+    numbers = {"lost": lost, "kept": kept, "all": int((right == 0).sum())}
+    return (lost or kept) and SEEN["cuenta"].saying(name=look.case.name, **numbers).text
 
 
 TOLD = told(__file__, "11.2", how_many)
@@ -42,6 +46,10 @@ def every(n):
     return lambda m, i, h, d: its_columns(m, i, h, n)
 
 
+def part_of_it(index):
+    return lambda m, i, h, d: its_columns(m, i, h, d)[index]
+
+
 # De lo que dicen las cabezas, de cuál se apaga, de cuántas hay y de lo que mide cada una, un trozo.
 SLICES = ways(
     TOLD,
@@ -51,29 +59,22 @@ SLICES = ways(
     ("mide-h", lambda m, i, h, d: m[..., i * d : i * d + h]),
     ("empieza-en-cabeza", lambda m, i, h, d: m[..., i : i + d]),
     ("empieza-en-cabeza", lambda m, i, h, d: m[..., i : (i + 1) * d]),
-    ("una-sola-columna", lambda m, i, h, d: m[..., i : i + 1]),
-    ("una-sola-columna", lambda m, i, h, d: m[..., i * d : i * d + 1]),
+    ("una-sola-columna", lambda m, i, h, d: m[..., i], lambda m, i, h, d: m[..., i * d]),
     ("cabeza-desde-1", lambda m, i, h, d: m[..., (i - 1) * d : i * d]),
     ("cabeza-desde-1", lambda m, i, h, d: m.unflatten(-1, (h, d))[:, :, i - 1]),
     ("cabeza-siguiente", lambda m, i, h, d: its_columns(m, i + 1, h, d)),
-    ("columnas-salteadas", lambda m, i, h, d: m[..., i::h]),
-    ("columnas-salteadas", lambda m, i, h, d: m[..., i::d]),
+    ("columnas-salteadas", lambda m, i, h, d: m[..., i::h], lambda m, i, h, d: m[..., i::d]),
     ("columnas-salteadas", lambda m, i, h, d: m[..., i::d] if i < d else m[:0]),
     ("d_k-fijo", *map(every, (2, 3, 4, 8, 16, 32, 64, 128))),
     ("corrido", lambda m, i, h, d: m[..., i * d + 1 : (i + 1) * d + 1]),
     ("corrido", lambda m, i, h, d: m[..., i * d - 1 : (i + 1) * d - 1]),
     ("dos-cabezas", lambda m, i, h, d: m[..., i * d : (i + 2) * d]),
     ("dos-cabezas", lambda m, i, h, d: m[..., (i - 1) * d : (i + 1) * d]),
-    ("en-algunos-tokens", lambda m, i, h, d: its_columns(m, i, h, d)[:, 1:]),
-    ("en-algunos-tokens", lambda m, i, h, d: its_columns(m, i, h, d)[:, 0]),
-    ("en-algunos-tokens", lambda m, i, h, d: its_columns(m, i, h, d)[0]),
-    ("en-algunos-tokens", lambda m, i, h, d: its_columns(m, i, h, d)[-1]),
+    ("en-algunos-tokens", *map(part_of_it, (np.s_[:, 1:], np.s_[:, 0], 0, -1))),
     ("en-algunos-tokens", lambda m, i, h, d: its_columns(m, i, h, d)[:, i]),
     ("en-algunos-tokens", lambda m, i, h, d: its_columns(m, i, h, d)[i]),
-    ("los-tokens", lambda m, i, h, d: m[:, i]),
-    ("los-tokens", lambda m, i, h, d: m[:, i * d : (i + 1) * d]),
-    ("las-frases", lambda m, i, h, d: m[i]),
-    ("las-frases", lambda m, i, h, d: m[i * d : (i + 1) * d]),
+    ("los-tokens", lambda m, i, h, d: m[:, i], lambda m, i, h, d: m[:, i * d : (i + 1) * d]),
+    ("las-frases", lambda m, i, h, d: m[i], lambda m, i, h, d: m[i * d : (i + 1) * d]),
     ("hasta-el-final", lambda m, i, h, d: m[..., i * d :]),
     ("desde-el-principio", lambda m, i, h, d: m[..., : (i + 1) * d]),
     ("desde-el-principio", lambda m, i, h, d: m[..., : i * d]),
@@ -115,20 +116,15 @@ def times(number):
 
 
 def mean_over(*axes):
-    """Cambia lo escondido por la media de la cabeza, de cada columna…"""
-
-    def fill(concat, hidden, heads):
-        if not axes:
-            return concat.masked_fill(hidden, concat[hidden].mean().item())
-        return concat.where(~hidden, concat.mean(axes, keepdim=True))
-
-    return fill
+    """Cambia lo escondido por la media de cada columna, de cada token…"""
+    return lambda concat, hidden, heads: concat.where(~hidden, concat.mean(axes, keepdim=True))
 
 
 FILLS = ways(
     TOLD,
     put(0.0),
-    ("a-su-media", *(mean_over(*axes) for axes in ((), (0, 1), (1,), (0,), (2,), (0, 1, 2)))),
+    ("a-su-media", lambda x, hidden, h: x.masked_fill(hidden, x[hidden].mean().item())),
+    ("a-su-media", *(mean_over(*axes) for axes in ((0, 1), (1,), (0,), (2,), (0, 1, 2)))),
     ("a-infinito", put(-torch.inf), put(-1e9), put(torch.nan)),
     ("cambia-el-signo", times(-1)),
     ("a-la-mitad", times(0.5)),
@@ -136,16 +132,11 @@ FILLS = ways(
 )
 
 
-def only(which):
-    """Las columnas que se esconden, o las demás, si en todos los tokens son las mismas."""
-
-    def shape(output, concat, hidden, heads):
-        columns = hidden[0, 0]
-        if (hidden != columns).any():
-            raise ValueError
-        return which(output, concat, columns)
-
-    return shape
+def columns_of(hidden):
+    """Las columnas que se esconden, si en todos los tokens son las mismas."""
+    if (hidden != hidden[0, 0]).any():
+        raise ValueError
+    return hidden[0, 0]
 
 
 def split(output, heads):
@@ -161,13 +152,12 @@ def mixed(output, concat, hidden, heads):
 SHAPES = ways(
     TOLD,
     lambda output, concat, hidden, h: output,
-    ("quita-las-columnas", only(lambda output, concat, hidden: output[..., ~hidden])),
-    ("devuelve-el-trozo", only(lambda output, concat, hidden: concat[..., hidden])),
-    ("devuelve-el-trozo", only(lambda output, concat, hidden: output[..., hidden])),
+    ("quita-las-columnas", lambda output, concat, hidden, h: output[..., ~columns_of(hidden)]),
+    ("devuelve-el-trozo", lambda output, concat, hidden, h: concat[..., columns_of(hidden)]),
+    ("devuelve-el-trozo", lambda output, concat, hidden, h: output[..., columns_of(hidden)]),
     ("junta-sin-trasponer", lambda x, c, hidden, h: split(x, h).transpose(1, 2).reshape(c.shape)),
     ("junta-sin-trasponer", mixed),
-    ("sin-juntar", lambda output, concat, hidden, h: split(output, h)),
-    ("sin-juntar", lambda output, concat, hidden, h: split(output, h).transpose(1, 2)),
+    ("sin-juntar", lambda x, c, _, h: split(x, h), lambda x, c, _, h: split(x, h).transpose(1, 2)),
 )
 
 # --- El ejercicio ---------------------------------------------------------------------------------
@@ -181,10 +171,9 @@ def concat_case(seed, B, L, heads, d_k, head):
 
 SIZES = [(2, 4, 3, 5, 1), (3, 4, 4, 2, 2), (2, 3, 2, 6, 0), (5, 5, 5, 3, 3), (4, 6, 4, 4, 1)]
 SIZES += [(1, 7, 3, 4, 2), (6, 8, 6, 2, 5), (7, 9, 3, 2, 1), (1, 2, 2, 40, 1)]
-EXAMPLE = Case("el ejemplo del enunciado", (torch.tensor([[[1.0, 2.0, 3.0, 4.0]]]), 0, 2))
 CASES = tuple(concat_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
-EXTRA = EXAMPLE, concat_case(9, 2, 4, 3, 5, 2), concat_case(10, 1, 3, 24, 64, 20)
-TINY = (([1.0, 2.0], 0), ([1.0, 2.0], 1), ([1.0, 2.0, 3.0, 4.0], 0), ([1.0, 2.0, 3.0, 4.0], 1))
+ROWS = [[[1.0, 2.0]]], [[[1.0, 2.0, 3.0, 4.0]]]
+EXAMPLE = Case("el ejemplo del enunciado", (torch.tensor(ROWS[1]), 0, 2))
 
 
 def found_fill(attempt):
@@ -194,28 +183,20 @@ def found_fill(attempt):
     number, factor = value[changed], (value / concat)[changed]
     for fill, name, found in ((put, "otro-número", number), (times, "la-multiplica", factor)):
         if same(found, found[:1].expand_as(found)):
-            mistake = TOLD[name].saying(number=show(found[0]))
-            yield Option(fill(float(found[0])), mistake)
-
-
-def all_nan(attempt):
-    return all(output.isnan().all() for _, output in attempt.outputs())
+            yield Option(fill(float(found[0])), TOLD[name].saying(number=show(found[0])))
 
 
 def only_its_columns(attempt):
     """Que las columnas de la cabeza queden a 0 y las demás, como estaban."""
     for case, output in attempt.outputs():
         hidden = marked(its_columns, *case.arguments)
-        moved = (output != case.arguments[0])[~hidden]
-        if (output[hidden] != 0).any():
-            left = int((output[hidden] != 0).sum())
-            name, story = "propiedad-cero", f"{left} de {int(hidden.sum())} no lo están"
-        elif not same(output[~hidden], case.arguments[0][~hidden]):
-            story = f"cambian {int(moved.sum())} números de las demás"
-            name = "propiedad-las-demás"
-        else:
-            continue
-        return [SEEN[name].found(f"Con {case.name}, {story}.")]
+        if left := int((output[hidden] != 0).sum()):
+            story = f"Con {case.name}, {left} de {int(hidden.sum())} no lo están."
+            return [SEEN["propiedad-cero"].found(story)]
+        if not same(output[~hidden], others := case.arguments[0][~hidden]):
+            moved = int((output[~hidden] != others).sum())
+            story = f"Con {case.name}, cambian {moved} números de las demás."
+            return [SEEN["propiedad-las-demás"].found(story)]
     return []
 
 
@@ -225,9 +206,11 @@ class WithoutHead(Exercise):
     number, title, points = "11.2", "apagar una cabeza", 2
     names = ("concat", "head", "heads")
     axes = {"slice": SLICES, "fill": FILLS, "shape": SHAPES}
-    stages, extra = (Stage(tuple(axes), CASES),), EXTRA
-    tiny = tuple(Case("", (torch.tensor([[row]]), head, 2)) for row, head in TINY)
-    measured, silent = {"fill": found_fill}, (all_nan,)
+    stages = (Stage(tuple(axes), CASES),)
+    extra = EXAMPLE, concat_case(9, 2, 4, 3, 5, 2), concat_case(10, 1, 3, 24, 64, 20)
+    tiny = tuple(Case("", (torch.tensor(rows), head, 2)) for rows in ROWS for head in (0, 1))
+    measured = {"fill": found_fill}
+    silent = (lambda attempt: all(output.isnan().all() for _, output in attempt.outputs()),)
     must = (
         right_shape(
             lambda concat, head, heads: concat.shape,

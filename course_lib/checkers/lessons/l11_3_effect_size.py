@@ -5,15 +5,15 @@ los pesos, el error típico…}.
 """
 
 import torch
+from torch import stack
 
-from course_lib.checkers.engine import Case, Exercise, Numbers, Stage, finish, told, ways
-from course_lib.checkers.engine.properties import laws, related
+from course_lib.checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
+from course_lib.checkers.engine.properties import related
 from course_lib.checkers.steps import numbers
 from course_lib.checkers.steps.numbers import itself, rounded
 
 KNOWN, LAWS = told(__file__, "11") | told(__file__, "11.3"), laws(__file__, "11.3 propiedades")
-
-# --- De los pesos con un adjetivo y con el otro, (n, 2) los dos, un efecto por pareja --------------
+# De los pesos con un adjetivo y con el otro, a y b, (n, 2) los dos, un efecto por pareja.
 
 
 def gain(a, b):
@@ -22,23 +22,16 @@ def gain(a, b):
 
 
 def effect(a, b):
-    one, other = gain(a, b)
-    return (one + other) / 2
+    return sum(gain(a, b)) / 2
 
 
 def against(a, b):
-    one, other = gain(a, b)
-    return one - other
+    return torch.sub(*gain(a, b))
 
 
-def gaps(a, b):
-    """Lo que un nombre le saca al otro, en cada frase."""
-    return a[:, 0] - a[:, 1], b[:, 0] - b[:, 1]
-
-
-def flips(a, b):
-    one, other = gaps(a, b)
-    return ((one > 0) & (other < 0)).float()
+def gap(x):
+    """Lo que un nombre le saca al otro en una frase."""
+    return x[:, 0] - x[:, 1]
 
 
 EFFECTS = ways(
@@ -47,15 +40,15 @@ EFFECTS = ways(
     ("solo-el-primero", lambda a, b: gain(a, b)[0]),
     ("solo-el-segundo", lambda a, b: gain(a, b)[1]),
     ("suma-los-dos", lambda a, b: against(a, b) / 2, against),
-    ("una-sola-frase", lambda a, b: gaps(a, b)[0], lambda a, b: gaps(a, b)[1]),
-    ("una-sola-frase", lambda a, b: -gaps(a, b)[1]),
-    ("cuenta-ganadores", flips, lambda a, b: (effect(a, b) > 0).float()),
-    ("cuenta-ganadores", lambda a, b: effect(a, b).sign()),
-    ("cociente", lambda a, b: a[:, 0] / b[:, 0], lambda a, b: a[:, 0] / a[:, 1] - b[:, 0] / b[:, 1]),
+    ("una-sola-frase", lambda a, b: gap(a), lambda a, b: gap(b), lambda a, b: -gap(b)),
+    ("cuenta-ganadores", lambda a, b: ((gap(a) > 0) & (gap(b) < 0)).float()),
+    ("cuenta-ganadores", lambda a, b: (effect(a, b) > 0).float(), lambda a, b: effect(a, b).sign()),
+    ("cociente", lambda a, b: a[:, 0] / b[:, 0]),
+    ("cociente", lambda a, b: a[:, 0] / a[:, 1] - b[:, 0] / b[:, 1]),
     ("frases-cambiadas", lambda a, b: -effect(a, b), lambda a, b: -2 * effect(a, b)),
     ("sin-signo", lambda a, b: effect(a, b).abs(), lambda a, b: 2 * effect(a, b).abs()),
-    ("sin-signo", lambda a, b: gain(a, b)[0].abs() + gain(a, b)[1].abs()),
-)  # fmt: skip
+    ("sin-signo", lambda a, b: sum(map(torch.abs, gain(a, b)))),
+)
 CENTERS = ways(
     KNOWN,
     torch.mean,
@@ -63,49 +56,45 @@ CENTERS = ways(
     ("suma-de-efectos", torch.sum),
 )
 
-# --- Por qué se divide: de los pesos y los efectos -------------------------------------------------
 
-
-def pooled(first, second):
+def pooled(a, b):
     """La desviación de dos grupos sueltos: la de la d de Cohen de dos muestras."""
-    return ((first.var() + second.var()) / 2).sqrt()
+    return ((a.var() + b.var()) / 2).sqrt()
 
 
 def unpaired(a, b):
-    return pooled(*gaps(a, b))
+    return pooled(gap(a), gap(b))
 
 
+# Por qué se divide: de los pesos y los efectos, x.
 SPREADS = ways(
     KNOWN,
     lambda a, b, x: x.std(),
     ("sin-desviación", lambda a, b, x: 1.0),
     ("divide-por-n", lambda a, b, x: x.std(correction=0)),
     ("varianza", lambda a, b, x: x.var(), lambda a, b, x: x.var(correction=0)),
-    ("error-típico", lambda a, b, x: x.std() / len(x) ** 0.5),
-    ("error-típico", lambda a, b, x: x.std() / (len(x) - 1) ** 0.5),
+    ("error-típico", *(lambda a, b, x, k=k: x.std() / (len(x) - k) ** 0.5 for k in (0, 1))),
     ("nombres-por-separado", lambda a, b, x: torch.cat(gain(a, b)).std()),
     ("nombres-por-separado", lambda a, b, x: (a - b).std()),
-    ("sin-emparejar", lambda a, b, x: gaps(a, b)[0].std(), lambda a, b, x: gaps(a, b)[1].std()),
-    ("sin-emparejar", lambda a, b, x: unpaired(a, b) * 2**0.5, lambda a, b, x: unpaired(a, b)),
-    ("sin-emparejar", lambda a, b, x: unpaired(a, b) / 2, lambda a, b, x: pooled(a[:, 0], b[:, 0])),
-    ("sin-emparejar", lambda a, b, x: pooled(a[:, 1], b[:, 1]), lambda a, b, x: pooled(a, b)),
-    ("sin-emparejar", lambda a, b, x: torch.cat(gaps(a, b)).std()),
-    ("desviación-de-los-pesos", lambda a, b, x: a.std(), lambda a, b, x: torch.stack([a, b]).std()),
+    ("sin-emparejar", lambda a, b, x: gap(a).std(), lambda a, b, x: gap(b).std()),
+    ("sin-emparejar", *(lambda a, b, x, k=k: unpaired(a, b) * k for k in (2**0.5, 1, 0.5))),
+    ("sin-emparejar", *(lambda a, b, x, k=k: pooled(a[:, k], b[:, k]) for k in (0, 1))),
+    ("sin-emparejar", lambda a, b, x: pooled(a, b), lambda a, b, x: stack([gap(a), gap(b)]).std()),
+    ("desviación-de-los-pesos", lambda a, b, x: a.std(), lambda a, b, x: stack([a, b]).std()),
     ("desviación-de-los-pesos", lambda a, b, x: b.std(), lambda a, b, x: a[:, 0].std()),
     ("desviación-sin-centrar", lambda a, b, x: x.square().mean().sqrt(), lambda a, b, x: x.norm()),
     ("desviación-absoluta", lambda a, b, x: (x - x.mean()).abs().mean()),
     (("divide-por-n", "error-típico"), lambda a, b, x: x.std(correction=0) / len(x) ** 0.5),
     (("divide-por-n", "sin-emparejar"), lambda a, b, x: unpaired(a, b) * (1 - 1 / len(x)) ** 0.5),
 )
+# De la media, m, la desviación, s, y los efectos, lo que se devuelve.
 QUOTIENTS = ways(
     KNOWN,
-    lambda mean, std, x: mean / std,
-    ("al-revés", lambda mean, std, x: std / mean),
-    ("uno-por-pareja", lambda mean, std, x: x / std, lambda mean, std, x: (x - mean) / std),
-    ("devuelve-de-más", lambda mean, std, x: torch.stack([mean, mean / std])),
-    ("devuelve-de-más", lambda mean, std, x: torch.stack([mean / std, mean])),
-    ("devuelve-de-más", lambda mean, std, x: torch.stack([mean, std])),
-    ("devuelve-de-más", lambda mean, std, x: torch.stack([mean, std, mean / std])),
+    lambda m, s, x: m / s,
+    ("al-revés", lambda m, s, x: s / m),
+    ("uno-por-pareja", lambda m, s, x: x / s, lambda m, s, x: (x - m) / s),
+    ("devuelve-de-más", lambda m, s, x: stack([m, s]), lambda m, s, x: stack([m, m / s])),
+    ("devuelve-de-más", lambda m, s, x: stack([m / s, m]), lambda m, s, x: stack([m, s, m / s])),
 )
 
 
@@ -122,10 +111,15 @@ def pairs_case(seed, n, move):
 SIZES = (6, 0.12), (5, -0.1), (9, 0.05), (3, 0.2), (12, 0.1), (4, -0.2)
 PAIRS = tuple(pairs_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
 FIRST, SECOND = PAIRS[0].arguments
+TWICE = FIRST.repeat(2, 1), SECOND.repeat(2, 1)
 TINY = (
     ([[0.6, 0.2], [0.5, 0.3]], [[0.2, 0.6], [0.3, 0.3]]),
     ([[0.6, 0.2], [0.5, 0.1]], [[0.4, 0.5], [0.7, 0.3]]),
 )
+
+
+def near(one, other):
+    return 0.9 < float(other / one) < 1.2
 
 
 class EffectSize(Exercise):
@@ -155,12 +149,7 @@ class EffectSize(Exercise):
         *numbers.must("11 §3.3", lambda first, second: ()),
         related(LAWS["propiedad-frases"], PAIRS[0], (SECOND, FIRST), torch.neg),
         related(LAWS["propiedad-nombres"], PAIRS[0], (FIRST.flip(1), SECOND.flip(1)), torch.neg),
-        related(
-            LAWS["propiedad-cuántas"],
-            PAIRS[0],
-            (torch.cat([FIRST, FIRST]), torch.cat([SECOND, SECOND])),
-            alike=lambda one, other: 0.9 < float(other / one) < 1.2,
-        ),
+        related(LAWS["propiedad-cuántas"], PAIRS[0], TWICE, alike=near),
     )
 
     def compute(self, choice, first, second):

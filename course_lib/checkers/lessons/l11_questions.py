@@ -4,7 +4,7 @@ import functools
 
 import torch
 
-from course_lib.checkers.engine.questions import Question, wrong_answers
+from course_lib.checkers.engine import Question, wrong_answers
 
 
 @functools.cache
@@ -24,13 +24,13 @@ def backwards(cut=lambda weights: weights, turned=False, pooled=False):
 
     Con ``pooled``, la media es de los tokens de todas las frases, y no primero de cada frase.
     """
-    shares = []
-    for offset in (-1, 1):
+
+    def share(offset):
         found = [cut(weights).diagonal(offset, -2, -1) for weights in maps()]
         means = [x.mean(-1, keepdim=True) for x in found]
-        shares.append(torch.cat(found if pooled else means, -1).mean(-1))
-    before, after = shares
-    return int((before < after if turned else before > after).sum())
+        return torch.cat(found if pooled else means, -1).mean(-1)
+
+    return int((share(-1) < share(1) if turned else share(-1) > share(1)).sum())
 
 
 def words(weights):

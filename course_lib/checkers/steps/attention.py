@@ -12,7 +12,12 @@ from torch.nn.functional import normalize
 from course_lib.checkers.engine.comparing import show
 from course_lib.checkers.engine.mistakes import Option, told, ways
 
-# --- Lo que pasa en la salida, en números ---------------------------------------------------------
+STORIES = told(__file__, "stories")
+
+
+def story(name, look, **numbers):
+    """La frase de una consecuencia, con lo que se ha medido."""
+    return STORIES[name].saying(name=look.case.name, **numbers).text
 
 
 def largest_weight(look):
@@ -20,13 +25,9 @@ def largest_weight(look):
     yours, right = look.traced["weights"], look.traced_right["weights"]
     if yours.shape != right.shape or yours.isnan().any():
         return ""
-    rows = right.shape[-2]
-    row = (yours - right).abs().amax(-1).reshape(-1, rows)[0].argmax()
-    mine, good = (x.reshape(-1, *x.shape[-2:])[0, row] for x in (yours, right))
-    return (
-        f"Con {look.case.name}, el peso más alto de tu query {int(row)} es {show(mine.max())}, y "
-        f"tenía que ser {show(good.max())}."
-    )
+    row = int((yours - right).abs().amax(-1).reshape(-1, right.shape[-2])[0].argmax())
+    mine, good = (show(x.reshape(-1, *x.shape[-2:])[0, row].max()) for x in (yours, right))
+    return story("peso-más-alto", look, row=row, mine=mine, good=good)
 
 
 def row_sums(look):
@@ -34,41 +35,29 @@ def row_sums(look):
     if weights.shape != look.traced_right["weights"].shape:
         return ""
     sums = weights.reshape(-1, *weights.shape[-2:])[0].sum(-1)
-    row = (sums - 1).abs().argmax()
-    return (
-        f"Con {look.case.name}, los pesos de tu query {int(row)} suman {show(sums[row])}, y tenían que "
-        "sumar 1."
-    )
+    row = int((sums - 1).abs().argmax())
+    return story("suma-de-la-fila", look, row=row, sum=show(sums[row]))
 
 
 def lowest_weight(look):
-    if (low := look.traced["weights"].min()) >= 0:
-        return ""
-    return f"Con {look.case.name}, uno de tus pesos es {show(low)}, y no hay pesos negativos."
+    low = look.traced["weights"].min()
+    return story("peso-negativo", look, low=show(low)) if low < 0 else ""
 
 
 def not_a_number(look):
-    if not (bad := int((~look.yours.isfinite()).sum())):
-        return ""
-    return (
-        f"Con {look.case.name}, {bad} de los {look.yours.numel()} números de tu salida son NaN o ∞."
-    )
+    bad = int((~look.yours.isfinite()).sum())
+    return story("no-es-un-número", look, bad=bad, all=look.yours.numel()) if bad else ""
 
-
-# --- Quién pregunta, y entre qué se divide --------------------------------------------------------
 
 SWAPPED = told(__file__, "order")["query-key-cambiadas"]
 SCALES = told(__file__, "scale", largest_weight)
-DIVISORS = {
-    # Cada divisor malo, a partir de query, key y value.
+DIVISORS = {  # cada divisor malo, a partir de query, key y value
     "ninguna": lambda q, k, v: 1.0,
     "d_k": lambda q, k, v: q.shape[-1],
     "por-√d_k": lambda q, k, v: q.shape[-1] ** -0.5,
     "por-d_k": lambda q, k, v: 1 / q.shape[-1],
     "d_k²": lambda q, k, v: q.shape[-1] ** 2,
-    "√d_model": lambda q, k, v: math.sqrt(
-        q.shape[-3] * q.shape[-1] if q.dim() == 4 else q.shape[-1]
-    ),
+    "√d_model": lambda q, k, v: math.sqrt(q.shape[-1] * (q.shape[-3] if q.dim() == 4 else 1)),
     "√d_v": lambda q, k, v: math.sqrt(v.shape[-1]),
     "√L_k": lambda q, k, v: math.sqrt(k.shape[-2]),
     "√L_q": lambda q, k, v: math.sqrt(q.shape[-2]),
@@ -96,7 +85,7 @@ SCALE_OPTIONS = [
     Option(lambda q, k, v: math.sqrt(q.shape[-3] * q.shape[-1]), scale("√d_model")),
     Option(lambda q, k, v: math.sqrt(q.shape[1] * q.shape[-1]), scale("√d_model")),
 ]
-LATE = scale("después")
+LATE, FOUND_SCALES = scale("después"), ("escala-fija", "escala-de-más", "escala-otra")
 # Divisores fijos que se copian de otros modelos o de los artículos.
 CONSTANTS = (2.0, 4.0, 8.0, 10.0, 16.0, 64.0, 100.0, math.sqrt(512), 512.0, math.sqrt(768), 768.0)
 
@@ -108,22 +97,26 @@ def found_scales(measure):
         measure: por cuánto divide con una anchura d_k, o ``None`` si no se puede saber.
     """
     measured = [measure(d_k) for d_k in (1, 4)]
-    for fixed in CONSTANTS:
-        if any(found and abs(found - fixed) > 0.01 * fixed for found in measured):
-            continue  # esta vez coincide, pero no es siempre
-        yield Option(lambda q, k, v, n=fixed: n, scale("fija").saying(number=show(fixed)))
+    for fixed in CONSTANTS:  # si esta vez coincide, pero no es siempre, no es ese
+        if not any(found and abs(found - fixed) > 0.01 * fixed for found in measured):
+            yield Option(lambda q, k, v, n=fixed: n, scale("fija").saying(number=show(fixed)))
     if None in measured:
         return
     first, second = measured
     power = math.log(second / first, 4)
     usual = min(abs(power - known) for known in (-1, -0.5, 0, 0.5, 1, 2)) < 0.01
-    if abs(first - 1) < 0.01 and usual:
+    constant = abs(power) < 0.01
+    known = constant and min(abs(first - fixed) / fixed for fixed in CONSTANTS) < 1e-3
+    if known or abs(first - 1) < 0.01 and usual:
         return  # ya está en la familia
-    if abs(power) < 0.01 and min(abs(first - fixed) / fixed for fixed in CONSTANTS) < 1e-3:
-        return
-    name = "fija" if abs(power) < 0.01 else "de-más" if abs(power - 0.5) < 0.01 else "otra"
+    name = "fija" if constant else "de-más" if abs(power - 0.5) < 0.01 else "otra"
     found = scale(name).saying(number=show(second if name == "otra" else first))
     yield Option(lambda q, k, v: first * q.shape[-1] ** power, found)
+
+
+def early_scales(measure):
+    """Los mismos, como ``(divisor, si se divide después de la softmax)``."""
+    return [Option((option.value, False), option.mistake) for option in found_scales(measure)]
 
 
 def divisor_in(weight):
@@ -133,16 +126,10 @@ def divisor_in(weight):
     return 1 / math.log(weight / (1 - weight))
 
 
-# --- La softmax -----------------------------------------------------------------------------------
-
+BY_LARGEST = ("signo", "valor_absoluto", "dos_veces", "máximo", "relu", "base_2")
 SOFTMAXES = told(
-    __file__, "softmax", row_sums,
-    softmax_porcentaje=lowest_weight, softmax_inestable=not_a_number,
-    **dict.fromkeys(
-        ("softmax_signo", "softmax_valor_absoluto", "softmax_dos_veces", "softmax_máximo",
-         "softmax_relu", "softmax_base_2"),
-        largest_weight,
-    ),
+    __file__, "softmax", row_sums, softmax_porcentaje=lowest_weight, softmax_inestable=not_a_number,
+    **dict.fromkeys((f"softmax_{name}" for name in BY_LARGEST), largest_weight),
 )  # fmt: skip
 SIGN, UNSTABLE = SOFTMAXES["softmax-signo"], SOFTMAXES["softmax-inestable"]
 
@@ -158,21 +145,12 @@ def softmax_over(*dims):
     return share
 
 
-def plain(function):
-    """Una normalización que no distingue si es estable."""
-    return lambda scores, naive: function(scores)
-
-
 def by_row_maximum(scores):
     return (scores - scores.amax(-1, keepdim=True)).exp()
 
 
 def proportional(x):
     return x / x.sum(-1, keepdim=True)
-
-
-def only_highest(scores):
-    return torch.zeros_like(scores).scatter(-1, scores.argmax(-1, keepdim=True), 1.0)
 
 
 SOFTMAX_OPTIONS = ways(
@@ -184,26 +162,21 @@ SOFTMAX_OPTIONS = ways(
     ("softmax-eje--3", softmax_over(-3)),
     ("softmax-sin-dim", lambda s, naive: softmax_over(0 if s.dim() in (0, 1, 3) else 1)(s, naive)),
     ("softmax-todo-junto", lambda s, naive: softmax_over(*range(s.dim()))(s, naive)),
-    (
-        "softmax-sin-keepdim",
-        plain(lambda scores: scores.exp() / scores.exp().sum(-1)),
-        plain(lambda scores: by_row_maximum(scores) / by_row_maximum(scores).sum(-1)),
-    ),
-    ("softmax-ninguna", plain(lambda scores: scores)),
-    ("softmax-porcentaje", plain(proportional)),
-    ("softmax-valor-absoluto", plain(lambda scores: proportional(scores.abs()))),
-    ("softmax-sin-dividir", plain(torch.exp)),
-    ("softmax-sigmoide", plain(torch.sigmoid)),
-    ("softmax-logaritmo", plain(lambda scores: scores.log_softmax(-1))),
-    ("softmax-dos-veces", plain(lambda scores: scores.softmax(-1).softmax(-1))),
-    ("softmax-signo", plain(lambda scores: (-scores).softmax(-1))),
-    ("softmax-máximo", plain(only_highest)),
-    ("softmax-relu", plain(lambda scores: proportional(scores.relu()))),
-    ("softmax-norma", plain(lambda scores: normalize(scores, dim=-1))),
-    ("softmax-base-2", plain(lambda scores: proportional(2.0**scores))),
+    ("softmax-sin-keepdim", lambda s, naive: s.exp() / s.exp().sum(-1)),
+    ("softmax-sin-keepdim", lambda s, naive: by_row_maximum(s) / by_row_maximum(s).sum(-1)),
+    ("softmax-ninguna", lambda s, naive: s),
+    ("softmax-porcentaje", lambda s, naive: proportional(s)),
+    ("softmax-valor-absoluto", lambda s, naive: proportional(s.abs())),
+    ("softmax-sin-dividir", lambda s, naive: s.exp()),
+    ("softmax-sigmoide", lambda s, naive: s.sigmoid()),
+    ("softmax-logaritmo", lambda s, naive: s.log_softmax(-1)),
+    ("softmax-dos-veces", lambda s, naive: s.softmax(-1).softmax(-1)),
+    ("softmax-signo", lambda s, naive: (-s).softmax(-1)),
+    ("softmax-máximo", lambda s, naive: torch.zeros_like(s).scatter(-1, s.argmax(-1, True), 1.0)),
+    ("softmax-relu", lambda s, naive: proportional(s.relu())),
+    ("softmax-norma", lambda s, naive: normalize(s, dim=-1)),
+    ("softmax-base-2", lambda s, naive: proportional(2.0**s)),
 )
-
-# --- El segundo producto --------------------------------------------------------------------------
 
 VALUE_OPTIONS = ways(
     told(__file__, "value"),

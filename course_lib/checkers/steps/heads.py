@@ -8,12 +8,13 @@ import math
 from functools import lru_cache
 from typing import NamedTuple
 
-from course_lib.checkers.engine.exercise import Exercise
-from course_lib.checkers.engine.mistakes import Option, told, ways
-from course_lib.checkers.engine.search import Stage
+import torch
+
+from course_lib.checkers.engine import Case, Exercise, Option, Stage, same, show, told, ways
 from course_lib.checkers.steps import attention as one
 from course_lib.checkers.steps import hiding
-from course_lib.checkers.steps.sources import OWN, ROLES
+from course_lib.checkers.steps.pair import wrong_pair
+from course_lib.checkers.steps.sources import OWN, ROLES, join
 
 
 class Sizes(NamedTuple):
@@ -22,51 +23,31 @@ class Sizes(NamedTuple):
     d_k: int
 
 
-def refuse(*_):
-    """Un paso que no admite lo que recibe."""
-    raise ValueError
-
-
 # --- Atender: lo que ya conoce la atención de una cabeza -------------------------------------------
 
 ATTEND = told(__file__, "attend", one.largest_weight, query_key_cambiadas=None)
-
-
-def early(divisor):
-    """Dividir las puntuaciones, y no los pesos."""
-    return divisor, False
 
 
 def by_root(q, k, sizes):
     return math.sqrt(sizes.d_k)
 
 
-SCALE_OPTIONS = ways(
+DIVISORS = {  # cada divisor malo, a partir de lo repartido y de las medidas
+    "√d_model": lambda q, k, sizes: math.sqrt(sizes.width),
+    "d_k": lambda q, k, sizes: sizes.d_k,
+    "d_model": lambda q, k, sizes: sizes.width,
+    "√h": lambda q, k, sizes: math.sqrt(sizes.heads),
+    "h": lambda q, k, sizes: sizes.heads,
+    "por-√d_k": lambda q, k, sizes: sizes.d_k**-0.5,
+    "por-d_k": lambda q, k, sizes: 1 / sizes.d_k,
+    "d_k²": lambda q, k, sizes: sizes.d_k**2,
+    "√lote": one.DIVISORS["√eje-0"],
+} | {name: one.DIVISORS[name] for name in ("ninguna", "√L_k", "√L_q", "L_k", "normas")}
+SCALE_OPTIONS = ways(  # el divisor, y si se divide después
     one.SCALES | ATTEND,
-    [
-        early(by_root),
-        early(lambda q, k, sizes: math.sqrt(q.shape[-1])),
-    ],  # o lo que mida lo repartido
+    [(by_root, False), (one.by_root, False)],  # o lo que mida lo repartido
     (one.LATE, (by_root, True)),
-    *(
-        (f"escala-{name}", early(divisor))
-        for name, divisor in (
-            ("ninguna", lambda q, k, sizes: 1.0),
-            ("√d_model", lambda q, k, sizes: math.sqrt(sizes.width)),
-            ("d_k", lambda q, k, sizes: sizes.d_k),
-            ("d_model", lambda q, k, sizes: sizes.width),
-            ("√h", lambda q, k, sizes: math.sqrt(sizes.heads)),
-            ("h", lambda q, k, sizes: sizes.heads),
-            ("por-√d_k", lambda q, k, sizes: sizes.d_k**-0.5),
-            ("por-d_k", lambda q, k, sizes: 1 / sizes.d_k),
-            ("d_k²", lambda q, k, sizes: sizes.d_k**2),
-            ("√L_k", lambda q, k, sizes: math.sqrt(k.shape[-2])),
-            ("√L_q", lambda q, k, sizes: math.sqrt(q.shape[-2])),
-            ("L_k", lambda q, k, sizes: k.shape[-2]),
-            ("√lote", lambda q, k, sizes: math.sqrt(q.shape[0])),
-            ("normas", lambda q, k, sizes: one.DIVISORS["normas"](q, k, None)),
-        )
-    ),
+    *((f"escala-{name}", (divisor, False)) for name, divisor in DIVISORS.items()),
 )
 # Con cuatro ejes, el 2 es el -2, el 1 es el -3, y quien no dice el eje usa el 1.
 SAME_AXES = {"softmax-eje-2", "softmax-eje--3", "softmax-sin-dim"}
@@ -81,8 +62,8 @@ def split(x, heads):
     return x.reshape(*x.shape[:2], heads, -1).transpose(1, 2)
 
 
-def split_directly(x, heads):
-    return x.reshape(x.shape[0], heads, x.shape[1], -1)
+def split_directly(x, heads, length=None):
+    return x.reshape(x.shape[0], heads, length or x.shape[1], -1)
 
 
 def split_interleaved(x, heads):
@@ -93,33 +74,25 @@ def split_tokens(x, heads):
     return x.reshape(x.shape[0], heads, x.shape[1] // heads, x.shape[2])
 
 
-def alike(how):
-    """La query, la key y el value se reparten igual."""
-    return (how,) * 3
-
-
 def careless(how):
     """Solo una de las tres va mal, por un descuido."""
     return [tuple(how if i == wrong else split for i in range(3)) for wrong in range(3)]
 
 
 SPLITS = told(__file__, "split")
-SPLIT_OPTIONS = ways(
+WRONG_SPLITS = (
+    ("view-sin-trasponer", split_directly),
+    ("falta-trasponer", lambda x, heads: x.reshape(*x.shape[:2], heads, -1)),
+    ("cabezas-intercaladas", split_interleaved),
+    ("h-y-d_k-cambiados", lambda x, heads: x.reshape(*x.shape[:2], -1, heads).transpose(1, 2)),
+    ("una-sola-cabeza", lambda x, heads: x[:, None]),
+    ("traspone-antes-de-repartir", lambda x, heads: split_directly(x.mT, heads, x.shape[1])),
+    ("reparte-los-tokens", split_tokens),
+)
+SPLIT_OPTIONS = ways(  # de la query, la key y el value: casi siempre se reparten igual
     SPLITS,
-    alike(split),
-    ("view-sin-trasponer", alike(split_directly)),
-    ("falta-trasponer", alike(lambda x, heads: x.reshape(*x.shape[:2], heads, -1))),
-    ("cabezas-intercaladas", alike(split_interleaved)),
-    (
-        "h-y-d_k-cambiados",
-        alike(lambda x, heads: x.reshape(*x.shape[:2], -1, heads).transpose(1, 2)),
-    ),
-    ("una-sola-cabeza", alike(lambda x, heads: x[:, None])),
-    (
-        "traspone-antes-de-repartir",
-        alike(lambda x, heads: x.mT.reshape(x.shape[0], heads, x.shape[1], -1)),
-    ),
-    ("reparte-los-tokens", alike(split_tokens)),
+    (split,) * 3,
+    *((name, (how,) * 3) for name, how in WRONG_SPLITS),
     ("view-sin-trasponer", *careless(split_directly)),
     ("cabezas-intercaladas", *careless(split_interleaved)),
 )
@@ -130,34 +103,30 @@ SPLIT_OPTIONS = ways(
 def joined_shape(look):
     """Qué forma sale de juntar, si no es la buena."""
     yours, right = (tuple(traced["concat"].shape) for traced in (look.traced, look.traced_right))
-    if yours == right:
-        return ""
-    return f"Con {look.case.name}, lo que sale de juntar mide {yours} y tenía que medir {right}."
+    return "" if yours == right else one.story("juntar", look, yours=yours, right=right)
 
 
-MERGE_OPTIONS = ways(  # de las cabezas, del lote, de la longitud y de cuántas son
+def flat(x, batch, length):
+    return x.reshape(batch, length, -1)
+
+
+MERGE_OPTIONS = ways(  # de las cabezas, del lote y de la longitud
     told(__file__, "merge", joined_shape),
     [
-        lambda x, batch, length, heads: x.transpose(1, 2).reshape(batch, length, -1),
-        lambda x, batch, length, heads: x.transpose(1, 2).flatten(2),
+        lambda x, batch, length: flat(x.transpose(1, 2), batch, length),
+        lambda x, batch, length: x.transpose(1, 2).flatten(2),
     ],
-    ("junta-sin-trasponer", lambda x, batch, length, heads: x.reshape(batch, length, -1)),
-    (
-        "junta-intercalando",
-        lambda x, batch, length, heads: x.permute(0, 2, 3, 1).reshape(batch, length, -1),
-    ),
-    ("junta-otros-ejes", lambda x, batch, length, heads: x.mT.reshape(batch, length, -1)),
+    ("junta-sin-trasponer", flat),
+    ("junta-intercalando", lambda x, *sizes: flat(x.permute(0, 2, 3, 1), *sizes)),
+    ("junta-otros-ejes", lambda x, *sizes: flat(x.mT, *sizes)),
     ("media-de-cabezas", lambda x, *_: x.mean(1)),
     ("suma-de-cabezas", lambda x, *_: x.sum(1)),
     ("solo-la-primera-cabeza", lambda x, *_: x[:, 0]),
     ("solo-la-última-cabeza", lambda x, *_: x[:, -1]),
-    (
-        "concat-otro-eje",
-        lambda x, *_: x.flatten(1, 2),
-        lambda x, *_: x.transpose(1, 2).flatten(1, 2),
-        lambda x, *_: x.flatten(0, 1),
-        lambda x, *_: x.transpose(0, 1).flatten(0, 1),
-    ),
+    ("concat-otro-eje", lambda x, *_: x.flatten(1, 2)),
+    ("concat-otro-eje", lambda x, *_: x.transpose(1, 2).flatten(1, 2)),
+    ("concat-otro-eje", lambda x, *_: x.flatten(0, 1)),
+    ("concat-otro-eje", lambda x, *_: x.transpose(0, 1).flatten(0, 1)),
     ("sin-juntar", lambda x, *_: x, lambda x, *_: x.transpose(1, 2)),
 )
 # Con este reparto, juntar así es lo que toca: el error es solo uno.
@@ -168,27 +137,31 @@ EXPECTED_MERGE = {
 
 # --- La máscara -----------------------------------------------------------------------------------
 
-
-def only(allowed, hide):
-    """Tapar así, pero solo si la máscara tiene alguno de estos ejes; si no, el código se para."""
-    return lambda scores, mask: hide(scores, mask) if mask.dim() in allowed else refuse()
-
-
 HIDE = hiding.filled(-math.inf)
+
+
+def only(*axes):
+    """Tapar bien, pero solo si la máscara tiene tantos ejes; si no, el código se para."""
+
+    def hide(scores, mask):
+        if mask.dim() not in axes:
+            raise ValueError
+        return HIDE(scores, mask)
+
+    return hide, None
+
+
+def with_axis(axis):
+    return lambda scores, mask: HIDE(scores, mask.unsqueeze(axis)), None
+
+
 MASK_OPTIONS = [
     *hiding.MASK_OPTIONS,
     *ways(
         told(__file__, "mask"),
-        (only((4,), HIDE), None),  # quien no admite (L_q, L_k): vale, con una nota
-        ("sin-máscara", (refuse, None)),
-        (
-            "máscara-eje-de-más",
-            (only((2,), HIDE), None),
-            *hiding.before(
-                lambda scores, mask: HIDE(scores, mask.unsqueeze(0)),
-                lambda scores, mask: HIDE(scores, mask.unsqueeze(1)),
-            ),
-        ),
+        only(4),  # quien no admite (L_q, L_k): vale, con una nota
+        ("sin-máscara", only()),
+        ("máscara-eje-de-más", only(2), with_axis(0), with_axis(1)),
     ),
 ]
 
@@ -214,11 +187,73 @@ FIRST_ONLY = {
 }
 SINGLE_ONLY = {"split": ("falta-trasponer", "h-y-d_k-cambiados", "traspone-antes-de-repartir")}
 CONCEALING = ("falta-trasponer", "softmax-eje-1")  # tapan lo demás si hay una sola cabeza
+WIDER = ("project_v", "projections", "split", "merge", "output", "value")
 
 
 def stage(axes, cases, most=2, styles=(), **more):
     """Una etapa de la multi-cabeza: solo se siguen las explicaciones con menos errores."""
     return Stage(axes, cases, most, styles=styles, smallest=True, may_stop=True, **more)
+
+
+class Cases(NamedTuple):
+    """Las pruebas de la multi-cabeza sin máscara."""
+
+    first: tuple  # de un token y una cabeza
+    single: Case  # de varios tokens y una cabeza
+    wide: tuple
+    large: Case  # con puntuaciones muy grandes
+
+
+def plan_of_stages(axes, every, cases, **by_heads):
+    """De un token y una cabeza a muchos. Al principio basta con una prueba de ``cases.first``.
+
+    Args:
+        axes: los pasos con un token, con una cabeza y con varias.
+        every: los que se miran con varias, si antes algo lo tapaba.
+        cases: las pruebas, ``Cases``.
+        by_heads: lo demás de la etapa con varias cabezas.
+    """
+    one_token, one_head, many_heads = axes
+    first, both = {"only": FIRST_ONLY, "sure": False}, ("merge", "scale")
+    start = stage(WIDER, cases.first[:1], **first)
+    for case in reversed(cases.first):
+        start = stage(one_token, (case,), **first, otherwise=start)
+    every = stage(every, cases.wide, styles=both, after=CONCEALING)
+    return (
+        start,
+        stage(one_head, (cases.single,), styles=("scale",), only=SINGLE_ONLY, sure=False),
+        stage(many_heads, cases.wide, styles=both, otherwise=every, **by_heads),
+        stage(("naive",), (cases.large,)),
+    )
+
+
+def output_of(attempt, *arguments):
+    """La salida, si mide lo que lo primero que recibe."""
+    output = attempt.ask(*arguments)
+    alike = isinstance(output, torch.Tensor) and output.shape == arguments[0].shape
+    return output if alike else None
+
+
+def moved(law, one, other, row=slice(None)):
+    """Que dos salidas sean la misma, al menos en una frase del lote; ``{moved}`` es lo que se apartan."""
+    if one is not None and other is not None and not same(one[row], other[row]):
+        yield law.saying(moved=show((one[row] - other[row]).abs().max()))
+
+
+def returned(attempt, choice):
+    """Los pesos: por cabeza o, si no, su media, que también vale."""
+    values = attempt.values.items()
+    kept = {case: value for case, value in values if not averaged(attempt, choice, case, value)}
+    return wrong_pair(attempt, choice, kept)
+
+
+def averaged(attempt, choice, case, value):
+    if not isinstance(value, tuple) or len(value) != 2 or value[1] is None:
+        return False
+    if (traced := attempt.exercise.trace(choice, case)) is None:
+        return True
+    forms = traced["weights"].mean(1), traced["weights"].flatten(0, 1)
+    return value[1].dim() == 3 and any(same(value[1], form) for form in forms)
 
 
 class Heads(Exercise):
@@ -229,17 +264,19 @@ class Heads(Exercise):
     """
 
     repeated = True  # el mismo, en la query y en la key; «join» le da un solo nombre
+    kinds: dict = {}  # cómo se proyecta mal → cómo se llama
 
     def __init__(self):
-        # Las mismas cuentas se repiten en miles de miembros de la familia.
-        self.divided = lru_cache(maxsize=None)(self._divided)
-        self.compared = lru_cache(maxsize=None)(self._compared)
-        self.weighed = lru_cache(maxsize=None)(self._weighed)
+        self.good = {axis: options[0].value for axis, options in self.axes.items()}
+        for name in ("divided", "compared", "weighed"):  # se repiten en miles de miembros
+            setattr(self, name, lru_cache(maxsize=None)(getattr(self, name)))
+
+    def joined(self, choice):
+        return join(choice, self.good, self.kinds, EXPECTED_MERGE)
 
     def skip(self, choice):
         """Con un buen reparto, lo repartido mide d_k: sobra la otra forma de decirlo."""
-        usual = not choice["split"].mistake
-        return usual and choice["scale"].value is SCALE_OPTIONS[1].value
+        return not choice["split"].mistake and choice["scale"] is SCALE_OPTIONS[1]
 
     def projected(self, given, role, source, how, batch):
         """(B, L, ·): lo que se reparte. Lo escribe cada ejercicio."""
@@ -248,17 +285,17 @@ class Heads(Exercise):
     def sizes(self, given):
         return Sizes(given.heads, given.width, given.width // given.heads)
 
-    def _divided(self, given, role, source, how, batch, division):
+    def divided(self, given, role, source, how, batch, division):
         return division(self.projected(given, role, source, how, batch), given.heads)
 
-    def _compared(self, given, query, key, order, scale):
+    def compared(self, given, query, key, order, scale):
         q, k = self.divided(given, *query), self.divided(given, *key)
         divisor, late = scale
         divide = divisor(q, k, self.sizes(given))
         scores = k @ q.mT if order else q @ k.mT
         return (scores, divide) if late else (scores / divide, None)
 
-    def _weighed(self, given, query, key, order, scale, softmax, extra, naive, mask, hide):
+    def weighed(self, given, query, key, order, scale, softmax, extra, naive, mask, hide):
         scores, late = self.compared(given, query, key, order, scale)
         if extra:
             scores = hiding.causal(scores)
@@ -286,5 +323,5 @@ class Heads(Exercise):
         scores, weights = self.weighed(given, *keys[:2], *chosen, mask, hide)
         mixed = choice["value"](weights, q, k, v)
         length = self.projected(given, "query", "query", "none", choice["batch"]).shape[1]
-        concat = choice["merge"](mixed, q.shape[0], length, given.heads)
+        concat = choice["merge"](mixed, q.shape[0], length)
         return {"weights": weights, "scores": scores, "concat": concat}

@@ -45,6 +45,11 @@ def layers_of(thing, path="", home="", known=None):
     if id(thing) in known:
         return
     known.add(id(thing))
+
+    def inside(items):
+        for name, value in items:
+            yield from layers_of(value, f"{path}.{name}", home or "lista", known)
+
     if isinstance(thing, nn.Linear):
         yield Layer(path, thing.weight, thing.bias, True, home, thing)
     elif isinstance(thing, nn.Module):
@@ -58,21 +63,16 @@ def layers_of(thing, path="", home="", known=None):
             return  # una normalización, un nn.Dropout…
         for name, value in {**thing._parameters, **thing._modules, **thing._buffers}.items():
             yield from layers_of(value, f"{path}.{name}", home, known)
-        own = {name: value for name, value in vars(thing).items() if name not in vars(nn.Module())}
-        for name, value in own.items():
-            yield from layers_of(value, f"{path}.{name}", home or "lista", known)
+        plain = vars(nn.Module())
+        yield from inside(pair for pair in vars(thing).items() if pair[0] not in plain)
     elif isinstance(thing, torch.Tensor) and thing.is_floating_point():
         home = home if isinstance(thing, nn.Parameter) else "tensor"
         yield Layer(path, thing, None, False, home)
-    elif isinstance(thing, list | tuple):
-        for number, item in enumerate(thing):
-            yield from layers_of(item, f"{path}.{number}", home or "lista", known)
-    elif isinstance(thing, dict):
-        for name, item in thing.items():
-            yield from layers_of(item, f"{path}.{name}", home or "lista", known)
+    elif isinstance(thing, list | tuple | dict):
+        items = thing.items() if isinstance(thing, dict) else enumerate(thing)
+        yield from inside(items)
     elif getattr(type(thing), "__module__", "torch").split(".")[0] not in ("torch", "builtins"):
-        for name, value in getattr(thing, "__dict__", {}).items():
-            yield from layers_of(value, f"{path}.{name}", home or "lista", known)
+        yield from inside(getattr(thing, "__dict__", {}).items())
 
 
 def role_of(path):
@@ -115,6 +115,13 @@ def draw_weights(heads, width, seed):
     return weights
 
 
+FUSED = {"qkv": ROLES[:3], "kv": ROLES[1:3]}  # las que van juntas en una matriz
+
+
+def roles_of(role):
+    return FUSED.get(role, (role,))
+
+
 @dataclass
 class Plan:
     """Qué es cada capa: papel → clase, y capa → cómo se llena."""
@@ -130,23 +137,15 @@ class Plan:
 
     def roles(self, path):
         """Los papeles de una capa, por su nombre."""
-        role = self.layers.get(path, self.layers.get(bare(path), ("", "", "")))[0]
-        return {"qkv": ROLES[:3], "kv": ROLES[1:3]}.get(role, (role,))
+        return roles_of(self.layers.get(path, self.layers.get(bare(path), ("",)))[0])
 
 
 def shapes(heads, width):
     """Forma (salida, entrada) → clase."""
-    d_k = width // heads
-    return {
-        (width, width): "entera",
-        (3 * width, width): "qkv",
-        (2 * width, width): "kv",
-        (d_k, width): "cabeza",
-        (d_k, d_k): "trozo",
-        (heads * width, width): "ancha",
-        (width, d_k): "estrecha",
-        (width, heads * width): "ancha-salida",
-    }
+    d, d_k, all_d = width, width // heads, heads * width
+    usual = {(d, d): "entera", (3 * d, d): "qkv", (2 * d, d): "kv", (d_k, d): "cabeza"}
+    wide = {(all_d, d): "ancha", (d, all_d): "ancha-salida"}
+    return usual | {(d_k, d_k): "trozo"} | wide | {(d, d_k): "estrecha"}
 
 
 def axes_of(shape, heads, width):
@@ -168,12 +167,9 @@ def plan_of(module, heads, width, guess=None, turned=False, by_head=False):
             axes = axes_of(shape, heads, width)
             kind = "ejes" if axes else None
         elif len(shape) == 2 and not layer.linear:
-            flipped = kinds.get(shape[::-1])
-            inward = role in ("query", "key", "value") and kind == "estrecha"
-            outward = role == "output" and kind in ("cabeza", "ancha")
-            flip = turned if kind == "entera" else kind is None or inward or outward
-            if flip:
-                kind, axes = flipped, "turned"
+            unusual = {"output": ("cabeza", "ancha"), None: ()}.get(role, ("estrecha",))
+            if turned if kind == "entera" else kind in (None, *unusual):
+                kind, axes = kinds.get(shape[::-1]), "turned"
         if kind is None and layer.weight.numel() in (width, 3 * width):
             biases.append((layer, role))
         elif kind is None:
@@ -192,16 +188,12 @@ def plan_of(module, heads, width, guess=None, turned=False, by_head=False):
 def settle(plan, pending, heads, guess):
     """Da un papel a cada capa: el que dice su nombre o, si no lo dice, el que falta, por orden."""
     pieces = ("cabeza", "trozo")
-    named = {role for _, role, _, _ in pending if role}
-    fused = {kind for _, _, kind, _ in pending}
-    if "qkv" in fused:
-        named |= set(ROLES[:3])
-    if "kv" in fused:
-        named |= {"key", "value"}
+    said = [(role, *FUSED.get(kind, ())) for _, role, kind, _ in pending]
+    named = {role for roles in said for role in roles if role}
     free = [role for role in ROLES if role not in named]
-    nameless = [item for item in pending if not item[1] and item[2] not in ("qkv", "kv")]
-    flat = [item for item in nameless if item[2] in pieces]
-    others = [item for item in nameless if item[2] not in pieces]
+    nameless = [item for item in pending if not item[1] and item[2] not in FUSED]
+    flat = [layer for layer, _, kind, _ in nameless if kind in pieces]
+    others = [layer for layer, _, kind, _ in nameless if kind not in pieces]
     if len(others) == 1 and "output" in free and (named - {"output"} or flat):
         order = ["output"]
     elif len(others) == 2 and len(free) == 4:
@@ -210,24 +202,26 @@ def settle(plan, pending, heads, guess):
         order = list(guess or free)
     plan.guessed = tuple(order) if len(others) > 1 and not guess else ()
     for layer, role, kind, axes in pending:
-        if kind in ("qkv", "kv"):
+        if kind in FUSED:
             role = kind
         elif role is None and kind in pieces:
-            position = next(i for i, item in enumerate(flat) if item[0] is layer)
-            third = min(position * 3 // max(len(flat), 1), 2) if len(free) >= 3 else 0
+            third = min(position(layer, flat) * 3 // len(flat), 2) if len(free) >= 3 else 0
             role = free[third] if free else None
         elif role is None:
-            position = next(i for i, item in enumerate(others) if item[0] is layer)
-            role = order[position] if position < len(order) else None
+            role = dict(enumerate(order)).get(position(layer, others))
         if role is None:
             plan.unknown += ((layer.path.strip("."), tuple(layer.weight.shape)),)
             continue
         key = bare(layer.path) if kind in (*pieces, "estrecha") else layer.path
         plan.layers[key] = (role, kind, axes)
         plan.homes[layer.path.strip(".")] = layer.home
-        for each in {"qkv": ROLES[:3], "kv": ROLES[1:3]}.get(role, (role,)):
+        for each in roles_of(role):
             plan.kind.setdefault(each, []).append(kind)
             plan.has_bias[each] = plan.has_bias.get(each, False) or layer.bias is not None
+
+
+def position(layer, layers):
+    return next(i for i, each in enumerate(layers) if each is layer)
 
 
 def bare(path):
@@ -268,45 +262,34 @@ def fill(module, plan, weights):
 def piece(role, kind, rows, weights, plan):
     """La parte de los pesos que va en una capa, como (salida, entrada), y su sesgo."""
     width, heads = weights.width, weights.heads
-    if role in ("qkv", "kv"):
-        roles = ROLES[:3] if role == "qkv" else ROLES[1:3]
-        value = torch.cat([weights.matrix[r][:width] for r in roles])
-        bias = torch.cat([weights.bias[r][:width] for r in roles])
+    if role in FUSED:
+        value = torch.cat([weights.matrix[each][:width] for each in FUSED[role]])
+        bias = torch.cat([weights.bias[each][:width] for each in FUSED[role]])
         if plan.by_head:
-            value = value.unflatten(0, (len(roles), heads, -1)).transpose(0, 1).flatten(0, 2)
-            bias = bias.unflatten(0, (len(roles), heads, -1)).transpose(0, 1).flatten()
+            by_head = (len(FUSED[role]), heads, -1)
+            value = value.unflatten(0, by_head).transpose(0, 1).flatten(0, 2)
+            bias = bias.unflatten(0, by_head).transpose(0, 1).flatten()
         return value, bias
     matrix, bias = weights.matrix[role], weights.bias[role]
-    if kind == "cabeza":
-        return matrix[rows, :], bias[rows]
-    if kind == "trozo":
-        return matrix[rows, rows], bias[rows]
+    if kind in ("cabeza", "trozo"):
+        return matrix[rows, rows if kind == "trozo" else slice(width)], bias[rows]
     if kind == "estrecha":
-        several = len(plan.kind[role]) > 1
-        return matrix[:, rows], bias[:width] / heads if several else bias[:width]
+        return matrix[:, rows], bias[:width] / (heads if len(plan.kind[role]) > 1 else 1)
     if kind == "ancha":
         return matrix, bias
-    if kind == "ancha-salida":
-        return matrix, bias[:width]
-    return matrix[:width, :width], bias[:width]
+    return (matrix if kind == "ancha-salida" else matrix[:width, :width]), bias[:width]
 
 
 def effective(plan, weights, role):
     """La proyección de un papel, como una sola matriz (salida, entrada) y su sesgo, o ``None``."""
-    kinds = plan.kind.get(role, ["entera"])
-    kind, several = kinds[0], len(kinds) > 1
-    width, d_k, heads = weights.width, weights.d_k, weights.heads
-    matrix, bias = weights.matrix[role], weights.bias[role]
-    if kind == "ancha-salida":
-        bias = bias[:width]
-    elif kind == "estrecha" and not several:
-        matrix, bias = matrix[:, :d_k], bias[:width]
-    elif kind == "trozo":
-        blocks = [slice(i * d_k, (i + 1) * d_k) if several else slice(0, d_k) for i in range(heads)]
-        matrix = torch.block_diag(*(matrix[rows, rows] for rows in blocks))
-        bias = torch.cat([bias[rows] for rows in blocks])
-    elif kind == "cabeza" and not several:
-        matrix, bias = matrix[:d_k, :width].repeat(heads, 1), bias[:d_k].repeat(heads)
-    elif kind != "ancha":
-        matrix, bias = matrix[:width, :width], bias[:width]
+    kind, *more = plan.kind.get(role, ["entera"])
+    d_k, heads = weights.d_k, weights.heads
+    if kind == "trozo" or kind == "cabeza" and not more:
+        rows = [slice(i * d_k, (i + 1) * d_k) if more else slice(d_k) for i in range(heads)]
+        parts, biases = zip(*(piece(role, kind, each, weights, plan) for each in rows))
+        matrix = torch.block_diag(*parts) if kind == "trozo" else torch.cat(parts)
+        bias = torch.cat(biases)
+    else:
+        whole = "entera" if more and kind in ("cabeza", "estrecha") else kind
+        matrix, bias = piece(role, whole, slice(d_k), weights, plan)
     return matrix, bias if plan.has_bias.get(role, False) else None

@@ -11,23 +11,18 @@ from copy import copy
 import numpy as np
 import torch
 
-from course_lib.checkers.engine.comparing import same, show
-from course_lib.checkers.engine.exercise import Exercise
-from course_lib.checkers.engine.mistakes import told
-from course_lib.checkers.engine.reading import Tensors
-from course_lib.checkers.engine.report import Finding
+from course_lib.checkers.engine import Exercise, Tensors, same, show, told
+
+CONVENTIONS, LAYOUTS_TOLD, SEEN = (told(__file__, x) for x in ("convention", "layout", "seen"))
 
 # --- El convenio ----------------------------------------------------------------------------------
 
-TOLD = told(__file__, "convention")
 FAR = 30.0  # sumado a una puntuación, e⁻³⁰ ya no se ve
 # Cómo se pasa cada uno a True = puede mirar. El que no está se deja como está.
 TO_BOOLEAN = {
+    **dict.fromkeys(("aditiva", "aditiva-débil", "aditiva-positiva"), lambda mask: mask == 0),
     "unos-y-ceros": lambda mask: mask != 0,
-    "aditiva": lambda mask: mask == 0,
-    "aditiva-débil": lambda mask: mask == 0,
     "aditiva-con-unos": lambda mask: mask > 0,
-    "aditiva-positiva": lambda mask: mask == 0,
     "aditiva-con-nan": torch.isnan,
     "negación-de-enteros": lambda mask: mask == -1,
 }
@@ -63,12 +58,9 @@ def added(tensors):
     for tensor in tensors:
         for row in tensor.double().reshape(-1, tensor.shape[-1]) if tensor.numel() > 1 else ():
             if 0 < row.sum() < len(row):
-                amount = row.softmax(-1)[row == 0].sum()
+                amount = show(row.softmax(-1)[row == 0].sum())
                 given = " ".join(f"{int(x)}" for x in row)
-                return (
-                    f" Sumada a unas puntuaciones de 0, una fila tuya, {given}, da a los ceros un peso de "
-                    f"{show(amount)}: no prohíbe nada."
-                )
+                return " " + SEEN["sumada"].saying(row=given, amount=amount).text
     return ""
 
 
@@ -79,33 +71,19 @@ def numeric(name, tensors):
     dtype = str(next(t.dtype for t in tensors if t.dtype != torch.bool))[6:]
     story = f"Es {dtype} y contiene {', '.join(several)}."
     story += added(tensors) if name == "unos-y-ceros" else ""
-    return TOLD[name or "dtype"].found(story)
+    return CONVENTIONS[name or "dtype"].found(story)
 
 
 # --- Los ejes -------------------------------------------------------------------------------------
 
-
-# Qué mide cada eje → el error; sin él, vale por difusión. B son las frases y Q y K, todas las queries y
-# todas las keys; b, q y k, eso o un 1, que se difunde.
-LAYOUTS = {
-    "b1qk": "",
-    "BK": "sin-ejes",
-    "k": "",
-    "qk": "",
-    "1qk": "",
-    "Bqk": "falta-un-eje",
-    "11BK": "ejes-delante",
-    "1BK": "ejes-delante",
-    "1Bqk": "lote-en-cabezas",
-    "BK11": "keys-en-cabezas",
-    "KB": "frases-y-keys-cambiadas",
-    "K11B": "frases-y-keys-cambiadas",
-    "B111K": "sobra-un-eje",
-    "B11QK": "sobra-un-eje",
-    "B1Q1K": "sobra-un-eje",
-}
+# Qué mide cada eje, por orden, y el error; sin él, vale por difusión. B son las frases y Q y K, todas las
+# queries y todas las keys; b, q y k, eso o un 1, que se difunde.
+LAYOUTS = {"b1qk": "", "BK": "sin-ejes", "k": "", "qk": "", "1qk": "", "Bqk": "falta-un-eje"}
+LAYOUTS |= {"11BK": "ejes-delante", "1BK": "ejes-delante", "1Bqk": "lote-en-cabezas"}
+LAYOUTS |= {"BK11": "keys-en-cabezas"}
+LAYOUTS |= dict.fromkeys(("KB", "K11B"), "frases-y-keys-cambiadas")
+LAYOUTS |= dict.fromkeys(("B111K", "B11QK", "B1Q1K"), "sobra-un-eje")
 SQUARES = dict.fromkeys(("QK", "1QK", "11QK"), "")
-LAYOUT_TOLD, SEEN = told(__file__, "layout"), told(__file__, "seen")
 
 
 def fits(layout, shape, B, L):
@@ -128,10 +106,7 @@ def back(mask, layout):
 class Masks(Tensors):
     """Una máscara, escrita como sea: de una prueba, el tensor y, si no lo era, de qué tipo es.
 
-    Args:
-        wanted: de los argumentos, la forma que se pide.
-        note: lo que se dice de otra que vale por difusión.
-        layouts: cómo pueden estar sus ejes.
+    ``wanted`` da la forma que se pide; ``note`` se dice de otra que vale; ``layouts`` son sus ejes.
     """
 
     def __init__(self, wanted, note, layouts=LAYOUTS):
@@ -173,14 +148,12 @@ class Masks(Tensors):
         known = (x for x in self.layouts if all(fits(x, *sizes) for sizes in shapes))
         reader.layout = next(known, next(iter(self.layouts)))  # si no, la del curso, donde lo sea
         attempt.reader = reader
-        for c, value in attempt.values.items():
-            attempt.seen[c] = reader.main(value, c)
+        attempt.seen |= {c: reader.main(value, c) for c, value in attempt.values.items()}
         if name == "solo-ceros":  # no se sabe qué deja mirar: no se adivina
-            right = {c: attempt.exercise.trace({}, c)["output"] for c in attempt.values}
-            attempt.seen = right
+            attempt.seen = {c: attempt.exercise.trace({}, c)["output"] for c in attempt.values}
         elif wrong := self.layouts.get(reader.layout):
             story = f"Con {self.measures(case, first, 'tenía que medir')}."
-            findings.append(LAYOUT_TOLD[wrong].found(story))
+            findings.append(LAYOUTS_TOLD[wrong].found(story))
         if kind:
             findings.append(SEEN["tipo"].saying(kind=kind).found())
         return findings if name == "booleana" else [*findings, numeric(name, tensors)]
@@ -228,19 +201,23 @@ def contrast(yours, right):
     return f"tu máscara es {rows(yours)} y tenía que ser {rows(right)} (1 = puede mirar)"
 
 
-def permissions(look):
+def wrong_cells(yours, right):
     """Cuántas casillas se abren y cuántas se tapan sin deber."""
+    return int((yours & ~right).sum()), int((right & ~yours).sum())
+
+
+def permissions(look):
+    """Las casillas que se abren y las que se tapan, en una frase."""
     yours, right = look.yours != 0, look.right
     if yours.shape != right.shape:
         return ""
     alone = int((right.any(-1) & ~yours.any(-1)).sum())
     yours, right = thin(yours, right)
-    opened, closed = int((yours & ~right).sum()), int((right & ~yours).sum())
-    said = []
-    if opened:
-        said.append(f"deja mirar en {opened} de las {int((~right).sum())} casillas prohibidas")
-    if closed:
-        said.append(f"tapa {closed} de las {int(right.sum())} permitidas")
+    opened, closed = wrong_cells(yours, right)
+    said = [f"deja mirar en {opened} de las {int((~right).sum())} casillas prohibidas"] * (
+        opened > 0
+    )
+    said += [f"tapa {closed} de las {int(right.sum())} permitidas"] * (closed > 0)
     story = f"Con {look.case.name}, tu máscara {' y '.join(said)}" if said else ""
     if alone:
         story += ", y una query se queda" if alone == 1 else f", y {alone} queries se quedan"
@@ -248,8 +225,14 @@ def permissions(look):
     return story and story + "."
 
 
-def permitted(leak, loss, read="04 §5"):
-    """La propiedad de cualquier máscara: su forma, lo que se cuela (``leak``) y lo que se tapa."""
+def told_of(file, section):
+    """Los errores de una máscara: los suyos y los de todas."""
+    return told(file, section, permissions) | told(file, "todas", permissions)
+
+
+def permitted(file, section):
+    """La propiedad de cualquier máscara: su forma, lo que deja ver y lo que tapa, con esas frases."""
+    known = told(file, section)
 
     def look(attempt):
         for case, yours in attempt.outputs():
@@ -261,13 +244,12 @@ def permitted(leak, loss, read="04 §5"):
                 continue
             if not set(yours.unique().tolist()) <= {0, 1}:
                 return [SEEN["propiedad-valores"].found()]
-            yours, right = thin(yours != 0, right)
-            told = []
-            for name, wrong, text in ("deja", yours & ~right, leak), ("tapa", right & ~yours, loss):
-                if amount := int(wrong.sum()):
-                    story = f"Con {case.name}, en {amount} casilla{'s' * (amount > 1)}."
-                    told.append(Finding(f"propiedad-{name}", text, story, read))
-            return told
+            amounts = wrong_cells(*thin(yours != 0, right))
+            return [
+                known[name].found(f"Con {case.name}, en {amount} casilla{'s' * (amount > 1)}.")
+                for name, amount in zip(("propiedad-deja", "propiedad-tapa"), amounts)
+                if amount
+            ]
         return []
 
     return look
@@ -276,4 +258,6 @@ def permitted(leak, loss, read="04 §5"):
 class MaskExercise(Exercise):
     """Lo que declaran las tres máscaras."""
 
-    contrast, tells_stops, also = staticmethod(contrast), True, ({*TOLD, *LAYOUT_TOLD} - {"dtype"})
+    contrast, tells_stops = staticmethod(contrast), True
+    notes = (lambda attempt: attempt.reader.other_shape(attempt),)
+    also = {*CONVENTIONS, *LAYOUTS_TOLD} - {"dtype"}

@@ -4,10 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from course_lib.checkers.engine.comparing import same, show
-from course_lib.checkers.engine.mistakes import Option, told
-from course_lib.checkers.engine.properties import right_shape
-from course_lib.checkers.engine.report import Finding
+from course_lib.checkers.engine import Option, finite, right_shape, same, show, told
 
 KNOWN = told(__file__, "number")
 
@@ -33,20 +30,15 @@ def out_of_place(choice, *steps):
 
 def by_a_number(read):
     """La salida buena por un número fijo, o más un número fijo: se mide cuál."""
-
-    def saying(name, number):
-        return replace(KNOWN[name], read=read).saying(number=show(number))
+    known = {name: replace(mistake, read=read) for name, mistake in KNOWN.items()}
 
     def measure(attempt):
         case = attempt.exercise.all_cases()[0]
         yours, right = attempt.ask(*case.arguments), attempt.exercise.trace({}, case)["output"]
-        if yours is None or yours.shape != right.shape or not yours.isfinite().all():
-            return []
-        factor, extra = (float(x.flatten()[0]) for x in (yours / right, yours - right))
-        return [
-            Option(lambda x: x * factor, saying("factor-de-más", factor)),
-            Option(lambda x: x + extra, saying("suma-de-más", extra)),
-        ]
+        if yours is not None and yours.shape == right.shape and yours.isfinite().all():
+            factor, extra = (float(x.flatten()[0]) for x in (yours / right, yours - right))
+            yield Option(lambda x: x * factor, known["factor-de-más"].saying(number=show(factor)))
+            yield Option(lambda x: x + extra, known["suma-de-más"].saying(number=show(extra)))
 
     return measure
 
@@ -59,15 +51,9 @@ def must(read, shape):
             story = f"Vale {show(value)} en todas las pruebas."
             if not value.any():
                 story += " ¿Multiplicas por un total que empieza en 0?"
-            yield Finding("siempre-lo-mismo", KNOWN["siempre-lo-mismo"].text, story, read)
-
-    def finite(attempt):
-        for case, output in attempt.outputs():
-            if not output.isfinite().all():
-                text = "Tu salida no es un número de verdad: es NaN o ∞."
-                return [Finding("propiedad-finita", text, f"Pasa con {case.name}.", read)]
-        return []
+            yield replace(KNOWN["siempre-lo-mismo"], read=read).found(story)
 
     story = "Con {name}, mide {yours} y tenía que medir {right}."
-    text = "La forma de tu salida no es la que se pide."
-    return moves, right_shape(shape, text, read, story), finite
+    shaped = right_shape(shape, "La forma de tu salida no es la que se pide.", read, story)
+    text = "Tu salida no es un número de verdad: es NaN o ∞."
+    return moves, shaped, finite(read, text, story="Pasa con {name}.")

@@ -9,9 +9,8 @@ import math
 
 import torch
 
-from course_lib.checkers.engine.mistakes import Option, told, ways
-from course_lib.checkers.engine.properties import finite
-from course_lib.checkers.engine.search import Stage
+from course_lib.checkers.engine import Option, Stage, finite, told, ways
+from course_lib.checkers.engine.comparing import clone
 from course_lib.checkers.steps import attention as steps
 from course_lib.checkers.steps.hiding import searched_fill
 from course_lib.checkers.steps.pair import RETURNED
@@ -24,6 +23,32 @@ EVERY = (
     ("sin-proyectar", "ninguna"),
 )
 ALSO = ("escala-fija", "escala-de-más", "escala-otra", "máscara-poco-negativa", *RETURNED)
+ALL_FINITE = finite(
+    "04 §7", "Tu salida tiene números que no son finitos. Recuerda que 0·(−∞) es NaN."
+)
+
+# --- Las pruebas ----------------------------------------------------------------------------------
+
+
+def drawn(seed, B, lengths, d, d_k, d_v, size=1.0, blank=None):
+    """Un lote de frases de cada longitud, W_Q, W_K y W_V. ``blank``: el token que es 0 en el último."""
+    generator = torch.Generator().manual_seed(seed)
+    sentences = [torch.randn(B, length, d, generator=generator) for length in lengths]
+    if blank is not None:
+        sentences[-1][:, blank] = 0.0
+    matrices = (torch.randn(d, n, generator=generator) for n in (d_k, d_k, d_v))
+    return *sentences, *(matrix / math.sqrt(d) * size for matrix in matrices)
+
+
+def whole_numbers(first, d, d_k):
+    """Puntuaciones enteras, exactas en float32: 200 por ``first`` y por la columna 1 de quien pregunta."""
+    x = torch.zeros(1, 4, d)
+    x[0, :, 0] = torch.tensor(first)
+    x[0, :, 2:4] = torch.tensor([[1.0, -2.0], [0.5, 3.0], [-1.0, 0.0], [2.0, 1.0]])
+    W_Q, W_K, W_V = torch.zeros(d, d_k), torch.zeros(d, d_k), torch.zeros(d, 2)
+    W_Q[1, 0] = 200 * math.sqrt(d_k)
+    W_K[0, 0] = W_V[2, 0] = W_V[3, 1] = 1.0
+    return x, W_Q, W_K, W_V
 
 
 # --- Las proyecciones -----------------------------------------------------------------------------
@@ -43,10 +68,13 @@ def matrix_options(own):
 
 
 @functools.lru_cache(maxsize=4096)
-def project(name, transposed, x, W_Q, W_K, W_V):
-    """x por una de las matrices, o sola."""
-    W = {"W_Q": W_Q, "W_K": W_K, "W_V": W_V, None: None}[name]
+def project(x, W, transposed):
     return x if W is None else x @ (W.mT if transposed else W)
+
+
+@functools.lru_cache(maxsize=4096)
+def dot(query, key):
+    return query @ key.mT
 
 
 def query_key_value(choice, sources, W_Q, W_K, W_V):
@@ -54,16 +82,11 @@ def query_key_value(choice, sources, W_Q, W_K, W_V):
     every, out = choice["every"], []
     if every == "matrices cambiadas":
         W_Q, W_K = W_K, W_Q
+    matrices = {} if every == "ninguna" else {"W_Q": W_Q, "W_K": W_K, "W_V": W_V}
     for x, axis in zip(sources, ("query", "key", "value_matrix")):
         name, turned = choice[axis]
-        name = None if every == "ninguna" else name
-        out.append(project(name, turned or every == "traspuestas", x, W_Q, W_K, W_V))
+        out.append(project(x, matrices.get(name), turned or every == "traspuestas"))
     return (out[1], out[0], out[2]) if every == "cambiadas" else out
-
-
-@functools.lru_cache(maxsize=4096)
-def dot(query, key):
-    return query @ key.mT
 
 
 # --- La atención ----------------------------------------------------------------------------------
@@ -75,43 +98,36 @@ def of_x(divisor):
 
 def scale_options(*unused):
     """Los divisores de la atención, menos los que aquí son otro; √d_model es la anchura de x."""
-    own = told(__file__, "scale", steps.largest_weight)
-    divisors = {name: of_x(divisor) for name, divisor in steps.DIVISORS.items()}
-    divisors |= {"√d_model": lambda x, q, k, v: math.sqrt(x.shape[-1])}
-    divisors |= {"d_model": lambda x, q, k, v: x.shape[-1]}
-    known = steps.SCALES | own
+    divisors = {name: of_x(divisor) for name, divisor in steps.DIVISORS.items()} | {
+        "√d_model": lambda x, q, k, v: math.sqrt(x.shape[-1]),
+        "d_model": lambda x, q, k, v: x.shape[-1],
+    }
+    known = steps.SCALES | told(__file__, "scale", steps.largest_weight)
     forms = ((f"escala-{n}", (d, False)) for n, d in divisors.items() if n not in unused)
     right = of_x(steps.by_root)
     return ways(known, (right, False), *forms, ("escala-después", (right, True)))
 
 
-def powers_of_two(scores, naive):
-    """También bien hecha, sin que se desborde."""
-    return steps.softmax_over(-1)(scores * math.log(2), naive)
+def here(options, changed):
+    """Las formas de un paso. ``changed``: error → el que es aquí; ``None``, si es la misma que otra."""
+    for option in options:
+        mistake = option.mistake and changed.get(option.mistake.id, option.mistake)
+        if mistake or not option.mistake:
+            yield Option(option.value, mistake)
 
 
 def softmax_options():
-    """Las formas de repartir, menos las que con tres ejes son otra."""
-    for option in steps.SOFTMAX_OPTIONS:
-        name = option.mistake.id if option.mistake else ""
-        if name == "softmax-base-2":
-            yield Option(powers_of_two, option.mistake)
-        elif name not in ("softmax-eje-1", "softmax-eje-2", "softmax-eje--3", "softmax-sin-dim"):
-            yield option
+    """Las formas de repartir con tres ejes; con potencias de 2, también bien hecha, sin que se desborde."""
+    repeated = ("eje-1", "eje-2", "eje--3", "sin-dim", "base-2")
+    powers = steps.SOFTMAXES["softmax-base-2"]
+    yield from here(steps.SOFTMAX_OPTIONS, {f"softmax-{name}": None for name in repeated})
+    yield Option(lambda s, naive: steps.softmax_over(-1)(s * math.log(2), naive), powers)
 
 
-def value_options(**others):
-    """Lo que se hace con los pesos; de qué matriz sale el value se averigua aparte.
-
-    Args:
-        others: error, con ``_`` por ``-``, → el que es en esta cabeza, o ``None`` si no puede ser.
-    """
-    others = {name.replace("_", "-"): mistake for name, mistake in others.items()}
-    others |= {"key-por-value": None, "query-por-value": None}
-    for option in steps.VALUE_OPTIONS:
-        mistake = option.mistake and others.get(option.mistake.id, option.mistake)
-        if mistake or not option.mistake:
-            yield Option(option.value, mistake)
+def value_options(**changed):
+    """Lo que se hace con los pesos; de qué matriz sale el value se averigua aparte."""
+    changed = {name.replace("_", "-"): mistake for name, mistake in changed.items()}
+    return here(steps.VALUE_OPTIONS, changed | {"key-por-value": None, "query-por-value": None})
 
 
 def last_axes():
@@ -134,11 +150,9 @@ def few_errors(cases, axes, in_threes, frequent=8):
 
 
 def attend(choice, x, q, k, v, allowed, past=None):
-    """La atención, con cada paso dado de la forma que se pide.
+    """La atención, con cada paso como se pide.
 
-    Args:
-        allowed: quién se ve; sin máscara, ``None``.
-        past: si se tapa el futuro sin que nadie lo pida, quién no lo es.
+    ``allowed``, quién se ve; ``past``, quién no es futuro, si se tapa sin que nadie lo pida.
     """
     divide, late = choice["scale"]
     divisor = divide(x, q, k, v)
@@ -146,13 +160,10 @@ def attend(choice, x, q, k, v, allowed, past=None):
     if past is not None:
         scores = scores.masked_fill(~past, -torch.inf)
     before, after = choice["hide"] if allowed is not None else (None, None)
-    if before:
-        scores = before(scores, allowed)
+    scores = before(scores, allowed) if before else scores
     weights = choice["softmax"](scores, choice["naive"])
-    if late:
-        weights = weights / divisor
-    if after:
-        weights = after(weights, allowed)
+    weights = weights / divisor if late else weights
+    weights = after(weights, allowed) if after else weights
     return {"output": choice["value"](weights, q, k, v), "weights": weights, "scores": scores}
 
 
@@ -163,9 +174,6 @@ def covers_the_same(exercise, choice):
 
 
 # --- Lo que se mide, y lo que no dice nada --------------------------------------------------------
-
-FINITE = "Tu salida tiene números que no son finitos. Recuerda que 0·(−∞) es NaN."
-ALL_FINITE = finite("04 §7", FINITE)
 
 
 def measured_in(look, weak):
@@ -188,8 +196,8 @@ def measured_in(look, weak):
 
     def fills(attempt):
         def leaked(low):
-            W_Q, W_K = torch.tensor([[-low], [0.0]]), torch.tensor([[1.0], [0.0]])
-            weight = look(attempt, 0, W_Q, W_K, torch.tensor([[0.0], [1.0]]))
+            W_K, W_V = torch.eye(2)[:, :, None]
+            weight = look(attempt, 0, W_K * -low, W_K, W_V)
             return math.nan if weight is None else weight
 
         return searched_fill(leaked, weak)
@@ -200,3 +208,12 @@ def measured_in(look, weak):
 def only_nan(attempt):
     """Si todo es NaN: a eso se llega por muchos caminos."""
     return all(output.isnan().all() for _, output in attempt.outputs())
+
+
+def moved_by(attempt, arguments, which, where):
+    """Cuánto se mueve cada salida al sumar 1 a una parte de un argumento; ``None``, si no se sabe."""
+    touched = clone(arguments)
+    touched[which][where] += 1.0
+    base, other = attempt.ask(*arguments), attempt.ask(*touched)
+    known = base is not None and other is not None and base.shape == other.shape
+    return (other - base).abs().amax(-1) if known and base.dim() == 3 else None

@@ -2,9 +2,8 @@
 
 import torch
 
-from course_lib.checkers.engine.exercise import Case
-from course_lib.checkers.engine.mistakes import told, ways
-from course_lib.checkers.steps.mask_notation import permissions
+from course_lib.checkers.engine import Case, told, ways
+from course_lib.checkers.steps.mask_notation import MaskExercise, permissions
 
 
 def from_the_end(real):
@@ -45,10 +44,6 @@ OF_OTHERS = {  # los que no miran el relleno de cada frase
 }
 
 
-def columns(column, row):
-    return column
-
-
 def either_side(column, row):
     return column | row
 
@@ -56,7 +51,7 @@ def either_side(column, row):
 # A qué se aplica: a las columnas (keys), a las filas (queries) o a las dos.
 SIDE_OPTIONS = ways(
     told(__file__, "side", permissions),
-    columns,
+    lambda column, row: column,
     ("tapa-filas", lambda column, row: row),
     ("filas-y-columnas", lambda column, row: column & row),
     ("filas-o-columnas", either_side),
@@ -68,29 +63,33 @@ def applied(tokens, side):
     return tokens if side is None else side(tokens[:, None, None], tokens[:, None, :, None])
 
 
-def lots(*tables):
-    """Las pruebas: cada tabla es un ``attention_mask``."""
-    return tuple(Case(name, (torch.tensor(table),)) for name, table in tables)
+def lot(rows, name=""):
+    """Una prueba: de cada frase, una fila de ``attention_mask``, como «1110»."""
+    return Case(name, (torch.tensor([list(map(int, row)) for row in rows.split()]),))
 
 
-CASES = lots(
-    ("2 frases de 5 y 3 tokens", [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]),
-    (
-        "3 frases de 2, 4 y 1 tokens en 6 columnas",
-        [[1] * 2 + [0] * 4, [1] * 4 + [0] * 2, [1] + [0] * 5],
-    ),
-    ("3 frases de 3, 2 y 1 tokens", [[1, 1, 1], [1, 1, 0], [1, 0, 0]]),
-    ("1 frase de 3 tokens y un relleno", [[1, 1, 1, 0]]),
-    ("2 frases con el relleno delante", [[0, 0, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1]]),
-    ("2 frases sin relleno", [[1, 1, 1], [1, 1, 1]]),
-    ("2 frases, una sin ningún token", [[1, 1, 1, 0], [0, 0, 0, 0]]),
-    ("2 frases, con el relleno delante y detrás", [[0] + [1] * 6, [1] * 4 + [0] * 3]),
+CASES = (
+    lot("11111 11100", "2 frases de 5 y 3 tokens"),
+    lot("110000 111100 100000", "3 frases de 2, 4 y 1 tokens en 6 columnas"),
+    lot("111 110 100", "3 frases de 3, 2 y 1 tokens"),
+    lot("1110", "1 frase de 3 tokens y un relleno"),
+    lot("001111 011111", "2 frases con el relleno delante"),
+    lot("111 111", "2 frases sin relleno"),
+    lot("1110 0000", "2 frases, una sin ningún token"),
+    lot("0111111 1111000", "2 frases, con el relleno delante y detrás"),
 )
-EXTRA = lots(
-    ("2 frases de 2 y 3 tokens", [[1, 1, 0], [1, 1, 1]]),  # las de los enunciados
-    ("1 frase de 2 tokens y un relleno", [[1, 1, 0]]),
-    ("2 frases de 70 y 33 tokens", [[1] * 70, [0] * 37 + [1] * 33]),
-)
-TINY = lots(
-    *(("", table) for table in ([[1, 0]], [[1, 1]], [[0, 1]], [[1, 1, 0]], [[1, 0], [1, 1]]))
-)
+
+
+class PaddedMask(MaskExercise):
+    """Lo que comparten las dos que salen de ``attention_mask``. ``mask`` recibe los pasos, por orden."""
+
+    names = ("attention_mask",)
+    extra = (
+        lot("110 111", "2 frases de 2 y 3 tokens"),  # las de los enunciados
+        lot("110", "1 frase de 2 tokens y un relleno"),
+        lot("1" * 70 + " " + "0" * 37 + "1" * 33, "2 frases de 70 y 33 tokens"),
+    )
+    tiny = tuple(map(lot, ("10", "11", "01", "110", "10 11")))
+
+    def compute(self, choice, attention_mask):
+        return {"output": self.mask(*(choice[axis] for axis in self.axes), attention_mask)}

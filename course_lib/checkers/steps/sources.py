@@ -1,6 +1,6 @@
 """De dónde sale cada proyección y con qué matriz: los errores que van juntos, con un solo nombre."""
 
-from course_lib.checkers.engine.mistakes import Option, told
+from course_lib.checkers.engine import Option, told, ways
 
 ROLES = ("query", "key", "value")
 LETTER = {"query": "W_Q", "key": "W_K", "value": "W_V"}
@@ -34,6 +34,19 @@ def projection_options(kinds):
         both.append(Option(pair, kind_mistake(how, ROLES, kinds)))
     third = [Option(how, kind_mistake(how, ROLES, kinds)) for how in hows if how != "value"]
     return both, [Option(OWN), *third]
+
+
+def output_options(said, *others):
+    """Formas de dar la última proyección; ``others`` son las malas de un solo ejercicio."""
+    return ways(
+        said,
+        OWN,
+        ("sin-W_O", "none"),
+        ("W_O-dos-veces", "twice"),
+        *others,
+        *((said["W_O-es-otra"].saying(letter=LETTER[role]), role) for role in ROLES),
+        ("suma-la-entrada", "residual"),
+    )
 
 
 def name_projections(hows, kinds):
@@ -79,10 +92,10 @@ def join(choice, good, kinds, expected_merge):
         expected_merge: error al repartir → el de juntar que entonces ya no lo es.
     """
     chosen = good | {axis: option.value for axis, option in choice.items()}
-    merge, division = choice.get("merge"), choice.get("split")
-    if merge and merge.mistake and division and division.mistake:
-        if expected_merge.get(division.mistake.id) == merge.mistake.id:
-            choice = choice | {"merge": Option(merge.value)}
+    wrong = {axis: [m.id for m in option.mistakes] for axis, option in choice.items()}
+    for division in wrong.get("split", ()):
+        if wrong.get("merge") == [expected_merge.get(division)]:
+            choice = choice | {"merge": Option(choice["merge"].value)}
     sources = (*chosen["sources"], chosen["source_v"])
     for axis in ("sources", "source_v"):
         if axis in choice and choice[axis].mistake:

@@ -8,9 +8,7 @@ import functools
 
 import torch
 
-from course_lib.checkers.engine.comparing import show
-from course_lib.checkers.engine.exercise import Case
-from course_lib.checkers.engine.mistakes import told, ways
+from course_lib.checkers.engine import Case, show, told, ways
 from course_lib.checkers.steps.numbers import itself, rounded
 
 
@@ -25,26 +23,18 @@ def with_decimals(look):
 
 KNOWN = told(__file__, "vectors", redondea=with_decimals)
 
-# --- Los productos y la suma ----------------------------------------------------------------------
 
-
-def part(*limits):
-    """La suma de un trozo."""
-    return lambda x: x[slice(*limits)].sum(0)
-
-
-def both_ways(function):
+def both_ways(*functions):
     """Lo mismo con a y b, y con b y a."""
-    return function, lambda a, b: function(b, a)
+    for function in functions:
+        yield function
+        yield lambda a, b, function=function: function(b, a)
 
 
-def product_of(norm):
+def product_of(*norms):
     """Una norma por la otra."""
-    return lambda a, b: norm(a) * norm(b)
-
-
-def by_norms(a, b):
-    return 1 / (a.norm() * b.norm())
+    for norm in norms:
+        yield lambda a, b, norm=norm: norm(a) * norm(b)
 
 
 PAIRS = ways(
@@ -57,8 +47,7 @@ PAIRS = ways(
     ("a-consigo", lambda a, b: a * a),
     ("b-consigo", lambda a, b: b * b),
     ("orden-al-revés", *both_ways(lambda a, b: a * b.flip(0))),
-    ("lugar-corrido", *both_ways(lambda a, b: a * b.roll(1))),
-    ("lugar-corrido", *both_ways(lambda a, b: a[:-1] * b[1:])),
+    ("lugar-corrido", *both_ways(lambda a, b: a * b.roll(1), lambda a, b: a[:-1] * b[1:])),
     ("todos-con-todos", lambda a, b: a[:, None] * b, *both_ways(lambda a, b: a.sum() * b)),
     ("todos-con-todos", lambda a, b: torch.outer(a, b).flatten()),
     ("valor-absoluto", lambda a, b: (a * b).abs()),
@@ -76,20 +65,20 @@ REDUCTIONS = ways(
     ("solo-el-menor", torch.min),
     ("solo-el-primero", lambda x: x[0]),
     ("solo-el-último", lambda x: x[-1]),
-    ("falta-el-primero", part(1, None)),
-    ("falta-el-último", part(-1)),
-    ("faltan-los-extremos", part(1, -1)),
+    ("falta-el-primero", lambda x: x[1:].sum(0)),
+    ("falta-el-último", lambda x: x[:-1].sum(0)),
+    ("faltan-los-extremos", lambda x: x[1:-1].sum(0)),
     ("primero-dos-veces", lambda x: x.sum() + x[0]),
-    ("solo-dos", part(2)),
-    ("solo-tres", part(3)),
-    ("de-dos-en-dos", part(0, None, 2), part(1, None, 2)),
+    ("solo-dos", lambda x: x[:2].sum(0)),
+    ("solo-tres", lambda x: x[:3].sum(0)),
+    ("de-dos-en-dos", lambda x: x[::2].sum(0), lambda x: x[1::2].sum(0)),
 )
 OTHERS = ways(
     KNOWN,
     None,
     ("distancia", torch.dist, lambda a, b: torch.dist(a, b) ** 2),
     ("distancia", lambda a, b: torch.dist(a, b, 1), lambda a, b: 1 / (1 + torch.dist(a, b))),
-    ("solo-normas", product_of(torch.norm)),
+    ("solo-normas", *product_of(torch.norm)),
 )
 
 
@@ -101,22 +90,15 @@ def quotient(other, center, pair, reduction, divisor, a, b):
     return total / divisor(a, b) if divisor else total
 
 
-# --- El final de la cuenta ------------------------------------------------------------------------
-
-
-def strict(function):
-    """Como las funciones de ``math``, que se paran donde torch da NaN."""
+def also_strict(function):
+    """Como en torch, que da NaN, y como en ``math``, que se para."""
 
     def stops(x):
         if (result := function(x)).isnan().any():
             raise ValueError
         return result
 
-    return stops
-
-
-def degrees(x):
-    return x.arccos().rad2deg()
+    return function, stops
 
 
 ENDINGS = (
@@ -126,11 +108,12 @@ ENDINGS = (
     ("trunca", torch.trunc, torch.floor),
     ("redondea", *map(rounded, range(5))),
     ("cuadrado-de-más", torch.square),
-    ("raíz-de-más", torch.sqrt, strict(torch.sqrt)),
+    ("raíz-de-más", *also_strict(torch.sqrt)),
 )
 ANGLES = (
-    ("ángulo", torch.arccos, strict(torch.arccos), lambda x: x.clamp(-1, 1).arccos()),
-    ("ángulo-en-grados", degrees, strict(degrees), lambda x: degrees(x.clamp(-1, 1))),
+    ("ángulo", *also_strict(torch.arccos), lambda x: x.clamp(-1, 1).arccos()),
+    ("ángulo-en-grados", *also_strict(lambda x: x.arccos().rad2deg())),
+    ("ángulo-en-grados", lambda x: x.clamp(-1, 1).arccos().rad2deg()),
     ("coseno-de-más", torch.cos),
     ("distancia-coseno", lambda x: 1 - x),
     ("entre-0-y-1", lambda x: (1 + x) / 2),
@@ -138,8 +121,6 @@ ANGLES = (
     ("solo-el-signo", torch.sign),
 )
 SHAPES = ways(KNOWN, itself, ("sobran-ejes", lambda x: x[None], lambda x: x[None, None]))
-
-# --- Las pruebas ----------------------------------------------------------------------------------
 
 
 def vector_case(a, b):
@@ -156,19 +137,12 @@ VECTORS = (
     vector_case([0.137, 0.218, -0.353], [0.236, 0.192, 0.207]),
     vector_case([1.0, -3.0, 2.0, 1.0, 1.0], [-2.0, 6.0, -4.0, -2.0, -2.0]),  # coseno −1, exacto
 )
-
-
-def long_vectors(n):
-    """Dos vectores largos, de números grandes: ni caben en una tabla ni se recortan."""
-    generator = torch.Generator().manual_seed(n)
-    a, b = 10.0 + 20.0 * torch.rand(2, n, generator=generator)
-    return Case(f"dos vectores de {n} números", (a, b))
-
-
+# Dos vectores largos, de números grandes: ni caben en una tabla ni se recortan.
+LONG = 10.0 + 20.0 * torch.rand(2, 300, generator=torch.Generator().manual_seed(300))
 EXTRA = (
     vector_case([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]),
     vector_case([-2.0], [3.0]),
-    long_vectors(300),
+    Case("dos vectores de 300 números", tuple(LONG)),
 )
 TINY = (
     vector_case([2.0], [3.0]),
