@@ -85,7 +85,7 @@ def weight_of(pair):
 
 
 # Lo que se sabe al acabar: los tokens, quién pregunta, las parejas que competían y la que gana.
-Found = namedtuple("Found", "t p pairs i weight")
+Found = namedtuple("Found", ["t", "p", "pairs", "i", "weight"])
 RESULTS = ways(
     KNOWN,
     lambda f: f.t[f.i],

@@ -132,7 +132,7 @@ def own_mask(missing, leaked):
 
     ``missing``, el error de no tapar nada; ``leaked``, la consecuencia de los que dejan peso.
     """
-    known = masks("mask", leaked) | masks("own mask", leaked)
+    known = masks("mask", leaked) | masks("own_mask", leaked)
     return known, ways(
         known | {"máscara-ignorada": missing},
         GOOD,
