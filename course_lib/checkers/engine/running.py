@@ -135,26 +135,37 @@ def within_limits():
     threads, began = torch.get_num_threads(), SPENT.set([0, 0.0])
     torch.set_num_threads(1)
     try:
-        yield
+        with same_chance():
+            yield
     finally:
         torch.set_num_threads(threads)
         SPENT.reset(began)
 
 
 @contextlib.contextmanager
-def nothing_changes():
-    """Deja como estaban lo que el código de fuera puede tocar, y limita la memoria."""
+def same_chance():
+    """Deja los números al azar como estaban."""
     torch_state, python_state = torch.get_rng_state(), random.getstate()
     numpy_state = np.random.get_state()
-    dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
     try:
-        with warnings.catch_warnings(), bounded_memory():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     finally:
         torch.set_rng_state(torch_state)
         random.setstate(python_state)
         np.random.set_state(numpy_state)
+
+
+@contextlib.contextmanager
+def nothing_changes():
+    """Deja como estaban lo que el código de fuera puede tocar, y limita la memoria."""
+    dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
+    # En una comprobación, los números al azar se dejan como estaban al acabarla.
+    chance = same_chance() if SPENT.get() is None else contextlib.nullcontext()
+    try:
+        with chance, warnings.catch_warnings(), bounded_memory():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
         torch.set_default_dtype(dtype)
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
