@@ -451,9 +451,9 @@ def write(lab, *cells):
 # --- La orden -------------------------------------------------------------------------------------
 
 
-def main():
-    """Ejecuta una lección en JupyterLab y guarda cómo se ve."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
+def asked(description):
+    """Lo que se pide en una orden: el cuaderno, la carpeta del curso, la de las imágenes y el tema."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("cuaderno", type=Path)
     parser.add_argument("carpeta", type=Path, help="donde se guardan las imágenes")
     parser.add_argument("--oscuro", action="store_true", help="con el tema oscuro de JupyterLab")
@@ -461,10 +461,16 @@ def main():
     notebook = arguments.cuaderno.resolve()
     course = next(folder for folder in notebook.parents if (folder / ".jupyter").exists())
     theme = "JupyterLab Dark" if arguments.oscuro else "JupyterLab Light"
+    return notebook, course, arguments.carpeta, theme
+
+
+def main():
+    """Ejecuta una lección en JupyterLab y guarda cómo se ve."""
+    notebook, course, images_folder, theme = asked(main.__doc__)
     with open_lab(course, theme) as lab:
         found = lab.faults(notebook.relative_to(course))
-        images = lab.capture(arguments.carpeta, notebook.stem)
-    print(*found, f"{len(images)} imágenes en {arguments.carpeta}", sep="\n")
+        images = lab.capture(images_folder, notebook.stem)
+    print(*found, f"{len(images)} imágenes en {images_folder}", sep="\n")
     return 1 if found else 0
 
 

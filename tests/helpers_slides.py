@@ -6,12 +6,11 @@ una, una imagen cada una:
     python tests/helpers_slides.py notebooks/01_producto_escalar.ipynb CARPETA [--oscuro]
 """
 
-import argparse
 import contextlib
 import sys
 from pathlib import Path
 
-from helpers_browser import OPEN, VIEWPORT, open_lab
+from helpers_browser import OPEN, VIEWPORT, asked, open_lab
 from playwright.sync_api import TimeoutError
 
 SCREEN = {"width": 1280, "height": 720}  # la de un proyector modesto
@@ -147,22 +146,15 @@ def slides(page, lab, path):
 
 def main():
     """Guarda cómo se ve cada diapositiva de una lección."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("cuaderno", type=Path)
-    parser.add_argument("carpeta", type=Path, help="donde se guardan las imágenes")
-    parser.add_argument("--oscuro", action="store_true", help="con el tema oscuro de JupyterLab")
-    arguments = parser.parse_args()
-    notebook = arguments.cuaderno.resolve()
-    course = next(folder for folder in notebook.parents if (folder / ".jupyter").exists())
-    theme = "JupyterLab Dark" if arguments.oscuro else "JupyterLab Light"
-    arguments.carpeta.mkdir(parents=True, exist_ok=True)
+    notebook, course, images_folder, theme = asked(main.__doc__)
+    images_folder.mkdir(parents=True, exist_ok=True)
     faults = []
     with open_lab(course, theme) as lab, open_deck(lab, notebook.relative_to(course)) as page:
         for number, slide in enumerate(slides(page, lab, notebook.relative_to(course)), 1):
             page.wait_for_timeout(150)  # lo que aparece, aparece poco a poco
-            page.screenshot(path=arguments.carpeta / f"{notebook.stem}-{number:03}.png")
+            page.screenshot(path=images_folder / f"{notebook.stem}-{number:03}.png")
             faults += [f"Diapositiva {number}, {fault}" for fault in slide["faults"]]
-    print(*faults, f"{number} imágenes en {arguments.carpeta}", sep="\n")
+    print(*faults, f"{number} imágenes en {images_folder}", sep="\n")
     return 1 if faults else 0
 
 
