@@ -34,7 +34,7 @@ def link(lesson, title, text=""):
 
 
 def linked(text):
-    """El HTML de un texto, con un enlace en cada apartado que nombra: «05 §3.1»."""
+    """El HTML de un texto, con un enlace en cada apartado que nombra: «03 §3.1»."""
     section = r"(\d\d) §(\d+(?:\.\d+)?)"
     return re.sub(section, lambda m: link(m[1], re.escape(m[2]) + "[. ]", m[0]), escape(text))
 
