@@ -204,9 +204,9 @@ DRAW = {
 
 
 def told(values):
-    """Los números de las tres palabras: «the −1, hungry −2 y dog 1»."""
+    """Un número de cada palabra: ««the» −1, «hungry» −2 y «dog» 1»."""
     *others, last = (
-        f"{token} {written(value)}" for token, value in zip(TOKENS, values, strict=True)
+        f"«{token}» {written(value)}" for token, value in zip(TOKENS, values, strict=True)
     )
     return f"{', '.join(others)} y {last}"
 
