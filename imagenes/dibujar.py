@@ -97,10 +97,10 @@ FIGURES = (
         ),
         "mapa-del-curso.svg": (
             escenas.course_map,
-            "Mapa del curso, de la lección 00 a la 11. Sobre la fórmula softmax(Q·Kᵀ partido por la "
+            "Mapa del curso, de la lección 00 a la 12. Sobre la fórmula softmax(Q·Kᵀ partido por la "
             "raíz de d_k, más máscara)·V, el número de la lección que explica cada pieza: 01 el "
-            "producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la raíz, 04 la máscara, 05 la softmax, el "
-            "producto por V y el conjunto; después, varias cabezas (06 a 08) y el modelo completo (09 a 11).",
+            "producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la softmax y la raíz, 04 la máscara, 05 el "
+            "producto por V y el conjunto; después, varias cabezas (06 a 08) y el modelo completo (09 a 12).",
         ),
         "softmax-suma-ponderada.svg": (
             escenas.weighted_sum,

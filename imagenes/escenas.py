@@ -123,14 +123,15 @@ LESSONS = (
     ("Empieza aquí", c.MIST),
     ("Producto escalar", PRODUCT),
     ("De la frase a Q, K, V", c.QUERY),
-    ("Escalado", SCALE),
+    ("Softmax y escalado", SOFTMAX),
     ("Máscaras", MASK),
-    ("Softmax y atención", SOFTMAX),
+    ("La atención entera", c.VALUE),
     ("Multi-cabeza", c.MIST),
     ("Multi-cabeza a mano", c.MIST),
     ("Multi-cabeza\nenmascarada", c.MIST),
     ("Encoder–decoder", c.MIST),
     ("Transformer completo", c.MIST),
+    ("El traductor", c.MIST),
     ("Dentro de BERT", c.MIST),
 )
 
@@ -143,7 +144,7 @@ def badge(drawing, x, y, number):
 
 def course_map(desc):
     """Las lecciones, y en la fórmula el número de la que explica cada pieza."""
-    drawing = card(576, "Mapa del curso", desc)
+    drawing = card(632, "Mapa del curso", desc)
     y = 132
     chip(drawing, 366, y, 572, 168, "", SOFTMAX, rx=16)
     text(drawing, 144, y, "softmax", 24, bold=True)
@@ -160,7 +161,7 @@ def course_map(desc):
         (702, -32, 2),
         (408, 38, 3),
         (534, -30, 4),
-        (146, -84, 5),
+        (146, -84, 3),
         (702, 32, 5),
     ):
         badge(drawing, x, y + dy, number)
@@ -172,14 +173,14 @@ def course_map(desc):
             text(drawing, 26, top, caption, SIZE, "start", bold=True)
     for number, (name, colour) in enumerate(LESSONS):
         row, column = divmod(number, 3)
-        x, top = 26 + 254 * column, (300, 356, 442, 528)[row]
+        x, top = 26 + 254 * column, (300, 356, 442, 528, 584)[row]
         plain = {"border": c.INK, "tint": 1, "stroke": 2} if colour == c.MIST else {}
         chip(drawing, x + 120, top, 240, 44, "", colour, rx=21, **plain)
         badge(drawing, x + 22, top, number)
         lines = name.split("\n")
         for i, words in enumerate(lines):
             text(drawing, x + 43, top + 18 * (i - (len(lines) - 1) / 2), words, SMALL, "start")
-        if column < 2:
+        if column < 2 and number < len(LESSONS) - 1:
             arrow(drawing, (x + 240, top), (x + 254, top))
     return drawing
 

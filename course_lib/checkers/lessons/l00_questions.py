@@ -38,6 +38,6 @@ SHAPE = Question(
     partial(shape, "B h L L"),
     wrong_answers(__file__, "0.2", {name: partial(shape, wrong) for name, wrong in WRONG.items()}),
     kind="una forma: cuatro números entre paréntesis, como (1, 2, 3, 4)",
-    read="00 §3",
+    read="00 §5",
 )
 QUESTIONS = (SHAPE,)
