@@ -59,7 +59,7 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
 
 
 def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
-    """Histogramas superpuestos, con media y desviación en la leyenda.
+    """Histogramas superpuestos, con media y desviación típica en la leyenda.
 
     Args:
         samples: diccionario de nombre → muestras, de cualquier forma.
@@ -72,7 +72,7 @@ def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
         min(x.min() for x in samples.values()), max(x.max() for x in samples.values()), bins + 1
     )
     facts = {
-        name: f"media {number_text(x.mean(), 2)}, desviación {number_text(x.std(), 2)}"
+        name: f"media {number_text(x.mean(), 2)}, desviación típica {number_text(x.std(), 2)}"
         for name, x in samples.items()
     }
     with rc_context(STYLE):
