@@ -1,4 +1,4 @@
-"""4.3 · La máscara del decoder: {causal, traspuesta…} × {qué tokens son de verdad} × {con un Y, con un O…}.
+"""4.3 · La máscara del decoder: {causal, traspuesta…} × {qué tokens son de verdad} × {con una «y», con una «o»…}.
 
 Con qué convenio y con qué ejes está escrita lo mira ``steps.mask_notation``.
 """
