@@ -58,7 +58,7 @@ CAT = Question(
     weight,
     wrong_answers(__file__, "5.2", OF_WEIGHT),
     kind="un número entre 0 y 1",
-    read="05 §3.5",
+    read="05 §4.3",
     points=3,
 )
 
