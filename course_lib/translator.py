@@ -39,8 +39,8 @@ UNSURE = -1.0  # por debajo, en nats por token, lo normal es que la traducción 
 class Translation:
     """Una traducción y todo lo que el modelo ha mirado para escribirla.
 
-    La fila i de una matriz del decoder es la del paso que **predice** ``target_tokens[i]``; lo
-    que ese paso ve escrito está en ``seen_tokens[: i + 1]``.
+    La fila i de una matriz del decoder es la del paso i: entra ``seen_tokens[i]`` y **predice**
+    ``target_tokens[i]``. Ese paso ve escrito ``seen_tokens[: i + 1]``.
 
     Attributes:
         source: la frase que lee el modelo.
@@ -67,6 +67,11 @@ class Translation:
     def seen_tokens(self):
         """Los m_D tokens que ve el decoder: la marca de inicio y todos menos el último."""
         return [BOS_TOKEN, *self.target_tokens[:-1]]
+
+    @property
+    def steps(self):
+        """Un rótulo por fila de una matriz cruzada, «entra → predice»: «el → perro»."""
+        return [f"{a} → {b}" for a, b in zip(self.seen_tokens, self.target_tokens)]
 
     @property
     def source_words(self):

@@ -42,8 +42,8 @@ def test_its_text_says_its_state():
     weights = torch.tensor([[[0.7, 0.3]], [[0.1, 0.9]]])
     built = CrossAttentionExplorer(["dog", "bone"], ["<inicio>"], ["perro"], weights, note="Ojo.")
     assert repr(built) == (
-        "Atención cruzada, paso 1 de 1, media de las cabezas: para predecir «perro» mira sobre "
-        "todo a «bone» (0.60; a partes iguales, 0.50). Ojo."
+        "Atención cruzada, paso 1 de 1, media de las cabezas: entra «<inicio>» y, para "
+        "predecir «perro», mira sobre todo a «bone» (0.60; a partes iguales, 0.50). Ojo."
     )
 
 
@@ -159,10 +159,11 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
             "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
         )
 
-    says("Paso 1: para predecir «el» mira sobre todo a «<img src=x onerror=alert(1)>» (0.70")
+    told = "Paso 1: entra «<inicio>» y, para predecir «el», mira sobre todo a «<img src=x onerror=alert"
+    says(told + "(1)>» (0.70")
     assert box.locator("img").count() == 0
     box.get_by_role("button", name="siguiente →").click()
-    says("Paso 2: para predecir «perro» mira sobre todo a «dog» (0.80")
+    says("Paso 2: entra «el» y, para predecir «perro», mira sobre todo a «dog» (0.80")
     box.get_by_role("slider", name="paso").focus()
     page.keyboard.press("ArrowLeft")
     says("Paso 1")
@@ -217,8 +218,8 @@ def test_the_ends_keep_the_focus_and_the_labels_can_be_read(lab):
     assert where("Paso 1") == ("← anterior", True, False)
 
     names = box.locator("svg").last.locator("text").all_text_contents()
-    assert names[:3] == ["uno", "dos", "tres"]
-    assert names[3:] == box.locator("svg").first.locator("text").all_text_contents()[1:24:2]
+    assert names[:4] == ["entra → predice", "uno → dos", "dos → tres", "tres → fin"]
+    assert names[4:] == box.locator("svg").first.locator("text").all_text_contents()[1:24:2]
     before = page.viewport_size
     page.set_viewport_size({"width": 800, "height": 900})
     page.wait_for_timeout(300)

@@ -149,14 +149,22 @@ def test_words_say_what_is_seen():
 
 
 def test_float_noise_does_not_change_the_words():
-    """Ni el ruido ni los empates: lo redondeado se ordena como en la frase."""
+    """Lo que se escribe igual es un empate: ni el ruido lo deshace ni se da uno por mayor."""
     matrix = weights(12, 12).round(decimals=2) + 0.001
     matrix[3, 4] = matrix[3, 9] = 0.7  # un empate
     noisy = matrix + 1e-6 * torch.randn(12, 12)
     assert plot_heatmap(matrix, TOKENS).description == plot_heatmap(noisy, TOKENS).description
-    assert "«the» → «dog» 0.70" in plot_heatmap(noisy, TOKENS).description
+    tied = f"«the» → «{TOKENS[4]}» y «{TOKENS[9]}», 0.70; "
+    assert tied in plot_heatmap(noisy, TOKENS).description
+    even = plot_heatmap(torch.full((12, 12), 1 / 12) + 1e-4 * torch.eye(12), TOKENS).description
+    assert even.count("→ 12 con 0.08") == 12
     many = [str(i) for i in range(40)]
-    assert "«0» 0.03, «1» 0.03" in plot_rows({"a": torch.full((40,), 1 / 40)}, many).description
+    row = torch.full((40,), 1 / 40)
+    assert "a: 40 con 0.03." in plot_rows({"a": row}, many).description
+    row[[3, 5]] += 0.2
+    assert "a: «3» 0.23, «5» 0.23." in plot_rows({"a": row}, many).description
+    wide = torch.full((21, 21), 1 / 21)
+    assert "El mayor valor, 0.05, en 441 casillas." in plot_heatmap(wide).description
     figure = plot_heatmap([[-1e-9, 1.0]], ["a"], ["b", "c"], kind="scores")
     assert [text.get_text() for text in figure.axes[0].texts] == ["0.00", "1.00"]
 

@@ -141,6 +141,7 @@ def test_fields(translator):
     m_E, m_D = len(found.source_tokens), len(found.target_tokens)
     assert found.source_tokens[-1] == found.target_tokens[-1] == "</s>"
     assert found.seen_tokens == ["<s>", *found.target_tokens[:-1]]
+    assert found.steps[0] == f"<s> → {found.target_tokens[0]}"
     assert found.cross_attention.shape == (2, 4, m_D, m_E)
     assert found.encoder_attention.shape == (3, 4, m_E, m_E)
     assert found.decoder_attention.shape == (2, 4, m_D, m_D)

@@ -62,8 +62,11 @@ export function looks({ row, best, even, ties, near, mostly }, origin) {
 const brief = token => ([...token].length > 10 ? `${[...token].slice(0, 9).join('')}…` : token);
 
 /** Lo que se ve, en una frase. */
-export function sentence(result, origin, predicted, step) {
-  return `Paso ${step + 1}: para predecir «${predicted[step]}» ${looks(result, origin)}.`;
+export function sentence(result, origin, seen, predicted, step) {
+  return (
+    `Paso ${step + 1}: entra «${seen[step]}» y, para predecir «${predicted[step]}», ` +
+    `${looks(result, origin)}.`
+  );
 }
 
 function render({ model, el }) {
@@ -165,10 +168,11 @@ function render({ model, el }) {
 
   // --- Todos los pasos, en una rejilla: filas y columnas con su nombre ---------------------------
   const CELL = 14;
-  const [left, over] = [
-    [seen, 8],
-    [origin, 7],
-  ].map(([tokens, width]) => width * longest(tokens.map(brief)) + 10);
+  const HEADING = 'entra → predice';
+  const steps = seen.map((token, i) => `${brief(token)} → ${brief(predicted[i])}`);
+  const [left, over] = [[HEADING, ...steps], origin.map(brief)].map(
+    names => 7 * longest(names) + 10,
+  );
   const size = [left + origin.length * CELL + 4, over + seen.length * CELL + 4];
   const grid = make('svg', {
     viewBox: `${-left} ${-over} ${size.join(' ')}`,
@@ -176,14 +180,11 @@ function render({ model, el }) {
     height: size[1],
     role: 'img',
   });
-  const rowNames = seen.map((token, i) =>
-    make(
-      'text',
-      { x: -6, y: i * CELL + 10.5, 'text-anchor': 'end', 'font-size': 11.5 },
-      brief(token),
-    ),
-  );
+  const rowName = (name, y) =>
+    make('text', { x: -6, y, 'text-anchor': 'end', 'font-size': 11.5 }, name);
+  const rowNames = steps.map((name, i) => rowName(name, i * CELL + 10.5));
   grid.append(
+    rowName(HEADING, -6),
     ...rowNames,
     ...origin.map((token, j) =>
       make(
@@ -270,7 +271,7 @@ function render({ model, el }) {
       set(value, { 'font-weight': best ? 700 : 400 });
       value.textContent = show(weight);
     });
-    query.textContent = `ve «${seen[step]}» y predice «${predicted[step]}»`;
+    query.textContent = `entra «${seen[step]}», predice «${predicted[step]}»`;
     written.textContent = `Escrito: ${seen.slice(0, step + 1).join(' ')} ▸ ${predicted[step]}`;
     const all = seen.map((_, i) => compute(weights, head, i).row);
     const most = Math.max(...all.flat());
@@ -279,8 +280,8 @@ function render({ model, el }) {
     );
     rowNames.forEach((name, i) => set(name, { 'font-weight': i === step ? 700 : null }));
     caption.textContent =
-      'Todos los pasos. Cada fila es un paso: quien mira, el token que ve el decoder; el de ' +
-      'ahora, recuadrado. ' +
+      'Todos los pasos. Cada fila es un paso: el token que entra en el decoder y el que predice; ' +
+      'el de ahora, recuadrado. ' +
       'Cada columna es un token de la frase de origen. Cuanto más intenso el azul, más peso: ' +
       'el más intenso es el mayor ' +
       `de la rejilla (${show(most)}), y sin color sería 0.`;
@@ -288,11 +289,11 @@ function render({ model, el }) {
     set(grid, {
       'aria-label': `Pesos de ${last + 1} pasos sobre ${origin.length} tokens de origen`,
     });
-    set(scene, { 'aria-label': sentence(result, origin, predicted, step) });
+    set(scene, { 'aria-label': sentence(result, origin, seen, predicted, step) });
     heads.value = head;
     set(back, { 'aria-disabled': step === 0 ? 'true' : null }); // sin perder el foco al llegar
     set(forward, { 'aria-disabled': step === last ? 'true' : null });
-    voice.say(sentence(result, origin, predicted, step));
+    voice.say(sentence(result, origin, seen, predicted, step));
   }
 
   const reload = () => {

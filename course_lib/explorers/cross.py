@@ -67,8 +67,8 @@ class CrossAttentionExplorer(Explorer):
 
     Args:
         source_tokens: los m_E tokens que leyó el encoder.
-        seen: los m_D tokens que ve el decoder, empezando por la marca de inicio.
-        predicted: los m_D tokens que predice, uno por paso.
+        seen: los m_D tokens que entran en el decoder, empezando por la marca de inicio.
+        predicted: los m_D tokens que predice, uno por paso: entra t−1, predice t.
         weights: pesos cruzados ``(h, m_D, m_E)`` (o ``(1, h, m_D, m_E)``), tensor o listas.
         step: en qué paso empieza.
         head: qué cabeza se ve; −1 es la media.
@@ -135,6 +135,7 @@ class CrossAttentionExplorer(Explorer):
         head = "media de las cabezas" if self.head < 0 else f"cabeza {self.head}"
         note = f" {self.note}" if self.note else ""
         return (
-            f"Atención cruzada, paso {self.step + 1} de {len(self.seen)}, {head}: para predecir "
-            f"«{self.predicted[self.step]}» {looks(result, self.source_tokens)}.{note}"
+            f"Atención cruzada, paso {self.step + 1} de {len(self.seen)}, {head}: entra "
+            f"«{self.seen[self.step]}» y, para predecir «{self.predicted[self.step]}», "
+            f"{looks(result, self.source_tokens)}.{note}"
         )

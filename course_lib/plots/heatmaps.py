@@ -237,8 +237,11 @@ def _describe_matrix(matrix, rows, cols, decimals, highlight_row):
         ones = "; ".join(f"«{row}», {int(n)}" for row, n in zip(rows, matrix.sum(axis=1)))
         return f"Casillas que valen 1, de {len(cols)} en cada fila: {ones}."
     if len(rows) > 20:
-        i, j = np.unravel_index(np.round(matrix, decimals).argmax(), matrix.shape)
-        return f"El mayor valor, {number_text(matrix[i, j], decimals)}, en «{rows[i]}» → «{cols[j]}».{note}"
+        rounded = np.round(matrix, decimals)
+        tied = np.argwhere(rounded == rounded.max())
+        i, j = tied[0]
+        where = f"«{rows[i]}» → «{cols[j]}»" if len(tied) == 1 else f"{len(tied)} casillas"
+        return f"El mayor valor, {number_text(matrix[i, j], decimals)}, en {where}.{note}"
     return (
         "El mayor de cada fila: "
         + "; ".join(

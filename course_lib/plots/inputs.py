@@ -51,7 +51,23 @@ def number_text(value, decimals):
 
 
 def top_values(values, labels, decimals=2, count=2):
-    """Los mayores valores con su etiqueta; los empates, en el orden de la frase."""
-    rounded = np.round(values, decimals)
-    order = np.argsort(-rounded, kind="stable")[:count]
-    return ", ".join(f"«{labels[i]}» {number_text(rounded[i], decimals)}" for i in order)
+    """Los mayores valores con su etiqueta.
+
+    Los que se escriben igual son un empate: si no caben todos en la cuenta, se dice quiénes son o,
+    si pasan de tres, cuántos. Así no se da por mayor al primero que lo parece.
+    """
+    rounded = np.round(values, decimals) + 0.0  # sin −0
+    parts = []
+    for value in np.unique(rounded)[::-1]:
+        if count <= 0:
+            break
+        tied, number = np.flatnonzero(rounded == value), number_text(value, decimals)
+        names = [f"«{labels[i]}»" for i in tied]
+        if len(names) <= count:
+            parts += [f"{name} {number}" for name in names]
+        elif len(names) <= 3:
+            parts.append(f"{', '.join(names[:-1])} y {names[-1]}, {number}")
+        else:
+            parts.append(f"{len(names)} con {number}")
+        count -= len(names)
+    return ", ".join(parts)

@@ -92,7 +92,7 @@ def leak(attempt):
                 f"Con {case.name}, al sumar 1 al value del último token, una query que no lo ve se "
                 f"mueve {show(amount)}."
             )
-            return [Finding("propiedad-fuga", text, story, "08 §3")]
+            return [Finding("propiedad-fuga", text, story, "08 §2")]
     return []
 
 

@@ -179,7 +179,7 @@ class ShiftRight(Exercise):
         right_shape(
             lambda target_ids, bos_id: target_ids.shape,
             "La salida tiene que medir lo mismo que target_ids, (B, L).",
-            "08 §6.1",
+            "08 §4.1",
         ),
         order,
     )

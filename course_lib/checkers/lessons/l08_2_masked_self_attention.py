@@ -138,7 +138,7 @@ class MaskedSelfAttention(Exercise):
     measured = head.measured_in(one_number, HIDDEN["máscara-poco-negativa"])
     measured |= {"allowed": found_length}
     must = (
-        right_shape(output_shape, "La forma de tu salida no es (B, L, d_v).", "08 §2"),
+        right_shape(output_shape, "La forma de tu salida no es (B, L, d_v).", "08 §5.1"),
         head.ALL_FINITE,
         influence,
         sentences_apart,
