@@ -2,6 +2,7 @@
 
 Lo que enseñan las lecciones, en su orden. Cada módulo se lee de una sentada:
 
+- ``example``: tres palabras y números enteros, para hacer la atención a mano.
 - ``masks``: quién puede atender a quién.
 - ``attention``: atención de producto escalar escalado y multi-cabeza.
 - ``layers``: las piezas que la rodean, de los embeddings a la red densa.

@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from imagenes import bloques, escenas  # noqa: E402
+from imagenes import atencion, bloques, escenas  # noqa: E402
 from imagenes.alineamiento import ENGLISH, SPANISH, WEIGHTS, aligned_translation  # noqa: E402
 from imagenes.animaciones import turning_dot_product  # noqa: E402
 
@@ -170,7 +170,7 @@ FIGURES = {
         f"a «brother» con {looks('hermano', 'brother'):.2f}, cruzadas; «Le» y «mandé», a «sent»; "
         f"«mi», a «my»; «una» y «a» se reparten entre varias.",
     ),
-}
+} | atencion.figures()
 
 
 def render(name):

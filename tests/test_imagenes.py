@@ -271,6 +271,13 @@ MARKED = {  # lo que tiene que estar en negrita dentro de lo amarillo
     "multi-cabeza-cabezas.svg": "h atenciones",
     "multi-cabeza-concat.svg": "Concat",
     "multi-cabeza-lineal.svg": "· WO",
+    "atencion-qkv.svg": "Q, K y V",
+    "atencion-puntuaciones.svg": "Puntuaciones",
+    "atencion-escala.svg": "Escala",
+    "atencion-mascara.svg": "Máscara",
+    "atencion-pesos.svg": "Pesos",
+    "atencion-mezcla.svg": "Mezcla",
+    "atencion-suma.svg": "Suma",
     "transformer-encoder-multi-cabeza.svg": "Multi-cabeza",
     "transformer-decoder-enmascarada.svg": "enmascarada",
     "transformer-encoder-decoder.svg": "encoder–decoder",
@@ -293,9 +300,10 @@ def test_the_highlight_is_over_its_block(name):
     }
     if name in MARKED:
         assert MARKED[name] in bold
-        others = set(MARKED.values()) - {MARKED[name], "Multi-cabeza"}
+        family = [marked for other, marked in MARKED.items() if other[:4] == name[:4]]
+        others = set(family) - {MARKED[name], "Multi-cabeza"}
         assert not bold & others
-    elif name.startswith(("sdpa", "multi-cabeza", "transformer")):
+    elif name.startswith(("sdpa", "multi-cabeza", "transformer", "atencion")):
         assert not yellow
 
 
