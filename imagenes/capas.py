@@ -153,6 +153,11 @@ def enters_predicts(desc):
     return drawing
 
 
+def named(token):
+    """Cómo se nombra un token donde no cabe `<s>`, que en un texto alternativo sería HTML."""
+    return {"<s>": "la marca de inicio", "</s>": "la de fin"}.get(token, f"«{token}»")
+
+
 FIGURES = {
     "encoder-capa.svg": (
         encoder_layer,
@@ -172,7 +177,7 @@ FIGURES = {
         enters_predicts,
         "El encoder lee «Where is my book?» y el decoder escribe «¿Dónde está mi libro?», en siete pasos. "
         "En cada paso entra el token anterior y se predice el siguiente: "
-        + "; ".join(f"entra «{a}», predice «{b}»" for a, b in zip(SPANISH, SPANISH[1:]))
+        + "; ".join(f"entra {named(a)}, predice {named(b)}" for a, b in zip(SPANISH, SPANISH[1:]))
         + f". Señalado el que predice «{SHOWN}».",
     ),
 }

@@ -380,7 +380,7 @@ def figures():
         ),
         "ejemplo-cruzada.svg": (
             crossing(),
-            f"La atención cruzada del ejemplo: preguntan los dos tokens del decoder, «<s>» y «el», y "
+            f"La atención cruzada del ejemplo: preguntan los dos tokens del decoder, la marca de inicio y «el», y "
             f"responden las tres palabras del origen. X_D por W_Q da Q; Q por la K traspuesta de antes da "
             f"puntuaciones de dos por tres. En la cabeza 0, la fila en la que entra «el» y se predice "
             f"«perro» reparte sus pesos así: {decimals(cross.weights[0, 1])}, y el mayor es el de «dog».",
