@@ -32,7 +32,7 @@ def moment(measure, name):
 
 
 average = moment(lambda x: x.mean(-1), "media")
-deviation = moment(lambda x: x.std(-1, correction=0), "desviación")
+deviation = moment(lambda x: x.std(-1, correction=0), "desviación típica")
 OF_MEAN = ("sin-β", "sin-centrar", "β-antes", "suma-de-más")
 # Error → los pasos que ya no cuentan si se comete.
 IDLE = {
