@@ -215,7 +215,7 @@ class WithoutHead(Exercise):
         right_shape(
             lambda concat, head, heads: concat.shape,
             "Tu salida tiene que medir lo mismo que concat, (B, L, d_model).",
-            "12 §6",
+            "12 §4",
             "Con {name}, mide {yours} y tenía que medir {right}.",
         ),
         only_its_columns,
