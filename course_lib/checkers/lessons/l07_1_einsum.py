@@ -131,7 +131,7 @@ class Einsum(Exercise):
         try:
             query, key, output, arrow = letters_of(learner)
         except Unreadable as problem:
-            return self.report([Finding("ecuación-ilegible", str(problem), read="07 §3")])
+            return self.report([Finding("ecuación-ilegible", str(problem), read="07 §2")])
         wrong = list(faults(query, key, output))
         if wrong and not arrow:
             wrong.insert(0, ("sin-flecha", ""))
