@@ -185,7 +185,9 @@ def addition(picture, numbers, top):
         picture.cell("suma", column, y, 40, "", colour, width=width)
         picture.words("suma", column, y, words)
     if not picture.plain:
-        for (column, *_), label in zip(cells, ("x", "cambio = z · W_O", "x nuevo"), strict=True):
+        for (column, *_), label in zip(
+            cells, ("x", "z por sus filas de W_O", "x nuevo"), strict=True
+        ):
             picture.words("suma", column, top + 70, label)
     for column, sign in ((346, "+"), (562, "=")):
         picture.words("suma", column, y - 1, sign, 20)
@@ -233,7 +235,7 @@ def figures():
         "pesos": f"Señalados los pesos, que en una fila suman 1: {weights_told}.",
         "mezcla": f"Señalada la mezcla: la suma de cada value por su peso es "
         f"{vector(full.output[HEAD, ASKS])}.",
-        "suma": f"Señalada la suma: x, {vector(x)}, más el cambio, {vector(change)}, da el vector "
+        "suma": f"Señalada la suma: x, {vector(x)}, más el cambio que escribe la cabeza 0, {vector(change)}, da el vector "
         f"nuevo, {vector(x + change)}. El número que más crece es el de «dog».",
     }
     table = {

@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from imagenes import atencion, bloques, escenas  # noqa: E402
+from imagenes import atencion, bloques, capas, escenas, matrices  # noqa: E402
 from imagenes.alineamiento import ENGLISH, SPANISH, WEIGHTS, aligned_translation  # noqa: E402
 from imagenes.animaciones import turning_dot_product  # noqa: E402
 
@@ -50,127 +50,132 @@ def looks(spanish, english):
 
 
 # nombre del archivo → (función que lo dibuja, texto alternativo)
-FIGURES = {
-    "producto-escalar-unitario.gif": (
-        partial(turning_dot_product, norms=(1, 1)),
-        "Animación del producto escalar de dos vectores de norma 1: " + TURN,
-    ),
-    "producto-escalar.gif": (
-        partial(turning_dot_product, norms=(3, 2)),
-        "Animación del producto escalar de un vector de norma 3 y otro de norma 2: " + TURN,
-    ),
-    "producto-escalar.svg": (
-        escenas.still_dot_product,
-        "Tres ángulos entre u, de norma 3, y v, de norma 2: con 30° el producto escalar es 5.2, "
-        "con 90° es 0 y con 150° es −5.2; una barra marca la proyección de v sobre u.",
-    ),
-    "sdpa.svg": (
-        bloques.sdpa_block,
-        f"{SDPA}, desde (B, L_q, d_k) hasta (B, L_q, d_v).",
-    ),
-    "sdpa-matmul-1.svg": (
-        partial(bloques.sdpa_block, highlight="matmul-1"),
-        f"{SDPA}. Señalado el primer MatMul: Q por K traspuesta da las puntuaciones (B, L_q, L_k).",
-    ),
-    "sdpa-escala.svg": (
-        partial(bloques.sdpa_block, highlight="escala"),
-        f"{SDPA}. Señalada la escala: las puntuaciones se dividen entre la raíz de d_k.",
-    ),
-    "sdpa-mascara.svg": (
-        partial(bloques.sdpa_block, highlight="mascara"),
-        f"{SDPA}. Señalada la máscara opcional: pone −∞ donde no se debe atender.",
-    ),
-    "sdpa-softmax.svg": (
-        partial(bloques.sdpa_block, highlight="softmax"),
-        f"{SDPA}. Señalada la softmax: convierte cada fila de puntuaciones en pesos que suman 1.",
-    ),
-    "sdpa-matmul-2.svg": (
-        partial(bloques.sdpa_block, highlight="matmul-2"),
-        f"{SDPA}. Señalado el segundo MatMul: los pesos por V dan la salida (B, L_q, d_v).",
-    ),
-    "sdpa-formula.svg": (
-        escenas.sdpa_formula,
-        "Fórmula de la atención: softmax de Q por K traspuesta, partido por la raíz de d_k, y "
-        "todo por V; cada pieza con su color: puntuaciones, escala, pesos y suma ponderada de "
-        "values.",
-    ),
-    "mapa-del-curso.svg": (
-        escenas.course_map,
-        "Mapa del curso, de la lección 00 a la 11. Sobre la fórmula softmax(Q·Kᵀ partido por la "
-        "raíz de d_k, más máscara)·V, el número de la lección que explica cada pieza: 01 el "
-        "producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la raíz, 04 la máscara, 05 la softmax, el "
-        "producto por V y el conjunto; después, varias cabezas (06 a 08) y el modelo completo (09 a 11).",
-    ),
-    "softmax-suma-ponderada.svg": (
-        escenas.weighted_sum,
-        f"La salida de «it» como suma ponderada: cada token con su peso de atención (dog "
-        f"{HUNGRY['dog']:.2f}, bone {HUNGRY['bone']:.2f} y los demás, {OTHERS:.2f} o menos), su "
-        f"value como tira de colores y el producto de ambos; abajo, la suma de todos.",
-    ),
-    "it-cambia-de-idea.svg": (
-        escenas.changes_its_mind,
-        f"Dos gráficas de barras con los pesos de la fila «it» en la capa 3, cabeza 1: con «it was "
-        f"hungry» el peso mayor va a {max(HUNGRY, key=HUNGRY.get)}, {HUNGRY['dog']:.2f}, y bone se "
-        f"queda en {HUNGRY['bone']:.2f}; con «it was old» va a {max(OLD, key=OLD.get)}, "
-        f"{OLD['bone']:.2f}, y dog se queda en {OLD['dog']:.2f}.",
-    ),
-    "camino-de-la-frase.svg": (
-        escenas.sentence_path,
-        "De la frase a Q, K y V: la frase se parte en tokens, cada token tiene su id, el id "
-        "elige una fila de la tabla de tokens, se le suma la de su posición y sale X (BERT suma "
-        "además el tipo y normaliza); tres copias de X, por W_Q, W_K y W_V, dan Q, K y V. Los "
-        "vectores son tiras de colores: naranja lo negativo, morado lo positivo.",
-    ),
-    "multi-cabeza.svg": (
-        bloques.multi_head_block,
-        f"{HEADS}.",
-    ),
-    "multi-cabeza-proyeccion.svg": (
-        partial(bloques.multi_head_block, highlight="proyeccion"),
-        f"{HEADS}. Señaladas las proyecciones: cada cabeza lleva las d_model dimensiones a sus d_k "
-        f"(a d_v las de los values).",
-    ),
-    "multi-cabeza-cabezas.svg": (
-        partial(bloques.multi_head_block, highlight="cabezas"),
-        f"{HEADS}. Señaladas las h atenciones: cada cabeza hace la suya, en paralelo.",
-    ),
-    "multi-cabeza-concat.svg": (
-        partial(bloques.multi_head_block, highlight="concat"),
-        f"{HEADS}. Señalado Concat: las salidas de las h cabezas, una tras otra, dan (B, L_q, "
-        f"h·d_v).",
-    ),
-    "multi-cabeza-lineal.svg": (
-        partial(bloques.multi_head_block, highlight="lineal"),
-        f"{HEADS}. Señalada la capa lineal W_O: mezcla las cabezas y vuelve a d_model.",
-    ),
-    "transformer.svg": (
-        bloques.transformer_architecture,
-        f"{TRANSFORMER}. Son tres atenciones multi-cabeza.",
-    ),
-    "transformer-encoder-multi-cabeza.svg": (
-        partial(bloques.transformer_architecture, highlight="encoder-multi-cabeza"),
-        f"{TRANSFORMER}. Señalada la multi-cabeza del encoder: la frase de origen se mira a sí "
-        f"misma.",
-    ),
-    "transformer-decoder-enmascarada.svg": (
-        partial(bloques.transformer_architecture, highlight="decoder-enmascarada"),
-        f"{TRANSFORMER}. Señalada la multi-cabeza enmascarada del decoder: ningún token ve a los "
-        f"siguientes.",
-    ),
-    "transformer-encoder-decoder.svg": (
-        partial(bloques.transformer_architecture, highlight="encoder-decoder"),
-        f"{TRANSFORMER}. Señalada la multi-cabeza encoder–decoder: Q viene del decoder, K y V "
-        f"del encoder.",
-    ),
-    "alineamiento.svg": (
-        aligned_translation,
-        f"«Le mandé una carta a mi hermano», la traducción que escribe el modelo, sobre «I sent my "
-        f"brother a letter». Una línea une cada palabra con las que mira al escribirse, más gruesa "
-        f"cuanto más peso: «carta» mira a «letter» con {looks('carta', 'letter'):.2f} y «hermano» "
-        f"a «brother» con {looks('hermano', 'brother'):.2f}, cruzadas; «Le» y «mandé», a «sent»; "
-        f"«mi», a «my»; «una» y «a» se reparten entre varias.",
-    ),
-} | atencion.figures()
+FIGURES = (
+    {
+        "producto-escalar-unitario.gif": (
+            partial(turning_dot_product, norms=(1, 1)),
+            "Animación del producto escalar de dos vectores de norma 1: " + TURN,
+        ),
+        "producto-escalar.gif": (
+            partial(turning_dot_product, norms=(3, 2)),
+            "Animación del producto escalar de un vector de norma 3 y otro de norma 2: " + TURN,
+        ),
+        "producto-escalar.svg": (
+            escenas.still_dot_product,
+            "Tres ángulos entre u, de norma 3, y v, de norma 2: con 30° el producto escalar es 5.2, "
+            "con 90° es 0 y con 150° es −5.2; una barra marca la proyección de v sobre u.",
+        ),
+        "sdpa.svg": (
+            bloques.sdpa_block,
+            f"{SDPA}, desde (B, L_q, d_k) hasta (B, L_q, d_v).",
+        ),
+        "sdpa-matmul-1.svg": (
+            partial(bloques.sdpa_block, highlight="matmul-1"),
+            f"{SDPA}. Señalado el primer MatMul: Q por K traspuesta da las puntuaciones (B, L_q, L_k).",
+        ),
+        "sdpa-escala.svg": (
+            partial(bloques.sdpa_block, highlight="escala"),
+            f"{SDPA}. Señalada la escala: las puntuaciones se dividen entre la raíz de d_k.",
+        ),
+        "sdpa-mascara.svg": (
+            partial(bloques.sdpa_block, highlight="mascara"),
+            f"{SDPA}. Señalada la máscara opcional: pone −∞ donde no se debe atender.",
+        ),
+        "sdpa-softmax.svg": (
+            partial(bloques.sdpa_block, highlight="softmax"),
+            f"{SDPA}. Señalada la softmax: convierte cada fila de puntuaciones en pesos que suman 1.",
+        ),
+        "sdpa-matmul-2.svg": (
+            partial(bloques.sdpa_block, highlight="matmul-2"),
+            f"{SDPA}. Señalado el segundo MatMul: los pesos por V dan la salida (B, L_q, d_v).",
+        ),
+        "sdpa-formula.svg": (
+            escenas.sdpa_formula,
+            "Fórmula de la atención: softmax de Q por K traspuesta, partido por la raíz de d_k, y "
+            "todo por V; cada pieza con su color: puntuaciones, escala, pesos y suma ponderada de "
+            "values.",
+        ),
+        "mapa-del-curso.svg": (
+            escenas.course_map,
+            "Mapa del curso, de la lección 00 a la 11. Sobre la fórmula softmax(Q·Kᵀ partido por la "
+            "raíz de d_k, más máscara)·V, el número de la lección que explica cada pieza: 01 el "
+            "producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la raíz, 04 la máscara, 05 la softmax, el "
+            "producto por V y el conjunto; después, varias cabezas (06 a 08) y el modelo completo (09 a 11).",
+        ),
+        "softmax-suma-ponderada.svg": (
+            escenas.weighted_sum,
+            f"La salida de «it» como suma ponderada: cada token con su peso de atención (dog "
+            f"{HUNGRY['dog']:.2f}, bone {HUNGRY['bone']:.2f} y los demás, {OTHERS:.2f} o menos), su "
+            f"value como tira de colores y el producto de ambos; abajo, la suma de todos.",
+        ),
+        "it-cambia-de-idea.svg": (
+            escenas.changes_its_mind,
+            f"Dos gráficas de barras con los pesos de la fila «it» en la capa 3, cabeza 1: con «it was "
+            f"hungry» el peso mayor va a {max(HUNGRY, key=HUNGRY.get)}, {HUNGRY['dog']:.2f}, y bone se "
+            f"queda en {HUNGRY['bone']:.2f}; con «it was old» va a {max(OLD, key=OLD.get)}, "
+            f"{OLD['bone']:.2f}, y dog se queda en {OLD['dog']:.2f}.",
+        ),
+        "camino-de-la-frase.svg": (
+            escenas.sentence_path,
+            "De la frase a Q, K y V: la frase se parte en tokens, cada token tiene su id, el id "
+            "elige una fila de la tabla de tokens, se le suma la de su posición y sale X (BERT suma "
+            "además el tipo y normaliza); tres copias de X, por W_Q, W_K y W_V, dan Q, K y V. Los "
+            "vectores son tiras de colores: naranja lo negativo, morado lo positivo.",
+        ),
+        "multi-cabeza.svg": (
+            bloques.multi_head_block,
+            f"{HEADS}.",
+        ),
+        "multi-cabeza-proyeccion.svg": (
+            partial(bloques.multi_head_block, highlight="proyeccion"),
+            f"{HEADS}. Señaladas las proyecciones: cada cabeza lleva las d_model dimensiones a sus d_k "
+            f"(a d_v las de los values).",
+        ),
+        "multi-cabeza-cabezas.svg": (
+            partial(bloques.multi_head_block, highlight="cabezas"),
+            f"{HEADS}. Señaladas las h atenciones: cada cabeza hace la suya, en paralelo.",
+        ),
+        "multi-cabeza-concat.svg": (
+            partial(bloques.multi_head_block, highlight="concat"),
+            f"{HEADS}. Señalado Concat: las salidas de las h cabezas, una tras otra, dan (B, L_q, "
+            f"h·d_v).",
+        ),
+        "multi-cabeza-lineal.svg": (
+            partial(bloques.multi_head_block, highlight="lineal"),
+            f"{HEADS}. Señalada la capa lineal W_O: mezcla las cabezas y vuelve a d_model.",
+        ),
+        "transformer.svg": (
+            bloques.transformer_architecture,
+            f"{TRANSFORMER}. Son tres atenciones multi-cabeza.",
+        ),
+        "transformer-encoder-multi-cabeza.svg": (
+            partial(bloques.transformer_architecture, highlight="encoder-multi-cabeza"),
+            f"{TRANSFORMER}. Señalada la multi-cabeza del encoder: la frase de origen se mira a sí "
+            f"misma.",
+        ),
+        "transformer-decoder-enmascarada.svg": (
+            partial(bloques.transformer_architecture, highlight="decoder-enmascarada"),
+            f"{TRANSFORMER}. Señalada la multi-cabeza enmascarada del decoder: ningún token ve a los "
+            f"siguientes.",
+        ),
+        "transformer-encoder-decoder.svg": (
+            partial(bloques.transformer_architecture, highlight="encoder-decoder"),
+            f"{TRANSFORMER}. Señalada la multi-cabeza encoder–decoder: Q viene del decoder, K y V "
+            f"del encoder.",
+        ),
+        "alineamiento.svg": (
+            aligned_translation,
+            f"«Le mandé una carta a mi hermano», la traducción que escribe el modelo, sobre «I sent my "
+            f"brother a letter». Una línea une cada palabra con las que mira al escribirse, más gruesa "
+            f"cuanto más peso: «carta» mira a «letter» con {looks('carta', 'letter'):.2f} y «hermano» "
+            f"a «brother» con {looks('hermano', 'brother'):.2f}, cruzadas; «Le» y «mandé», a «sent»; "
+            f"«mi», a «my»; «una» y «a» se reparten entre varias.",
+        ),
+    }
+    | atencion.figures()
+    | matrices.figures()
+    | capas.FIGURES
+)
 
 
 def render(name):

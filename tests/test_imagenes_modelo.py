@@ -10,7 +10,7 @@ from course_lib import encoder_from_bert, extract_embeddings, load_bert, load_tr
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from imagenes import alineamiento  # noqa: E402
+from imagenes import alineamiento, capas  # noqa: E402
 from imagenes.escenas import PATH, TWO_SENTENCES, WEIGHTED_SUM  # noqa: E402
 
 LAYER, HEAD = 3, 1
@@ -57,3 +57,15 @@ def test_the_aligned_translation():
     found = load_translator().translate(" ".join(alineamiento.ENGLISH) + ".")
     assert found.text == " ".join(alineamiento.SPANISH) + "."
     close([[w / 100 for w in row] for row in alineamiento.WEIGHTS], found.word_attention, 2)
+
+
+def test_what_enters_and_what_is_predicted():
+    found = load_translator().translate("Where is my book?")
+    assert tuple(found.source_tokens) == capas.ENGLISH
+    assert ("<s>", *found.target_tokens) == capas.SPANISH
+    assert found.text == "¿Dónde está mi libro?"
+
+
+def test_the_prefix_of_the_small_example():
+    """Al traducir «The hungry dog» se escribe «El» y después «perro»."""
+    assert load_translator().translate("The hungry dog").target_tokens[:2] == ["El", "perro"]

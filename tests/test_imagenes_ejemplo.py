@@ -1,0 +1,162 @@
+"""Los números de las figuras del ejemplo pequeño son los que salen a mano."""
+
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import torch
+from helpers_example import HALF, by_hand
+
+from course_lib import DecoderLayer, EncoderLayer, causal_mask
+from course_lib.example import TOKENS, W_K, W_O, W_Q, W_V, X_D, X
+from course_lib.layers import AddAndNorm
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from imagenes import dibujar  # noqa: E402
+
+NUMBER = re.compile(r"(?<![\w.])−?(?:\d+(?:\.\d+)?|∞)(?![\w.])")
+ROW = TOKENS.index("hungry")
+FULL, MASKED, CROSS = by_hand(X, X, None), by_hand(X, X, causal_mask(3)), by_hand(X_D, X, None)
+HIDDEN = MASKED["scaled"].masked_fill(~causal_mask(3), -torch.inf)
+
+
+def of_heads(steps, *names):
+    """De cada cabeza, los pasos pedidos; «KT» es la de sus keys, traspuesta."""
+    for head, part in enumerate(HALF):
+        for name in names:
+            matrix = steps[name.removesuffix("T")]
+            matrix = matrix[:, part] if name[0] in "QKV" else matrix[head]
+            yield matrix.T if name.endswith("T") else matrix
+
+
+def attention_row(steps, masked=False):
+    """Los números de «hungry» en la cabeza 0, en el orden en que se leen."""
+    q, k, v = (steps[name][:, HALF[0]] for name in "QKV")
+    yield from (X, q, k, v)
+    for i in range(len(TOKENS)):
+        yield from (q[ROW], k[i], steps["scores"][0, ROW, i])
+    yield steps["scaled"][0, ROW]
+    if masked:
+        yield torch.tensor(-torch.inf)  # a «dog»
+    yield steps["weights"][0, ROW]
+    for weight, value in zip(steps["weights"][0, ROW], v, strict=True):
+        yield from (weight, value)
+    yield steps["heads"][0, ROW]
+    change = steps["heads"][0, ROW] @ W_O[HALF[0]]
+    yield from (X[ROW], change, X[ROW] + change)
+
+
+# archivo → lo que tiene que decir, matriz a matriz
+EXPECTED = {
+    "ejemplo-x-qkv.svg": [X, W_Q, FULL["Q"], X, W_K, FULL["K"], X, W_V, FULL["V"]],
+    "ejemplo-puntuaciones.svg": of_heads(FULL, "Q", "KT", "scores"),
+    "ejemplo-pesos.svg": of_heads(FULL, "scores", "scaled", "weights"),
+    "ejemplo-mascara.svg": of_heads(MASKED | {"hidden": HIDDEN}, "scaled", "hidden", "weights"),
+    "ejemplo-mezcla.svg": of_heads(FULL, "weights", "V", "heads"),
+    "ejemplo-cabezas.svg": [*FULL["heads"], FULL["concat"]],
+    "ejemplo-salida.svg": [FULL["concat"], W_O, FULL["change"], X, FULL["change"], FULL["sum"]],
+    "ejemplo-cruzada.svg": [
+        X_D,
+        W_Q,
+        CROSS["Q"],
+        *of_heads(CROSS, "Q", "KT", "scores", "weights"),
+    ],
+    "atencion-tres-pasos.svg": [
+        FULL["scores"][0, ROW],
+        FULL["weights"][0, ROW],
+        FULL["weights"][0, ROW],
+    ],
+    "atencion-mascara.svg": attention_row(MASKED, masked=True),
+}
+for part in ("", "-qkv", "-puntuaciones", "-escala", "-pesos", "-mezcla", "-suma"):
+    EXPECTED[f"atencion{part}.svg"] = attention_row(FULL)
+EXPECTED = {
+    name: torch.cat([m.flatten() for m in matrices]).tolist() for name, matrices in EXPECTED.items()
+}
+each_figure = pytest.mark.parametrize("name", EXPECTED)
+
+
+def texts(svg):
+    """El texto de cada rótulo de una figura y su elemento, en el orden en que se dibujan."""
+    for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text"):
+        yield "".join(element.itertext()), element
+
+
+def value(number):
+    return float(number.replace("−", "-").replace("∞", "inf"))
+
+
+def is_cell(words, element):
+    """Si es una casilla, y no un rótulo o una cuenta."""
+    told = "cabeza", "÷", "Lo señalado", "Cada fila", "La fila", "El cuarto", "Entra", "entra"
+    return element.get("text-anchor") == "middle" and not any(mark in words for mark in told)
+
+
+def faults(svg, expected):
+    """Lo dibujado que no es lo esperado."""
+    drawn = [
+        number
+        for words, element in texts(svg)
+        if is_cell(words, element)
+        for number in NUMBER.findall(words)
+    ]
+    if len(drawn) != len(expected):
+        return [f"hay {len(drawn)} números y tendría que haber {len(expected)}"]
+    found = []
+    for number, right in zip(drawn, expected, strict=True):
+        half = 0.5 * 10 ** -len(number.partition(".")[2]) if "." in number else 0
+        if value(number) != right and not abs(value(number) - right) <= half + 1e-5:
+            found.append(f"«{number}» y es {right:.4f}")
+    return found
+
+
+@each_figure
+def test_the_numbers_are_those_of_the_hand(name):
+    assert faults(dibujar.stored(name), EXPECTED[name]) == []
+
+
+@each_figure
+def test_a_changed_number_is_noticed(name):
+    """Si cambia una cifra de una casilla, la prueba de arriba lo dice."""
+    svg = dibujar.stored(name).decode()
+    cells = [words for words, element in texts(svg) if is_cell(words, element)]
+    digits = [m.end() - 1 for m in re.finditer(r">[^<>]*\d(?=\D*</tspan>)", svg)]
+    changes = [
+        svg[:at] + str((int(svg[at]) + 1) % 10) + svg[at + 1 :]
+        for at in digits
+        if svg[svg.rindex(">", 0, at) + 1 : svg.index("<", at)] in cells
+    ]
+    assert (
+        len(changes) >= sum(bool(NUMBER.search(words)) for words in cells) - cells.count("−∞") - 1
+    )
+    assert all(faults(changed, EXPECTED[name]) for changed in changes)
+
+
+SUM = re.compile(r"(?:\(?−?[\d.]+\)?(?: ?[·+] ?)?)+ = −?[\d.]+")
+
+
+@pytest.mark.parametrize("name", [name for name in EXPECTED if name.startswith("ejemplo")])
+def test_the_sums_below_come_out(name):
+    for words, _ in texts(dibujar.stored(name)):
+        for found in SUM.findall(words):
+            left, right = found.replace("−", "-").split(" = ")
+            total = sum(
+                torch.tensor([float(f.strip("()")) for f in term.split("·")]).prod().item()
+                for term in left.split(" + ")
+            )
+            assert total == pytest.approx(float(right), abs=1e-5), found
+
+
+def test_there_are_sums_to_check():
+    with_sums = [n for n in EXPECTED if any(SUM.search(w) for w, _ in texts(dibujar.stored(n)))]
+    assert {"ejemplo-x-qkv.svg", "ejemplo-pesos.svg", "ejemplo-salida.svg"} <= set(with_sums)
+
+
+@pytest.mark.parametrize(("kind", "layer"), [("encoder", EncoderLayer), ("decoder", DecoderLayer)])
+def test_a_layer_adds_as_many_times_as_its_class(kind, layer):
+    drawn = [words for words, _ in texts(dibujar.stored(f"{kind}-capa.svg"))]
+    additions = sum(isinstance(module, AddAndNorm) for module in layer(2, 4).children())
+    assert drawn.count("+") == drawn.count("normaliza") == drawn.count("atajo:") == additions
