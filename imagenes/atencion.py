@@ -235,8 +235,8 @@ def figures():
         "pesos": f"Señalados los pesos, que en una fila suman 1: {weights_told}.",
         "mezcla": f"Señalada la mezcla: la suma de cada value por su peso es "
         f"{vector(full.output[HEAD, ASKS])}.",
-        "suma": f"Señalada la suma: x, {vector(x)}, más el cambio que escribe la cabeza 0, {vector(change)}, da el vector "
-        f"nuevo, {vector(x + change)}. El número que más crece es el de «dog».",
+        "suma": f"Señalada la suma: x, {vector(x)}, más el cambio que escribe la "
+        f"cabeza 0, {vector(change)}, da el vector nuevo, {vector(x + change)}. El número que más crece es el de «dog».",
     }
     table = {
         "atencion-tres-pasos.svg": (
