@@ -64,6 +64,6 @@ QUESTIONS = (
     ),
     Question(
         "9.4", "los parámetros de una cruzada con dos anchuras", parameters,
-        wrong_answers(__file__, "9.4", SIZES), tolerance=1e-6, read="09 §3.1",
+        wrong_answers(__file__, "9.4", SIZES), tolerance=1e-6, read="09 §9.1",
     ),
 )  # fmt: skip
