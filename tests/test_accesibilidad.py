@@ -40,6 +40,7 @@ EFFECTS = {
     "InfluenceExplorer": {"*": "svg[role=group]"},
     "MaskExplorer": {".m-cell": "table[aria-label^=pesos]", "*": ".m-grid"},
     "MultiHeadExplorer": {"*": ".h-detail > *"},
+    "QKVExplorer": {"*": "table"},
     "ScalingExplorer": {"*": ".exp-chart"},
     "SoftmaxExplorer": {"*": "svg[aria-hidden=true]"},
     "VectorExplorer": {"*": ".exp-plane"},

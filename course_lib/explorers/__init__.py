@@ -17,6 +17,7 @@ _MODULES = {
     "InfluenceExplorer": "influence",
     "MaskExplorer": "mask",
     "MultiHeadExplorer": "heads",
+    "QKVExplorer": "qkv",
     "ScalingExplorer": "scaling",
     "SoftmaxExplorer": "softmax",
     "VectorExplorer": "vectors",

@@ -27,6 +27,7 @@ EXPLORERS = {
     "InfluenceExplorer()": ("input[type=checkbox]", "click"),
     "MaskExplorer()": (".m-cell", "click"),
     "MultiHeadExplorer(station=6)": ("input[type=checkbox]", "click"),
+    "QKVExplorer()": ("select[aria-label=Cabeza]", "key"),
     "ScalingExplorer()": ("input[type=range]", "range"),
     "SoftmaxExplorer()": ("input[type=range]", "range"),
     "VectorExplorer()": (".exp-handle", "key"),
