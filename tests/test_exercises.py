@@ -67,7 +67,7 @@ def said(cell):
 @each_lesson
 def test_a_lesson_has_its_exercises(path):
     numbers = numbers_of(path)
-    assert 1 <= len(numbers) <= 4
+    assert 2 <= len(numbers) <= 4
     text = "\n".join(cell.source for cell in section(path))
     assert re.findall(r"^# Ejercicio (\S+)$", text, re.MULTILINE) == numbers
     assert re.findall(r"^### Ejercicio (\S+) · ", text, re.MULTILINE) == numbers

@@ -158,7 +158,7 @@ class Alignment(Exercise):
     reader = Numbers("un tensor de enteros, (m_D,)", noting=has_decimals)
     silent, returned, also = (numbers.constant,), (not_integers,), ("siempre-lo-mismo",)
     must = (
-        *numbers.must("10 §6", lambda weights: weights.shape[1:2]),
+        *numbers.must("11 §2", lambda weights: weights.shape[1:2]),
         places_of_words,
         hits(LAWS["propiedad-aciertos"]),
     )
