@@ -198,8 +198,8 @@ function render({ model, el }) {
       make(
         'p',
         {},
-        'Cada barra es un número: hacia arriba y azul, positivo; hacia abajo y naranja, negativo. ' +
-          'En «q × k», hacia arriba donde la query y la key tienen el mismo signo.',
+        'Cada barra es un número: hacia arriba y azul, positivo; hacia abajo y naranja, ' +
+          'negativo. En «q × k», hacia arriba donde la query y la key tienen el mismo signo.',
       ),
     ),
   );
