@@ -106,9 +106,7 @@ def agree_in_spanish(text, noun, plural):
     if text in DETERMINERS:
         return DETERMINERS[text][2 * plural + noun.feminine]
     masculine, _, feminine = text.partition("/")
-    form = masculine
-    if noun.feminine:
-        form = feminine or re.sub("o$", "a", masculine)
+    form = (feminine or re.sub("o$", "a", masculine)) if noun.feminine else masculine
     return spanish_plural(form) if plural else form
 
 
@@ -122,8 +120,7 @@ def _agreement(first, chosen, word, plural, english):
             return f"{one.spanish[word.person - 1]} {one.rest}".strip()
         return one.english[0] if english else agree_in_spanish(one.spanish[0], word, plural)
     if english and first == "a":
-        vowel = re.match("[aeiou](?!ni)|hon|hour", word.english[0], re.IGNORECASE)
-        return "an" if vowel else "a"
+        return "an" if re.match("[aeiou](?!ni)|ho(n|ur)", word.english[0], re.IGNORECASE) else "a"
     if word.person:  # un verbo escrito en el molde, en tercera persona
         if word.person == 3:
             return first
@@ -146,15 +143,12 @@ def fill(mould, rng):
     english = CHOICE.sub(choose, english)
     for translation in translations:
         spanish = spanish.replace("{}", translation, 1)
-    names = {}
+    chosen = {}
     for first, name, number, _ in SLOT.findall(english + spanish):
         for list_name, key in ((first, first), (name, name + number)):
-            if list_name in lists:
-                names.setdefault(key, list_name)
-    chosen = {}
-    for key, list_name in names.items():
-        free = [word for word in lists[list_name] if word not in chosen.values()]
-        chosen[key] = rng.choice(free)
+            if list_name in lists and key not in chosen:
+                free = [word for word in lists[list_name] if word not in chosen.values()]
+                chosen[key] = rng.choice(free)
 
     def put(slot, is_english):
         first, name, number, mark = slot.groups()
