@@ -26,7 +26,8 @@ from course_lib.translator import (
     words_of,
 )
 from course_lib.translator_model.checks import LONGEST_SEEN, doubtful_words, looks_spanish
-from course_lib.translator_model.train_translator import FINISHING, RECIPE
+from course_lib.translator_model.phrase_book import phrase_pairs
+from course_lib.translator_model.train_translator import FINISHING, RECIPE, WITH_PHRASES
 
 FOREIGN = (
     "Der Hund schläft im Garten.",
@@ -78,6 +79,15 @@ def test_the_card_says_what_the_files_are(translator):
         f"Muon, hasta {FINISHING['peak_of_matrices'] * 1000:g}e-3",
         f"Adam, hasta {FINISHING['peak'] * 1000:g}e-3",
         f"a {FINISHING['joined'] * 100:.0f} de cada 100 parejas les sigue otra",
+        f"salen hasta {WITH_PHRASES['phrases']} frases",
+        f"unas {len(phrase_pairs(1, WITH_PHRASES['phrases'])) // 100 / 10:.1f}".replace(".", " ")
+        + "00",
+        f"el libro de frases: {WITH_PHRASES['epochs']} épocas más",
+        f"{WITH_PHRASES['fraction'] * 100:.0f} de cada 100 frases de Tatoeba",
+        f"Muon, hasta {WITH_PHRASES['peak_of_matrices'] * 10000:g}e-4",
+        f"Adam, hasta {WITH_PHRASES['peak'] * 10000:g}e-4",
+        f"subida de {WITH_PHRASES['warmup_steps']} pasos",
+        f"media móvil {WITH_PHRASES['average']}",
         f"{len(probes.aligned_pairs())} parejas de frases",
         f"{len(probes.gender_pairs())} y {len(probes.gender_controls())} parejas",
         "Tatoeba (tatoeba.org), CC BY 2.0 FR",
@@ -90,7 +100,7 @@ def test_facts_of_a_training_file(translator):
     pairs = [("Hi.", "Hola."), ("I see you.", own.spanish), ("Good night!", "Uno dos tres.")]
     facts = training_facts(translator, pairs)
     assert facts.pop("perplejidad") > 1
-    assert facts == {"parejas": 3, "tokens": 4, "repetidas": 1, "primeras": 1}
+    assert facts == {"parejas": 3, "tokens": 5, "repetidas": 1, "primeras": 1}
 
 
 def test_it_is_the_course_transformer(translator):
