@@ -42,7 +42,7 @@ GROUPS = (
     ("navegador: exploradores", r"test_explorer_\w+\.py"),
     ("lección 10", r"notebooks/10_\w+\.ipynb"),
     ("corpus", r"test_answers\.py"),
-    ("lección 11", r"notebooks/11_\w+\.ipynb"),
+    ("lección 12", r"notebooks/12_\w+\.ipynb"),
     ("comprobaciones", r"test_checkers\.py"),
     ("curso.py", r"test_curso\.py"),
     ("ejercicios", r"test_exercises\.py"),

@@ -126,6 +126,7 @@ READ_PAGE = r"""() => {
     };
 }"""
 
+# Lo que está al lado del camino se abre plegado: se despliega, para mirarlo también.
 OPEN = """async path => {
     const late = new Promise((_, reject) => setTimeout(
         () => reject(new Error('El cuaderno no se abre: ¿JupyterLab pregunta algo?')), 60000));
@@ -138,6 +139,7 @@ OPEN = """async path => {
         await panel.sessionContext.session.kernel.info;
         jupyterapp.shell.activateById(panel.id);
         window.lesson = panel;
+        await jupyterapp.commands.execute('notebook:expand-all-headings');
     };
     await Promise.race([open(), late]);
 }"""
@@ -149,6 +151,7 @@ OPEN_SAVED = """async path => {
     await panel.sessionContext.ready;
     jupyterapp.shell.activateById(panel.id);
     window.lesson = panel;
+    await jupyterapp.commands.execute('notebook:expand-all-headings');
 }"""
 
 # Lo que se ve en las celdas con controles, que se ponen antes a la vista.

@@ -430,7 +430,18 @@ def lessons(tmp_path, monkeypatch):
         new_markdown_cell("### Ejercicio 5.2 · a < b"),
     )
     write(folder / "05_una-antes-2026.ipynb", new_markdown_cell("## 7. Siete"))
-    write(folder / "06_otra.ipynb", new_markdown_cell("# 06 · Otra\n\n## 1. Uno"))
+    folded, inside = (
+        {"tags": ["profundizar"], "jp-MarkdownHeadingCollapsed": True},
+        {"tags": ["profundizar"]},
+    )
+    write(
+        folder / "06_otra.ipynb",
+        new_markdown_cell("# 06 · Otra\n\n## 1. Uno"),
+        new_markdown_cell("## 2. Para profundizar", metadata=folded),
+        new_code_cell("x = 1", metadata=inside),
+        new_markdown_cell("### 2.1 Dentro", metadata=inside),
+        new_markdown_cell("## 3. Fuera"),
+    )
     (folder / "07_rota.ipynb").write_text("{")
     monkeypatch.chdir(folder)
     return folder
@@ -445,6 +456,9 @@ def lessons(tmp_path, monkeypatch):
             "06 §1, 05 §3",
             '<a href="06_otra.ipynb#cell-id=c0">06 §1</a>, <a href="05_una.ipynb#cell-id=c2">05 §3</a>',
         ),
+        ("06 §2", '<a href="06_otra.ipynb#cell-id=c1">06 §2</a>'),
+        ("06 §2.1", '<a href="06_otra.ipynb#cell-id=c1">06 §2.1</a>'),  # la suya está plegada
+        ("06 §3", '<a href="06_otra.ipynb#cell-id=c4">06 §3</a>'),
         ("<b> 05 §3.2, 05 §7, 07 §1, 08 §1", "&lt;b&gt; 05 §3.2, 05 §7, 07 §1, 08 §1"),
     ],
 )

@@ -67,16 +67,16 @@ def said(cell):
 @each_lesson
 def test_a_lesson_has_its_exercises(path):
     numbers = numbers_of(path)
-    assert 2 <= len(numbers) <= 4
+    assert 1 <= len(numbers) <= 4
     text = "\n".join(cell.source for cell in section(path))
     assert re.findall(r"^# Ejercicio (\S+)$", text, re.MULTILINE) == numbers
     assert re.findall(r"^### Ejercicio (\S+) · ", text, re.MULTILINE) == numbers
 
 
 @each_lesson
-def test_one_is_on_real_embeddings_and_one_asks_for_an_answer(path):
+def test_one_is_on_a_trained_model_and_one_asks_for_an_answer(path):
     text = "\n".join(cell.source for cell in section(path))
-    assert "BERT" in text
+    assert re.search("BERT|traductor|juguete", text)
     assert "check_answer(" in text
 
 

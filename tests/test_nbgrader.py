@@ -21,7 +21,7 @@ from course_lib.checkers.engine import progress, questions
 pytestmark = pytest.mark.lenta  # cada entrega arranca un kernel, y hay cinco
 ROOT = Path(__file__).resolve().parents[1]
 REQUIREMENTS = ROOT / "tests/requirements-nbgrader.txt"
-LESSON = "05_softmax_y_atencion"
+LESSON = "05_atencion"
 SOURCE = ROOT / "notebooks" / f"{LESSON}.ipynb"
 POINTS = {
     number: points for number, (_, points) in progress.catalog().items() if number.startswith("5.")
@@ -66,9 +66,9 @@ SOLVED = {
     "no-compila": {"5.1", *QUESTIONS},
 }
 SAYS = {
-    "perfecta": ["✓ Ejercicio 5.1", "✓ Ejercicio 5.2"],
-    "vacía": ["○ Ejercicio 5.1", "○ Ejercicio 5.2", "aún sin resolver"],
-    "ingenua": ["Tu exponencial se desborda", "✓ Ejercicio 5.2"],
+    "perfecta": ["✓ Ejercicio 3.1", "✓ Ejercicio 5.1"],
+    "vacía": ["○ Ejercicio 3.1", "○ Ejercicio 5.1", "aún sin resolver"],
+    "ingenua": ["Tu exponencial se desborda", "✓ Ejercicio 5.1"],
     "descuidada": ["Has dividido por d_k y no por √d_k", "Has leído la máscara al revés"],
     "no-compila": ["SyntaxError", "NameError"],
 }

@@ -178,7 +178,7 @@ def test_a_newcomer_gets_to_lesson_00(course, opened, tmp_path):
     assert again.process.wait(timeout=10) == 0
     assert "ya está abierto" in again.text
 
-    lesson = course / "mis_cuadernos" / "05_softmax_y_atencion.ipynb"
+    lesson = course / "mis_cuadernos" / "05_atencion.ipynb"
     os.utime(lesson)
     assert first.stop() == 0
     assert "Cierro JupyterLab, en orden." in first.text
@@ -208,7 +208,7 @@ def test_a_shared_course_that_cannot_be_written(course, opened, tmp_path):
         model = json.loads(one.get("api/contents/mis_cuadernos/00_empieza_aqui.ipynb"))
         assert model["writable"] is True
         assert "<svg" in one.get("api/contents/imagenes/mapa-del-curso.svg")
-        assert json.loads(one.get("api/contents/notebooks/soluciones/05_softmax_y_atencion.ipynb"))
+        assert json.loads(one.get("api/contents/notebooks/soluciones/05_atencion.ipynb"))
         assert one.stop(times=2) == 0  # dos veces: en el acto
         stamp = course / ".venv" / "instalado.txt"
         if AS_ROOT:  # y si nadie la ha preparado, una frase

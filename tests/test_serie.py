@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tools import notebooks
+from tools import notebooks, way
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -97,49 +97,53 @@ def test_the_formula_is_text_where_it_is_a_picture():
         assert all(re.search(r"\$\$.*softmax.*Q K.*d_k.*V\$\$", text) for text in cells), path.name
 
 
-# --- Los minutos ----------------------------------------------------------------------------------
+# --- El camino ------------------------------------------------------------------------------------
 
-WORDS_A_MINUTE = 160  # leer despacio un texto técnico
-SECONDS_A_LINE = 5  # leer una línea de código
-SECONDS_A_FIGURE = 30  # mirar una figura o una fórmula
-SECONDS_A_PREDICTION = 45  # pensar un «Antes de ejecutar»
-SECONDS_AN_EXPLORER = 120  # mover un explorador hasta ver la respuesta
+MAX_WORDS, MAX_CODE_CELLS, MAX_MINUTES = 3000, 40, 50  # de un camino
+MAX_HOURS = 6  # de los caminos de 00 a 09
+ALL_WORDS, ALL_CODE_CELLS = 50_238, 649  # de las lecciones enteras: que no crezcan
 
 
-def before_the_exercises(nb):
-    """La lección sin sus ejercicios, que llevan lo que cada cual necesite."""
-    first = next(
-        (i for i, cell in enumerate(nb.cells) if cell.source.startswith("## Ejercicios")), None
-    )
-    return type(nb)(nb, cells=nb.cells[:first])
+WALKED = [path for path in LESSONS if way.stated_times(notebooks.read(path))]
+each_walked = pytest.mark.parametrize("path", WALKED, ids=lambda path: path.stem)
 
 
-def minutes(nb):
-    """Lo que se tarda en leer y ejecutar una lección, sin los ejercicios."""
-    nb = before_the_exercises(nb)
-    text = "\n".join(texts(nb))
-    formulas = re.findall(r"\$\$.*?\$\$", text, re.DOTALL)
-    drawn = sum("image/png" in o.get("data", ()) for c in nb.cells for o in c.get("outputs", ()))
-    figures = len(re.findall(r"!\[", text)) + drawn
-    predictions = text.count("Antes de ejecutar:")
-    prose = re.sub(
-        r"\$\$.*?\$\$|\$[^$]*\$|!\[[^]]*\]|\]\([^)]*\)|<[^>]*>", " ", text, flags=re.DOTALL
-    )
-    lines = sum(bool(line.strip()) for code in codes(nb) for line in code.splitlines())
-    seconds = SECONDS_A_LINE * lines + SECONDS_A_PREDICTION * predictions
-    seconds += SECONDS_A_FIGURE * (figures + len(formulas))
-    explorers = sum(code.count("Explorer(") for code in codes(nb))
-    seconds += SECONDS_AN_EXPLORER * explorers
-    return len(re.findall(r"\w+", prose)) / WORDS_A_MINUTE + seconds / 60
+@each_walked
+def test_the_way_fits_in_a_class(path):
+    walked = way.part(notebooks.read(path), way.WAY)
+    assert way.words(walked) <= MAX_WORDS
+    assert len(codes(walked)) <= MAX_CODE_CELLS
+    assert way.minutes(walked) <= MAX_MINUTES
 
 
-@each_lesson
-def test_minutes_are_measured(path):
+@each_walked
+def test_the_way_stands_alone(path):
+    assert way.faults(notebooks.read(path)) == []
+
+
+@each_walked
+def test_minutes_are_those_of_the_model(path):
     nb = notebooks.read(path)
-    stated = re.findall(r"\*\*Tiempo:\*\* unos (\d+) minutos", nb.cells[0].source)
-    assert len(stated) == 1
-    assert int(stated[0]) % 5 == 0
-    assert abs(int(stated[0]) - minutes(nb)) <= 5, f"{path.stem}: {minutes(nb):.0f} minutos"
+    [stated] = way.stated_times(nb)
+    for number, computed in zip(stated, way.times(nb)):
+        assert number % 5 == 0
+        assert abs(number - computed) <= 4, [round(found) for found in way.times(nb)]
+
+
+@each_walked
+def test_one_exercise_is_on_the_way(path):
+    nb = notebooks.read(path)
+    [chosen] = way.ON_THE_WAY.findall("\n".join(texts(nb)))
+    assert any(code.startswith(f"# Ejercicio {chosen}\n") for code in codes(nb))
+
+
+def test_the_whole_series_is_no_longer_than_it_was():
+    lessons = [notebooks.read(path) for path in LESSONS]
+    first_ten = [way.minutes(way.part(nb, way.WAY)) for nb in lessons[:10]]
+    if WALKED == LESSONS:
+        assert sum(first_ten) <= 60 * MAX_HOURS
+        assert sum(map(way.words, lessons)) <= ALL_WORDS
+        assert sum(len(codes(nb)) for nb in lessons) <= ALL_CODE_CELLS
 
 
 # --- Los errores que se leen por ahí --------------------------------------------------------------

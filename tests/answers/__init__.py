@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Answer(NamedTuple):
-    exercise: str  # "5.2"
+    exercise: str  # "5.1"
     name: str
     code: object  # la función o la clase
     expected: tuple  # los errores que hay que nombrar

@@ -1,4 +1,4 @@
-"""Respuestas del ejercicio 5.2: la atención entera."""
+"""Respuestas del ejercicio 5.1: la atención entera."""
 
 import functools
 import itertools
@@ -15,7 +15,7 @@ from answers import _add, odd, right, wrong
 # --- Buenas ---------------------------------------------------------------------------------------
 
 
-@right("5.2")
+@right("5.1")
 def with_matmul(query, key, value, mask=None):
     scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(query.size(-1))
     if mask is not None:
@@ -24,7 +24,7 @@ def with_matmul(query, key, value, mask=None):
     return torch.matmul(weights, value), weights
 
 
-@wrong("5.2", "sin-los-pesos")
+@wrong("5.1", "sin-los-pesos")
 def only_the_output(query, key, value, mask=None):
     scores = query @ key.mT * key.shape[-1] ** -0.5
     if mask is not None:
@@ -32,7 +32,7 @@ def only_the_output(query, key, value, mask=None):
     return scores.softmax(-1) @ value
 
 
-@right("5.2")
+@right("5.1")
 def with_einsum(q, k, v, m=None):
     s = torch.einsum("...id,...jd->...ij", q, k) / q.shape[-1] ** 0.5
     if m is not None:
@@ -42,19 +42,19 @@ def with_einsum(q, k, v, m=None):
     return torch.einsum("...ij,...jd->...id", w, v), w
 
 
-@wrong("5.2", "sin-los-pesos")
+@wrong("5.1", "sin-los-pesos")
 def fused(query, key, value, mask=None):
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
 
-@right("5.2")
+@right("5.1")
 def additive_mask(query, key, value, mask=None):
     bias = 0.0 if mask is None else (1.0 - mask.float()) * -1e9
     weights = torch.softmax(query @ key.transpose(-1, -2) / np.sqrt(key.shape[-1]) + bias, dim=-1)
     return weights @ value, weights
 
 
-@right("5.2")
+@right("5.1")
 def additive_infinity(query, key, value, mask=None):
     scores = (query / query.shape[-1] ** 0.25) @ (key / key.shape[-1] ** 0.25).mT
     if mask is not None:
@@ -63,7 +63,7 @@ def additive_infinity(query, key, value, mask=None):
     return weights.matmul(value), weights
 
 
-@right("5.2")
+@right("5.1")
 def with_loops(query, key, value, mask=None):
     *leading, L_q, d_k = query.shape
     L_k, d_v = value.shape[-2:]
@@ -85,7 +85,7 @@ def with_loops(query, key, value, mask=None):
     return output.reshape(*leading, L_q, d_v), shares.reshape(*leading, L_q, L_k)
 
 
-@wrong("5.2", "sin-3", "sin-2")
+@wrong("5.1", "sin-3", "sin-2")
 def only_with_heads(query, key, value, mask=None):
     B, h, L_q, d_k = query.shape
     scores = torch.zeros(B, h, L_q, key.shape[2])
@@ -98,7 +98,7 @@ def only_with_heads(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@wrong("5.2", "sin-4", "sin-2")
+@wrong("5.1", "sin-4", "sin-2")
 def only_with_a_batch(query, key, value, mask=None):
     scores = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(query.size(2))
     if mask is not None:
@@ -107,7 +107,7 @@ def only_with_a_batch(query, key, value, mask=None):
     return torch.bmm(weights, value), weights
 
 
-@right("5.2")
+@right("5.1")
 def mask_then_renormalise(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -119,7 +119,7 @@ def mask_then_renormalise(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@wrong("5.2", "máscara-reparte-otra-vez")
+@wrong("5.1", "máscara-reparte-otra-vez")
 def zeros_after_and_shared_again(query, key, value, mask=None):
     weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), -1)
     if mask is not None:
@@ -128,7 +128,7 @@ def zeros_after_and_shared_again(query, key, value, mask=None):
     return weights @ value
 
 
-@right("5.2")
+@right("5.1")
 def with_logsumexp(query, key, value, mask=None):
     scores = (key @ query.mT).mT / math.sqrt(key.shape[-1])
     if mask is not None:
@@ -137,7 +137,7 @@ def with_logsumexp(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@right("5.2")
+@right("5.1")
 def transposed_product(query, key, value, mask=None):
     scores = key.matmul(query.mT) / math.sqrt(key.size(-1))
     if mask is not None:
@@ -151,11 +151,11 @@ class Block(nn.Module):
         return with_matmul(query, key, value, mask)
 
 
-_add("5.2", Block(), (), "buena", "a_module")
-_add("5.2", functools.partial(with_matmul), (), "buena", "a_partial")
+_add("5.1", Block(), (), "buena", "a_module")
+_add("5.1", functools.partial(with_matmul), (), "buena", "a_partial")
 
 
-@right("5.2")
+@right("5.1")
 def module_of_torch(query, key, value, mask=None):
     """nn.MultiheadAttention de una cabeza, con proyecciones que no hacen nada."""
     *leading, L_q, d_k = query.shape
@@ -174,7 +174,7 @@ def module_of_torch(query, key, value, mask=None):
     return output[..., :d_v].reshape(*leading, L_q, d_v), weights.reshape(*leading, L_q, L_k)
 
 
-@right("5.2")
+@right("5.1")
 def by_hand_exponential(*tensors):
     query, key, value, mask = (*tensors, None)[:4]
     scores = query @ key.mT / torch.tensor(float(query.shape[-1])).sqrt()
@@ -189,7 +189,7 @@ def by_hand_exponential(*tensors):
 # --- Un solo error, cada una a su manera ----------------------------------------------------------
 
 
-@wrong("5.2", "escala-ninguna")
+@wrong("5.1", "escala-ninguna")
 def forgot_the_scale(query, key, value, mask=None):
     scores = query @ key.transpose(-2, -1)
     if mask is not None:
@@ -198,7 +198,7 @@ def forgot_the_scale(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@wrong("5.2", "escala-d_k")
+@wrong("5.1", "escala-d_k")
 def divided_by_d_k(query, key, value, mask=None):
     d_k = key.shape[-1]
     scores = torch.einsum("...qd,...kd->...qk", query, key) / d_k
@@ -207,13 +207,13 @@ def divided_by_d_k(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "escala-d_k")
+@wrong("5.1", "escala-d_k")
 def divided_twice(query, key, value, mask=None):
     root = math.sqrt(query.shape[-1])
     return with_matmul(query / root, key, value, mask)
 
 
-@wrong("5.2", "escala-por-√d_k")
+@wrong("5.1", "escala-por-√d_k")
 def multiplied_by_the_root(query, key, value, mask=None):
     scores = (query @ key.mT) * math.sqrt(query.shape[-1])
     if mask is not None:
@@ -221,7 +221,7 @@ def multiplied_by_the_root(query, key, value, mask=None):
     return torch.softmax(scores, dim=-1) @ value
 
 
-@wrong("5.2", "escala-√d_model")
+@wrong("5.1", "escala-√d_model")
 def root_of_d_model(query, key, value, mask=None):
     heads = query.shape[1] if query.dim() == 4 else 1
     d_model = heads * query.shape[-1]
@@ -231,7 +231,7 @@ def root_of_d_model(query, key, value, mask=None):
     return scores.softmax(-1) @ value
 
 
-@wrong("5.2", "escala-fija")
+@wrong("5.1", "escala-fija")
 def root_of_512(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(512)
     if mask is not None:
@@ -239,7 +239,7 @@ def root_of_512(query, key, value, mask=None):
     return scores.softmax(-1) @ value
 
 
-@wrong("5.2", "escala-fija")
+@wrong("5.1", "escala-fija")
 def eight_as_in_the_paper(query, key, value, mask=None):
     scores = query @ key.mT / 8
     if mask is not None:
@@ -247,7 +247,7 @@ def eight_as_in_the_paper(query, key, value, mask=None):
     return scores.softmax(-1) @ value
 
 
-@wrong("5.2", "escala-otra")
+@wrong("5.1", "escala-otra")
 def cubic_root(query, key, value, mask=None):
     scores = query @ key.mT / query.shape[-1] ** (1 / 3)
     if mask is not None:
@@ -255,7 +255,7 @@ def cubic_root(query, key, value, mask=None):
     return scores.softmax(-1) @ value
 
 
-@wrong("5.2", "escala-√L_k")
+@wrong("5.1", "escala-√L_k")
 def root_of_the_keys(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(key.size(-2))
     if mask is not None:
@@ -263,7 +263,7 @@ def root_of_the_keys(query, key, value, mask=None):
     return scores.softmax(-1) @ value
 
 
-@wrong("5.2", "escala-√d_v")
+@wrong("5.1", "escala-√d_v")
 def root_of_the_values(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(value.size(-1))
     if mask is not None:
@@ -271,7 +271,7 @@ def root_of_the_values(query, key, value, mask=None):
     return scores.softmax(-1) @ value
 
 
-@wrong("5.2", "escala-después")
+@wrong("5.1", "escala-después")
 def scaled_the_weights(query, key, value, mask=None):
     scores = query @ key.mT
     if mask is not None:
@@ -279,7 +279,7 @@ def scaled_the_weights(query, key, value, mask=None):
     return scores.softmax(-1) / math.sqrt(query.size(-1)) @ value
 
 
-@wrong("5.2", "query-key-cambiadas")
+@wrong("5.1", "query-key-cambiadas")
 def swapped(query, key, value, mask=None):
     scores = key @ query.transpose(-2, -1) / math.sqrt(key.shape[-1])
     if mask is not None:
@@ -288,7 +288,7 @@ def swapped(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@wrong("5.2", "softmax-queries")
+@wrong("5.1", "softmax-queries")
 def softmax_over_queries(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -297,7 +297,7 @@ def softmax_over_queries(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@wrong("5.2", "softmax-eje-1")
+@wrong("5.1", "softmax-eje-1")
 def softmax_dim_one(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -305,7 +305,7 @@ def softmax_dim_one(query, key, value, mask=None):
     return torch.softmax(scores, dim=1) @ value
 
 
-@wrong("5.2", "softmax-eje-2")
+@wrong("5.1", "softmax-eje-2")
 def softmax_dim_two(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -313,7 +313,7 @@ def softmax_dim_two(query, key, value, mask=None):
     return torch.softmax(scores, dim=2) @ value
 
 
-@wrong("5.2", "softmax-eje-0")
+@wrong("5.1", "softmax-eje-0")
 def softmax_dim_zero(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -321,7 +321,7 @@ def softmax_dim_zero(query, key, value, mask=None):
     return torch.softmax(scores, dim=0) @ value
 
 
-@wrong("5.2", "softmax-sin-keepdim")
+@wrong("5.1", "softmax-sin-keepdim")
 def forgot_keepdim(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -330,7 +330,7 @@ def forgot_keepdim(query, key, value, mask=None):
     return e / e.sum(dim=-1) @ value
 
 
-@wrong("5.2", "softmax-sin-dim")
+@wrong("5.1", "softmax-sin-dim")
 def did_not_say_the_axis(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -338,7 +338,7 @@ def did_not_say_the_axis(query, key, value, mask=None):
     return F.softmax(scores) @ value
 
 
-@wrong("5.2", "sin-difusión")
+@wrong("5.1", "sin-difusión")
 def view_of_the_mask(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -347,17 +347,17 @@ def view_of_the_mask(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@wrong("5.2", "suma-query")
+@wrong("5.1", "suma-query")
 def residual_inside(query, key, value, mask=None):
     return with_matmul(query, key, value, mask)[0] + query
 
 
-@wrong("5.2", "sin-pesos")
+@wrong("5.1", "sin-pesos")
 def only_the_values(query, key, value, mask=None):
     return value
 
 
-@wrong("5.2", "softmax-todo")
+@wrong("5.1", "softmax-todo")
 def softmax_over_everything(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -365,7 +365,7 @@ def softmax_over_everything(query, key, value, mask=None):
     return scores.flatten(-2).softmax(-1).view(scores.shape) @ value
 
 
-@wrong("5.2", "softmax-ninguna")
+@wrong("5.1", "softmax-ninguna")
 def no_softmax(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -373,7 +373,7 @@ def no_softmax(query, key, value, mask=None):
     return scores @ value
 
 
-@wrong("5.2", "softmax-porcentaje")
+@wrong("5.1", "softmax-porcentaje")
 def percentage(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -381,7 +381,7 @@ def percentage(query, key, value, mask=None):
     return scores / scores.sum(dim=-1, keepdim=True) @ value
 
 
-@wrong("5.2", "softmax-sin-dividir")
+@wrong("5.1", "softmax-sin-dividir")
 def forgot_to_divide(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -389,7 +389,7 @@ def forgot_to_divide(query, key, value, mask=None):
     return scores.exp() @ value
 
 
-@wrong("5.2", "softmax-inestable")
+@wrong("5.1", "softmax-inestable")
 def naive_exponential(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -398,7 +398,7 @@ def naive_exponential(query, key, value, mask=None):
     return e / e.sum(-1, keepdim=True) @ value
 
 
-@wrong("5.2", "softmax-inestable")
+@wrong("5.1", "softmax-inestable")
 def naive_loops(query, key, value, mask=None):
     *leading, L_q, d_k = query.shape
     L_k, d_v = value.shape[-2:]
@@ -412,7 +412,7 @@ def naive_loops(query, key, value, mask=None):
     return torch.stack(rows).reshape(*leading, L_q, d_v)
 
 
-@wrong("5.2", "softmax-sigmoide")
+@wrong("5.1", "softmax-sigmoide")
 def sigmoid(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -420,7 +420,7 @@ def sigmoid(query, key, value, mask=None):
     return scores.sigmoid() @ value
 
 
-@wrong("5.2", "softmax-logaritmo")
+@wrong("5.1", "softmax-logaritmo")
 def log_softmax(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -428,7 +428,7 @@ def log_softmax(query, key, value, mask=None):
     return F.log_softmax(scores, dim=-1) @ value
 
 
-@wrong("5.2", "softmax-máximo")
+@wrong("5.1", "softmax-máximo")
 def hard_maximum(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -436,7 +436,7 @@ def hard_maximum(query, key, value, mask=None):
     return F.one_hot(scores.argmax(-1), scores.shape[-1]).float() @ value
 
 
-@wrong("5.2", "softmax-dos-veces")
+@wrong("5.1", "softmax-dos-veces")
 def softmax_twice(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -445,7 +445,7 @@ def softmax_twice(query, key, value, mask=None):
     return F.softmax(weights, -1) @ value, F.softmax(weights, -1)
 
 
-@wrong("5.2", "softmax-signo")
+@wrong("5.1", "softmax-signo")
 def wrong_sign(query, key, value, mask=None):
     scores = -(query @ key.mT) / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -453,12 +453,12 @@ def wrong_sign(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "máscara-ignorada")
+@wrong("5.1", "máscara-ignorada")
 def forgot_the_mask(query, key, value, mask=None):
     return torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), -1) @ value
 
 
-@wrong("5.2", "máscara-al-revés")
+@wrong("5.1", "máscara-al-revés")
 def inverted_mask(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -466,7 +466,7 @@ def inverted_mask(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "máscara-al-revés")
+@wrong("5.1", "máscara-al-revés")
 def inverted_mask_finite(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -474,7 +474,7 @@ def inverted_mask_finite(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "máscara-al-revés")
+@wrong("5.1", "máscara-al-revés")
 def inverted_mask_additive(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -482,14 +482,14 @@ def inverted_mask_additive(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "máscara-al-revés")
+@wrong("5.1", "máscara-al-revés")
 def inverted_as_in_nn_multihead(query, key, value, mask=None):
     return F.scaled_dot_product_attention(
         query, key, value, attn_mask=None if mask is None else ~mask
     )
 
 
-@wrong("5.2", "máscara-después")
+@wrong("5.1", "máscara-después")
 def mask_after_the_softmax(query, key, value, mask=None):
     weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), -1)
     if mask is not None:
@@ -497,7 +497,7 @@ def mask_after_the_softmax(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@wrong("5.2", "máscara-tapa-pesos")
+@wrong("5.1", "máscara-tapa-pesos")
 def minus_infinity_after(query, key, value, mask=None):
     weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), -1)
     if mask is not None:
@@ -505,7 +505,7 @@ def minus_infinity_after(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@wrong("5.2", "máscara-a-cero")
+@wrong("5.1", "máscara-a-cero")
 def multiplied_scores(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -513,7 +513,7 @@ def multiplied_scores(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "máscara-a-cero")
+@wrong("5.1", "máscara-a-cero")
 def filled_with_one_billionth(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -521,7 +521,7 @@ def filled_with_one_billionth(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "máscara-sumada")
+@wrong("5.1", "máscara-sumada")
 def added_ones(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -529,7 +529,7 @@ def added_ones(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "máscara-sumada")
+@wrong("5.1", "máscara-sumada")
 def subtracted_ones(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -537,7 +537,7 @@ def subtracted_ones(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "máscara-poco-negativa")
+@wrong("5.1", "máscara-poco-negativa")
 def minus_four_and_a_half(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -545,7 +545,7 @@ def minus_four_and_a_half(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "máscara-poco-negativa")
+@wrong("5.1", "máscara-poco-negativa")
 def minus_one_hundred(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -553,7 +553,7 @@ def minus_one_hundred(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "máscara-otro-eje")
+@wrong("5.1", "máscara-otro-eje")
 def transposed_mask(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -561,7 +561,7 @@ def transposed_mask(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "máscara-causal-fija")
+@wrong("5.1", "máscara-causal-fija")
 def always_tril_when_masked(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -570,7 +570,7 @@ def always_tril_when_masked(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "máscara-causal-siempre")
+@wrong("5.1", "máscara-causal-siempre")
 def always_causal(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     future = torch.triu(torch.ones_like(scores), diagonal=1).bool()
@@ -580,7 +580,7 @@ def always_causal(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "máscara-signo")
+@wrong("5.1", "máscara-signo")
 def plus_infinity(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -588,7 +588,7 @@ def plus_infinity(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ value
 
 
-@wrong("5.2", "pesos-traspuestos")
+@wrong("5.1", "pesos-traspuestos")
 def transposed_weights(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -596,7 +596,7 @@ def transposed_weights(query, key, value, mask=None):
     return torch.softmax(scores, -1).mT @ value
 
 
-@wrong("5.2", "key-por-value")
+@wrong("5.1", "key-por-value")
 def keys_for_values(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -604,7 +604,7 @@ def keys_for_values(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ key
 
 
-@wrong("5.2", "query-por-value")
+@wrong("5.1", "query-por-value")
 def queries_for_values(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -612,7 +612,7 @@ def queries_for_values(query, key, value, mask=None):
     return torch.softmax(scores, -1) @ query
 
 
-@wrong("5.2", "sin-value")
+@wrong("5.1", "sin-value")
 def only_the_weights(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -620,13 +620,13 @@ def only_the_weights(query, key, value, mask=None):
     return torch.softmax(scores, -1)
 
 
-@wrong("5.2", "orden-de-la-pareja")
+@wrong("5.1", "orden-de-la-pareja")
 def weights_first(query, key, value, mask=None):
     output, weights = with_matmul(query, key, value, mask)
     return weights, output
 
 
-@wrong("5.2", "devuelve-puntuaciones")
+@wrong("5.1", "devuelve-puntuaciones")
 def returns_the_scores(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -730,40 +730,40 @@ SAME_AS = {
 
 for chosen in pairs():
     both = tuple(chosen.values())
-    _add("5.2", build(chosen), SAME_AS.get(both, both), "mala", "_y_".join(both))
+    _add("5.1", build(chosen), SAME_AS.get(both, both), "mala", "_y_".join(both))
 
 # --- Raras ----------------------------------------------------------------------------------------
 
 
-@odd("5.2")
+@odd("5.1")
 def adds_a_bit_of_the_mean(query, key, value, mask=None):
     return with_matmul(query, key, value, mask)[0] + 0.1 * value.mean(-2, keepdim=True)
 
 
-@odd("5.2")
+@odd("5.1")
 def forgets_the_last_key(query, key, value, mask=None):
     mask = None if mask is None else mask[..., :-1]
     return with_matmul(query, key[..., :-1, :], value[..., :-1, :], mask)[0]
 
 
-@odd("5.2")
+@odd("5.1")
 def squeezes(query, key, value, mask=None):
     return with_matmul(query, key, value, mask)[0].squeeze()
 
 
-@odd("5.2")
+@odd("5.1")
 def the_mask_of_the_first_head(query, key, value, mask=None):
     if mask is not None and mask.dim() == 4:
         mask = mask[:, :1]
     return with_matmul(query, key, value, mask)
 
 
-@odd("5.2")
+@odd("5.1")
 def zeros(query, key, value, mask=None):
     return torch.zeros(*query.shape[:-1], value.shape[-1])
 
 
-@odd("5.2")
+@odd("5.1")
 def blocks_the_diagonal_too(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if scores.shape[-1] == scores.shape[-2]:
@@ -773,7 +773,7 @@ def blocks_the_diagonal_too(query, key, value, mask=None):
     return scores.softmax(-1) @ value
 
 
-@odd("5.2")
+@odd("5.1")
 def with_relative_positions(query, key, value, mask=None):
     distance = torch.arange(query.shape[-2])[:, None] - torch.arange(key.shape[-2])
     scores = query @ key.mT / math.sqrt(query.shape[-1]) - 0.1 * distance.abs()
@@ -782,22 +782,22 @@ def with_relative_positions(query, key, value, mask=None):
     return scores.softmax(-1) @ value
 
 
-@odd("5.2")
+@odd("5.1")
 def averages_the_keys(query, key, value, mask=None):
     return value.mean(dim=-2, keepdim=True).expand(*query.shape[:-1], value.shape[-1])
 
 
-@odd("5.2")
+@odd("5.1")
 def leaks_a_thousandth(query, key, value, mask=None):
     return with_matmul(query, key, value, mask)[0] + 1e-3 * value.sum(-2, keepdim=True)
 
 
-@odd("5.2")
+@odd("5.1")
 def drops_a_dimension(query, key, value, mask=None):
     return with_matmul(query, key, value, mask)[0][..., :-1]
 
 
-@odd("5.2")
+@odd("5.1")
 def sums_absolute_differences(query, key, value, mask=None):
     scores = -(query[..., :, None, :] - key[..., None, :, :]).abs().sum(-1)
     if mask is not None:
@@ -805,7 +805,7 @@ def sums_absolute_differences(query, key, value, mask=None):
     return scores.softmax(-1) @ value
 
 
-@wrong("5.2", "sin-los-pesos")
+@wrong("5.1", "sin-los-pesos")
 def no_weights(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -813,12 +813,12 @@ def no_weights(query, key, value, mask=None):
     return scores.softmax(-1) @ value, None
 
 
-@odd("5.2")
+@odd("5.1")
 def pair_in_a_pair(query, key, value, mask=None):
     return no_weights(query, key, value, mask), None
 
 
-@odd("5.2")
+@odd("5.1")
 def only_32_keys(query, key, value, mask=None):
     """Lo que está más allá de la key 32 no se mira."""
     mask = None if mask is None else mask[..., :32]

@@ -11,19 +11,19 @@ from answers import odd, right, wrong
 # --- 11.1: buenas ---------------------------------------------------------------------------------
 
 
-@right("11.1")
+@right("12.1")
 def diagonal_mean(weights):
     return weights.diagonal(-1, -2, -1).mean(dim=-1)
 
 
-@right("11.1")
+@right("12.1")
 def by_index(weights):
     L = weights.shape[-1]
     rows = torch.arange(1, L)
     return weights[:, rows, rows - 1].mean(1)
 
 
-@right("11.1")
+@right("12.1")
 def loops(weights):
     out = []
     for head in weights:
@@ -34,24 +34,24 @@ def loops(weights):
     return out
 
 
-@right("11.1")
+@right("12.1")
 def cut_and_trace(weights):
     h, L, _ = weights.shape
     return torch.stack([torch.trace(w[1:, :-1]) for w in weights]) / (L - 1)
 
 
-@right("11.1")
+@right("12.1")
 def with_a_mask(w):
     previous = torch.diag(torch.ones(w.size(1) - 1), -1)
     return (w * previous).sum(dim=(1, 2)) / previous.sum()
 
 
-@right("11.1")
+@right("12.1")
 def with_numpy(weights):
     return np.array([np.diag(head, -1).mean() for head in weights.numpy()])
 
 
-@right("11.1")
+@right("12.1")
 def with_einsum(weights):
     return torch.einsum("hii->hi", weights[:, 1:, :-1]).mean(-1)
 
@@ -59,219 +59,219 @@ def with_einsum(weights):
 # --- 11.1: malas ----------------------------------------------------------------------------------
 
 
-@wrong("11.1", "siguiente")
+@wrong("12.1", "siguiente")
 def next_one(weights):
     return weights.diagonal(1, -2, -1).mean(-1)
 
 
-@wrong("11.1", "siguiente")
+@wrong("12.1", "siguiente")
 def transposed(weights):
     return weights.mT.diagonal(-1, -2, -1).mean(-1)
 
 
-@wrong("11.1", "él-mismo")
+@wrong("12.1", "él-mismo")
 def itself(weights):
     return torch.einsum("hii->hi", weights).mean(-1)
 
 
-@wrong("11.1", "dos-antes")
+@wrong("12.1", "dos-antes")
 def two_before(weights):
     return weights.diagonal(-2, 1, 2).mean(-1)
 
 
-@wrong("11.1", "cuenta-la-primera-fila")
+@wrong("12.1", "cuenta-la-primera-fila")
 def python_minus_one(weights):
     L = weights.shape[-1]
     return sum(weights[:, i, i - 1] for i in range(L)) / L
 
 
-@wrong("11.1", "cuenta-la-primera-fila")
+@wrong("12.1", "cuenta-la-primera-fila")
 def first_looks_at_itself(weights):
     L = weights.shape[-1]
     return torch.stack([weights[:, i, max(i - 1, 0)] for i in range(L)], -1).mean(-1)
 
 
-@wrong("11.1", "todo-lo-anterior")
+@wrong("12.1", "todo-lo-anterior")
 def everything_before(weights):
     return torch.tril(weights, -1).sum(-1)[:, 1:].mean(-1)
 
 
-@wrong("11.1", "el-primero")
+@wrong("12.1", "el-primero")
 def the_first_column(weights):
     return weights[:, 1:, 0].mean(-1)
 
 
-@wrong("11.1", "cuenta-victorias")
+@wrong("12.1", "cuenta-victorias")
 def how_often_it_wins(weights):
     best = weights.argmax(-1)[:, 1:]
     return (best == torch.arange(best.shape[1])).float().mean(-1)
 
 
-@wrong("11.1", "el-mayor-de-la-fila")
+@wrong("12.1", "el-mayor-de-la-fila")
 def highest_of_the_row(weights):
     return weights[:, 1:].max(-1).values.mean(-1)
 
 
-@wrong("11.1", "quita-filas")
+@wrong("12.1", "quita-filas")
 def without_the_marks(weights):
     return weights.diagonal(-1, -2, -1)[:, 1:-1].mean(-1)
 
 
-@wrong("11.1", "quita-filas")
+@wrong("12.1", "quita-filas")
 def range_too_short(weights):
     L = weights.shape[-1]
     values = [weights[:, i, i - 1] for i in range(1, L - 1)]
     return sum(values) / len(values) if values else torch.full(weights.shape[:1], torch.nan)
 
 
-@wrong("11.1", "una-sola-fila")
+@wrong("12.1", "una-sola-fila")
 def only_the_last_row(weights):
     return weights[:, -1, -2]
 
 
-@wrong("11.1", "toda-la-tabla")
+@wrong("12.1", "toda-la-tabla")
 def the_whole_table(weights):
     return weights.mean(dim=(-2, -1))
 
 
-@wrong("11.1", "ejes-de-diagonal")
+@wrong("12.1", "ejes-de-diagonal")
 def diagonal_without_axes(weights):
     return weights.diagonal(-1).mean(dim=-1)
 
 
-@wrong("11.1", "ejes-de-diagonal", "siguiente")
+@wrong("12.1", "ejes-de-diagonal", "siguiente")
 def next_diagonal_without_axes(weights):
     return torch.diagonal(weights, 1).mean(-1)
 
 
-@wrong("11.1", "divide-por-otro-número")
+@wrong("12.1", "divide-por-otro-número")
 def over_L_plus_one(weights):
     return weights.diagonal(-1, -2, -1).sum(-1) / (weights.shape[-1] + 1)
 
 
-@wrong("11.1", "divide-por-otro-número")
+@wrong("12.1", "divide-por-otro-número")
 def over_the_heads(weights):
     return weights.diagonal(-1, -2, -1).sum(-1) / len(weights)
 
 
-@wrong("11.1", "cuenta-victorias", "suma")
+@wrong("12.1", "cuenta-victorias", "suma")
 def counts_the_wins(weights):
     L = weights.shape[-1]
     return (weights.argmax(-1) == torch.arange(L) - 1).sum(-1)
 
 
-@wrong("11.1", "todo-lo-anterior", "suma")
+@wrong("12.1", "todo-lo-anterior", "suma")
 def the_lower_half(weights):
     return weights.tril(-1).sum(dim=(1, 2))
 
 
-@wrong("11.1", "softmax-de-más")
+@wrong("12.1", "softmax-de-más")
 def softmax_again(weights):
     return weights.softmax(-1).diagonal(-1, -2, -1).mean(-1)
 
 
-@wrong("11.1", "suma")
+@wrong("12.1", "suma")
 def only_the_sum(weights):
     return weights.diagonal(-1, -2, -1).sum(-1)
 
 
-@wrong("11.1", "divide-por-L")
+@wrong("12.1", "divide-por-L")
 def over_L(weights):
     return weights.diagonal(-1, -2, -1).sum(-1) / weights.shape[-1]
 
 
-@wrong("11.1", "divide-por-L²")
+@wrong("12.1", "divide-por-L²")
 def masked_mean(weights):
     previous = torch.eye(weights.shape[-1]).roll(-1, 1).tril(-1)
     return (weights * previous).mean(dim=(1, 2))
 
 
-@wrong("11.1", "máximo")
+@wrong("12.1", "máximo")
 def the_highest(weights):
     return weights.diagonal(-1, -2, -1).amax(-1)
 
 
-@wrong("11.1", "mínimo")
+@wrong("12.1", "mínimo")
 def the_lowest(weights):
     return weights.diagonal(-1, -2, -1).min(-1)[0]
 
 
-@wrong("11.1", "mediana")
+@wrong("12.1", "mediana")
 def the_median(weights):
     return weights.diagonal(-1, -2, -1).median(-1).values
 
 
-@wrong("11.1", "sin-media")
+@wrong("12.1", "sin-media")
 def no_mean(weights):
     return weights.diagonal(-1, -2, -1)
 
 
-@wrong("11.1", "media-de-otro-eje")
+@wrong("12.1", "media-de-otro-eje")
 def mean_over_heads(weights):
     return weights.diagonal(-1, -2, -1).mean(0)
 
 
-@wrong("11.1", "media-de-otro-eje")
+@wrong("12.1", "media-de-otro-eje")
 def default_axes(weights):
     return weights.mean(0).diagonal(-1)
 
 
-@wrong("11.1", "junta-las-cabezas")
+@wrong("12.1", "junta-las-cabezas")
 def one_number(weights):
     return weights.diagonal(-1, -2, -1).mean()
 
 
-@wrong("11.1", "junta-las-cabezas")
+@wrong("12.1", "junta-las-cabezas")
 def the_best_score(weights):
     return weights.diagonal(-1, -2, -1).mean(-1).max()
 
 
-@wrong("11.1", "una-sola-cabeza")
+@wrong("12.1", "una-sola-cabeza")
 def first_head(weights):
     return weights[0].diagonal(-1).mean()
 
 
-@wrong("11.1", "qué-cabeza")
+@wrong("12.1", "qué-cabeza")
 def which_head(weights):
     return weights.diagonal(-1, -2, -1).mean(-1).argmax()
 
 
-@wrong("11.1", "en-otro-orden")
+@wrong("12.1", "en-otro-orden")
 def sorted_heads(weights):
     return sorted(weights.diagonal(-1, -2, -1).mean(-1).tolist(), reverse=True)
 
 
-@wrong("11.1", "umbral")
+@wrong("12.1", "umbral")
 def above_a_half(weights):
     return (weights.diagonal(-1, -2, -1).mean(-1) > 0.5).int()
 
 
-@wrong("11.1", "redondea")
+@wrong("12.1", "redondea")
 def two_decimals(weights):
     return [round(head.diagonal(-1).mean().item(), 2) for head in weights]
 
 
-@wrong("11.1", "sobran-ejes")
+@wrong("12.1", "sobran-ejes")
 def keeps_an_axis(weights):
     return weights.diagonal(-1, -2, -1).mean(-1, keepdim=True)
 
 
-@wrong("11.1", "factor-de-más")
+@wrong("12.1", "factor-de-más")
 def percentage(weights):
     return 100 * weights.diagonal(-1, -2, -1).mean(-1)
 
 
-@wrong("11.1", "siempre-lo-mismo")
+@wrong("12.1", "siempre-lo-mismo")
 def a_constant(weights):
     return torch.tensor(0.5)
 
 
-@wrong("11.1", "siguiente", "suma")
+@wrong("12.1", "siguiente", "suma")
 def next_and_sum(weights):
     return sum(weights[:, i, i + 1] for i in range(weights.shape[1] - 1))
 
 
-@wrong("11.1", "cuenta-la-primera-fila", "suma")
+@wrong("12.1", "cuenta-la-primera-fila", "suma")
 def first_row_and_sum(weights):
     out = torch.zeros(len(weights))
     for i in range(weights.shape[1]):
@@ -279,37 +279,37 @@ def first_row_and_sum(weights):
     return out
 
 
-@wrong("11.1", "él-mismo", "junta-las-cabezas")
+@wrong("12.1", "él-mismo", "junta-las-cabezas")
 def trace_of_all(weights):
     return weights.diagonal(0, 1, 2).mean()
 
 
-@wrong("11.1", "divide-por-L", "siguiente")
+@wrong("12.1", "divide-por-L", "siguiente")
 def next_over_L(weights):
     return weights.diagonal(1, 1, 2).sum(-1) / weights.size(1)
 
 
-@wrong("11.1", "siguiente", "sin-media")
+@wrong("12.1", "siguiente", "sin-media")
 def next_no_mean(weights):
     return torch.stack([head.diagonal(1) for head in weights])
 
 
-@wrong("11.1", "suma-de-más")
+@wrong("12.1", "suma-de-más")
 def one_more(weights):
     return 1 + weights.diagonal(-1, -2, -1).mean(-1)
 
 
-@odd("11.1")
+@odd("12.1")
 def first_three_rows(weights):
     return weights[:, 1:4].diagonal(0, -2, -1).square().mean(-1)
 
 
-@odd("11.1")
+@odd("12.1")
 def both_neighbours(weights):
     return (weights.diagonal(-1, -2, -1) + weights.diagonal(1, -2, -1)).mean(-1)
 
 
-@odd("11.1")
+@odd("12.1")
 def geometric(weights):
     return weights.diagonal(-1, -2, -1).log().mean(-1).exp()
 
@@ -321,32 +321,32 @@ def effects(first, second):
     return ((first[:, 0] - second[:, 0]) - (first[:, 1] - second[:, 1])) / 2
 
 
-@right("11.3")
+@right("12.3")
 def as_in_the_lesson(with_first, with_second):
     change = with_first - with_second
     x = (change[:, 0] - change[:, 1]) / 2
     return x.mean() / x.std()
 
 
-@right("11.3")
+@right("12.3")
 def without_the_half(with_first, with_second):
     x = (with_first[:, 0] - with_first[:, 1]) - (with_second[:, 0] - with_second[:, 1])
     return x.mean() / x.std(correction=1)
 
 
-@right("11.3")
+@right("12.3")
 def with_statistics(a, b):
     x = [(p - q - r + s) / 2 for (p, r), (q, s) in zip(a.tolist(), b.tolist())]
     return statistics.mean(x) / statistics.stdev(x)
 
 
-@right("11.3")
+@right("12.3")
 def effects_with_numpy(with_first, with_second):
     x = (with_first - with_second).numpy() @ np.array([0.5, -0.5])
     return x.mean() / x.std(ddof=1)
 
 
-@right("11.3")
+@right("12.3")
 def by_hand(with_first, with_second):
     n = len(with_first)
     x = [
@@ -358,7 +358,7 @@ def by_hand(with_first, with_second):
     return mean / math.sqrt(variance)
 
 
-@right("11.3")
+@right("12.3")
 def with_diff(with_first, with_second):
     x = -(with_first - with_second).diff(dim=1).squeeze(1)
     return x.mean(0) / x.var(0).sqrt()
@@ -367,295 +367,295 @@ def with_diff(with_first, with_second):
 # --- 11.3: malas ----------------------------------------------------------------------------------
 
 
-@wrong("11.3", "solo-el-primero")
+@wrong("12.3", "solo-el-primero")
 def only_the_first_noun(with_first, with_second):
     x = with_first[:, 0] - with_second[:, 0]
     return x.mean() / x.std()
 
 
-@wrong("11.3", "solo-el-segundo")
+@wrong("12.3", "solo-el-segundo")
 def only_the_second_noun(with_first, with_second):
     x = with_second[:, 1] - with_first[:, 1]
     return x.mean() / x.std()
 
 
-@wrong("11.3", "suma-los-dos")
+@wrong("12.3", "suma-los-dos")
 def adds_both(with_first, with_second):
     x = (with_first - with_second).sum(dim=1) / 2
     return x.mean() / x.std()
 
 
-@wrong("11.3", "suma-los-dos")
+@wrong("12.3", "suma-los-dos")
 def means_both(with_first, with_second):
     x = (with_first - with_second).mean(dim=1)
     return x.mean() / x.std()
 
 
-@wrong("11.3", "una-sola-frase")
+@wrong("12.3", "una-sola-frase")
 def only_one_sentence(with_first, with_second):
     x = with_first[:, 0] - with_first[:, 1]
     return x.mean() / x.std()
 
 
-@wrong("11.3", "cuenta-ganadores", "sin-desviación")
+@wrong("12.3", "cuenta-ganadores", "sin-desviación")
 def share_of_flips(with_first, with_second):
     flips = (with_first[:, 0] > with_first[:, 1]) & (with_second[:, 1] > with_second[:, 0])
     return flips.float().mean()
 
 
-@wrong("11.3", "cociente")
+@wrong("12.3", "cociente")
 def ratios(with_first, with_second):
     x = with_first[:, 0] / with_second[:, 0]
     return x.mean() / x.std()
 
 
-@wrong("11.3", "frases-cambiadas")
+@wrong("12.3", "frases-cambiadas")
 def turned(with_first, with_second):
     x = effects(with_second, with_first)
     return x.mean() / x.std()
 
 
-@wrong("11.3", "frases-cambiadas")
+@wrong("12.3", "frases-cambiadas")
 def nouns_turned(with_first, with_second):
     x = (with_first - with_second).diff(dim=1)[:, 0] / 2
     return x.mean() / x.std()
 
 
-@wrong("11.3", "sin-signo")
+@wrong("12.3", "sin-signo")
 def absolute_effects(with_first, with_second):
     x = effects(with_first, with_second).abs()
     return x.mean() / x.std()
 
 
-@wrong("11.3", "quita-el-signo")
+@wrong("12.3", "quita-el-signo")
 def absolute_d(with_first, with_second):
     x = effects(with_first, with_second)
     return abs(x.mean() / x.std())
 
 
-@wrong("11.3", "quita-el-signo")
+@wrong("12.3", "quita-el-signo")
 def absolute_mean(with_first, with_second):
     x = effects(with_first, with_second)
     return abs(x.mean()) / x.std()
 
 
-@wrong("11.3", "mediana-de-efectos")
+@wrong("12.3", "mediana-de-efectos")
 def median_effect(with_first, with_second):
     x = effects(with_first, with_second)
     return x.median() / x.std()
 
 
-@wrong("11.3", "suma-de-efectos")
+@wrong("12.3", "suma-de-efectos")
 def summed_effect(with_first, with_second):
     x = effects(with_first, with_second)
     return x.sum() / x.std()
 
 
-@wrong("11.3", "sin-desviación")
+@wrong("12.3", "sin-desviación")
 def mean_effect(with_first, with_second):
     return effects(with_first, with_second).mean()
 
 
-@wrong("11.3", "divide-por-n")
+@wrong("12.3", "divide-por-n")
 def population(with_first, with_second):
     x = effects(with_first, with_second).numpy()
     return x.mean() / x.std()
 
 
-@wrong("11.3", "varianza")
+@wrong("12.3", "varianza")
 def over_the_variance(with_first, with_second):
     x = effects(with_first, with_second)
     return x.mean() / x.var()
 
 
-@wrong("11.3", "error-típico")
+@wrong("12.3", "error-típico")
 def a_t(with_first, with_second):
     x = effects(with_first, with_second)
     return x.mean() / (x.std() / math.sqrt(len(x)))
 
 
-@wrong("11.3", "nombres-por-separado")
+@wrong("12.3", "nombres-por-separado")
 def one_effect_a_noun(with_first, with_second):
     gains = torch.cat([with_first[:, 0] - with_second[:, 0], with_second[:, 1] - with_first[:, 1]])
     return gains.mean() / gains.std()
 
 
-@wrong("11.3", "error-típico", "divide-por-n")
+@wrong("12.3", "error-típico", "divide-por-n")
 def a_t_with_numpy(with_first, with_second):
     x = effects(with_first, with_second).numpy()
     return x.mean() / (np.std(x) / np.sqrt(len(x)))
 
 
-@wrong("11.3", "sin-emparejar")
+@wrong("12.3", "sin-emparejar")
 def glass(with_first, with_second):
     a, b = with_first[:, 0] - with_first[:, 1], with_second[:, 0] - with_second[:, 1]
     return (a.mean() - b.mean()) / b.std()
 
 
-@wrong("11.3", "sin-emparejar", "divide-por-n")
+@wrong("12.3", "sin-emparejar", "divide-por-n")
 def two_samples_population(with_first, with_second):
     a, b = with_first[:, 0] - with_first[:, 1], with_second[:, 0] - with_second[:, 1]
     return (a.mean() - b.mean()) / ((a.var(correction=0) + b.var(correction=0)) / 2) ** 0.5
 
 
-@wrong("11.3", "devuelve-de-más")
+@wrong("12.3", "devuelve-de-más")
 def mean_and_deviation(with_first, with_second):
     x = effects(with_first, with_second)
     return x.mean(), x.std()
 
 
-@wrong("11.3", "redondea")
+@wrong("12.3", "redondea")
 def whole(with_first, with_second):
     x = effects(with_first, with_second)
     return int(x.mean() / x.std())
 
 
-@wrong("11.3", "una-sola-frase", "divide-por-n")
+@wrong("12.3", "una-sola-frase", "divide-por-n")
 def the_second_sentence(with_first, with_second):
     x = (with_second[:, 1] - with_second[:, 0]).numpy()
     return x.mean() / x.std()
 
 
-@wrong("11.3", "al-revés", "frases-cambiadas")
+@wrong("12.3", "al-revés", "frases-cambiadas")
 def upside_down_and_turned(with_first, with_second):
     x = effects(with_second, with_first)
     return x.std() / x.mean()
 
 
-@wrong("11.3", "solo-el-primero", "quita-el-signo")
+@wrong("12.3", "solo-el-primero", "quita-el-signo")
 def first_noun_absolute(with_first, with_second):
     x = (with_first - with_second)[:, 0]
     return x.mean().abs() / x.std()
 
 
-@wrong("11.3", "sin-emparejar")
+@wrong("12.3", "sin-emparejar")
 def two_samples(with_first, with_second):
     a, b = with_first[:, 0] - with_first[:, 1], with_second[:, 0] - with_second[:, 1]
     return (a.mean() - b.mean()) / ((a.var() + b.var()) / 2).sqrt()
 
 
-@wrong("11.3", "sin-emparejar")
+@wrong("12.3", "sin-emparejar")
 def all_together(with_first, with_second):
     a, b = with_first[:, 0] - with_first[:, 1], with_second[:, 0] - with_second[:, 1]
     return (a.mean() - b.mean()) / torch.cat([a, b]).std()
 
 
-@wrong("11.3", "desviación-de-los-pesos")
+@wrong("12.3", "desviación-de-los-pesos")
 def spread_of_weights(with_first, with_second):
     return effects(with_first, with_second).mean() / torch.cat([with_first, with_second]).std()
 
 
-@wrong("11.3", "desviación-sin-centrar")
+@wrong("12.3", "desviación-sin-centrar")
 def root_mean_square(with_first, with_second):
     x = effects(with_first, with_second)
     return x.mean() / (x**2).mean().sqrt()
 
 
-@wrong("11.3", "desviación-absoluta")
+@wrong("12.3", "desviación-absoluta")
 def mean_deviation(with_first, with_second):
     x = effects(with_first, with_second)
     return x.mean() / (x - x.mean()).abs().mean()
 
 
-@wrong("11.3", "al-revés")
+@wrong("12.3", "al-revés")
 def upside_down(with_first, with_second):
     x = effects(with_first, with_second)
     return x.std() / x.mean()
 
 
-@wrong("11.3", "uno-por-pareja")
+@wrong("12.3", "uno-por-pareja")
 def one_a_pair(with_first, with_second):
     x = effects(with_first, with_second)
     return x / x.std()
 
 
-@wrong("11.3", "uno-por-pareja")
+@wrong("12.3", "uno-por-pareja")
 def standardised(with_first, with_second):
     x = effects(with_first, with_second)
     return (x - x.mean()) / x.std()
 
 
-@wrong("11.3", "devuelve-de-más")
+@wrong("12.3", "devuelve-de-más")
 def mean_and_d(with_first, with_second):
     x = effects(with_first, with_second)
     return x.mean().item(), (x.mean() / x.std()).item()
 
 
-@wrong("11.3", "redondea")
+@wrong("12.3", "redondea")
 def one_decimal(with_first, with_second):
     x = effects(with_first, with_second)
     return round((x.mean() / x.std()).item(), 1)
 
 
-@wrong("11.3", "sobran-ejes")
+@wrong("12.3", "sobran-ejes")
 def a_list(with_first, with_second):
     x = effects(with_first, with_second)
     return [x.mean() / x.std()]
 
 
-@wrong("11.3", "factor-de-más")
+@wrong("12.3", "factor-de-más")
 def doubled(with_first, with_second):
     x = effects(with_first, with_second)
     return 2 * x.mean() / x.std()
 
 
-@wrong("11.3", "suma-de-más")
+@wrong("12.3", "suma-de-más")
 def one_too_many(with_first, with_second):
     x = effects(with_first, with_second)
     return x.mean() / x.std() + 1
 
 
-@wrong("11.3", "siempre-lo-mismo")
+@wrong("12.3", "siempre-lo-mismo")
 def a_large_effect(with_first, with_second):
     return 0.8
 
 
-@wrong("11.3", "divide-por-n", "frases-cambiadas")
+@wrong("12.3", "divide-por-n", "frases-cambiadas")
 def turned_population(with_first, with_second):
     x = effects(with_second, with_first)
     return x.mean() / x.std(unbiased=False)
 
 
-@wrong("11.3", "solo-el-primero", "divide-por-n")
+@wrong("12.3", "solo-el-primero", "divide-por-n")
 def first_noun_population(with_first, with_second):
     x = (with_first - with_second)[:, 0].numpy()
     return np.mean(x) / np.std(x)
 
 
-@wrong("11.3", "solo-el-primero", "sin-desviación")
+@wrong("12.3", "solo-el-primero", "sin-desviación")
 def first_noun_mean(with_first, with_second):
     return (with_first[:, 0] - with_second[:, 0]).mean()
 
 
-@wrong("11.3", "solo-el-primero", "sin-emparejar")
+@wrong("12.3", "solo-el-primero", "sin-emparejar")
 def first_noun_two_samples(with_first, with_second):
     a, b = with_first[:, 0], with_second[:, 0]
     return (a.mean() - b.mean()) / torch.sqrt((a.var() + b.var()) / 2)
 
 
-@wrong("11.3", "una-sola-frase", "sin-desviación")
+@wrong("12.3", "una-sola-frase", "sin-desviación")
 def one_sentence_mean(with_first, with_second):
     return (with_first[:, 0] - with_first[:, 1]).mean()
 
 
-@wrong("11.3", "sin-signo", "sin-desviación")
+@wrong("12.3", "sin-signo", "sin-desviación")
 def mean_absolute(with_first, with_second):
     return effects(with_first, with_second).abs().mean()
 
 
-@odd("11.3")
+@odd("12.3")
 def hedges(with_first, with_second):
     x = effects(with_first, with_second)
     return x.mean() / x.std() * (1 - 3 / (4 * len(x) - 5))
 
 
-@odd("11.3")
+@odd("12.3")
 def robust(with_first, with_second):
     x = effects(with_first, with_second)
     return (x - x.median()).abs().median() / x.abs().max()
 
 
-@odd("11.3")
+@odd("12.3")
 def per_column(with_first, with_second):
     change = with_first - with_second
     return change.mean(0).prod() / change.std()
@@ -664,43 +664,43 @@ def per_column(with_first, with_second):
 # --- Tamaños y tipos ------------------------------------------------------------------------------
 
 
-@right("11.1")
+@right("12.1")
 def previous_in_float64(weights):
     return weights.double().diagonal(-1, 1, 2).mean(-1)
 
 
-@odd("11.1")
+@odd("12.1")
 def previous_of_ten(weights):
     return weights[:, :10, :10].diagonal(-1, 1, 2).mean(-1)
 
 
-@odd("11.1")
+@odd("12.1")
 def previous_of_six_heads(weights):
     return torch.cat(
         [weights[:6].diagonal(-1, 1, 2).mean(-1), torch.zeros(max(len(weights) - 6, 0))]
     )
 
 
-@odd("11.1")
+@odd("12.1")
 def previous_in_sixteen_bits(weights):
     return weights.diagonal(-1, 1, 2).mean(-1).half()
 
 
-@right("11.3")
+@right("12.3")
 def effect_in_numpy_float64(with_first, with_second):
     moved = (with_first - with_second).double().numpy()
     x = (moved[:, 0] - moved[:, 1]) / 2
     return x.mean() / x.std(ddof=1)
 
 
-@odd("11.3")
+@odd("12.3")
 def effect_of_twelve(with_first, with_second):
     moved = (with_first - with_second)[:12]
     x = (moved[:, 0] - moved[:, 1]) / 2
     return x.mean() / x.std()
 
 
-@odd("11.3")
+@odd("12.3")
 def effect_in_sixteen_bits(with_first, with_second):
     moved = with_first - with_second
     x = (moved[:, 0] - moved[:, 1]) / 2

@@ -10,8 +10,8 @@ en un cuaderno se ve, línea a línea, y no trae ruido:
 - nbformat 4.5, con identificadores de celda válidos y únicos;
 - solo los metadatos que sirven para algo, y ninguna celda vacía;
 - celdas numeradas 1…N y ningún error, aviso, ruta o dirección de memoria en las salidas;
-- en las lecciones, qué hace cada celda cuando se proyectan (`add_slides`) y qué celdas son de un
-  ejercicio, para calificarlas (`add_grades`);
+- en las lecciones, qué está al lado del camino (``way``), qué hace cada celda cuando se proyectan
+  (`add_slides`) y qué celdas son de un ejercicio, para calificarlas (`add_grades`);
 - el JSON, tal como lo escribe nbformat.
 """
 
@@ -30,13 +30,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # cuando es una orden, falta
 
+from tools import way  # noqa: E402
 from tools.slides import WIDGET_VIEW, add_slides, slide_problems  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 CELL_TIMEOUT_S = 120
 
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
-CELL_METADATA = ("deletable", "editable", "jupyter", "nbgrader", "slideshow", "tags")
+CELL_METADATA = ("deletable", "editable", "jupyter", way.FOLDED, "nbgrader", "slideshow", "tags")
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 MAX_WIDGETS_BYTES = 200_000
 
@@ -208,8 +209,8 @@ EXERCISE_LINE = re.compile(r"# (Ejercicio|Comprobación) (\d+\.\d+)\n")
 def add_grades(nb):
     """Marca las celdas de los ejercicios de `nb` como las entiende nbgrader, para poder calificarlas.
 
-    Se reconocen por su primera línea: «# Ejercicio 5.2» es el hueco que se rellena y
-    «# Comprobación 5.2», la celda que lo comprueba y da los puntos.
+    Se reconocen por su primera línea: «# Ejercicio 5.1» es el hueco que se rellena y
+    «# Comprobación 5.1», la celda que lo comprueba y da los puntos.
     """
     for cell in _code_cells(nb):
         if marks := _grade_marks(cell):
@@ -248,6 +249,15 @@ def _grade_problems(nb):
         marks = _grade_marks(cell) if cell.cell_type == "code" else None
         if cell.metadata.get("nbgrader") != marks:
             yield f"Celda {number}: no dice, o dice mal, qué es para nbgrader."
+
+
+def _way_problems(nb, name):
+    """Dice qué celdas no dicen, o dicen mal, si están al lado del camino (``way``)."""
+    marked = deepcopy(nb)
+    way.mark(marked, name)
+    for number, (cell, good) in enumerate(zip(nb.cells, marked.cells), 1):
+        if cell != good:
+            yield f"Celda {number}: no está marcada como pide el camino."
 
 
 # --- Los archivos ---------------------------------------------------------------------------------
@@ -290,7 +300,7 @@ def file_problems(path):
         return [str(error)]
     found = problems(nb)
     if is_lesson(path):
-        found += [*slide_problems(nb), *_grade_problems(nb)]
+        found += [*slide_problems(nb), *_grade_problems(nb), *_way_problems(nb, Path(path).name)]
     if not found and Path(path).read_text(encoding="utf-8") != to_text(nb):
         found.append("El JSON no está escrito como lo escribe nbformat.")
     return found
@@ -342,6 +352,7 @@ def update(path):
     path = Path(path)
     nb = execute(read(path), path.resolve().parent)
     if is_lesson(path):
+        way.mark(nb, path.name)
         add_slides(nb)
         add_grades(nb)
     found = problems(nb)

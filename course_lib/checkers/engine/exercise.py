@@ -60,7 +60,7 @@ class Exercise:
     """Un ejercicio. Cada uno hereda de aquí, declara lo suyo y escribe ``compute`` y, quizá, ``skip``.
 
     Attributes:
-        number, title, points: ``"5.2"``, su nombre y lo que vale.
+        number, title, points: ``"5.1"``, su nombre y lo que vale.
         names, optional: los argumentos que recibe la función, y los que puede no recibir.
         axes: paso → formas de darlo (véase ``mistakes.ways``).
         stages: en qué orden se averiguan, y con qué pruebas.

@@ -3,7 +3,7 @@
 Al lado de cada módulo, un ``.txt`` tiene las frases de sus errores, una por línea y por apartados:
 
     [5.2]
-    orden-de-la-pareja · 05 §5 · Devuelves (pesos, salida): en este curso el orden es (salida, pesos).
+    orden-de-la-pareja · 05 §2 · Devuelves (pesos, salida): en este curso el orden es (salida, pesos).
 
 Son el nombre del error, que no cambia nunca, la lección y la sección donde se explica, y la frase.
 Si un error se dice de varias formas, detrás del nombre va cuál: ``otra-capa#4``. Lo que va
@@ -26,7 +26,7 @@ class Mistake:
     Args:
         id: nombre estable.
         text: qué está mal, en una frase.
-        read: dónde se explica, como ``"03 §2"``.
+        read: dónde se explica, como ``"03 §5"``.
         consequence: de un ``Look``, la frase que dice, con un número, qué le ha hecho a la salida.
             Sin ella se dice dónde se aparta más de la buena.
     """
@@ -83,7 +83,7 @@ def told(file, section, consequence=None, **others):
 
     Args:
         file: el ``__file__`` del módulo.
-        section: el apartado, como ``"5.2"``.
+        section: el apartado, como ``"5.1"``.
         consequence: la de todos (véase ``Mistake``).
         others: la de los que tienen otra: nombre, con ``_`` por ``-``, → consecuencia.
     """

@@ -11,14 +11,24 @@ from symtable import symtable
 
 from IPython import get_ipython
 
+FOLDED = "jp-MarkdownHeadingCollapsed"
 RUN_ABOVE = ("Run", "Ejecutar todo por encima de la celda seleccionada")  # así, en los menús
 
 
 def cells(path, kind):
-    """Las celdas de una clase del cuaderno ``path``, con su id. Ninguna, si no se entiende."""
+    """De las celdas de una clase del cuaderno ``path``: su id, su texto y el id de la que se ve.
+
+    Lo que hay en un apartado «Para profundizar» se abre plegado: de él se ve el título, y JupyterLab
+    no va a una celda que no se ve. Si no se entiende el cuaderno, ninguna.
+    """
     with suppress(OSError, ValueError, KeyError, TypeError):
-        found = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
-        return [(c["id"], "".join(c["source"])) for c in found if c["cell_type"] == kind]
+        shown, found = None, []
+        for cell in json.loads(Path(path).read_text(encoding="utf-8"))["cells"]:
+            beside = "profundizar" in cell["metadata"].get("tags", ())
+            shown = shown if beside and not cell["metadata"].get(FOLDED) else cell["id"]
+            if cell["cell_type"] == kind:
+                found.append((cell["id"], "".join(cell["source"]), shown))
+        return found
     return []
 
 
@@ -26,7 +36,7 @@ def link(lesson, title, text=""):
     """Un enlace a la celda con ese título de la lección de al lado o, si no está, solo ``text``."""
     folder = Path("..") if Path.cwd().name == "soluciones" else Path()
     path = min(folder.glob(f"{lesson}_*.ipynb"), key=lambda path: len(path.name), default=folder)
-    for name, source in cells(path, "markdown"):
+    for _, source, name in cells(path, "markdown"):
         if match := re.search(f"^#+ ({title})", source, re.MULTILINE):
             href = escape(f"{path.as_posix()}#cell-id={name}")
             return f'<a href="{href}">{text or escape(match[1])}</a>'
@@ -34,7 +44,7 @@ def link(lesson, title, text=""):
 
 
 def linked(text):
-    """El HTML de un texto, con un enlace en cada apartado que nombra: «05 §3.1»."""
+    """El HTML de un texto, con un enlace en cada apartado que nombra: «03 §3.1»."""
     section = r"(\d\d) §(\d+(?:\.\d+)?)"
     return re.sub(section, lambda m: link(m[1], re.escape(m[2]) + "[. ]", m[0]), escape(text))
 
@@ -52,7 +62,7 @@ def advice(error):
     kernel = getattr(get_ipython(), "kernel", None)
     here = kernel and kernel.get_parent().get("metadata", {}).get("cellId")
     code = cells(os.environ.get("JPY_SESSION_NAME", ""), "code") if type(error) is NameError else []
-    for _, source in takewhile(lambda cell: cell[0] != here, code):
+    for _, source, _ in takewhile(lambda cell: cell[0] != here, code):
         with suppress(SyntaxError, KeyError):  # una celda que no es solo Python, o sin ese nombre
             symbol = symtable(source, "celda", "exec").lookup(error.name)
             if symbol.is_assigned() or symbol.is_imported():

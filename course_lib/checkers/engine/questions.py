@@ -41,7 +41,7 @@ class Question:
     """Una pregunta.
 
     Args:
-        number, title: ``"3.2"`` y su nombre.
+        number, title: ``"3.3"`` y su nombre.
         compute: sin argumentos, la respuesta buena. Se calcula la primera vez que hace falta.
         wrong: respuestas malas frecuentes.
         kind: qué clase de respuesta se espera, como se dice en una frase: «un número».
@@ -148,7 +148,7 @@ def check_answer(exercise, answer):
     """Comprueba la respuesta a una pregunta.
 
     Args:
-        exercise: el número del ejercicio, como texto: ``"3.2"``.
+        exercise: el número del ejercicio, como texto: ``"3.3"``.
         answer: tu respuesta: un número, un texto, una forma o una letra, según la pregunta.
 
     Returns:
@@ -160,7 +160,7 @@ def check_answer(exercise, answer):
     lesson = str(exercise).split(".")[0]
     known = questions(lesson) if lesson.isdecimal() else {}
     if str(exercise) not in known:
-        some = ", ".join(f'"{number}"' for number in known) or '"5.3"'
+        some = ", ".join(f'"{number}"' for number in known) or '"5.2"'
         text = (
             f"check_answer: no hay ninguna pregunta {exercise!r}. Escribe su número entre comillas"
         )

@@ -14,7 +14,7 @@ class Finding:
         id: nombre estable, para las notas y las pruebas. Por ejemplo, ``"escala-d_k"``.
         text: qué está mal, en una frase.
         consequence: qué le ha hecho a tu salida, con un número de tu salida.
-        read: dónde se explica: lección y sección, como ``"03 §2"``.
+        read: dónde se explica: lección y sección, como ``"03 §5"``.
     """
 
     id: str
@@ -38,7 +38,7 @@ class Report:
     Se puede mostrar en un cuaderno, imprimir o usar en una prueba: ``assert report.ok, report``.
 
     Args:
-        exercise: número del ejercicio, como ``"5.2"``.
+        exercise: número del ejercicio, como ``"5.1"``.
         title: su nombre.
         findings: lo que está mal, de lo más importante a lo menos.
         notes: lo que está bien y conviene saber.

@@ -7,7 +7,7 @@ import torch
 
 from course_lib.checkers.engine import Question, wrong_answers
 
-# 3.2 El tamaño, con papel y lápiz.
+# 3.3 El tamaño, con papel y lápiz.
 D_K, QUERY_SPREAD, KEY_SPREAD = 16, 3, 2
 
 
@@ -30,14 +30,14 @@ OF_SPREAD = {
     "olvida-el-cuadrado": lambda: math.sqrt(QUERY_SPREAD * KEY_SPREAD),
 }
 LONG_QUERIES = Question(
-    "3.2",
+    "3.3",
     "queries y keys más largas",
     lambda: predicted(math.sqrt(D_K)),
-    wrong_answers(__file__, "3.2", OF_SPREAD),
-    read="03 §3",
+    wrong_answers(__file__, "3.3", OF_SPREAD),
+    read="03 §6",
 )
 
-# 3.3 En una cabeza de BERT.
+# 3.4 En una cabeza de BERT.
 SENTENCE, LAYER, HEAD = "She sat on the bank of the river", 0, 4
 ROOT = math.sqrt(32)
 
@@ -78,12 +78,12 @@ OF_WEIGHT = {
     "otra-entrada#salida": lambda: weight(entering="contextual_embeddings"),
 }
 BANK = Question(
-    "3.3",
+    "3.4",
     "lo que «bank» mira a «river»",
     weight,
-    wrong_answers(__file__, "3.3", OF_WEIGHT),
+    wrong_answers(__file__, "3.4", OF_WEIGHT),
     kind="un número entre 0 y 1",
-    read="03 §1",
+    read="03 §4",
     points=2,
 )
 QUESTIONS = (LONG_QUERIES, BANK)

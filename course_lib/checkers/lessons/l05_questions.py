@@ -7,7 +7,7 @@ import torch
 
 from course_lib.checkers.engine import Question, wrong_answers
 
-# 5.3 Un peso, en una cabeza de BERT.
+# 5.2 Un peso, en una cabeza de BERT.
 SENTENCE = "The cat drank the milk because it was thirsty"
 MARKS = ("[CLS]", "[SEP]")
 
@@ -53,16 +53,16 @@ OF_WEIGHT = {
     "sin-proyectar": lambda: weight(project=False),
 }
 CAT = Question(
-    "5.3",
+    "5.2",
     "tu atención, en una cabeza de BERT",
     weight,
-    wrong_answers(__file__, "5.3", OF_WEIGHT),
+    wrong_answers(__file__, "5.2", OF_WEIGHT),
     kind="un número entre 0 y 1",
-    read="05 §6.5",
+    read="05 §3.5",
     points=3,
 )
 
-# 5.4 Qué cambia los pesos.
+# 5.3 Qué cambia los pesos.
 
 
 def letter():
@@ -78,12 +78,12 @@ def letter():
 
 LETTERS = {"todo-al-revés": "a", "sumar-no-cambia": "c", "multiplicar-sí-cambia": "d"}
 CHANGES = Question(
-    "5.4",
+    "5.3",
     "qué cambia los pesos",
     letter,
-    wrong_answers(__file__, "5.4", {n: lambda x=x: x for n, x in LETTERS.items()}),
+    wrong_answers(__file__, "5.3", {n: lambda x=x: x for n, x in LETTERS.items()}),
     kind='una letra, "a", "b", "c" o "d"',
-    read="05 §2",
+    read="03 §2",
     options="abcd",
 )
 QUESTIONS = (CAT, CHANGES)

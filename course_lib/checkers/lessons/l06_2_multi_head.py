@@ -196,7 +196,7 @@ class MultiHead(heads.Heads):
     measured = {"scale": found_scale, "mask": found_fill}
     must = (
         right_shape(output_shape, "La forma de tu salida no es (B, L_q, d_model).", "06 §8"),
-        finite("05 §2"),
+        finite("03 §2"),
         independence,
     )
     reader = Pair(output_shape)

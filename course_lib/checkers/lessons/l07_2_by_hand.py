@@ -132,7 +132,7 @@ class ByHand(heads.Heads):
     measured = {"scale": found_scale}
     must = (
         right_shape(output_shape, "La forma de tu salida no es (B, L, d_model).", "07 §5.2"),
-        finite("05 §2"),
+        finite("03 §2"),
         independence,
     )
     reader = Pair(output_shape, returns="un tensor")

@@ -144,7 +144,7 @@ class MaskedSelfAttention(Exercise):
         sentences_apart,
         within_values(
             lambda x, W_Q, W_K, W_V: x @ W_V,
-            "05 §4",
+            "05 §1",
             "Cada salida es una media ponderada de los values que ve: ¿suman 1 tus pesos?",
             "tu salida {row} se sale de entre ellos en {gap}",
             lambda values: (values.cummin(1).values, values.cummax(1).values),

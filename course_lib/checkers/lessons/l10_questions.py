@@ -1,4 +1,4 @@
-"""10.4 · Cuántas veces se ejecuta un decoder al entrenar y al traducir."""
+"""10.3 · Cuántas veces se ejecuta un decoder al entrenar y al traducir."""
 
 import functools
 
@@ -43,10 +43,10 @@ WRONG = {
     "traduce-las-tres": lambda train, write: (train, sum(LENGTHS)),
 }
 PASSES = Question(
-    "10.4",
+    "10.3",
     "cuántas veces se ejecuta el decoder",
     passes,
-    wrong_answers(__file__, "10.4", {id: lambda f=f: f(*passes()) for id, f in WRONG.items()}),
+    wrong_answers(__file__, "10.3", {id: lambda f=f: f(*passes()) for id, f in WRONG.items()}),
     kind="una pareja de números, como (2, 3)",
     tolerance=1e-6,
     read="10 §3.1",

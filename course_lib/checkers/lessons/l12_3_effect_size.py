@@ -1,4 +1,4 @@
-"""11.3 · El tamaño del efecto de un adjetivo: la d de Cohen.
+"""12.3 · El tamaño del efecto de un adjetivo: la d de Cohen.
 
 {lo que ganan los dos nombres, uno solo…} × {la media…} × {entre la desviación de los efectos, la de
 los pesos, el error típico…}.
@@ -12,7 +12,7 @@ from course_lib.checkers.engine.properties import related
 from course_lib.checkers.steps import numbers
 from course_lib.checkers.steps.numbers import itself, rounded
 
-KNOWN, LAWS = told(__file__, "11") | told(__file__, "11.3"), laws(__file__, "11.3 propiedades")
+KNOWN, LAWS = told(__file__, "11") | told(__file__, "12.3"), laws(__file__, "12.3 propiedades")
 # De los pesos con un adjetivo y con el otro, a y b, (n, 2) los dos, un efecto por pareja.
 
 
@@ -125,7 +125,7 @@ def near(one, other):
 class EffectSize(Exercise):
     """Pesos de los dos nombres en las dos frases de cada pareja → la d de Cohen del efecto."""
 
-    number, title, points = "11.3", "el tamaño del efecto", 3
+    number, title, points = "12.3", "el tamaño del efecto", 3
     names = ("with_first", "with_second")
     axes = {
         "effect": EFFECTS,
@@ -144,9 +144,9 @@ class EffectSize(Exercise):
     extra = (pairs_case(6, 150, 0.03), pairs_case(7, 2, 0.1))
     tiny = tuple(Case("", tuple(map(torch.tensor, pair))) for pair in TINY)
     reader, silent, also = Numbers(), (numbers.constant,), tuple(numbers.KNOWN)
-    measured = {"finish": numbers.by_a_number("11 §3.3")}
+    measured = {"finish": numbers.by_a_number("12 §3.3")}
     must = (
-        *numbers.must("11 §3.3", lambda first, second: ()),
+        *numbers.must("12 §3.3", lambda first, second: ()),
         related(LAWS["propiedad-frases"], PAIRS[0], (SECOND, FIRST), torch.neg),
         related(LAWS["propiedad-nombres"], PAIRS[0], (FIRST.flip(1), SECOND.flip(1)), torch.neg),
         related(LAWS["propiedad-cuántas"], PAIRS[0], TWICE, alike=near),

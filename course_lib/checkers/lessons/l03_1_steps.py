@@ -60,9 +60,9 @@ def blocked_weight(look):
     return f"Con {look.case.name}, una puntuación de −∞ recibe {most}, y tenía que recibir 0."
 
 
-SUMS, EXTREMES = told(__file__, "5.1 suma", row_sum), told(__file__, "5.1 extremos", not_finite)
+SUMS, EXTREMES = told(__file__, "3.1 suma", row_sum), told(__file__, "3.1 extremos", not_finite)
 OTHERS = {"sin_exponencial": lowest_weight, "tapado": blocked_weight}
-TOLD = told(__file__, "5.1", top_weight, **OTHERS) | SUMS | EXTREMES
+TOLD = told(__file__, "3.1", top_weight, **OTHERS) | SUMS | EXTREMES
 step = functools.partial(ways, TOLD)
 
 # --- Los pasos ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""5.2 · La atención de producto escalar escalado.
+"""5.1 · La atención de producto escalar escalado.
 
 Sus pasos, y las formas malas de darlos, están en ``steps``. Aquí, las pruebas que los distinguen, lo
 que se mide en la respuesta y las propiedades que cumple cualquier atención.
@@ -17,7 +17,7 @@ from course_lib.checkers.steps import hiding
 from course_lib.checkers.steps.pair import RETURNED, both, wrong_pair
 from course_lib.masks import causal_mask, padding_mask
 
-LAWS = laws(__file__, "5.2")
+LAWS = laws(__file__, "5.1")
 
 # --- Las pruebas ----------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ def output_shape(query, key, value, mask=None):
 class Attention(Exercise):
     """Q, K, V → softmax(Q·Kᵀ / √d_k)·V."""
 
-    number, title, points = "5.2", "la atención entera", 4
+    number, title, points = "5.1", "la atención entera", 4
     names, optional = ("query", "key", "value"), ("mask",)
     axes = {
         "order": [Option(False), Option(True, steps.SWAPPED)],
@@ -203,9 +203,9 @@ class Attention(Exercise):
     )
     measured = {"scale": found_scale, "extra": hides_the_future, "mask": found_fill}
     must = (
-        right_shape(output_shape, "La forma de tu salida no es (..., L_q, d_v).", "05 §4"),
-        finite("05 §2"),
-        within_values(lambda query, key, value, mask: value, "05 §4"),
+        right_shape(output_shape, "La forma de tu salida no es (..., L_q, d_v).", "05 §1"),
+        finite("03 §2"),
+        within_values(lambda query, key, value, mask: value, "05 §1"),
         leak,
     )
     reader = Pair(output_shape, "la pareja (salida, pesos), dos tensores")

@@ -1,4 +1,4 @@
-"""3.1 · Las puntuaciones escaladas, Q·Kᵀ/√d_k.
+"""3.2 · Las puntuaciones escaladas, Q·Kᵀ/√d_k.
 
 La familia: {Q·Kᵀ, Q·K, componente a componente…} × {÷√d_k, ÷d_k, ÷√d_model…} × {nada más, softmax…}.
 """
@@ -28,8 +28,8 @@ def size(look):
     )
 
 
-SCALES = told(steps.__file__, "scale", size) | told(__file__, "3.1 escala", size)
-TOLD, LAWS = told(__file__, "3.1") | SCALES, laws(__file__, "3.1 propiedades")
+SCALES = told(steps.__file__, "scale", size) | told(__file__, "3.2 escala", size)
+TOLD, LAWS = told(__file__, "3.2") | SCALES, laws(__file__, "3.2 propiedades")
 step = functools.partial(ways, TOLD)
 
 # --- Los pasos ------------------------------------------------------------------------------------
@@ -204,13 +204,13 @@ def doubles(attempt):
 
 
 SHAPE = "La forma de tu salida no es (..., L_q, L_k): una fila por query y una columna por key."
-every_pair = right_shape(lambda q, k: (*q.shape[:-1], k.shape[-2]), SHAPE, "03 §1")
+every_pair = right_shape(lambda q, k: (*q.shape[:-1], k.shape[-2]), SHAPE, "03 §4")
 
 
 class Scaling(Exercise):
     """Q, K → Q·Kᵀ / √d_k."""
 
-    number, title, points = "3.1", "las puntuaciones escaladas", 2
+    number, title, points = "3.2", "las puntuaciones escaladas", 2
     names = ("query", "key")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES),)
@@ -221,7 +221,7 @@ class Scaling(Exercise):
         Case("2 queries y 2 keys", (torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.eye(2))),
     )
     measured = {"scale": found_scales, "after": found_limits}
-    must = (half_precision, every_pair, finite("03 §1"), doubles)
+    must = (half_precision, every_pair, finite("03 §4"), doubles)
     groups = {
         "cabezas": "Con (B, h, L, d_k), un lote y cabezas, no funciona.",
         "lote": "Con (B, L, d_k), un lote sin cabezas, no funciona.",

@@ -1,4 +1,4 @@
-"""11.2 · Apagar una cabeza: {su trozo, otro, columnas salteadas, un token…} × {a 0, a su media…} × {la
+"""12.2 · Apagar una cabeza: {su trozo, otro, columnas salteadas, un token…} × {a 0, a su media…} × {la
 misma forma, sin esas columnas…}.
 """
 
@@ -31,8 +31,8 @@ def how_many(look):
     return (lost or kept) and SEEN["cuenta"].saying(name=look.case.name, **numbers).text
 
 
-TOLD = told(__file__, "11.2", how_many)
-SEEN = told(__file__, "11.2 propiedades")
+TOLD = told(__file__, "12.2", how_many)
+SEEN = told(__file__, "12.2 propiedades")
 
 # --- Qué números se cambian -----------------------------------------------------------------------
 
@@ -203,7 +203,7 @@ def only_its_columns(attempt):
 class WithoutHead(Exercise):
     """Lo que dicen las cabezas, (B, L, d_model) → lo mismo con el trozo de una a 0."""
 
-    number, title, points = "11.2", "apagar una cabeza", 2
+    number, title, points = "12.2", "apagar una cabeza", 2
     names = ("concat", "head", "heads")
     axes = {"slice": SLICES, "fill": FILLS, "shape": SHAPES}
     stages = (Stage(tuple(axes), CASES),)
@@ -215,7 +215,7 @@ class WithoutHead(Exercise):
         right_shape(
             lambda concat, head, heads: concat.shape,
             "Tu salida tiene que medir lo mismo que concat, (B, L, d_model).",
-            "11 §6",
+            "12 §6",
             "Con {name}, mide {yours} y tenía que medir {right}.",
         ),
         only_its_columns,

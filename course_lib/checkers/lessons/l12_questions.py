@@ -1,4 +1,4 @@
-"""11.4 · Cuántas cabezas de BERT miran más hacia atrás que hacia delante."""
+"""12.4 · Cuántas cabezas de BERT miran más hacia atrás que hacia delante."""
 
 import functools
 
@@ -51,13 +51,13 @@ WRONG = {
     "la-mitad": lambda: (72 // 2,) * 2,
 }
 BACKWARDS = Question(
-    "11.4",
+    "12.4",
     "¿mira BERT hacia atrás?",
     lambda: (backwards(), backwards(words)),
-    wrong_answers(__file__, "11.4", WRONG),
+    wrong_answers(__file__, "12.4", WRONG),
     kind="una pareja de números, como (1, 2)",
     tolerance=1e-6,
-    read="11 §2",
+    read="12 §2",
     points=2,
 )
 QUESTIONS = (BACKWARDS,)

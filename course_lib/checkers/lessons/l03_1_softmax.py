@@ -1,6 +1,6 @@
-"""5.1 · La softmax.
+"""3.1 · La softmax.
 
-Sus pasos, y las formas malas de darlos, están en ``l05_1_steps``. Aquí, las pruebas que los distinguen,
+Sus pasos, y las formas malas de darlos, están en ``l03_1_steps``. Aquí, las pruebas que los distinguen,
 lo que se mide en la respuesta y lo que cumple cualquier softmax. Primero se averigua la cuenta, después
 qué pasa con puntuaciones extremas y, al final, con las de −∞.
 """
@@ -13,10 +13,10 @@ from course_lib.checkers.engine import Case, Exercise, Option, Stage, Tensors, f
 from course_lib.checkers.engine.comparing import show, show_both
 from course_lib.checkers.engine.mistakes import mistakes
 from course_lib.checkers.engine.properties import half_precision, not_by_hand, promised, right_shape
-from course_lib.checkers.lessons import l05_1_steps as steps
-from course_lib.checkers.lessons.l05_1_steps import TOLD, Share, highest, total
+from course_lib.checkers.lessons import l03_1_steps as steps
+from course_lib.checkers.lessons.l03_1_steps import TOLD, Share, highest, total
 
-LAWS = laws(__file__, "5.1 propiedades")
+LAWS = laws(__file__, "3.1 propiedades")
 
 # --- Las pruebas ----------------------------------------------------------------------------------
 
@@ -213,7 +213,7 @@ def nobody(attempt):
 
 ZERO = "menos-infinito-no-es-0"
 MADE = ("softmax", "log_softmax", "_softmax", "softmin", "scaled_dot_product_attention")
-SHAPE = "Tu salida no mide lo mismo que las puntuaciones.", "05 §1"
+SHAPE = "Tu salida no mide lo mismo que las puntuaciones.", "03 §1"
 same_shape = right_shape(lambda scores: scores.shape, *SHAPE)
 EXTREMES = ("shift", "arithmetic", "nans")
 
@@ -221,7 +221,7 @@ EXTREMES = ("shift", "arithmetic", "nans")
 class Softmax(Exercise):
     """Puntuaciones → pesos, sobre el último eje."""
 
-    number, title, points = "5.1", "la softmax", 3
+    number, title, points = "3.1", "la softmax", 3
     names = ("scores",)
     axes = steps.AXES
     stages = (
@@ -237,7 +237,7 @@ class Softmax(Exercise):
         "shift": found_clamp,
         "hidden": found_fill,
     }
-    must = (half_precision, same_shape, like_weights, finite("05 §2"))
+    must = (half_precision, same_shape, like_weights, finite("03 §2"))
     reader = Tensors(numpy=True)
     groups = {
         "fila": "Con una fila suelta, (n,), no funciona.",

@@ -1,4 +1,4 @@
-"""11.1 · Cuánto mira cada cabeza al token anterior.
+"""12.1 · Cuánto mira cada cabeza al token anterior.
 
 {el anterior, el siguiente, él mismo…} × {la media, la suma…} × {por cabeza, juntas…}.
 """
@@ -10,7 +10,7 @@ from course_lib.checkers.engine.properties import gives
 from course_lib.checkers.steps import numbers
 from course_lib.checkers.steps.numbers import itself, rounded
 
-KNOWN, LAWS = told(__file__, "11") | told(__file__, "11.1"), laws(__file__, "11.1 propiedades")
+KNOWN, LAWS = told(__file__, "11") | told(__file__, "12.1"), laws(__file__, "12.1 propiedades")
 
 
 def diagonal(offset):
@@ -94,7 +94,7 @@ SHIFTED[0, 0, 0] = 1.0
 class PreviousToken(Exercise):
     """Pesos (h, L, L) → de cada cabeza, lo que los tokens dan de media al anterior, (h,)."""
 
-    number, title, names = "11.1", "cuánto mira al anterior", ("weights",)
+    number, title, names = "12.1", "cuánto mira al anterior", ("weights",)
     axes = {
         "again": ways(KNOWN, itself, ("softmax-de-más", lambda w: w.softmax(-1))),
         "pick": PICKS,
@@ -109,9 +109,9 @@ class PreviousToken(Exercise):
     tiny = tuple(Case("", (torch.tensor(weights),)) for weights in TINY)
     reader = Numbers("un tensor con un número por cabeza, (h,)")
     silent, also = (numbers.constant,), tuple(numbers.KNOWN)
-    measured = {"finish": numbers.by_a_number("11 §2")}
+    measured = {"finish": numbers.by_a_number("12 §2")}
     must = (
-        *numbers.must("11 §2", lambda weights: weights.shape[:1]),
+        *numbers.must("12 §2", lambda weights: weights.shape[:1]),
         gives(LAWS["propiedad-igual"], (torch.full((2, 4, 4), 1 / 4),), torch.full((2,), 1 / 4)),
         gives(LAWS["propiedad-todo"], (SHIFTED,), torch.ones(1)),
     )

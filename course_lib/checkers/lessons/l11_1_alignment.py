@@ -1,4 +1,4 @@
-"""10.3 · Leer un alineamiento en la atención cruzada: de qué palabra sale cada una.
+"""11.1 · Leer un alineamiento en la atención cruzada: de qué palabra sale cada una.
 
 {la media de las cabezas, una sola, la mayor…} × {con la marca de fin o sin ella} × {la fila que
 predice, la de al lado} × {el mayor peso de la fila, de la columna…}.
@@ -12,7 +12,7 @@ from course_lib.checkers.engine.properties import hits
 from course_lib.checkers.steps import numbers
 from course_lib.checkers.steps.numbers import itself
 
-KNOWN, LAWS = told(__file__, "10.3"), laws(__file__, "10.3 propiedades")
+KNOWN, LAWS = told(__file__, "11.1"), laws(__file__, "11.1 propiedades")
 # Los pesos son w, (h, m_D, m_E); los de una cabeza o los de su media, t; las posiciones elegidas, x.
 MARKS = ways(
     KNOWN,
@@ -128,7 +128,7 @@ def places_of_words(attempt):
 class Alignment(Exercise):
     """Pesos cruzados (h, m_D, m_E) → de cada token escrito, la posición de origen que más mira."""
 
-    number, title, names = "10.3", "leer un alineamiento", ("weights",)
+    number, title, names = "11.1", "leer un alineamiento", ("weights",)
     axes = {
         "other": ways(
             KNOWN,

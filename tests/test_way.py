@@ -1,0 +1,110 @@
+"""El camino de una lección: qué está en él, qué se pliega, cuánto se tarda y si se sostiene solo."""
+
+import pytest
+from helpers_notebooks import compared_outputs
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from tools import notebooks, way
+
+LESSONS = [path for path in notebooks.course_notebooks() if notebooks.is_lesson(path)]
+
+
+def cell(text, position):
+    """Una celda: de texto si empieza por un título o una lista; si no, de código."""
+    prose = text.startswith(("# 0", "##", "* "))
+    return (new_markdown_cell if prose else new_code_cell)(text, id=f"c{position}")
+
+
+def lesson(*texts):
+    return new_notebook(cells=[cell(text, i) for i, text in enumerate(texts)])
+
+
+SMALL = lesson(
+    "# 03 · Una lección",
+    "## 1. Primero",
+    "x = 1",
+    "### 1.1 Para profundizar: más",
+    "y = 2",
+    "#### Dentro",
+    "## 2. Después",
+    "z = x",
+    "## Para profundizar",
+    "### 3.1 Una cosa",
+    "w = y",
+    "## Ejercicios",
+    "# Ejercicio 3.1\ndef f():\n    ...",
+    "### Para profundizar no abre nada aquí",
+    "## Resumen",
+)
+PLACES = [way.WAY] * 3 + [way.ASIDE] * 3 + [way.WAY] * 2 + [way.ASIDE] * 3
+PLACES += [way.EXERCISES] * 3 + [way.WAY]
+
+
+def test_places():
+    assert way.places(SMALL) == PLACES
+    assert [i for i, (_, opens) in enumerate(way.walk(SMALL)) if opens] == [3, 8]
+
+
+def test_what_is_beside_is_folded_tagged_and_skipped():
+    nb = lesson(*(cell.source for cell in SMALL.cells))
+    way.mark(nb, "03_una.ipynb")
+    folded = [cell.id for cell in nb.cells if cell.metadata.get(way.FOLDED)]
+    assert folded == ["c3", "c8"]
+    tagged = [
+        i for i, cell in enumerate(nb.cells) if way.ASIDE_TAG in cell.metadata.get("tags", ())
+    ]
+    assert tagged == [3, 4, 5, 8, 9, 10]
+    assert all(nb.cells[i].metadata.slideshow.slide_type == "skip" for i in tagged)
+    assert "[sigue en «2. Después»](03_una.ipynb#cell-id=c6)" in nb.cells[3].source
+    assert "[sigue en «Ejercicios»](03_una.ipynb#cell-id=c11)" in nb.cells[8].source
+    once = [cell.copy() for cell in nb.cells]
+    way.mark(nb, "03_una.ipynb")
+    assert nb.cells == once
+
+
+def test_what_returns_to_the_way_is_unfolded():
+    nb = lesson(*(cell.source for cell in SMALL.cells))
+    way.mark(nb, "03_una.ipynb")
+    nb.cells[3].source = nb.cells[3].source.replace("Para profundizar: más", "Más")
+    way.mark(nb, "03_una.ipynb")
+    assert not {way.FOLDED, "tags", "slideshow"} & set(nb.cells[3].metadata)
+    assert not {"tags", "slideshow"} & set(nb.cells[4].metadata)
+
+
+@pytest.mark.parametrize(
+    ("cells", "faulty"),
+    [
+        (["x = 1", "## Para profundizar", "y = x", "## 2. Fin", "x"], []),
+        (["x = 1", "## Para profundizar", "y = x", "## 2. Fin", "y"], ["y"]),
+        (["x = 1", "## Para profundizar", "x = 2", "## 2. Fin", "x"], ["x"]),
+        (["x = 1", "## Para profundizar", "x = 2", "## 2. Fin", "x = 3\nx"], []),
+        (
+            ["## Para profundizar", "import math", "## 2. Fin", "def f():\n    return math.pi"],
+            ["math"],
+        ),
+        (["## Para profundizar", "a = 1", "## 2. Fin", "def f(a):\n    return a"], []),
+        (["## Para profundizar", "a = 1", "## 2. Fin", "[a for a in range(3)]"], []),
+        (["## Para profundizar", "for a in (1,):\n    pass", "## 2. Fin", "print(a)"], ["a"]),
+        (["## Para profundizar", "y = 1", "## Ejercicios", "y"], []),
+    ],
+)
+def test_a_name_that_comes_from_beside_is_seen(cells, faulty):
+    found = way.faults(lesson("# 03 · Una", *cells))
+    assert len(found) == len(faulty)
+    assert all(f"«{name}»" in fault for name, fault in zip(faulty, found))
+
+
+def test_times():
+    texts = ["* " + "una palabra " * 160, "x = 1\ny = 2", "## Para profundizar", "z = 3"]
+    nb = lesson("# 03 · Una", *texts, "## Ejercicios", "# Ejercicio 3.1\ndef f():\n    ...")
+    on_the_way, practised, whole = way.times(nb)
+    assert on_the_way == pytest.approx(2 + 2 / 160 + 10 / 60)  # el título tiene dos palabras
+    assert practised == pytest.approx(on_the_way + 1 / 160 + 15 / 60 + way.MINUTES_AN_ANSWER[True])
+    assert whole == pytest.approx(practised + 2 / 160 + 5 / 60)
+
+
+@pytest.mark.lenta
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_the_way_alone_gives_the_same(path):
+    """Sin nada de lo que está al lado, ni los ejercicios, cada celda da lo que tiene guardado."""
+    walked = way.part(notebooks.read(path), way.WAY)
+    assert compared_outputs(notebooks.execute(walked, path.parent)) == compared_outputs(walked)

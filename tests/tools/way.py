@@ -1,0 +1,181 @@
+"""El camino de una lección: lo que se anda en una clase, y lo que queda al lado.
+
+Un título que empieza por «Para profundizar» (con su número o sin él) abre un apartado que está al lado
+del camino, hasta el siguiente título de su nivel o de uno más alto. Los ejercicios van aparte. Lo demás
+es el camino: se puede andar entero sin nada de lo otro, y de eso se ocupa ``faults``.
+"""
+
+import ast
+import builtins
+import re
+
+ASIDE_TAG, FOLDED = "profundizar", "jp-MarkdownHeadingCollapsed"
+WAY, ASIDE, EXERCISES = "camino", "aparte", "ejercicios"
+HEADING = re.compile(r"^(#{1,6}) (.*)$", re.MULTILINE)
+OPENS_ASIDE = re.compile(r"(?:\d+(?:\.\d+)?\.? )?Para profundizar\b")
+AHEAD = re.compile(r"^\*Puedes saltártelo: \[[^\n]*\]\([^\n]*\)\.\*$", re.MULTILINE)
+ON_THE_WAY = re.compile(r"\*\*En el camino:\*\* el (\d+\.\d+)")
+
+# El ritmo: un modelo, no lo que ha tardado nadie.
+WORDS_A_MINUTE = 160  # leer despacio un texto técnico
+SECONDS_A_LINE = 5  # leer una línea de código
+SECONDS_A_FIGURE = 30  # mirar una figura o una fórmula
+SECONDS_A_PREDICTION = 45  # pensar un «Antes de ejecutar»
+SECONDS_AN_EXPLORER = 120  # mover un explorador hasta ver la respuesta
+MINUTES_AN_ANSWER = {True: 8, False: 4}  # un ejercicio, si se programa y si no
+
+
+def heading(cell):
+    """El nivel y el texto del primer título de una celda; ``(7, "")`` si no empieza por uno."""
+    match = HEADING.match(cell.source) if cell.cell_type == "markdown" else None
+    return (len(match[1]), match[2]) if match else (7, "")
+
+
+def walk(nb):
+    """De cada celda, si está en el camino, aparte o en los ejercicios, y si abre un apartado de al lado."""
+    found, aside, exercises = [], None, False
+    for cell in nb.cells:
+        level, title = heading(cell)
+        if level <= 2:
+            exercises = title == "Ejercicios"
+        if aside and level <= aside:
+            aside = None
+        opens = bool(not aside and not exercises and OPENS_ASIDE.match(title))
+        aside = level if opens else aside
+        found.append((EXERCISES if exercises else ASIDE if aside else WAY, opens))
+    return found
+
+
+def places(nb):
+    """De cada celda, si está en el camino, aparte o en los ejercicios."""
+    return [place for place, _ in walk(nb)]
+
+
+def part(nb, *wanted):
+    """La lección con solo las celdas de esas clases."""
+    cells = [cell for cell, place in zip(nb.cells, places(nb)) if place in wanted]
+    return type(nb)(nb, cells=cells)
+
+
+def mark(nb, name):
+    """Pliega lo que está al lado del camino, y pone al día el enlace que se lo salta.
+
+    Args:
+        nb: la lección; cambia.
+        name: el nombre de su archivo.
+    """
+    for i, (cell, (place, opens)) in enumerate(zip(nb.cells, walk(nb))):
+        tags = [tag for tag in cell.metadata.get("tags", ()) if tag != ASIDE_TAG]
+        was_aside = len(tags) < len(cell.metadata.get("tags", ()))
+        cell.metadata["tags"] = tags + [ASIDE_TAG] * (place == ASIDE)
+        if place == ASIDE:
+            cell.metadata["slideshow"] = {"slide_type": "skip"}
+        elif was_aside:
+            cell.metadata.pop("slideshow", None)
+        if not cell.metadata["tags"]:
+            del cell.metadata["tags"]
+        cell.metadata.pop(FOLDED, None)
+        if opens:
+            cell.metadata[FOLDED] = True
+            cell.source = AHEAD.sub("", cell.source).rstrip()
+            cell.source += f"\n\n{ahead(nb, i, name)}\n"
+
+
+def ahead(nb, position, name):
+    """El enlace a la celda del camino, o de los ejercicios, que sigue a un apartado de al lado."""
+    where = places(nb)
+    following = next(i for i in range(position, len(where)) if where[i] != ASIDE)
+    cell = nb.cells[following]
+    title = heading(cell)[1] or "lo que sigue"
+    title = re.sub(r"[\[\]$]", "", title)
+    return f"*Puedes saltártelo: [sigue en «{title}»]({name}#cell-id={cell.id}).*"
+
+
+# --- Lo que se tarda ------------------------------------------------------------------------------
+
+
+def words(nb):
+    """Las palabras del texto."""
+    return sum(len(c.source.split()) for c in nb.cells if c.cell_type == "markdown")
+
+
+def code_cells(nb):
+    return [cell for cell in nb.cells if cell.cell_type == "code"]
+
+
+def minutes(nb):
+    """Lo que se tarda en leer y ejecutar esas celdas, según el modelo."""
+    text = "\n".join(cell.source for cell in nb.cells if cell.cell_type == "markdown")
+    codes = code_cells(nb)
+    formulas = re.findall(r"\$\$.*?\$\$", text, re.DOTALL)
+    drawn = sum("image/png" in o.get("data", ()) for c in codes for o in c.get("outputs", ()))
+    figures = len(re.findall(r"!\[", text)) + drawn
+    prose = re.sub(
+        r"\$\$.*?\$\$|\$[^$]*\$|!\[[^]]*\]|\]\([^)]*\)|<[^>]*>", " ", text, flags=re.DOTALL
+    )
+    lines = sum(bool(line.strip()) for c in codes for line in c.source.splitlines())
+    seconds = SECONDS_A_LINE * lines
+    seconds += SECONDS_A_PREDICTION * text.count("Antes de ejecutar:")
+    seconds += SECONDS_A_FIGURE * (figures + len(formulas))
+    seconds += SECONDS_AN_EXPLORER * sum(c.source.count("Explorer(") for c in codes)
+    return len(re.findall(r"\w+", prose)) / WORDS_A_MINUTE + seconds / 60
+
+
+def times(nb):
+    """Los minutos del camino, los del camino con los ejercicios y los de todo."""
+    stubs = [c.source for c in code_cells(nb) if c.source.startswith("# Ejercicio ")]
+    practice = minutes(part(nb, EXERCISES)) + sum(
+        MINUTES_AN_ANSWER["def " in s or "class " in s] for s in stubs
+    )
+    way = minutes(part(nb, WAY))
+    return way, way + practice, way + practice + minutes(part(nb, ASIDE))
+
+
+def stated_times(nb):
+    """Los minutos que la lección dice, en el mismo orden."""
+    return [
+        tuple(map(int, found))
+        for found in re.findall(
+            r"\*\*Tiempo:\*\* el camino, unos (\d+) minutos; con los ejercicios, unos (\d+); "
+            r"con todo, unos (\d+)\.",
+            nb.cells[0].source,
+        )
+    ]
+
+
+# --- Que se sostenga solo -------------------------------------------------------------------------
+
+
+def names(source):
+    """Los nombres que una celda necesita de antes, y los que crea."""
+    read, made = {}, {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name):
+            places, line = (read if isinstance(node.ctx, ast.Load) else made), node.lineno
+            places[node.id] = min(line, places.get(node.id, line))
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            made[node.name] = node.lineno
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            made |= {(a.asname or a.name).split(".")[0]: node.lineno for a in node.names}
+        elif isinstance(node, ast.arg):
+            made[node.arg] = node.lineno
+    needed = {name for name, line in read.items() if made.get(name, line + 1) > line}
+    return needed - set(dir(builtins)), set(made)
+
+
+def faults(nb):
+    """Qué nombres del camino dependen de lo que está al lado, y en qué celda."""
+    found, maker = [], {}
+    for cell, place in zip(nb.cells, places(nb)):
+        if cell.cell_type != "code":
+            continue
+        needed, made = names(cell.source)
+        if place == WAY:
+            found += [
+                f"la celda {cell.id} del camino usa «{name}», que sale de una celda de al lado"
+                for name in sorted(needed)
+                if maker.get(name) == ASIDE
+            ]
+        if place != EXERCISES:
+            maker |= dict.fromkeys(made, place)
+    return found
