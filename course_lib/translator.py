@@ -10,6 +10,7 @@ pesos, lo que comprueba de cada frase y cómo se entrenó.
 Fuente: Vaswani et al., «Attention Is All You Need» (2017); la búsqueda, §6.1.
 """
 
+import sys
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,17 +22,20 @@ from course_lib.decoding import BEAM, beam_search, greedy_search
 from course_lib.translator_model.checks import (
     TranslatorError,
     TranslatorWarning,
-    changed_words,
+    doubtful_words,
     read_sentence,
 )
 from course_lib.translator_model.marks import BOS, BOS_TOKEN, EOS, PAD, UNKNOWN
 from course_lib.translator_model.pieces import shown_tokens, words_of
-from course_lib.translator_model.weights import read_model
+from course_lib.translator_model.tokens import whole_words
+from course_lib.translator_model.weights import read_model, read_words
 
 __all__ = ["Translation", "Translator", "TranslatorError", "TranslatorWarning", "load_translator"]
 
 FOLDER = Path(__file__).parent / "translator_model"
 ALIGNMENT_LAYER = -1  # la capa del decoder que mejor alinea, con la media de todas sus cabezas
+# Cada vez que se traduce, y no solo la primera; quien quiera callarlos, puede.
+warnings.filterwarnings("always", category=TranslatorWarning, append=True)
 UNSURE = -1.0  # por debajo, en nats por token, lo normal es que la traducción no sirva
 
 
@@ -120,11 +124,14 @@ class Translator:
     Args:
         model: el ``Transformer``, ya entrenado.
         tokenizer: un ``tokenizers.Tokenizer`` con las marcas de ``translator_model.marks``.
+        words: las palabras inglesas que ha visto al entrenar y el tokenizador parte; de las demás
+            avisa, si no las copia.
     """
 
-    def __init__(self, model, tokenizer):
+    def __init__(self, model, tokenizer, words):
         self.model = model.eval()
         self.tokenizer = tokenizer
+        self.known = whole_words(tokenizer) | words
         self.unknown, self.bos, self.eos = UNKNOWN, BOS, EOS
         self.max_sequence_len = model.encoder.positional_encoding.max_sequence_len
 
@@ -164,8 +171,12 @@ class Translator:
                 f"el modelo está muy poco seguro ({translation.confidence:.1f} nats por token): "
                 "no te fíes de esta traducción. ¿Es una frase normal, en inglés?"
             )
-        elif changed := changed_words(translation):
-            _warn(f"comprueba {', '.join(changed)}: no está igual en la traducción.")
+        else:
+            changed, unknown = doubtful_words(translation, self.known)
+            if changed:
+                _warn(f"comprueba {', '.join(changed)}: no está igual en la traducción.")
+            if unknown:
+                _warn(f"el modelo no conoce {', '.join(unknown)}: puede habérselo inventado.")
         return translation
 
     @torch.inference_mode()
@@ -203,11 +214,11 @@ class Translator:
         )
 
     def _prepare(self, sentence, what="la frase", spanish=False):
-        """El texto que se lee y sus ids. Los avisos señalan a quien ha pedido la traducción."""
+        """El texto que se lee y sus ids."""
         room = self.max_sequence_len - 1
         text, ids, notes = read_sentence(self.tokenizer, sentence, room, what, spanish)
         for note in notes:
-            _warn(note, stacklevel=5)
+            _warn(note)
         return text, ids
 
     def tokens_of(self, ids):
@@ -215,8 +226,16 @@ class Translator:
         return shown_tokens(map(self.tokenizer.id_to_token, ids))
 
 
-def _warn(message, stacklevel=4):
-    warnings.warn(f"traductor: {message}", TranslatorWarning, stacklevel)
+def _warn(message):
+    """Avisa, y señala la línea de quien ha llamado a la biblioteca: ni esta ni PyTorch."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and _inside(frame):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"traductor: {message}", TranslatorWarning, level)
+
+
+def _inside(frame):
+    return frame.f_globals.get("__name__", "").partition(".")[0] in ("course_lib", "torch")
 
 
 @lru_cache(maxsize=1)
@@ -238,4 +257,4 @@ def read_translator(folder):
     Raises:
         TranslatorError: si sus archivos faltan o están dañados.
     """
-    return Translator(*read_model(folder))
+    return Translator(*read_model(folder), read_words(folder))

@@ -165,6 +165,46 @@ def test_goes_on_from_other_weights(tmp_path):
         trainer.train(PAIRS, PAIRS[:9], second, recipe=still, start=tmp_path / "vacía")
 
 
+def test_the_phrase_book_joins_part_of_the_pairs(tmp_path, monkeypatch):
+    """Cada época, otra parte de las frases y otras del libro; y nunca las que se apartan."""
+    asked, seen = [], []
+
+    def book(seed, each, excluded):
+        asked.append((seed, each, excluded))
+        return [(f"Good night, Ann {seed}.", "Buenas noches, Ann.")] * 7 if each else []
+
+    monkeypatch.setattr(trainer, "phrase_pairs", book)
+    monkeypatch.setattr(trainer, "vary", lambda pair, *others: seen.append(pair) or pair)
+    recipe = {**QUICK, "epochs": 2, "fraction": 0.25, "phrases": 3}
+    excluded = ["the DOG sees a cat", "Ann is Tom."]
+    trainer.train(PAIRS, PAIRS[:9], tmp_path, SMALL, recipe, excluded=excluded)
+    assert asked == [(seed, 3, excluded) for seed in (1, 1000, 1001)]
+    part = round(0.25 * (len(PAIRS) - 1))
+    first, second = seen[: part + 7], seen[part + 7 :]
+    assert len(first) == len(second) == part + 7
+    assert set(first[:part]) < set(PAIRS) > set(second[:part])
+    assert set(first[:part]) != set(second[:part])
+    assert {english for english, _ in first[part:]} == {"Good night, Ann 1000."}
+    seen.clear()
+    trainer.train(
+        PAIRS, PAIRS[:9], tmp_path / "todas", SMALL, {**QUICK, "epochs": 1}, excluded=excluded
+    )
+    assert seen == [pair for pair in PAIRS if pair[0] != "The dog sees a cat."]
+
+
+def test_words_seen():
+    pairs = [
+        ("Nobody saw Ann's platypus in Spain.", "Nadie vio al ornitorrinco de Ann en España."),
+        ("Nobody saw Ann in Spain, said Bob.", "Nadie vio a Ann en España, dijo Bob."),
+        ("Wow, a dog.", "Ah, un perro."),
+        ("He is a dog.", "Es un perro."),
+    ]
+    # «Ann» se copia; «platypus» y «Wow» salen una vez; «saw» es un solo token.
+    assert trainer.seen_words(pairs, {"saw", "a"}) == ["Nobody", "Spain", "dog", "in"]
+    assert {"Bob", "Ann"}.isdisjoint(trainer.seen_words(pairs, set(), 1))
+    assert {"platypus", "Wow", "said"} < set(trainer.seen_words(pairs, set(), 1))
+
+
 def test_joined_pairs():
     rng = random.Random(0)
     assert trainer.join(PAIRS, rng, 0.0) == PAIRS
@@ -313,11 +353,12 @@ def test_held_out_sentences_are_not_trained_on():
 
 
 def test_the_command_trains_with_one_file(tmp_path, monkeypatch):
-    path, called, starts = tmp_path / "frases.tsv", [], []
+    path, called, starts, left_out = tmp_path / "frases.tsv", [], [], []
 
-    def spy(*arguments, recipe, start):
+    def spy(*arguments, recipe, start, excluded):
         called.append((*arguments, recipe))
         starts.append(start)
+        left_out.append(excluded)
 
     path.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
     monkeypatch.setattr(trainer, "train", spy)
@@ -328,7 +369,15 @@ def test_the_command_trains_with_one_file(tmp_path, monkeypatch):
     assert called[1][-1] == {**trainer.RECIPE, "bfloat16": False}
     trainer.main([str(path), "--carpeta", "salida", "--desde", "otra"])
     assert called[2][-1] == trainer.FINISHING
-    assert starts == [None, None, "otra"]
+    without = tmp_path / "sin.tsv"
+    without.write_text("saludos\tGood night.\nhoras\tAt two.\n", encoding="utf-8")
+    book = ["--desde", "otra", "--libro", "--sin", str(without)]
+    trainer.main([str(path), "--carpeta", "salida", *book])
+    assert called[3][-1] == trainer.WITH_PHRASES
+    assert starts == [None, None, "otra", "otra"]
+    assert left_out == [(), (), (), ["Good night.", "At two."]]
+    with pytest.raises(SystemExit):
+        trainer.main([str(path), "--carpeta", "salida", "--libro"])
 
 
 def test_the_command_says_what_is_wrong(tmp_path, capsys):

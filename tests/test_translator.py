@@ -2,7 +2,10 @@
 
 import json
 import shutil
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
@@ -22,8 +25,9 @@ from course_lib.translator import (
     read_translator,
     words_of,
 )
-from course_lib.translator_model.checks import LONGEST_SEEN, changed_words, looks_spanish
-from course_lib.translator_model.train_translator import FINISHING, RECIPE
+from course_lib.translator_model.checks import LONGEST_SEEN, doubtful_words, looks_spanish
+from course_lib.translator_model.phrase_book import phrase_pairs
+from course_lib.translator_model.train_translator import FINISHING, RECIPE, WITH_PHRASES
 
 FOREIGN = (
     "Der Hund schläft im Garten.",
@@ -75,6 +79,15 @@ def test_the_card_says_what_the_files_are(translator):
         f"Muon, hasta {FINISHING['peak_of_matrices'] * 1000:g}e-3",
         f"Adam, hasta {FINISHING['peak'] * 1000:g}e-3",
         f"a {FINISHING['joined'] * 100:.0f} de cada 100 parejas les sigue otra",
+        f"salen hasta {WITH_PHRASES['phrases']} frases",
+        f"unas {len(phrase_pairs(1, WITH_PHRASES['phrases'])) // 100 / 10:.1f}".replace(".", " ")
+        + "00",
+        f"el libro de frases: {WITH_PHRASES['epochs']} épocas más",
+        f"{WITH_PHRASES['fraction'] * 100:.0f} de cada 100 frases de Tatoeba",
+        f"Muon, hasta {WITH_PHRASES['peak_of_matrices'] * 10000:g}e-4",
+        f"Adam, hasta {WITH_PHRASES['peak'] * 10000:g}e-4",
+        f"subida de {WITH_PHRASES['warmup_steps']} pasos",
+        f"media móvil {WITH_PHRASES['average']}",
         f"{len(probes.aligned_pairs())} parejas de frases",
         f"{len(probes.gender_pairs())} y {len(probes.gender_controls())} parejas",
         "Tatoeba (tatoeba.org), CC BY 2.0 FR",
@@ -84,10 +97,10 @@ def test_the_card_says_what_the_files_are(translator):
 
 def test_facts_of_a_training_file(translator):
     own = probes.aligned_pairs()[7]
-    pairs = [("Hi.", "Hola."), ("I see you.", own.spanish), ("One two three.", "Uno.")]
+    pairs = [("Hi.", "Hola."), ("I see you.", own.spanish), ("Good night!", "Uno dos tres.")]
     facts = training_facts(translator, pairs)
     assert facts.pop("perplejidad") > 1
-    assert facts == {"parejas": 3, "tokens": 5, "repetidas": 1}
+    assert facts == {"parejas": 3, "tokens": 5, "repetidas": 1, "primeras": 1}
 
 
 def test_it_is_the_course_transformer(translator):
@@ -109,6 +122,7 @@ def test_it_is_the_course_transformer(translator):
         lambda folder: (folder / "model.safetensors").unlink(),
         lambda folder: (folder / "tokenizer.json").write_text("{"),
         lambda folder: (folder / "config.json").write_text("[]"),
+        lambda folder: (folder / "words.json").unlink(),
         lambda folder: (folder / "model.safetensors").write_bytes(b"\x00" * 100),
         lambda folder: (folder / "config.json").write_text(
             json.dumps({**json.loads((FOLDER / "config.json").read_text()), "Nx": 2})
@@ -121,6 +135,7 @@ def test_it_is_the_course_transformer(translator):
         "sin pesos",
         "tokenizador roto",
         "otra configuración",
+        "sin palabras",
         "pesos rotos",
         "sobran pesos",
         "otras marcas",
@@ -281,6 +296,7 @@ def test_bad_beam(translator, beam):
         ("El perro de la casa tiene hambre.", "parece española"),
         ("¿Dónde está?", "parece española"),
         ("Buenos días.", "parece española"),
+        ("<b>Hello</b> my friend.", "«<b>», «</b>»: las etiquetas no se leen"),
         ("I see " + "the dog and " * 20 + "the cat.", "frases de 39 como mucho"),
     ],
 )
@@ -291,25 +307,57 @@ def test_warnings(translator, sentence, warning):
     assert {one.filename for one in told} == {__file__}, "señala a quien lo ha pedido"
 
 
+def test_a_warning_is_given_every_time():
+    """Aun en la misma línea, y sin que nadie toque los filtros de avisos."""
+    program = (
+        "from course_lib import load_translator\n"
+        "for _ in range(2): load_translator().translate('Buenos días.')"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert told.stderr.count("<string>:2: TranslatorWarning: traductor: esta frase parece") == 2
+
+
 @pytest.mark.parametrize(
-    ("english", "spanish", "changed"),
+    ("english", "spanish", "changed", "unknown"),
     [
         (
             "Tom met Kowalski on May 25.",
             "Tom vio a Kowiciki el 52 de mayo.",
             ["«25»", "«Kowalski»"],
+            [],
         ),
-        ("Tom met Kowalski on May 25.", "Tom vio a Kowalski el 25 de mayo.", []),
-        ("Tom read Kowalski's book.", "Tom leyó el libro de Kowálski.", []),
-        ("It costs 1,250 euros.", "Cuesta 1.250 euros.", []),
-        ("It costs 1,250 euros.", "Cuesta 125 euros.", ["«1,250»"]),
-        ("Call me at 10:45, on day 7.", "Llámame a las once menos cuarto, el día siete.", []),
-        ("Rhinoceroses are big.", "Los osos son grandes.", []),
-        ("I rest on Wednesdays.", "Descanso los miércoles.", []),
+        ("Tom met Kowalski on May 25.", "Tom vio a Kowalski el 25 de mayo.", [], []),
+        ("Tom read Kowalski's book.", "Tom leyó el libro de Kowálski.", [], []),
+        ("It costs 1,250 euros.", "Cuesta 1.250 euros.", [], []),
+        ("It costs 1,250 euros.", "Cuesta 125 euros.", ["«1,250»"], []),
+        ("It costs $1,250.00.", "Cuesta 1250 dólares.", [], []),
+        ("It costs $1,250.50.", "Cuesta 1.250,5 dólares.", [], []),
+        ("It costs $1,250.50.", "Cuesta 1.250 dólares.", ["«1,250.50»"], []),
+        ("Pi is 3.14.", "Pi es 3,14.", [], []),
+        ("Call me at 10:45, on day 7.", "Llámame a las once menos cuarto, el día siete.", [], []),
+        ("I saw Susan and Zorblax.", "Vi a Sussan y a Zorblax.", ["«Susan»"], []),
+        ("Zorblax is here.", "El papel está aquí.", [], ["«Zorblax»"]),
+        ("Zorblax is here.", "Zorblax está aquí.", [], []),
+        ("The platypus and the axolotls eat.", "El pato come.", [], ["«platypus»", "«axolotls»"]),
+        ("I rest on Wednesdays. Scientists rest.", "Descanso los miércoles. Ellos, no.", [], []),
+        ("An Italian in Greece and Isn't it?", "Un italiano en Grecia. ¿No es así?", [], []),
     ],
 )
-def test_changed_words(translator, english, spanish, changed):
-    assert changed_words(quietly(translator.align, english, spanish)) == changed
+def test_doubtful_words(translator, english, spanish, changed, unknown):
+    found = quietly(translator.align, english, spanish)
+    assert doubtful_words(found, translator.known) == (changed, unknown)
+
+
+def test_a_word_it_does_not_know_is_told(translator, monkeypatch):
+    other = translator.tokenizer.encode("El pato es azul.").ids + [translator.eos]
+    monkeypatch.setattr(translator_module, "greedy_search", lambda *arguments: other)
+    monkeypatch.setattr(translator_module, "UNSURE", -99.0)
+    with pytest.warns(TranslatorWarning, match="no conoce «platypus»: puede habérselo inventado"):
+        translator.translate("The platypus is blue.")
+    with pytest.warns(TranslatorWarning, match="comprueba «Zorblax»: no está igual"):
+        translator.translate("This is Zorblax.")
 
 
 def test_a_number_that_changes_is_told(translator, monkeypatch):
@@ -318,6 +366,28 @@ def test_a_number_that_changes_is_told(translator, monkeypatch):
     monkeypatch.setattr(translator_module, "UNSURE", -9.0)  # si duda de todo, dice eso y basta
     with pytest.warns(TranslatorWarning, match="comprueba «4205»: no está igual"):
         translator.translate("The room is 4205.")
+
+
+# Ninguno está en sus frases ni en el libro de frases.
+NAMES = """Ainhoa Akira Anselmo Bartholomew Brunhilde Candela Casimir Chidi Delphine Eloise Fergus Genoveva
+Gwendolyn Hamish Ignacio Ingeborg Jolanta Kwame Lavinia Ludmila Magnus Mirela Nkechi Oriol Ottavia
+Percival Quentin Ramona Roderick Saoirse Siobhan Tadeusz Thandiwe Ulrich Vikram Winifred Xochitl
+Yevgenia Zorblax Zuleika"""
+
+
+@pytest.mark.parametrize("sentence", ["{} is in the kitchen.", "We know {} very well."])
+def test_an_unknown_name_is_copied_or_told(translator, sentence):
+    copied = 0
+    for name in NAMES.split():
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", TranslatorWarning)
+            found = translator.translate(sentence.format(name))
+        is_copied = name in [word for word, _ in found.target_words]
+        assert is_copied != any(
+            f"«{name}»" in str(one.message) or "muy poco seguro" in str(one.message) for one in told
+        ), found
+        copied += is_copied
+    assert copied >= 24  # de 40
 
 
 def test_accents_it_does_not_know_are_dropped(translator):
@@ -331,6 +401,8 @@ def test_accents_it_does_not_know_are_dropped(translator):
         ("  What   is\tthis ?", "What is this?"),
         ("I love you 😀.", "I love you."),
         ("iPhones are big.", "IPhones are big."),
+        ("<b>Hello</b><br/>, Tom.", "Hello, Tom."),
+        ("2 < 3 and 3 > 1.", "2 3 and 3 1."),  # no es una etiqueta; el signo no lo conoce
         ("ñandú", "ñandú"),  # no conoce la «Ñ»; la «ñ», sí
     ],
 )
@@ -381,6 +453,35 @@ def test_no_endless_loop(translator, sentence):
     for beam in (1, 4):
         found = quietly(translator.translate, sentence, beam)
         assert len(found.target_tokens) <= 127
+
+
+# --- Lo primero que se escribe ---------------------------------------------------------------------
+
+JUDGED = [
+    line.split("\t")
+    for line in Path(__file__).with_name("primeras_frases.tsv").read_text("utf-8").splitlines()
+]
+
+
+def test_the_first_sentences_are_translated_as_judged(translator):
+    """Quien las ha juzgado leía español. Si una cambia, se juzga otra vez y se apunta."""
+    new = {
+        english: found
+        for _, english, spanish, *_ in JUDGED
+        if (found := quietly(translator.translate, english).text) != spanish
+    }
+    assert new == {}
+
+
+def test_the_card_counts_the_first_sentences():
+    verdicts = [verdict for _, _, _, verdict, *_ in JUDGED]
+    assert set(verdicts) == {"bien", "mal"}
+    assert len(verdicts) == 150
+    good = verdicts.count("bien")
+    assert good >= 135
+    assert all(len(row) == 5 and row[4] for row in JUDGED if row[3] == "mal"), "falta por qué"
+    card = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert f"{good} de 150" in card
 
 
 # --- Las preguntas que se le hacen ----------------------------------------------------------------

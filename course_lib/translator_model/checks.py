@@ -50,6 +50,9 @@ def read_sentence(tokenizer, sentence, room, what="la frase", spanish=False):
         language = "español" if spanish else "inglés"
         raise TranslatorError(f"translate: {what} está vacía. Escribe una frase en {language}.")
     notes = []
+    if tags := TAG.findall(text):
+        text = " ".join(TAG.sub(" ", text).split())
+        notes.append(f"{', '.join(f'«{tag}»' for tag in tags[:3])}: las etiquetas no se leen.")
     text, lost = _known(tokenizer, text)
     if not any(map(str.isalnum, text)):
         raise TranslatorError(
@@ -79,6 +82,9 @@ def read_sentence(tokenizer, sentence, room, what="la frase", spanish=False):
             "como mucho: en las más largas se pierde. Pártela."
         )
     return text, ids, notes
+
+
+TAG = re.compile(r"</?[a-zA-Z][^<>]*>")  # de HTML: «<b>», «</p>»
 
 
 def _known(tokenizer, text):
@@ -122,24 +128,41 @@ def looks_spanish(text):
 
 # --- Lo que ha salido -----------------------------------------------------------------------------
 
-CALENDAR = re.compile(r"\w+days?|January|February|August|September|October|November|December")
 NUMBER = re.compile(r"(?<![\d:])\d[\d.,]*\d(?![\d:])")  # de dos cifras o más, y no una hora
 
 
-def changed_words(translation):
-    """Los números y los nombres raros del origen que no están igual en la traducción.
+def doubtful_words(translation, known):
+    """Lo que conviene comprobar: lo que debía copiarse y no está, y lo que el modelo no conoce.
 
-    Un nombre es raro si el tokenizador lo parte en tres trozos o más: el modelo tiene que
-    copiarlos uno a uno, y ahí falla. La primera palabra, los días y los meses no cuentan: su
-    mayúscula no dice nada.
+    La mayúscula de la primera palabra no dice si es un nombre.
+
+    Args:
+        translation: una ``Translation``.
+        known: las palabras inglesas que el modelo ha visto y no se copian (``seen_words``), y los
+            tokens que son palabras enteras.
+
+    Returns:
+        ``(cambiados, desconocidas)``: dos listas. En la primera, los números y los nombres propios
+        que no están igual en la traducción; en la segunda, las demás palabras que no están en
+        ``known`` ni se han copiado.
     """
     written = {_plain(word) for word, _ in translation.target_words}
-    figures = {re.sub(r"\D", "", number) for number in NUMBER.findall(translation.text)}
-    numbers = [n for n in NUMBER.findall(translation.source) if re.sub(r"\D", "", n) not in figures]
-    rare = [word for word, pieces in translation.source_words[1:] if len(pieces) >= 3]
-    names = [word.partition("'")[0] for word in rare if word[0].isupper()]
-    names = [n for n in names if _plain(n) not in written and not CALENDAR.fullmatch(n)]
-    return [f"«{word}»" for word in [*numbers, *names]]
+    figures = {_value(number) for number in NUMBER.findall(translation.text)}
+    changed = [n for n in NUMBER.findall(translation.source) if _value(n) not in figures]
+    unknown = []
+    for place, (word, _) in enumerate(translation.source_words):
+        word = word.partition("'")[0]
+        forms = {word, word.lower(), word.lower().removesuffix("s")}
+        if not word.isalpha() or forms & known or _plain(word) in written:
+            continue
+        (changed if place and word[0].isupper() else unknown).append(word)
+    return tuple([f"«{word}»" for word in dict.fromkeys(words)] for words in (changed, unknown))
+
+
+def _value(number):
+    """El valor de un número, escrito a la inglesa o a la española: «1,250.00» y «1.250» son 1250."""
+    whole, _, decimals = re.fullmatch(r"(\d[\d.,]*?)([.,](\d{1,2}))?", number).groups(default="")
+    return re.sub(r"\D", "", whole), decimals.rstrip("0")
 
 
 def _plain(word):

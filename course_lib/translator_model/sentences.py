@@ -48,7 +48,9 @@ def hold_out(pairs, sentences=1500):
 NAME = re.compile(r"\b[A-Z][a-z]+\b")
 NUMBER = re.compile(r"\b[0-9]{2,}\b")
 SYLLABLES = re.findall(
-    r"\w+", "KA LO MI TRE VAN SA DOR EL BRI NA ZO KE FIN LU PA GER ROD WEN SHI CHA MU RO BEL YA"
+    r"\w+",
+    "KA LO MI TRE VAN SA DOR EL BRI NA ZO KE FIN LU PA GER ROD WEN SHI CHA MU RO BEL YA SON TON LEY "
+    "MAR VI OS HAN QUI FER JO XI BAR THE GAR DU STE PO LIN NI AL SKI WAR CU TA PHI GO RI DEN HU MAS",
 )
 
 
@@ -56,6 +58,33 @@ def proper_names(pairs):
     """Las palabras que se escriben (casi) siempre con mayúscula: → conjunto."""
     words = Counter(word for pair in pairs for text in pair for word in re.findall(r"\w+", text))
     return {w for w in words if NAME.fullmatch(w) and words[w.lower()] * 100 < words[w]}
+
+
+def seen_words(pairs, whole, least=2):
+    """Las palabras inglesas que el modelo ha visto y que no se copian: → lista ordenada.
+
+    Sirve para avisar de las demás. Un nombre propio que se escribe igual en las dos lenguas no
+    está: ese, o se copia, o está mal.
+
+    Args:
+        pairs: lista de pares.
+        whole: las que no hace falta apuntar, porque son un solo token.
+        least: cuántas veces se ha de ver, al menos.
+    """
+    lower, capital, copied = Counter(), Counter(), Counter()
+    for english, spanish in pairs:
+        written = set(re.findall(r"\w+", spanish))
+        for word in re.findall(r"[^\W\d_]+", english):
+            if word.islower():
+                lower[word] += 1
+            else:
+                capital[word] += 1
+                copied[word] += word in written
+    seen = {word for word, count in lower.items() if count >= least}
+    for word, count in capital.items():
+        if count >= least and word.lower() not in seen and 2 * copied[word] < count:
+            seen.add(word)
+    return sorted(word for word in seen if not {word, word.lower()} & whole)
 
 
 def vary(pair, rng, names, invented_names=0.0, no_full_stop=0.0):
@@ -75,7 +104,8 @@ def vary(pair, rng, names, invented_names=0.0, no_full_stop=0.0):
         for word in sorted(set(pattern.findall(english)) & set(pattern.findall(spanish))):
             if (pattern is NUMBER or word in names) and rng.random() < invented_names:
                 if pattern is NAME:
-                    new = "".join(rng.choices(SYLLABLES, k=rng.randint(2, 3))).capitalize()
+                    new = "".join(rng.choices(SYLLABLES, k=rng.randint(2, 3)))
+                    new = (new + rng.choice(("", "", "n", "s", "tt", "k"))).capitalize()
                 else:
                     new = str(rng.randint(1, 9)) + "".join(
                         rng.choices("0123456789", k=len(word) - 1)

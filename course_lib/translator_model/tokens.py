@@ -47,6 +47,11 @@ def encode(tokenizer, texts):
     return [encoding.ids + [EOS] for encoding in tokenizer.encode_batch(texts)]
 
 
+def whole_words(tokenizer):
+    """Los tokens que son una palabra entera, o su principio: → conjunto de textos sin «▁»."""
+    return {token[1:] for token in tokenizer.get_vocab() if token[0] == "▁" and token[1:]}
+
+
 def halves(tokenizer):
     """De qué dos se hace cada token: → diccionario ``{id: (id, id)}``, sin los que son una letra."""
     ids = tokenizer.get_vocab()

@@ -29,18 +29,32 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
 from course_lib.transformer import Transformer
-from course_lib.translator import TranslatorError, read_translator
 from course_lib.translator_model.checkpoints import digest, resume, save_checkpoint
+from course_lib.translator_model.checks import TranslatorError
 from course_lib.translator_model.marks import BOS
-from course_lib.translator_model.sentences import hold_out, join, proper_names, read_pairs, vary
-from course_lib.translator_model.tokens import encode, halves, split_tokens, train_tokenizer
+from course_lib.translator_model.phrase_book import phrase_pairs, plain, read_first_sentences
+from course_lib.translator_model.sentences import (
+    hold_out,
+    join,
+    proper_names,
+    read_pairs,
+    seen_words,
+    vary,
+)
+from course_lib.translator_model.tokens import (
+    encode,
+    halves,
+    split_tokens,
+    train_tokenizer,
+    whole_words,
+)
 from course_lib.translator_model.training import (
     batches_by_length,
     learning_rate,
     pad_ids,
     target_loss,
 )
-from course_lib.translator_model.weights import export
+from course_lib.translator_model.weights import export, read_model
 
 CONFIGURATION = {
     "vocab_size": 8000,
@@ -67,6 +81,8 @@ RECIPE = {
     "split": 0.1,
     "whole_epochs": 3,
     "joined": 0.0,
+    "fraction": 1.0,
+    "phrases": 0,
     "bfloat16": True,
 }
 # Para seguir con pesos ya entrenados: más despacio, y casi la mitad sin partir los tokens de más.
@@ -78,6 +94,18 @@ FINISHING = RECIPE | {
     "average": 0.998,
     "whole_epochs": 10,
     "joined": 0.08,
+}
+# Para acabar con el libro de frases: en cada época, parte de las frases y otras tantas suyas, nuevas.
+WITH_PHRASES = FINISHING | {
+    "epochs": 8,
+    "peak": 3e-4,
+    "peak_of_matrices": 4e-4,
+    "warmup_steps": 50,
+    "average": 0.995,
+    "whole_epochs": 3,
+    "invented_names": 0.2,
+    "fraction": 0.35,
+    "phrases": 30,
 }
 
 
@@ -139,7 +167,9 @@ def _that_fit(ids, longest):
     return fitting
 
 
-def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE, start=None):
+def train(
+    pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE, start=None, excluded=()
+):
     """Entrena y guarda en ``folder`` el tokenizador, los puntos de control y el modelo final.
 
     Args:
@@ -148,6 +178,7 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE,
         configuration, recipe: véanse las de este módulo.
         start: carpeta de un traductor ya entrenado con este programa; si se da, se parte de sus
             pesos, con su tokenizador y sus medidas.
+        excluded: frases inglesas que no se ven: ni las de ``pairs`` ni las del libro de frases.
 
     Las parejas que no caben en ``max_sequence_len`` tokens se dejan fuera, y se dice cuántas.
 
@@ -155,6 +186,8 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE,
         ValueError: si en la carpeta hay un punto de control con otra receta, otras medidas u otras
             frases, si ninguna pareja cabe, o si en ``start`` no hay un traductor.
     """
+    forbidden = set(map(plain, excluded))
+    pairs = [pair for pair in pairs if plain(pair[0]) not in forbidden]
     first = _read_start(start) if start is not None else None
     if first:
         configuration = json.loads((Path(start) / "config.json").read_text(encoding="utf-8"))
@@ -162,27 +195,28 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE,
     folder.mkdir(parents=True, exist_ok=True)
     learnt = folder / "tokenizer.json"
     if first:
-        tokenizer = first.tokenizer
+        tokenizer = first[1]
     elif learnt.is_file():
         tokenizer = Tokenizer.from_file(str(learnt))
     else:
         tokenizer = train_tokenizer(pairs, configuration["vocab_size"])
     configuration = {**configuration, "vocab_size": tokenizer.get_vocab_size()}
-    names, parts = proper_names(pairs), halves(tokenizer)
+    book = phrase_pairs(recipe["seed"], recipe["phrases"], excluded)
+    names, parts = proper_names([*pairs, *book]), halves(tokenizer)
     longest = configuration["max_sequence_len"]
     held_out = _that_fit(zip(*(encode(tokenizer, side) for side in zip(*validation))), longest)
 
     torch.manual_seed(recipe["seed"])
     model = new_model(configuration, recipe["dropout"])
     if first:
-        model.load_state_dict(first.model.state_dict())
+        model.load_state_dict(first[0].state_dict())
     averaged = new_model(configuration)
     averaged.load_state_dict(model.state_dict())
     optimizers = new_optimizers(model, recipe)
     origin = {
         "receta": recipe,
         "medidas": configuration,
-        "frases": digest(repr(pairs).encode()),
+        "frases": digest(repr([pairs, book]).encode()),
         "partida": digest((Path(start) / "model.safetensors").read_bytes()) if first else None,
     }
     state = resume(folder, model, averaged, optimizers, origin)
@@ -194,7 +228,11 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE,
         torch.manual_seed(seed)
         rng = random.Random(seed)
         options = names, recipe["invented_names"], recipe["no_full_stop"]
-        varied = [vary(pair, rng, *options) for pair in pairs]
+        seen = pairs
+        if recipe["fraction"] < 1:
+            seen = rng.sample(pairs, round(recipe["fraction"] * len(pairs)))
+        seen = seen + phrase_pairs(seed, recipe["phrases"], excluded)
+        varied = [vary(pair, rng, *options) for pair in seen]
         if recipe["joined"]:
             varied = join(varied, rng, recipe["joined"])
         english, spanish = zip(*varied)
@@ -244,13 +282,13 @@ def train(pairs, validation, folder, configuration=CONFIGURATION, recipe=RECIPE,
             f"{math.exp(loss):.3f} (sin promediar, {math.exp(last_loss):.3f}) y {hits:.3f} de los "
             "tokens acertados"
         )
-    export(averaged, configuration, folder)
+    export(averaged, configuration, seen_words([*pairs, *book], whole_words(tokenizer)), folder)
     return averaged, tokenizer
 
 
 def _read_start(folder):
     try:
-        return read_translator(folder)
+        return read_model(folder)
     except TranslatorError:
         raise ValueError(
             f"{folder}: no hay un traductor que se pueda leer. Con --desde va la carpeta que deja un "
@@ -281,6 +319,13 @@ def main(arguments=None):
         f"({RECIPE['whole_epochs']}; con --desde, {FINISHING['whole_epochs']}) ven las "
         "palabras partidas como al traducir, sin partirlas más",
     )
+    parser.add_argument(
+        "--libro",
+        action="store_true",
+        help="con --desde: acaba con parte de las frases y con las del libro de frases "
+        f"(phrase_book.json), {WITH_PHRASES['epochs']} épocas",
+    )
+    parser.add_argument("--sin", type=Path, help="archivo con frases que no se ven al entrenar")
     parser.add_argument("--semilla", type=int, default=RECIPE["seed"])
     parser.add_argument(
         "--en-32-bits",
@@ -288,7 +333,10 @@ def main(arguments=None):
         help="sin bfloat16: con un procesador que no lo tiene, va más deprisa",
     )
     options = parser.parse_args(arguments)
-    recipe = (FINISHING if options.desde else RECIPE) | {
+    if options.libro and not options.desde:
+        parser.error("--libro va con --desde")
+    chosen = WITH_PHRASES if options.libro else FINISHING if options.desde else RECIPE
+    recipe = chosen | {
         "seed": options.semilla,
         "bfloat16": not options.en_32_bits,
     }
@@ -300,7 +348,15 @@ def main(arguments=None):
             validation = read_pairs(options.validacion)
         else:
             pairs, validation = hold_out(pairs)
-        train(pairs, validation, options.carpeta, recipe=recipe, start=options.desde)
+        excluded = read_first_sentences(options.sin) if options.sin else ()
+        train(
+            pairs,
+            validation,
+            options.carpeta,
+            recipe=recipe,
+            start=options.desde,
+            excluded=excluded,
+        )
     except (OSError, ValueError) as error:
         parser.exit(1, f"{error}\n")
 

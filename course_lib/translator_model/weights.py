@@ -48,14 +48,30 @@ def read_model(folder):
     return model, tokenizer
 
 
-def export(model, configuration, folder):
-    """Guarda en ``folder`` los pesos en 16 bits, sin repetir los compartidos, y la configuración."""
+def read_words(folder):
+    """Las palabras que el modelo ha visto al entrenar y el tokenizador parte (``seen_words``).
+
+    Raises:
+        TranslatorError: si el archivo falta o está dañado.
+    """
+    try:
+        return frozenset(json.loads((Path(folder) / "words.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        raise TranslatorError(
+            f"Los archivos del traductor, en {Path(folder).name}, faltan o están dañados "
+            "(words.json). Vuelve a descargar el curso."
+        ) from None
+
+
+def export(model, configuration, words, folder):
+    """Guarda en ``folder`` los pesos, en 16 bits y sin repetir los compartidos, y lo demás."""
     from safetensors.torch import save_file
 
     half = {name: tensor.half() for name, tensor in own_parameters(model).items()}
     save_file(half, folder / "model.safetensors")
     text = json.dumps(configuration, indent=2)
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")
+    (folder / "words.json").write_text(json.dumps(words, separators=(",", ":")), encoding="utf-8")
 
 
 def own_parameters(model):

@@ -9,6 +9,8 @@
 ``otras.tsv`` tiene líneas «inglés, tabulador, español» que el modelo no haya visto. Las parejas
 alineadas a mano son del curso (``course_lib.probes``): con la primera mitad se elige la capa, y la
 nota, la media de sus cabezas, se da sobre la segunda.
+
+Las frases que se escriben primero, con su traducción juzgada, están en ``tests/primeras_frases.tsv``.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import json
 import math
 import time
 import warnings
+from pathlib import Path
 from statistics import median
 
 import torch
@@ -27,9 +30,12 @@ from course_lib.translator import (
     load_translator,
     read_translator,
 )
+from course_lib.translator_model.phrase_book import plain, read_first_sentences
 from course_lib.translator_model.sentences import read_pairs
 from course_lib.translator_model.tokens import encode
 from course_lib.translator_model.train_translator import evaluate
+
+FIRST = Path(__file__).parents[1] / "primeras_frases.tsv"
 
 
 def score(translator, pairs, beam=1):
@@ -38,21 +44,24 @@ def score(translator, pairs, beam=1):
     Returns:
         Diccionario: ``bleu`` y ``chrf`` (sacrebleu, de 0 a 100), ``iguales`` (fracción de frases
         idénticas a la de referencia), ``perplejidad``, ``aciertos`` (fracción de tokens, con
-        teacher forcing), ``ms`` (mediana por frase) y ``firma`` (la de sacrebleu).
+        teacher forcing), ``avisos`` (frases con alguno), ``ms`` (mediana por frase) y ``firma`` (la de sacrebleu).
     """
     try:
         from sacrebleu.metrics import BLEU, CHRF
     except ImportError:
         raise SystemExit("Falta sacrebleu: pip install -r tests/requirements-scores.txt") from None
-    texts, times = [], []
+    texts, times, told = [], [], 0
     translator.translate(pairs[0][0], beam)
     for english, _ in pairs:
         start = time.perf_counter()
-        try:
-            texts.append(translator.translate(english, beam).text)
-        except TranslatorError:  # nada que traducir, o no cabe: cuenta como no haber escrito nada
-            texts.append("")
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always", TranslatorWarning)
+            try:
+                texts.append(translator.translate(english, beam).text)
+            except TranslatorError:  # nada que traducir, o no cabe: como no haber escrito nada
+                texts.append("")
         times.append(time.perf_counter() - start)
+        told += bool(warned)
     references = [spanish for _, spanish in pairs]
     bleu, chrf = BLEU(), CHRF()
     loss, hits = perplexed(translator, pairs)
@@ -63,6 +72,7 @@ def score(translator, pairs, beam=1):
         "iguales": round(sum(map(str.__eq__, texts, references)) / len(pairs), 3),
         "perplejidad": round(math.exp(loss), 3),
         "aciertos": round(hits, 3),
+        "avisos": told,
         "ms": round(1000 * median(times), 1),
         "firma": str(bleu.get_signature()),
     }
@@ -79,18 +89,21 @@ def training_facts(translator, pairs):
 
     Returns:
         Diccionario: ``parejas``; ``tokens`` de la frase inglesa más larga, con su marca de fin;
-        ``repetidas``: cuántas frases del curso (alineadas y de género) están también ahí; y la
-        ``perplejidad`` en una de cada 75 parejas.
+        ``repetidas``: cuántas frases del curso (alineadas y de género) están también ahí;
+        ``primeras``: cuántas de las que se escriben primero; y la ``perplejidad`` en una de cada
+        75 parejas.
     """
     gendered = [example for pair in [*gender_pairs(), *gender_controls()] for example in pair]
     own = {text for pair in aligned_pairs() for text in (pair.english, pair.spanish)}
     own |= {example.english for example in gendered}
+    first = {plain(sentence) for sentence in read_first_sentences(FIRST)}
     english, spanish = zip(*pairs)
     loss, _ = perplexed(translator, pairs[::75])
     return {
         "parejas": len(pairs),
         "tokens": max(map(len, encode(translator.tokenizer, english))),
         "repetidas": len(own & {*english, *spanish}),
+        "primeras": len(first & set(map(plain, english))),
         "perplejidad": round(math.exp(loss), 3),
     }
 
