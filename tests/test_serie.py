@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from nbformat.v4 import new_markdown_cell, new_notebook
 from tools import notebooks, way
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -119,6 +120,41 @@ def test_the_way_fits_in_a_class(path):
 @each_walked
 def test_the_way_stands_alone(path):
     assert way.faults(notebooks.read(path)) == []
+
+
+# «cuaderno 03, apartado 9.4», «lección [03](…) (9.4)», «cuaderno 03 §9.4».
+SECTION = re.compile(
+    r"(?:cuaderno|lección) \[?(\d\d)\]?(?:\([^)]*\))?(?: \(|,? (?:el )?apartado |,? §)(\d+(?:\.\d+)?)"
+)
+
+
+def beside_sections(nb):
+    """Los números de los apartados que están al lado del camino."""
+    found = texts(way.part(nb, way.ASIDE))
+    return {
+        number for text in found for number in re.findall(r"^#+ (\d+(?:\.\d+)?)[. ]", text, re.M)
+    }
+
+
+def leaning_faults(nb, beside):
+    """A qué apartados plegados de otras lecciones manda el camino. ``beside``: los de cada lección."""
+    for text in texts(way.part(nb, way.WAY)):
+        for match in SECTION.finditer(text):
+            if match[2] in beside[match[1]]:
+                yield match[0]
+
+
+def test_the_way_leans_only_on_ways():
+    beside = {path.stem[:2]: beside_sections(notebooks.read(path)) for path in LESSONS}
+    assert beside["03"] >= {"9.4", "10.1"}
+    found = {path.stem: list(leaning_faults(notebooks.read(path), beside)) for path in LESSONS}
+    assert not any(found.values()), found
+
+
+@pytest.mark.parametrize("text", ["cuaderno 03, apartado 9.4", "lección [03](a.ipynb) (9.4)"])
+def test_a_way_that_leans_on_what_is_folded_is_seen(text):
+    nb = new_notebook(cells=[new_markdown_cell(f"# 04 · Una\n\nMira {text}")])
+    assert list(leaning_faults(nb, {"03": {"9.4"}}))
 
 
 @each_walked
