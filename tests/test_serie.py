@@ -185,11 +185,23 @@ def test_the_whole_series_is_no_longer_than_it_was():
 # --- Los errores que se leen por ahí --------------------------------------------------------------
 
 
-def errors_table():
-    """Las filas de la tabla de CONTRIBUTING.md: el número y dónde se contesta."""
+def rows_of(title):
+    """Las filas de la tabla de ese apartado de CONTRIBUTING.md, sin la cabecera."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\d+) \| .+? \| (.+) \|$", text, re.MULTILINE)
-    return [(int(number), places) for number, places in rows]
+    section = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [line.strip("| ").split(" | ") for line in lines[2:]]
+
+
+def errors_table():
+    """Los errores frecuentes: el número y dónde se contesta."""
+    rows = rows_of("Los errores que se leen por ahí")
+    return [(int(number), places) for number, _, places in rows]
+
+
+def mended_table():
+    """Lo que decían de más las lecciones, y qué lo comprueba."""
+    return [(said, places) for said, places in rows_of("Lo que estas lecciones decían de más")]
 
 
 def place_faults(places):
@@ -228,6 +240,12 @@ def test_every_common_error_is_numbered():
 @pytest.mark.parametrize("row", errors_table(), ids=lambda row: str(row[0]))
 def test_every_common_error_is_answered(row):
     assert list(place_faults(row[1])) == []
+
+
+def test_every_mended_sentence_is_checked():
+    faults = {said: list(place_faults(places)) for said, places in mended_table()}
+    assert len(faults) >= 30
+    assert not any(faults.values()), faults
 
 
 LESSON_01 = "notebooks/01_producto_escalar.ipynb"
