@@ -152,6 +152,7 @@ def test_words_are_read():
         ("{quien} {come@quien}. => {quien} {come@quien}.", "They eat. → Ellos comen pan."),
         ("{quien} {is@quien} {come*}. => {quien} {está@quien} {come*}.", "They are eating. → Ellos están comiendo pan."),
         ("To the {casa}. => {al@casa} {casa}, {del@pez} {pez}.", "To the chair. → A la silla, del elefante."),
+        ("I and {quien}, {quien}. => Yo y Inés y Ian y hielo y hijos, {quien}.", "I and they, they. → Yo e Inés y Ian y hielo e hijos, ellos."),
         ("[A = Un|A = Un] {pez}[.|.] => {} {pez}.", "A elephant. → Un elefante."),
     ],
 )  # fmt: skip

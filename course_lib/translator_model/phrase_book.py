@@ -162,10 +162,11 @@ def fill(mould, rng):
         text = forms[mark == "+"]
         return text if is_english else text.partition("/")[0]
 
-    sides = (
-        SLOT.sub(lambda slot: put(slot, True), english),
-        SLOT.sub(lambda slot: put(slot, False), spanish),
-    )
+    sides = [
+        SLOT.sub(lambda slot, is_english=is_english: put(slot, is_english), text)
+        for is_english, text in ((True, english), (False, spanish))
+    ]
+    sides[1] = re.sub(r"\by (?=[Hh]?[Ii](?![aeou]))", "e ", sides[1])  # «física e historia»
     return tuple(re.sub(r"^([¿¡\"]*)(\w)", lambda m: m[1] + m[2].upper(), s) for s in sides)
 
 
