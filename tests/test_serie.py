@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from nbformat.v4 import new_markdown_cell, new_notebook
 from tools import notebooks, way
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -104,11 +105,7 @@ MAX_HOURS = 6  # de los caminos de 00 a 09
 ALL_WORDS, ALL_CODE_CELLS = 50_238, 649  # de las lecciones enteras: que no crezcan
 
 
-WALKED = [path for path in LESSONS if way.stated_times(notebooks.read(path))]
-each_walked = pytest.mark.parametrize("path", WALKED, ids=lambda path: path.stem)
-
-
-@each_walked
+@each_lesson
 def test_the_way_fits_in_a_class(path):
     walked = way.part(notebooks.read(path), way.WAY)
     assert way.words(walked) <= MAX_WORDS
@@ -116,12 +113,47 @@ def test_the_way_fits_in_a_class(path):
     assert way.minutes(walked) <= MAX_MINUTES
 
 
-@each_walked
+@each_lesson
 def test_the_way_stands_alone(path):
     assert way.faults(notebooks.read(path)) == []
 
 
-@each_walked
+# «cuaderno 03, apartado 9.4», «lección [03](…) (9.4)», «cuaderno 03 §9.4».
+SECTION = re.compile(
+    r"(?:cuaderno|lección) \[?(\d\d)\]?(?:\([^)]*\))?(?: \(|,? (?:el )?apartado |,? §)(\d+(?:\.\d+)?)"
+)
+
+
+def beside_sections(nb):
+    """Los números de los apartados que están al lado del camino."""
+    found = texts(way.part(nb, way.ASIDE))
+    return {
+        number for text in found for number in re.findall(r"^#+ (\d+(?:\.\d+)?)[. ]", text, re.M)
+    }
+
+
+def leaning_faults(nb, beside):
+    """A qué apartados plegados de otras lecciones manda el camino. ``beside``: los de cada lección."""
+    for text in texts(way.part(nb, way.WAY)):
+        for match in SECTION.finditer(text):
+            if match[2] in beside[match[1]]:
+                yield match[0]
+
+
+def test_the_way_leans_only_on_ways():
+    beside = {path.stem[:2]: beside_sections(notebooks.read(path)) for path in LESSONS}
+    assert beside["03"] >= {"9.4", "10.1"}
+    found = {path.stem: list(leaning_faults(notebooks.read(path), beside)) for path in LESSONS}
+    assert not any(found.values()), found
+
+
+@pytest.mark.parametrize("text", ["cuaderno 03, apartado 9.4", "lección [03](a.ipynb) (9.4)"])
+def test_a_way_that_leans_on_what_is_folded_is_seen(text):
+    nb = new_notebook(cells=[new_markdown_cell(f"# 04 · Una\n\nMira {text}")])
+    assert list(leaning_faults(nb, {"03": {"9.4"}}))
+
+
+@each_lesson
 def test_minutes_are_those_of_the_model(path):
     nb = notebooks.read(path)
     [stated] = way.stated_times(nb)
@@ -130,7 +162,7 @@ def test_minutes_are_those_of_the_model(path):
         assert abs(number - computed) <= 4, [round(found) for found in way.times(nb)]
 
 
-@each_walked
+@each_lesson
 def test_one_exercise_is_on_the_way(path):
     nb = notebooks.read(path)
     [chosen] = way.ON_THE_WAY.findall("\n".join(texts(nb)))
@@ -140,20 +172,31 @@ def test_one_exercise_is_on_the_way(path):
 def test_the_whole_series_is_no_longer_than_it_was():
     lessons = [notebooks.read(path) for path in LESSONS]
     first_ten = [way.minutes(way.part(nb, way.WAY)) for nb in lessons[:10]]
-    if WALKED == LESSONS:
-        assert sum(first_ten) <= 60 * MAX_HOURS
-        assert sum(map(way.words, lessons)) <= ALL_WORDS
-        assert sum(len(codes(nb)) for nb in lessons) <= ALL_CODE_CELLS
+    assert sum(first_ten) <= 60 * MAX_HOURS
+    assert sum(map(way.words, lessons)) <= ALL_WORDS
+    assert sum(len(codes(nb)) for nb in lessons) <= ALL_CODE_CELLS
 
 
 # --- Los errores que se leen por ahí --------------------------------------------------------------
 
 
-def errors_table():
-    """Las filas de la tabla de CONTRIBUTING.md: el número y dónde se contesta."""
+def rows_of(title):
+    """Las filas de la tabla de ese apartado de CONTRIBUTING.md, sin la cabecera."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\d+) \| .+? \| (.+) \|$", text, re.MULTILINE)
-    return [(int(number), places) for number, places in rows]
+    section = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [line.strip("| ").split(" | ") for line in lines[2:]]
+
+
+def errors_table():
+    """Los errores frecuentes: el número y dónde se contesta."""
+    rows = rows_of("Los errores que se leen por ahí")
+    return [(int(number), places) for number, _, places in rows]
+
+
+def mended_table():
+    """Lo que decían de más las lecciones, y qué lo comprueba."""
+    return [(said, places) for said, places in rows_of("Lo que estas lecciones decían de más")]
 
 
 def place_faults(places):
@@ -192,6 +235,12 @@ def test_every_common_error_is_numbered():
 @pytest.mark.parametrize("row", errors_table(), ids=lambda row: str(row[0]))
 def test_every_common_error_is_answered(row):
     assert list(place_faults(row[1])) == []
+
+
+def test_every_mended_sentence_is_checked():
+    faults = {said: list(place_faults(places)) for said, places in mended_table()}
+    assert len(faults) >= 30
+    assert not any(faults.values()), faults
 
 
 LESSON_01 = "notebooks/01_producto_escalar.ipynb"
