@@ -141,7 +141,8 @@ const outside = ({ histogram }) => (histogram[0] + histogram[BINS - 1]) / (QUERI
 
 /** Lo que se ve, en una frase. */
 export function sentence({ d_k, divisor, std, largest, entropy, jacobian_median }) {
-  const start = `Con d_k = ${d_k}, ${DIVISORS[divisor].says}, la desviación típica es ${brief(std)}`;
+  const start =
+    `Con d_k = ${d_k}, ${DIVISORS[divisor].says}, ` + `la desviación típica es ${brief(std)}`;
   const share = `de media, el ${percent(largest)} del peso se lo lleva un token`;
   if (divisor === 'sqrt(d_model)') {
     return `${start}, √${HEADS} veces menor que entre √d_k, a cualquier anchura; ${share}.`;
