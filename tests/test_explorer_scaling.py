@@ -126,7 +126,7 @@ def test_what_the_lesson_says_is_seen():
 
 def test_its_text_says_its_state():
     assert repr(ScalingExplorer(d_k=64, divisor="d_k")) == (
-        "Escalado con d_k = 64, entre d_k: desviación 0.13 (la teoría, 0.13), peso mayor 0.10, "
+        "Escalado con d_k = 64, entre d_k: desviación típica 0.13 (la teoría, 0.13), peso mayor 0.10, "
         "entropía 2.48, jacobiano 0.28 de media y 0.28 de mediana."
     )
 
@@ -234,7 +234,7 @@ def test_javascript_computes_the_same(lab):
             assert theirs[name] == pytest.approx(expected[name], rel=0, abs=1e-9), name
         for name in ("d_k", "divisor", "histogram"):
             assert theirs[name] == expected[name]
-        assert said.startswith(f"Con d_k = {d_k}, {DIVISORS[divisor][0]}, la desviación es ")
+        assert said.startswith(f"Con d_k = {d_k}, {DIVISORS[divisor][0]}, la desviación típica es ")
         assert "NaN" not in said
         assert "undefined" not in said
 
@@ -287,7 +287,7 @@ def test_it_answers_to_the_mouse_and_to_the_keys(lab):
     # Del divisor, el ratón elige uno, y la flecha, el siguiente.
     explorer.get_by_text("√d_k", exact=True).first.click()
     assert row("teoría")[:2] == ["1.00", "1.00"]
-    assert row("desviación")[0] == row("desviación")[1]
+    assert row("desviación típica")[0] == row("desviación típica")[1]
     wait_for("cerca de 1 como a cualquier anchura")
     page.keyboard.press("ArrowDown")
     assert explorer.get_by_role("radio", name="d_k", exact=True).is_checked()

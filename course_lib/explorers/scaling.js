@@ -141,7 +141,8 @@ const outside = ({ histogram }) => (histogram[0] + histogram[BINS - 1]) / (QUERI
 
 /** Lo que se ve, en una frase. */
 export function sentence({ d_k, divisor, std, largest, entropy, jacobian_median }) {
-  const start = `Con d_k = ${d_k}, ${DIVISORS[divisor].says}, la desviación es ${brief(std)}`;
+  const start =
+    `Con d_k = ${d_k}, ${DIVISORS[divisor].says}, ` + `la desviación típica es ${brief(std)}`;
   const share = `de media, el ${percent(largest)} del peso se lo lleva un token`;
   if (divisor === 'sqrt(d_model)') {
     return `${start}, √${HEADS} veces menor que entre √d_k, a cualquier anchura; ${share}.`;
@@ -253,7 +254,7 @@ function render({ model, el }) {
   const even = Math.sqrt(KEYS - 1) / KEYS; // el jacobiano de doce pesos iguales
   const MEASURES = [
     ['divisor', r => DIVISORS[r.divisor].value(r.d_k), null],
-    ['desviación', r => r.std, 0],
+    ['desviación típica', r => r.std, 0],
     ['teoría: √d_k / divisor', r => r.theory, null],
     ['peso mayor', r => r.largest, 1 / KEYS],
     ['entropía', r => r.entropy, Math.log(KEYS)],
@@ -349,7 +350,7 @@ function render({ model, el }) {
     lost.textContent = `fuera de ±${EDGE}: ${percent(outside(now))}`;
     set(chart, {
       'aria-label':
-        `Histograma de q·k, ${DIVISORS[divisor].says}: desviación ` +
+        `Histograma de q·k, ${DIVISORS[divisor].says}: desviación típica ` +
         `${brief(now.std)}; ${lost.textContent}`,
     });
     const same = divisor === REFERENCE;

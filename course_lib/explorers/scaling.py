@@ -53,7 +53,7 @@ def compute(samples, d_k, divisor):
         d_k, divisor: una anchura de ``WIDTHS`` y un nombre de ``DIVISORS``.
 
     Returns:
-        Diccionario con ``std``, la desviación de las puntuaciones, y ``theory``, la que dice la
+        Diccionario con ``std``, la desviación típica de las puntuaciones, y ``theory``, la de la
         cuenta; las medias del peso mayor (``largest``), la entropía y la norma del jacobiano, y la
         mediana de esta; ``histogram``, cuántas caen en cada caja; y los dos argumentos.
     """
@@ -123,7 +123,8 @@ class ScalingExplorer(Explorer):
         # 1e-9 más: 0.125 se redondea a 0.13, como en JavaScript.
         r = compute(unpack(self.samples), self.d_k, self.divisor)
         return (
-            f"Escalado con d_k = {self.d_k}, {DIVISORS[self.divisor][0]}: desviación {r['std']:.2f} "
+            f"Escalado con d_k = {self.d_k}, {DIVISORS[self.divisor][0]}: "
+            f"desviación típica {r['std']:.2f} "
             f"(la teoría, {r['theory'] + 1e-9:.2f}), peso mayor {r['largest']:.2f}, entropía "
             f"{r['entropy']:.2f}, jacobiano {r['jacobian_mean']:.2f} de media y "
             f"{r['jacobian_median']:.2g} de mediana."

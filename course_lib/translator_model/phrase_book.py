@@ -163,7 +163,7 @@ def fill(mould, rng):
         return text if is_english else text.partition("/")[0]
 
     sides = [
-        SLOT.sub(lambda slot: put(slot, is_english), text)
+        SLOT.sub(lambda slot, is_english=is_english: put(slot, is_english), text)
         for is_english, text in ((True, english), (False, spanish))
     ]
     sides[1] = re.sub(r"\by (?=[Hh]?[Ii](?![aeou]))", "e ", sides[1])  # «física e historia»

@@ -23,8 +23,8 @@ def size(look):
     if not look.yours.isfinite().all() or abs(mine - good) < 0.02 * good:
         return ""
     return (
-        f"Con {look.case.name}, tus puntuaciones tienen una desviación de {show(mine)}, y tenía que ser "
-        f"{show(good)}."
+        f"Con {look.case.name}, tus puntuaciones tienen una desviación típica de {show(mine)}, "
+        f"y tenía que ser {show(good)}."
     )
 
 

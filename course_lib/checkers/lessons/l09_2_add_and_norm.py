@@ -16,7 +16,7 @@ from course_lib.checkers.steps import one_head as head
 
 
 def moments(look):
-    """La media y la desviación del vector que más se aparta, antes de ``weight`` y ``bias``."""
+    """Del vector que más se aparta, la media y la desviación típica, sin ``weight`` ni ``bias``."""
     yours, right = look.traced["normalized"], look.traced_right["normalized"]
     if yours.shape != right.shape or not yours.isfinite().all():
         return ""
@@ -182,7 +182,7 @@ def tokens_apart(attempt):
 
 
 def standard(attempt):
-    """Que cada vector quede con media 0 y desviación 1, antes de ``weight`` y ``bias``."""
+    """Que cada vector quede con media 0 y desviación típica 1, antes de ``weight`` y ``bias``."""
     plain = attempt.ask(*GIVEN[:2], torch.ones(4), torch.zeros(4), GIVEN[4])
     if plain is not None:
         mean, deviation = plain.mean(-1).abs().max(), plain.std(-1, correction=0).flatten()
