@@ -131,6 +131,11 @@ FIGURES = (
             f"{HEADS}. Señaladas las proyecciones: cada cabeza lleva las d_model dimensiones a sus d_k "
             f"(a d_v las de los values).",
         ),
+        "multi-cabeza-concat.svg": (
+            partial(bloques.multi_head_block, highlight="concat"),
+            f"{HEADS}. Señalado Concat: las salidas de las h cabezas, una tras otra, dan (B, L_q, "
+            f"h·d_v).",
+        ),
         "multi-cabeza-lineal.svg": (
             partial(bloques.multi_head_block, highlight="lineal"),
             f"{HEADS}. Señalada la capa lineal W_O: mezcla las cabezas y vuelve a d_model.",

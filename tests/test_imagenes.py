@@ -268,6 +268,7 @@ MARKED = {  # lo que tiene que estar en negrita dentro de lo amarillo
     "sdpa-softmax.svg": "softmax por filas",
     "sdpa-matmul-2.svg": "pesos · V",
     "multi-cabeza-proyeccion.svg": "h proyecciones",
+    "multi-cabeza-concat.svg": "Concat",
     "multi-cabeza-lineal.svg": "· WO",
     "atencion-qkv.svg": "Q, K y V",
     "atencion-puntuaciones.svg": "Puntuaciones",
