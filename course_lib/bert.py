@@ -1,6 +1,6 @@
 """Embeddings de un BERT de verdad, sin red.
 
-El modelo de serie es all-MiniLM-L6-v2 (6 capas, 12 cabezas, d_model = 384, licencia
+El modelo por defecto es all-MiniLM-L6-v2 (6 capas, 12 cabezas, d_model = 384, licencia
 Apache 2.0): un BERT completo, con el vocabulario de bert-base-uncased. Sus números los
 calcula el encoder del curso, ``course_lib.transformer``, con los pesos de BERT. Para usar
 otro, con red, pasa su nombre o ponlo en la variable de entorno ``CURSO_BERT``: ese lo carga

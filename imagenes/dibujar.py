@@ -131,10 +131,6 @@ FIGURES = (
             f"{HEADS}. Señaladas las proyecciones: cada cabeza lleva las d_model dimensiones a sus d_k "
             f"(a d_v las de los values).",
         ),
-        "multi-cabeza-cabezas.svg": (
-            partial(bloques.multi_head_block, highlight="cabezas"),
-            f"{HEADS}. Señaladas las h atenciones: cada cabeza hace la suya, en paralelo.",
-        ),
         "multi-cabeza-concat.svg": (
             partial(bloques.multi_head_block, highlight="concat"),
             f"{HEADS}. Señalado Concat: las salidas de las h cabezas, una tras otra, dan (B, L_q, "

@@ -268,7 +268,6 @@ MARKED = {  # lo que tiene que estar en negrita dentro de lo amarillo
     "sdpa-softmax.svg": "softmax por filas",
     "sdpa-matmul-2.svg": "pesos · V",
     "multi-cabeza-proyeccion.svg": "h proyecciones",
-    "multi-cabeza-cabezas.svg": "h atenciones",
     "multi-cabeza-concat.svg": "Concat",
     "multi-cabeza-lineal.svg": "· WO",
     "atencion-qkv.svg": "Q, K y V",

@@ -7,7 +7,7 @@ from course_lib.attention import MultiHeadAttention, scaled_dot_product_attentio
 from course_lib.bert import extract_embeddings
 from course_lib.explorers.base import SHARED, Explorer, esm
 
-SENTENCE, HEADS, WIDTH, SEED = "the dog found a bone", 3, 12, 54  # el ejemplo de serie
+SENTENCE, HEADS, WIDTH, SEED = "the dog found a bone", 3, 12, 54  # el ejemplo con que se abre
 STATIONS = ("X", "proyectar", "repartir", "atender", "concat", "mezclar")
 NAMES = [f"{name}_projection" for name in ("query", "key", "value", "output")]
 CHANGED = 1e-6  # lo que se mueve menos no ha cambiado

@@ -323,6 +323,8 @@ def execute(nb, folder):
         nb,
         kernel_name=KERNELSPEC["name"],
         timeout=CELL_TIMEOUT_S,
+        iopub_timeout=CELL_TIMEOUT_S,  # con la máquina cargada, lo impreso llega tarde
+        raise_on_iopub_timeout=True,  # y sin esto se pierde sin decir nada
         record_timing=False,
         extra_arguments=["--IPKernelApp.log_level=40"],  # solo sus errores
         resources={"metadata": {"path": str(folder)}},
