@@ -70,6 +70,14 @@ def test_what_returns_to_the_way_is_unfolded():
     assert not {"tags", "slideshow"} & set(nb.cells[4].metadata)
 
 
+def test_a_section_of_one_cell_is_not_folded():
+    nb = lesson("# 03 · Una", "## Para profundizar: pruébalo", "## Ejercicios")
+    way.mark(nb, "03_una.ipynb")
+    assert way.FOLDED not in nb.cells[1].metadata
+    assert "saltártelo" not in nb.cells[1].source
+    assert nb.cells[1].metadata.tags == [way.ASIDE_TAG]
+
+
 @pytest.mark.parametrize(
     ("cells", "faulty"),
     [

@@ -64,7 +64,8 @@ def mark(nb, name):
         nb: la lección; cambia.
         name: el nombre de su archivo.
     """
-    for i, (cell, (place, opens)) in enumerate(zip(nb.cells, walk(nb))):
+    where = walk(nb)
+    for i, (cell, (place, opens)) in enumerate(zip(nb.cells, where)):
         tags = [tag for tag in cell.metadata.get("tags", ()) if tag != ASIDE_TAG]
         was_aside = len(tags) < len(cell.metadata.get("tags", ()))
         cell.metadata["tags"] = tags + [ASIDE_TAG] * (place == ASIDE)
@@ -76,9 +77,10 @@ def mark(nb, name):
             del cell.metadata["tags"]
         cell.metadata.pop(FOLDED, None)
         if opens:
+            cell.source = AHEAD.sub("", cell.source).rstrip() + "\n"
+        if opens and where[i + 1 : i + 2] == [(ASIDE, False)]:  # hay algo que plegar
             cell.metadata[FOLDED] = True
-            cell.source = AHEAD.sub("", cell.source).rstrip()
-            cell.source += f"\n\n{ahead(nb, i, name)}\n"
+            cell.source += f"\n{ahead(nb, i, name)}\n"
 
 
 def ahead(nb, position, name):

@@ -22,10 +22,11 @@ def cells(path, kind):
     no va a una celda que no se ve. Si no se entiende el cuaderno, ninguna.
     """
     with suppress(OSError, ValueError, KeyError, TypeError):
-        shown, found = None, []
+        fold, found = None, []
         for cell in json.loads(Path(path).read_text(encoding="utf-8"))["cells"]:
             beside = "profundizar" in cell["metadata"].get("tags", ())
-            shown = shown if beside and not cell["metadata"].get(FOLDED) else cell["id"]
+            fold = cell["id"] if cell["metadata"].get(FOLDED) else fold if beside else None
+            shown = fold or cell["id"]
             if cell["cell_type"] == kind:
                 found.append((cell["id"], "".join(cell["source"]), shown))
         return found
