@@ -130,8 +130,9 @@ def open_deck(lab, path):
 def ends(nb):
     """Dice con qué celda acaba cada diapositiva: la última que aparece en ella."""
     kinds = [cell.metadata.get("slideshow", {}).get("slide_type") for cell in nb.cells]
-    following = kinds[1:] + ["slide"]
-    return [k for k, kind in enumerate(following) if kind in ("slide", "subslide")]
+    shown = [k for k, kind in enumerate(kinds) if kind != "skip"]
+    following = [kinds[k] for k in shown[1:]] + ["slide"]
+    return [k for k, kind in zip(shown, following) if kind in ("slide", "subslide")]
 
 
 def slides(page, lab, path):
