@@ -11,6 +11,7 @@ from course_lib.checkers.engine import Case, Exercise, Several, Stage, finish, l
 from course_lib.checkers.engine.comparing import same, show
 from course_lib.checkers.steps import attention as steps
 from course_lib.checkers.steps import parts
+from course_lib.checkers.steps.heads import SOFTMAX_OPTIONS
 from course_lib.checkers.steps.hiding import TOO_WEAK, before, filled, own_mask
 from course_lib.checkers.steps.numbers import itself
 
@@ -19,10 +20,6 @@ class Cached(NamedTuple):
     output: torch.Tensor  # (B, h, n, d_v)
     keys: torch.Tensor  # (B, h, L + n, d_k)
     values: torch.Tensor  # (B, h, L + n, d_v)
-
-
-def joined(dim, turned=False):
-    return lambda kept, new: torch.cat([new, kept] if turned else [kept, new], dim)
 
 
 def triangle(rows, columns, offset):
@@ -51,9 +48,8 @@ AXES = {
     ),
     "join": ways(
         TOLD,
-        joined(-2),
-        ("nuevo-delante", joined(-2, turned=True)),
-        ("junta-por-otro-eje", *map(joined, (0, 1, 3))),
+        lambda kept, new: torch.cat([kept, new], 2),
+        ("nuevo-delante", lambda kept, new: torch.cat([new, kept], 2)),
     ),
     # A qué se atiende y qué se devuelve, de lo guardado (0), lo nuevo (1) y todo (2).
     "attended": ways(TOLD, 2, ("solo-lo-nuevo", 1), ("solo-lo-guardado", 0)),
@@ -76,7 +72,7 @@ AXES = {
         *ways(HIDDEN, [], ("máscara-poco-negativa", *before(*map(filled, map(float, TOO_WEAK))))),
     ],
     "scale": steps.SCALE_OPTIONS,
-    "softmax": steps.SOFTMAX_OPTIONS,
+    "softmax": SOFTMAX_OPTIONS,
     "value": steps.VALUE_OPTIONS,
     "rows": ways(
         TOLD,
@@ -161,11 +157,11 @@ class CachedAttention(Exercise):
         hide, clean = choice["hide"]
         scores = query @ k.mT / choice["scale"](query, k, v)
         scores = hide(scores, seen) if hide else scores
-        weights = choice["softmax"](scores, choice["naive"])
+        weights = choice["softmax"](scores, choice["naive"]) if k.shape[2] else scores
         weights = clean(weights, seen) if clean else weights
         output = choice["rows"](choice["value"](weights, query, k, v))
         found = Cached(output, keys[choice["back"]], values[choice["back"]])
-        return {"output": choice["order"](found)}
+        return {"output": choice["order"](found), "weights": weights, "scores": scores}
 
 
 CACHED = CachedAttention()

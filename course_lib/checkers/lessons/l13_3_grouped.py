@@ -18,6 +18,7 @@ from course_lib.checkers.engine import (
 from course_lib.checkers.engine.comparing import clone
 from course_lib.checkers.engine.reading import Pair
 from course_lib.checkers.steps import attention as steps
+from course_lib.checkers.steps.heads import SOFTMAX_OPTIONS
 from course_lib.checkers.steps.pair import RETURNED, wrong_pair
 
 
@@ -72,7 +73,7 @@ AXES = {
         ),
     ),
     "scale": steps.SCALE_OPTIONS,
-    "softmax": steps.SOFTMAX_OPTIONS,
+    "softmax": SOFTMAX_OPTIONS,
     "value": steps.VALUE_OPTIONS,
     # De la salida, (B, h, L_q, d_v), lo que se devuelve.
     "back": ways(
@@ -87,6 +88,7 @@ AXES = {
         ),
         ("sin-juntar-los-grupos", lambda x, h, h_kv: grouped(x, h_kv)),
         ("sin-juntar-los-grupos", lambda x, h, h_kv: grouped(x, h_kv).transpose(1, 2)),
+        ("sin-juntar-los-grupos", lambda x, h, h_kv: grouped(x, h // h_kv)),
         ("junta-las-cabezas", lambda x, h, h_kv: x.transpose(1, 2).flatten(2)),
         ("divide-por-el-grupo", lambda x, h, h_kv: x * h_kv / h),
     ),
@@ -112,7 +114,7 @@ SIZES = (
     (6, 3, 4, 2, 5, 3),
     (5, 1, 3, 4, 6, 2),
     (3, 3, 2, 5, 4, 6),
-    (8, 4, 4, 4, 4, 4),
+    (8, 4, 4, 4, 4, 3),
 )
 CASES = (
     *(shared_case(seed, *sizes) for seed, sizes in enumerate(SIZES)),
