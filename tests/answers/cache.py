@@ -191,6 +191,19 @@ def mask_upside_down(query, key, value, kept_keys, kept_values):
     return scores.masked_fill(mask, -1e9).softmax(-1) @ values, keys, values
 
 
+@wrong("13.2", "máscara-al-revés")
+def upside_down_for_torch(query, key, value, kept_keys, kept_values):
+    keys, values, mask = both(query, key, value, kept_keys, kept_values)
+    return attended(query, keys, values, ~mask), keys, values
+
+
+@wrong("13.2", "máscara-sumada")
+def mask_of_ones(query, key, value, kept_keys, kept_values):
+    """Con decimales, torch la suma a las puntuaciones."""
+    keys, values, mask = both(query, key, value, kept_keys, kept_values)
+    return attended(query, keys, values, mask.float()), keys, values
+
+
 @wrong("13.2", "máscara-traspuesta")
 def other_triangle(query, key, value, kept_keys, kept_values):
     keys, values, _ = both(query, key, value, kept_keys, kept_values)
@@ -244,6 +257,20 @@ def never_kept(query, key, value, kept_keys, kept_values):
 def keeps_the_new(query, key, value, kept_keys, kept_values):
     keys, values, mask = both(query, key, value, kept_keys, kept_values)
     return attended(query, keys, values, mask), key, value
+
+
+@wrong("13.2", "caché-solo-lo-nuevo")
+def forgets_the_values(query, key, value, kept_keys, kept_values):
+    keys, values, mask = both(query, key, value, kept_keys, kept_values)
+    return attended(query, keys, values, mask), keys, value
+
+
+@wrong("13.2", "solo-lo-nuevo")
+def hides_the_cache(query, key, value, kept_keys, kept_values):
+    keys, values, _ = both(query, key, value, kept_keys, kept_values)
+    n, L = query.shape[2], kept_keys.shape[2]
+    mask = torch.cat([torch.zeros(n, L, dtype=torch.bool), causal_mask(n)], dim=1)
+    return attended(query, keys, values, mask), keys, values
 
 
 @wrong("13.2", "guarda-la-query")
@@ -366,6 +393,21 @@ def counts_outside(query, key, value, kept_keys, kept_values):
     return attended(query, keys, values, mask), keys, values
 
 
+_buffers = torch.zeros(2, 3, 3, 200, 8)
+
+
+@wrong("13.2", "caché-compartida")
+def one_buffer_for_all(query, key, value, kept_keys, kept_values):
+    """Escribe siempre en el mismo tensor, y devuelve un trozo de él."""
+    keys, values, mask = both(query, key, value, kept_keys, kept_values)
+    kept = []
+    for buffer, new in zip(_buffers, (keys, values)):
+        B, h, length, width = new.shape
+        kept.append(buffer[:B, :h, :length, :width])
+        kept[-1][:] = new
+    return attended(query, keys, values, mask), *kept
+
+
 # --- Malas, con dos errores -----------------------------------------------------------------------
 
 
@@ -381,6 +423,13 @@ def no_mask_keeps_the_new(query, key, value, kept_keys, kept_values):
     return attended(query, keys, values), key, value
 
 
+@wrong("13.2", "máscara-al-revés", "máscara-sin-correr")
+def triu_for_torch(query, key, value, kept_keys, kept_values):
+    """La de los que tapan con True, sin correr."""
+    keys, values, mask = both(query, key, value, kept_keys, kept_values)
+    return attended(query, keys, values, torch.ones(mask.shape).triu(1).bool()), keys, values
+
+
 @wrong("13.2", "solo-lo-nuevo", "caché-solo-lo-nuevo")
 def without_cache(query, key, value, kept_keys, kept_values):
     return F.scaled_dot_product_attention(query, key, value, is_causal=True), key, value
@@ -393,6 +442,13 @@ def for_one_token(query, key, value, kept_keys, kept_values):
 
 
 # --- Raras ----------------------------------------------------------------------------------------
+
+
+@odd("13.2")
+def twice(query, key, value, kept_keys, kept_values):
+    keys, values, mask = both(query, key, value, kept_keys, kept_values)
+    kept = torch.cat([keys, key], 2), torch.cat([values, value], 2)
+    return attended(query, keys, values, mask), *kept
 
 
 @odd("13.2")

@@ -155,6 +155,11 @@ def mean_of_queries(query, key, value):
     return sdpa(query.unflatten(1, (key.shape[1], -1)).mean(2), key, value)
 
 
+@wrong("13.3", "media-de-queries")
+def mean_of_queries_repeated(query, key, value):
+    return mean_of_queries(query, key, value).repeat_interleave(times(query, key), 1)
+
+
 @wrong("13.3", "solo-h_kv-queries")
 def first_queries(query, key, value):
     return sdpa(query[:, : key.shape[1]], key, value)
@@ -174,6 +179,12 @@ def mean_of_outputs(query, key, value):
 def sum_of_outputs(query, key, value):
     q = query.unflatten(1, (key.shape[1], -1))
     return sdpa(q, key[:, :, None], value[:, :, None]).sum(2)
+
+
+@wrong("13.3", "cabezas-en-otro-orden")
+def by_strides(query, key, value):
+    g = times(query, key)
+    return torch.cat([sdpa(query[:, i::g], key, value) for i in range(g)], dim=1)
 
 
 @wrong("13.3", "cabezas-en-otro-orden")
@@ -250,9 +261,36 @@ def weights_first(query, key, value):
     return weights, output
 
 
-@wrong("13.3", "error")
+@wrong("13.3", "sin-repetir")
 def nothing_repeated(query, key, value):
-    return query @ key.mT
+    return sdpa(query, key, value)
+
+
+@wrong("13.3", "sin-repetir")
+def expanded(query, key, value):
+    h = query.shape[1]
+    return sdpa(query, key.expand(-1, h, -1, -1), value.expand(-1, h, -1, -1))
+
+
+@wrong("13.3", "repite-h_kv-veces")
+def h_kv_times(query, key, value):
+    h_kv = key.shape[1]
+    return sdpa(query, key.repeat_interleave(h_kv, 1), value.repeat_interleave(h_kv, 1))
+
+
+@wrong("13.3", "repite-h_kv-veces")
+def divided_by_h_kv(query, key, value):
+    h_kv = key.shape[1]
+    heads = [
+        sdpa(query[:, i], key[:, i // h_kv], value[:, i // h_kv]) for i in range(query.shape[1])
+    ]
+    return torch.stack(heads, 1)
+
+
+@wrong("13.3", "repite-h-veces")
+def h_times(query, key, value):
+    h = query.shape[1]
+    return sdpa(query, key.repeat_interleave(h, 1), value.repeat_interleave(h, 1))
 
 
 @wrong("13.3", "cambia-la-entrada")

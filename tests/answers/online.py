@@ -146,6 +146,14 @@ def divides_by_the_factor(maximum, total, output, scores, values):
     return new, total, output / factor + weights @ values
 
 
+@wrong("13.1", "factor-del-bloque")
+def factor_of_the_block(maximum, total, output, scores, values):
+    new, weights, _ = parts(maximum, scores)
+    factor = (maximum - scores.amax(-1, keepdim=True)).exp()
+    total = factor * total + weights.sum(-1, keepdim=True)
+    return new, total, factor * output + weights @ values
+
+
 @wrong("13.1", "corrige-lo-nuevo")
 def corrects_the_block(maximum, total, output, scores, values):
     new, weights, factor = parts(maximum, scores)
@@ -295,6 +303,13 @@ def loses_the_axis(maximum, total, output, scores, values):
     return new, factor * total + weights.sum(dim=-1), factor * output + weights @ values
 
 
+@wrong("13.1", "sin-keepdim")
+def maximum_without_axis(maximum, total, output, scores, values):
+    new = torch.maximum(maximum, scores.amax(dim=-1))
+    weights, factor = (scores - new).exp(), (maximum - new).exp()
+    return new, factor * total + weights.sum(-1, True), factor * output + weights @ values
+
+
 @wrong("13.1", "media-de-pesos")
 def mean_of_weights(maximum, total, output, scores, values):
     new, weights, factor = parts(maximum, scores)
@@ -405,6 +420,13 @@ def a_bit_more(maximum, total, output, scores, values):
 def average_of_both(maximum, total, output, scores, values):
     new, weights, factor = parts(maximum, scores)
     return new, factor * total + weights.sum(-1, True), (factor * output + weights @ values) / 2
+
+
+@odd("13.1")
+def quotient_of_exponentials(maximum, total, output, scores, values):
+    new, weights, _ = parts(maximum, scores)
+    factor = maximum.exp() / new.exp()
+    return new, factor * total + weights.sum(-1, True), factor * output + weights @ values
 
 
 @odd("13.1")

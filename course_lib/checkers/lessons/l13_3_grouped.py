@@ -32,6 +32,22 @@ def in_series(x, h):
     return x.repeat(1, h // x.shape[1], 1, 1)
 
 
+def as_it_is(x, h):
+    return x
+
+
+def by_h_kv(x, h):
+    return x.repeat_interleave(x.shape[1], 1)
+
+
+def every_h_kv(x, h):
+    return x[:, torch.arange(h) // x.shape[1]]
+
+
+def by_h(x, h):
+    return x.repeat_interleave(h, 1)
+
+
 def first(x, h):
     return x[:, :1].expand(-1, h, -1, -1)
 
@@ -48,6 +64,14 @@ def grouped(x, many):
     return x.unflatten(1, (many, -1))
 
 
+def mean(q, h_kv):
+    return grouped(q, h_kv).mean(2)
+
+
+def one_each(q, h_kv):
+    return grouped(q, h_kv)[:, :, 0]
+
+
 TOLD, LAWS = told(__file__, "13.3"), laws(__file__, "13.3 propiedades")
 AXES = {
     # De las keys y de los values, cómo se llega a h cabezas.
@@ -57,6 +81,9 @@ AXES = {
         ("repite-la-serie", (in_series, in_series)),
         ("repite-la-serie#keys", (in_series, in_place)),
         ("repite-la-serie#values", (in_place, in_series)),
+        ("sin-repetir", (as_it_is, as_it_is)),
+        ("repite-h_kv-veces", (by_h_kv, by_h_kv), (every_h_kv, every_h_kv)),
+        ("repite-h-veces", (by_h, by_h)),
         ("todas-con-la-primera", (first, first)),
         ("media-de-lo-compartido", (average, average)),
         ("repite-los-tokens", (tokens, tokens)),
@@ -65,12 +92,9 @@ AXES = {
     "asked": ways(
         TOLD,
         lambda q, h_kv: q,
-        ("media-de-queries", lambda q, h_kv: grouped(q, h_kv).mean(2)),
-        (
-            "solo-h_kv-queries",
-            lambda q, h_kv: q[:, :h_kv],
-            lambda q, h_kv: grouped(q, h_kv)[:, :, 0],
-        ),
+        ("media-de-queries", mean, lambda q, h_kv: in_place(mean(q, h_kv), q.shape[1])),
+        ("solo-h_kv-queries", lambda q, h_kv: q[:, :h_kv], one_each),
+        ("solo-h_kv-queries", lambda q, h_kv: in_place(one_each(q, h_kv), q.shape[1])),
     ),
     "scale": steps.SCALE_OPTIONS,
     "softmax": SOFTMAX_OPTIONS,
