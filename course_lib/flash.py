@@ -3,8 +3,8 @@
 La softmax parece necesitar la fila entera. No: basta llevar, de lo visto hasta ahora, el máximo m y
 la suma l de exponenciales. Si aparece un máximo mayor, lo acumulado se encoge por exp(m − m_nuevo).
 
-Fuente: Milakov y Gimelshein, «Online normalizer calculation for softmax» (2018), algoritmo 3; Dao
-et al., «FlashAttention» (2022), algoritmo 1.
+Fuente: Milakov y Gimelshein, arXiv 1805.02867 (2018), algoritmo 3; Dao et al.,
+«FlashAttention» (2022), algoritmo 1.
 """
 
 import math
