@@ -197,7 +197,11 @@ function render({ model, el }) {
       make('div', {}, make('p', {}, name), sliding(name, bars(name, numbers, most)));
     map.replaceChildren(sliding('La tabla, por bloques', picture(query, block, causal, r)));
     memory.replaceChildren(
-      table('Las puntuaciones en memoria', [['', ...keys.map(label)], ...held], query - first + 1),
+      table(
+        'Las puntuaciones en memoria',
+        [['query', ...keys.map(label)], ...held],
+        query - first + 1,
+      ),
       table(
         `La fila de ${label(query)}`,
         [['keys', 'm', 'factor', 'suma del bloque', 'l = l · factor + suma'], ...lived],
