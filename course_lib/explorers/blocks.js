@@ -187,6 +187,7 @@ function render({ model, el }) {
     set(forward, { 'aria-disabled': r.done === r.count ? 'true' : null });
     const cell = (i, j) => (causal && j > i ? '−∞' : show(scores[i][j]));
     const keys = range(from, to);
+    const header = ['query', ...keys.map(label)];
     const held = range(first, end).map(i => [label(i), ...keys.map(j => cell(i, j))]);
     const lived = r.keys.map(([start, stop], n) => [
       `${start}–${stop - 1}`,
@@ -197,11 +198,7 @@ function render({ model, el }) {
       make('div', {}, make('p', {}, name), sliding(name, bars(name, numbers, most)));
     map.replaceChildren(sliding('La tabla, por bloques', picture(query, block, causal, r)));
     memory.replaceChildren(
-      table(
-        'Las puntuaciones en memoria',
-        [['query', ...keys.map(label)], ...held],
-        query - first + 1,
-      ),
+      table('Las puntuaciones en memoria', [header, ...held], query - first + 1),
       table(
         `La fila de ${label(query)}`,
         [['keys', 'm', 'factor', 'suma del bloque', 'l = l · factor + suma'], ...lived],
