@@ -371,7 +371,7 @@ FIGURES = {
     "cabezas-compartidas.svg": (
         shared_heads,
         "Cuatro cabezas de query. En la multi-cabeza, cada una tiene su key y su value: cuatro "
-        "parejas. En GQA, con dos parejas, las queries 0 y 1 usan la primera, y la 2 y la 3, la segunda: "
+        "parejas. En GQA, con dos parejas, las queries 0 y 1 usan la primera, y las 2 y 3, la segunda: "
         "la mitad de caché. En MQA, las cuatro usan la misma: la cuarta parte.",
     ),
     "decoder-de-hoy.svg": (
