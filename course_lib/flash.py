@@ -69,7 +69,7 @@ def _attend_rows(query, key, value, mask, first, block):
     maximum = torch.finfo(query.dtype).min  # m, de cada fila
     total = output = 0.0  # l, y la salida sin dividir
     for start in range(0, end, block):
-        columns = slice(start, min(start + block, end))
+        columns = slice(start, start + block)
         scores = query @ key[..., columns, :].mT  # (..., filas, block): lo único grande
         if mask is not None:
             scores = scores.masked_fill(~mask[..., columns], -torch.inf)
