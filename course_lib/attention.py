@@ -181,8 +181,7 @@ class MultiHeadAttention(nn.Module):
             mask: booleana, se difunde hasta ``(B, h, L_q, L_k)``; True = puede atender.
             need_weights: si es False usa el núcleo fundido y no devuelve pesos.
             cache: una ``KeyValueCache``. Guarda las keys y los values nuevos, y se atiende a
-                todo lo guardado: L_k cuenta también eso. Con ``key=None`` y ``value=None``,
-                solo a lo que ya había.
+                todo lo guardado: en la máscara y en los pesos, L_k lo cuenta también.
 
         Returns:
             ``(output, weights)``: ``(B, L_q, d_model)`` y, por cabeza,
@@ -191,19 +190,12 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: si las formas no encajan; el mensaje las nombra.
         """
-        self._check_inputs(query, key, value, cache)
-        start = 0 if cache is None else cache.length  # la posición del primer token nuevo
+        self._check_inputs(query, key, value)
         # (B, L, d_model) → (B, h, L, d_k)
-        q = self._rotate(self.split_heads(self.query_projection(query)), start)
-        if key is None:
-            k, v = cache.keys, cache.values
-        else:
-            k = self._rotate(self.split_heads(self.key_projection(key)), start)
-            v = self.split_heads(self.value_projection(value))
-            if cache is not None:
-                k, v = cache.extend(k, v)
-        if self.kv_heads < self.heads:  # (B, h_kv, L, d_k) → (B, h, L, d_k)
-            k, v = (x.repeat_interleave(self.heads // self.kv_heads, dim=1) for x in (k, v))
+        q = self.split_heads(self.query_projection(query))
+        k = self.split_heads(self.key_projection(key))
+        v = self.split_heads(self.value_projection(value))
+        q, k, v = self.rotate_keep_share(q, k, v, cache)  # solo en los modelos de hoy
         output, weights = self.attention(q, k, v, mask, need_weights)
         return self.output_projection(self.concat_heads(output)), weights
 
@@ -216,21 +208,24 @@ class MultiHeadAttention(nn.Module):
         """Junta las cabezas, una tras otra: (B, h, L, d_k) → (B, L, h·d_k)."""
         return x.transpose(1, 2).flatten(-2)
 
-    def _rotate(self, x, start):
-        if self.rotary_base is None:
-            return x
-        positions = torch.arange(start, start + x.shape[-2], device=x.device)
-        return rotary(x, positions, self.rotary_base)
+    def rotate_keep_share(self, q, k, v, cache=None):
+        """Lo que añaden los modelos de hoy; sin ``rotary_base``, caché ni ``kv_heads``, nada.
 
-    def _check_inputs(self, query, key, value, cache):
+        Gira queries y keys (B, h, L, d_k), desde la primera posición que no está en la caché;
+        guarda keys y values; y repite los de cada cabeza para todas las que los comparten.
+        """
+        if self.rotary_base is not None:
+            start = 0 if cache is None else cache.length
+            positions = torch.arange(start, start + k.shape[-2], device=k.device)
+            q, k = (rotary(x, positions, self.rotary_base) for x in (q, k))
+        if cache is not None:
+            k, v = cache.extend(k, v)
+        if self.kv_heads < self.heads:  # (B, h_kv, L_k, d_k) → (B, h, L_k, d_k)
+            k, v = (x.repeat_interleave(self.heads // self.kv_heads, dim=1) for x in (k, v))
+        return q, k, v
+
+    def _check_inputs(self, query, key, value):
         named = {"query": query, "key": key, "value": value}
-        if key is None or value is None:
-            if key is not value or cache is None or not cache.length:
-                raise ValueError(
-                    "MultiHeadAttention: key o value es None. Solo pueden faltar los dos a la vez, y "
-                    "con una caché que ya tenga a qué atender."
-                )
-            del named["key"], named["value"]
         linears = (self.query_projection, self.key_projection, self.value_projection)
         for (name, x), linear in zip(named.items(), linears):
             if x.dim() != 3:

@@ -65,8 +65,7 @@ class DecoderCache:
     Args:
         Nx: número de capas.
 
-    Attributes:
-        own, cross: listas de Nx ``KeyValueCache``.
+    De cada capa, ``own`` guarda la de lo escrito y ``cross``, la de la frase de origen.
     """
 
     def __init__(self, Nx):

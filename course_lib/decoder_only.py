@@ -110,7 +110,7 @@ class DecoderOnly(nn.Module):
             *Logits* ``(B, L, vocab_size)``, o ``(logits, pesos)``, con una lista de Nx tensores.
         """
         past = 0 if cache is None else cache.length
-        causal = causal_mask(token_ids.shape[-1], token_ids.device, past)
+        causal = causal_mask(past + token_ids.shape[-1], token_ids.device)[past:]
         mask = combine_masks(causal, mask)
         x, all_weights = self.embedding(token_ids), []
         for i, layer in enumerate(self.layers):

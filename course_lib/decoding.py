@@ -41,6 +41,7 @@ class CachedDecoder:
     def keep(self, rows):
         """Se queda con esas frases, en ese orden (una puede repetirse): ``rows``, ``(M,)``."""
         self.cache.keep(rows)
+        self.encoded = self.encoded[rows]
         if self.source_mask is not None:
             self.source_mask = self.source_mask[rows]
 
@@ -59,7 +60,7 @@ class PlainDecoder(CachedDecoder):
 
     def keep(self, rows):
         super().keep(rows)
-        self.written, self.encoded = self.written[rows], self.encoded[rows]
+        self.written = self.written[rows]
 
 
 def greedy_search(model, encoded, longest, marks, cache=True):

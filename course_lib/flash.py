@@ -3,8 +3,8 @@
 La softmax parece necesitar la fila entera. No: basta llevar, de lo visto hasta ahora, el máximo m y
 la suma l de exponenciales. Si aparece un máximo mayor, lo acumulado se encoge por exp(m − m_nuevo).
 
-Fuente: Milakov y Gimelshein, «Online normalizer calculation for softmax» (2018), algoritmo 3; Dao
-et al., «FlashAttention» (2022), algoritmo 1.
+Fuente: Milakov y Gimelshein, arXiv 1805.02867 (2018), algoritmo 3; Dao et al.,
+«FlashAttention» (2022), algoritmo 1.
 """
 
 import math
@@ -69,7 +69,7 @@ def _attend_rows(query, key, value, mask, first, block):
     maximum = torch.finfo(query.dtype).min  # m, de cada fila
     total = output = 0.0  # l, y la salida sin dividir
     for start in range(0, end, block):
-        columns = slice(start, min(start + block, end))
+        columns = slice(start, start + block)
         scores = query @ key[..., columns, :].mT  # (..., filas, block): lo único grande
         if mask is not None:
             scores = scores.masked_fill(~mask[..., columns], -torch.inf)

@@ -91,10 +91,10 @@ class PositionalEncoding(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x, start=0):
-        """Suma la posición, desde ``start``: (B, L, d_model) → (B, L, d_model).
+        """Suma la posición, de ``start`` en adelante: (B, L, d_model) → (B, L, d_model).
 
         Raises:
-            ValueError: si start + L pasa de ``max_sequence_len`` o la anchura no es d_model.
+            ValueError: si ``start`` + L pasa de ``max_sequence_len`` o la anchura no es d_model.
         """
         check_positions(self, x, *self.positional_encoding.shape, start)
         return self.dropout(x + self.positional_encoding[start : start + x.shape[-2]])
@@ -273,10 +273,10 @@ def check_positions(module, x, max_sequence_len, dim_embedding, start=0):
         module: el módulo, al que nombra el error.
         x: lo que entra, ``(B, L, d_model)``.
         max_sequence_len, dim_embedding: forma de la tabla.
-        start: posición del primer token.
+        start: la posición del primer token.
 
     Raises:
-        ValueError: si start + L pasa de ``max_sequence_len`` o la anchura no es ``dim_embedding``.
+        ValueError: si ``start`` + L pasa de ``max_sequence_len`` o la anchura no es ``dim_embedding``.
     """
     name = type(module).__name__
     if x.dim() < 2 or x.shape[-1] != dim_embedding:

@@ -28,18 +28,17 @@ class MaskWarning(UserWarning):
     """La máscara es válida, pero seguramente no es la que querías."""
 
 
-def causal_mask(length, device=None, past=0):
+def causal_mask(length, device=None):
     """Deja que cada posición atienda a sí misma y al pasado, nunca al futuro.
 
-    Fórmula: ``mask[i, j] = (j <= past + i)``.
+    Fórmula: ``mask[i, j] = (j <= i)``.
 
     Args:
         length: número de tokens, L (entero, 1 o más).
         device: dónde se crea el tensor; por defecto, el de torch.
-        past: tokens que ya hay en una caché, antes de estos: también son keys.
 
     Returns:
-        Máscara booleana ``(L, past + L)``; True = puede atender.
+        Máscara booleana ``(L, L)``; True = puede atender.
 
     Raises:
         ValueError: si ``length`` no es un entero positivo.
@@ -51,7 +50,7 @@ def causal_mask(length, device=None, past=0):
             f"causal_mask: length = {length!r}, y tiene que ser un entero de 1 en adelante: "
             "el número de tokens de la frase. Por ejemplo, causal_mask(5)."
         )
-    return torch.ones(length, past + length, dtype=torch.bool, device=device).tril(past)
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()
 
 
 def window_mask(length, width, sinks=0, device=None):

@@ -208,9 +208,10 @@ class DecoderLayer(nn.Module):
         own, cross = cache
         attended, self_weights = self.masked_attention(x, x, x, mask, return_weights, own)
         x = self.add_and_norm_1(x, attended)
-        source = None if cross is not None and cross.length else encoder_output
+        if cross is not None and cross.length:
+            encoder_output = encoder_output[:, :0]  # ya está guardado: nada nuevo que leer
         attended, cross_weights = self.cross_attention(
-            x, source, source, source_mask, return_weights, cross
+            x, encoder_output, encoder_output, source_mask, return_weights, cross
         )
         x = self.add_and_norm_2(x, attended)
         x = self.add_and_norm_3(x, self.feed_forward(x))
@@ -302,7 +303,7 @@ class TransformerDecoder(nn.Module):
                 los guardados: m_D, en las máscaras y los pesos, cuenta también estos como keys.
         """
         past = 0 if cache is None else cache.length
-        causal = causal_mask(token_ids.shape[-1], token_ids.device, past)
+        causal = causal_mask(past + token_ids.shape[-1], token_ids.device)[past:]
         mask = combine_masks(causal, target_mask)
         x = self.positional_encoding(self.output_embedding(token_ids), past)
         return self.decoder(x, encoder_output, mask, source_mask, return_weights, cache)
