@@ -13,6 +13,7 @@ from importlib import import_module
 
 _MODULES = {
     "AttentionExplorer": "attention",
+    "BlocksExplorer": "blocks",
     "CrossAttentionExplorer": "cross",
     "InfluenceExplorer": "influence",
     "MaskExplorer": "mask",
