@@ -149,7 +149,9 @@ class Several(Numbers):
         read = [super(Several, self).read(part, case) for part in parts]
         problems = [problem for _, problem in read if problem]
         if len(parts) == self.many and all(problem.id == "dtype" for problem in problems):
-            return (None, problems[0]) if problems else (tuple(part for part, _ in read), None)
+            return (
+                (None, problems[0]) if problems else (tuple(part.clone() for part, _ in read), None)
+            )
         kinds = ", ".join(type(part).__name__ for part in parts)
         text = f"Tu código devuelve ({kinds}) y tiene que devolver {self.returns}."
         return None, Finding("tipo", text)

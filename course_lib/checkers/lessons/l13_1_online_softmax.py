@@ -38,6 +38,7 @@ AXES = {
         ("máximo-de-antes", lambda m, s: m),
         ("máximo-de-todas", lambda m, s: torch.maximum(m, s.max())),
         ("máximo-de-todas", lambda m, s: torch.maximum(m, s.max()).amax().expand(m.shape)),
+        ("sin-keepdim#máximo", lambda m, s: torch.maximum(m, s.amax(-1))),
         ("mínimo", lambda m, s: torch.maximum(m, s.amin(-1, True)), lambda m, s: s.amin(-1, True)),
         ("mínimo", lambda m, s: torch.minimum(m, s.amin(-1, True))),
     ),
@@ -53,20 +54,22 @@ AXES = {
         ("resta-al-revés", lambda s, m, n: (n - s).exp()),
         ("potencias-de-2", lambda s, m, n: 2.0 ** (s - n)),
     ),
-    # Del factor que corrige, f: por cuánto van la suma y la salida de antes, y las del bloque.
+    # Del factor que corrige, f, y el que saldría con el máximo del bloque, g: por cuánto van la suma y la
+    # salida de antes, y las del bloque.
     "factor": ways(
         TOLD,
-        lambda f: (f, f, 1, 1),
-        ("sin-corregir", lambda f: (1, 1, 1, 1)),
-        ("salida-sin-corregir", lambda f: (f, 1, 1, 1)),
-        ("total-sin-corregir", lambda f: (1, f, 1, 1)),
-        ("factor-al-revés", lambda f: (1 / f, 1 / f, 1, 1)),
-        ("corrige-lo-nuevo", lambda f: (1, 1, f, f), lambda f: (1, 1, 1 / f, 1 / f)),
-        ("corrige-todo", lambda f: (f, f, f, f)),
-        ("factor-sin-exponencial", lambda f: (f.log(), f.log(), 1, 1)),
-        ("olvida-lo-de-antes", lambda f: (0, 0, 1, 1)),
-        ("olvida-el-total", lambda f: (0, f, 1, 1)),
-        ("olvida-la-salida", lambda f: (f, 0, 1, 1)),
+        lambda f, g: (f, f, 1, 1),
+        ("sin-corregir", lambda f, g: (1, 1, 1, 1)),
+        ("salida-sin-corregir", lambda f, g: (f, 1, 1, 1)),
+        ("total-sin-corregir", lambda f, g: (1, f, 1, 1)),
+        ("factor-al-revés", lambda f, g: (1 / f, 1 / f, 1, 1)),
+        ("factor-del-bloque", lambda f, g: (g, g, 1, 1)),
+        ("corrige-lo-nuevo", lambda f, g: (1, 1, f, f), lambda f, g: (1, 1, 1 / f, 1 / f)),
+        ("corrige-todo", lambda f, g: (f, f, f, f)),
+        ("factor-sin-exponencial", lambda f, g: (f.log(), f.log(), 1, 1)),
+        ("olvida-lo-de-antes", lambda f, g: (0, 0, 1, 1)),
+        ("olvida-el-total", lambda f, g: (0, f, 1, 1)),
+        ("olvida-la-salida", lambda f, g: (f, 0, 1, 1)),
     ),
     "sum": ways(
         TOLD,
@@ -103,7 +106,7 @@ def step(choice, maximum, total, output, scores, values):
     new = choice["maximum"](maximum, scores)
     weights = choice["weights"](scores, maximum, new)
     f = torch.ones_like(maximum) if choice["weights"] is raw else (maximum - new).exp()
-    a, b, c, d = choice["factor"](f)
+    a, b, c, d = choice["factor"](f, (maximum - scores.amax(-1, True)).exp())
     now = a * total + c * choice["sum"](weights)
     times, divisor = choice["divided"](total, now)
     mixed = (b * output * times + d * choice["product"](weights, values)) / divisor

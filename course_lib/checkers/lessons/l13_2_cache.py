@@ -11,6 +11,7 @@ from course_lib.checkers.engine import Case, Exercise, Several, Stage, finish, l
 from course_lib.checkers.engine.comparing import same, show
 from course_lib.checkers.steps import attention as steps
 from course_lib.checkers.steps import parts
+from course_lib.checkers.steps.heads import SOFTMAX_OPTIONS
 from course_lib.checkers.steps.hiding import TOO_WEAK, before, filled, own_mask
 from course_lib.checkers.steps.numbers import itself
 
@@ -19,10 +20,6 @@ class Cached(NamedTuple):
     output: torch.Tensor  # (B, h, n, d_v)
     keys: torch.Tensor  # (B, h, L + n, d_k)
     values: torch.Tensor  # (B, h, L + n, d_v)
-
-
-def joined(dim, turned=False):
-    return lambda kept, new: torch.cat([new, kept] if turned else [kept, new], dim)
 
 
 def triangle(rows, columns, offset):
@@ -38,6 +35,8 @@ def reordered(order):
     return lambda found: tuple(found[i] for i in order)
 
 
+# Como torch con la máscara al revés: una fila que no ve a nadie da 0.
+UNSEEN = (lambda s, seen: s.masked_fill(seen, -torch.inf), lambda w, seen: w.nan_to_num())
 TOLD, LAWS = told(__file__, "13.2"), laws(__file__, "13.2 propiedades")
 HIDDEN, HIDE_OPTIONS = own_mask(TOLD["sin-máscara"], None)
 AXES = {
@@ -51,13 +50,17 @@ AXES = {
     ),
     "join": ways(
         TOLD,
-        joined(-2),
-        ("nuevo-delante", joined(-2, turned=True)),
-        ("junta-por-otro-eje", *map(joined, (0, 1, 3))),
+        lambda kept, new: torch.cat([kept, new], 2),
+        ("nuevo-delante", lambda kept, new: torch.cat([new, kept], 2)),
     ),
     # A qué se atiende y qué se devuelve, de lo guardado (0), lo nuevo (1) y todo (2).
     "attended": ways(TOLD, 2, ("solo-lo-nuevo", 1), ("solo-lo-guardado", 0)),
-    "back": ways(TOLD, 2, ("caché-sin-crecer", 0), ("caché-solo-lo-nuevo", 1)),
+    "back": ways(
+        TOLD,
+        (2, 2),
+        ("caché-sin-crecer", (0, 0), (2, 0), (0, 2)),
+        ("caché-solo-lo-nuevo", (1, 1), (2, 1), (1, 2)),
+    ),
     # Quién se ve, con n nuevos y L guardados.
     "seen": ways(
         TOLD,
@@ -73,10 +76,15 @@ AXES = {
     ),
     "hide": [
         *HIDE_OPTIONS,
-        *ways(HIDDEN, [], ("máscara-poco-negativa", *before(*map(filled, map(float, TOO_WEAK))))),
+        *ways(
+            HIDDEN,
+            [],
+            ("máscara-al-revés", UNSEEN),
+            ("máscara-poco-negativa", *before(*map(filled, map(float, TOO_WEAK)))),
+        ),
     ],
     "scale": steps.SCALE_OPTIONS,
-    "softmax": steps.SOFTMAX_OPTIONS,
+    "softmax": SOFTMAX_OPTIONS,
     "value": steps.VALUE_OPTIONS,
     "rows": ways(
         TOLD,
@@ -136,9 +144,22 @@ def step_by_step(attempt):
             return
         outputs, kept = [*outputs, found[0]], found[1:]
     steps = torch.cat(outputs, 2)
-    if not same(steps, whole[0]) and steps.shape == whole[0].shape:
-        one, other = (show(x[0, 0, 0]) for x in (whole[0], steps))
-        yield LAWS["propiedad-pasos"].saying(one=one, other=other)
+    if steps.shape == whole[0].shape and not same(steps, whole[0]):
+        row = int((steps - whole[0])[0, 0].abs().amax(-1).argmax())
+        one, other = (show(x[0, 0, row]) for x in (whole[0], steps))
+        yield LAWS["propiedad-pasos"].saying(row=row, one=one, other=other)
+
+
+def written_over(attempt, choice, findings):
+    """Que lo devuelto siga igual después de otra llamada."""
+    case = CASES[0]
+    kept, before = attempt.call(*case.arguments).value, attempt.ask(*case.arguments)
+    attempt.call(*(x + 1.0 for x in case.arguments))
+    after = attempt.reader.read(kept, case)[0]
+    for name, one, other in zip(Cached._fields, before, after):
+        if not findings and not same(one, other):
+            yield LAWS["caché-compartida"].saying(name=case.name, part=name)
+            return
 
 
 class CachedAttention(Exercise):
@@ -149,6 +170,7 @@ class CachedAttention(Exercise):
     stages = (Stage(tuple(AXES), CASES, most=2, frequent=9),)
     extra = (cache_case(8, 40, 60),)
     tiny = tuple(cache_case(20, *lengths, 1, 1, 1, 1) for lengths in TINY)
+    besides = (written_over,)
     reader, must = Several(Cached._fields), (*parts.must(shapes_of), step_by_step)
 
     def compute(self, choice, query, key, value, kept_keys, kept_values):
@@ -161,11 +183,11 @@ class CachedAttention(Exercise):
         hide, clean = choice["hide"]
         scores = query @ k.mT / choice["scale"](query, k, v)
         scores = hide(scores, seen) if hide else scores
-        weights = choice["softmax"](scores, choice["naive"])
+        weights = choice["softmax"](scores, choice["naive"]) if k.shape[2] else scores
         weights = clean(weights, seen) if clean else weights
         output = choice["rows"](choice["value"](weights, query, k, v))
-        found = Cached(output, keys[choice["back"]], values[choice["back"]])
-        return {"output": choice["order"](found)}
+        found = Cached(output, *(x[i] for x, i in zip((keys, values), choice["back"])))
+        return {"output": choice["order"](found), "weights": weights, "scores": scores}
 
 
 CACHED = CachedAttention()

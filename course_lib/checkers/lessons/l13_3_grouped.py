@@ -18,6 +18,7 @@ from course_lib.checkers.engine import (
 from course_lib.checkers.engine.comparing import clone
 from course_lib.checkers.engine.reading import Pair
 from course_lib.checkers.steps import attention as steps
+from course_lib.checkers.steps.heads import SOFTMAX_OPTIONS
 from course_lib.checkers.steps.pair import RETURNED, wrong_pair
 
 
@@ -29,6 +30,22 @@ def in_place(x, h):
 def in_series(x, h):
     """0, 1, 0, 1, 0, 1."""
     return x.repeat(1, h // x.shape[1], 1, 1)
+
+
+def as_it_is(x, h):
+    return x
+
+
+def by_h_kv(x, h):
+    return x.repeat_interleave(x.shape[1], 1)
+
+
+def every_h_kv(x, h):
+    return x[:, torch.arange(h) // x.shape[1]]
+
+
+def by_h(x, h):
+    return x.repeat_interleave(h, 1)
 
 
 def first(x, h):
@@ -47,6 +64,14 @@ def grouped(x, many):
     return x.unflatten(1, (many, -1))
 
 
+def mean(q, h_kv):
+    return grouped(q, h_kv).mean(2)
+
+
+def one_each(q, h_kv):
+    return grouped(q, h_kv)[:, :, 0]
+
+
 TOLD, LAWS = told(__file__, "13.3"), laws(__file__, "13.3 propiedades")
 AXES = {
     # De las keys y de los values, cómo se llega a h cabezas.
@@ -56,6 +81,9 @@ AXES = {
         ("repite-la-serie", (in_series, in_series)),
         ("repite-la-serie#keys", (in_series, in_place)),
         ("repite-la-serie#values", (in_place, in_series)),
+        ("sin-repetir", (as_it_is, as_it_is)),
+        ("repite-h_kv-veces", (by_h_kv, by_h_kv), (every_h_kv, every_h_kv)),
+        ("repite-h-veces", (by_h, by_h)),
         ("todas-con-la-primera", (first, first)),
         ("media-de-lo-compartido", (average, average)),
         ("repite-los-tokens", (tokens, tokens)),
@@ -64,15 +92,12 @@ AXES = {
     "asked": ways(
         TOLD,
         lambda q, h_kv: q,
-        ("media-de-queries", lambda q, h_kv: grouped(q, h_kv).mean(2)),
-        (
-            "solo-h_kv-queries",
-            lambda q, h_kv: q[:, :h_kv],
-            lambda q, h_kv: grouped(q, h_kv)[:, :, 0],
-        ),
+        ("media-de-queries", mean, lambda q, h_kv: in_place(mean(q, h_kv), q.shape[1])),
+        ("solo-h_kv-queries", lambda q, h_kv: q[:, :h_kv], one_each),
+        ("solo-h_kv-queries", lambda q, h_kv: in_place(one_each(q, h_kv), q.shape[1])),
     ),
     "scale": steps.SCALE_OPTIONS,
-    "softmax": steps.SOFTMAX_OPTIONS,
+    "softmax": SOFTMAX_OPTIONS,
     "value": steps.VALUE_OPTIONS,
     # De la salida, (B, h, L_q, d_v), lo que se devuelve.
     "back": ways(
@@ -87,6 +112,7 @@ AXES = {
         ),
         ("sin-juntar-los-grupos", lambda x, h, h_kv: grouped(x, h_kv)),
         ("sin-juntar-los-grupos", lambda x, h, h_kv: grouped(x, h_kv).transpose(1, 2)),
+        ("sin-juntar-los-grupos", lambda x, h, h_kv: grouped(x, h // h_kv)),
         ("junta-las-cabezas", lambda x, h, h_kv: x.transpose(1, 2).flatten(2)),
         ("divide-por-el-grupo", lambda x, h, h_kv: x * h_kv / h),
     ),
@@ -112,7 +138,7 @@ SIZES = (
     (6, 3, 4, 2, 5, 3),
     (5, 1, 3, 4, 6, 2),
     (3, 3, 2, 5, 4, 6),
-    (8, 4, 4, 4, 4, 4),
+    (8, 4, 4, 4, 4, 3),
 )
 CASES = (
     *(shared_case(seed, *sizes) for seed, sizes in enumerate(SIZES)),

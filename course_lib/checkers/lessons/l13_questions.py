@@ -34,6 +34,6 @@ CACHE = Question(
     lambda: MEGABYTES,
     wrong_answers(__file__, "13.4", {id: lambda f=f: f * MEGABYTES for id, f in WRONG.items()}),
     kind="un número de megabytes",
-    read="13 §5",
+    read="13 §2.2",
 )
 QUESTIONS = (CACHE,)
