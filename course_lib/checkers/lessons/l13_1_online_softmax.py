@@ -138,9 +138,13 @@ def by_pieces(attempt):
     whole, pieces = attempt.ask(*state, scores, values), state
     for block in (slice(0, 2), slice(2, None)):
         pieces = pieces and attempt.ask(*pieces, scores[:, block], values[block])
-    if whole and pieces and not same(whole[2] / whole[1], pieces[2] / pieces[1]):
-        one, other = (show((output / total)[0]) for _, total, output in (whole, pieces))
-        yield LAWS["propiedad-trozos"].saying(one=one, other=other)
+    if whole and pieces:
+        one, other = (output / total for _, total, output in (whole, pieces))
+        if one.shape == other.shape and not same(one, other):
+            row = int((one - other).abs().amax(-1).argmax())
+            yield LAWS["propiedad-trozos"].saying(
+                row=row, one=show(one[row]), other=show(other[row])
+            )
 
 
 def hidden_block(attempt):

@@ -37,6 +37,7 @@ def reordered(order):
 
 # Como torch con la máscara al revés: una fila que no ve a nadie da 0.
 UNSEEN = (lambda s, seen: s.masked_fill(seen, -torch.inf), lambda w, seen: w.nan_to_num())
+WEAK = before(*map(filled, map(float, TOO_WEAK)))
 TOLD, LAWS = told(__file__, "13.2"), laws(__file__, "13.2 propiedades")
 HIDDEN, HIDE_OPTIONS = own_mask(TOLD["sin-máscara"], None)
 AXES = {
@@ -45,8 +46,6 @@ AXES = {
         TOLD,
         lambda q, k, v: (k, v),
         ("guarda-la-query", lambda q, k, v: (q, v)),
-        ("key-por-value", lambda q, k, v: (k, k)),
-        ("key-y-value-cambiados", lambda q, k, v: (v, k)),
     ),
     "join": ways(
         TOLD,
@@ -76,12 +75,7 @@ AXES = {
     ),
     "hide": [
         *HIDE_OPTIONS,
-        *ways(
-            HIDDEN,
-            [],
-            ("máscara-al-revés", UNSEEN),
-            ("máscara-poco-negativa", *before(*map(filled, map(float, TOO_WEAK)))),
-        ),
+        *ways(HIDDEN, [], ("máscara-al-revés", UNSEEN), ("máscara-poco-negativa", *WEAK)),
     ],
     "scale": steps.SCALE_OPTIONS,
     "softmax": SOFTMAX_OPTIONS,
@@ -106,11 +100,8 @@ def cache_case(seed, n, L, B=2, h=3, d_k=4, d_v=5, low=0.0):
     given = [torch.randn(B, h, *shape, generator=generator) for shape in shapes]
     name = f"{n} token{'s' * (n > 1)} nuevo{'s' * (n > 1)} y {L} en la caché"
     if low:
-        name, given[:2] = (
-            f"{name}, con puntuaciones muy negativas",
-            (low * given[0].abs(), -given[1].abs()),
-        )
-        given[3] = -given[3].abs()
+        name += ", con puntuaciones muy negativas"
+        given[0], given[1], given[3] = low * given[0].abs(), -given[1].abs(), -given[3].abs()
     return Case(name, tuple(given))
 
 
@@ -124,14 +115,9 @@ TINY = (1, 1), (2, 1), (1, 0), (2, 0)
 
 
 def shapes_of(query, key, value, kept_keys, kept_values):
-    shapes = (
-        value.shape,
-        *(
-            (*x.shape[:2], x.shape[2] + value.shape[2], x.shape[3])
-            for x in (kept_keys, kept_values)
-        ),
-    )
-    return dict(zip(Cached._fields, shapes))
+    n, kept = value.shape[2], (kept_keys, kept_values)
+    grown = [(*x.shape[:2], x.shape[2] + n, x.shape[3]) for x in kept]
+    return dict(zip(Cached._fields, (value.shape, *grown)))
 
 
 def step_by_step(attempt):
@@ -143,10 +129,10 @@ def step_by_step(attempt):
         if found is None or whole is None:
             return
         outputs, kept = [*outputs, found[0]], found[1:]
-    steps = torch.cat(outputs, 2)
-    if steps.shape == whole[0].shape and not same(steps, whole[0]):
-        row = int((steps - whole[0])[0, 0].abs().amax(-1).argmax())
-        one, other = (show(x[0, 0, row]) for x in (whole[0], steps))
+    pieces, whole = torch.cat(outputs, 2), whole[0]
+    if pieces.shape == whole.shape and not same(pieces, whole):
+        row = int((pieces - whole)[0, 0].abs().amax(-1).argmax())
+        one, other = (show(x[0, 0, row]) for x in (whole, pieces))
         yield LAWS["propiedad-pasos"].saying(row=row, one=one, other=other)
 
 

@@ -32,32 +32,14 @@ def in_series(x, h):
     return x.repeat(1, h // x.shape[1], 1, 1)
 
 
-def as_it_is(x, h):
-    return x
-
-
-def by_h_kv(x, h):
-    return x.repeat_interleave(x.shape[1], 1)
-
-
-def every_h_kv(x, h):
-    return x[:, torch.arange(h) // x.shape[1]]
-
-
-def by_h(x, h):
-    return x.repeat_interleave(h, 1)
-
-
-def first(x, h):
-    return x[:, :1].expand(-1, h, -1, -1)
-
-
-def average(x, h):
-    return x.mean(1, True).expand(-1, h, -1, -1)
-
-
 def tokens(x, h):
+    """Cada token, seguido de sus copias, y después repartidos entre las cabezas."""
     return x.repeat_interleave(h // x.shape[1], 2).reshape(x.shape[0], h, *x.shape[2:])
+
+
+def both(*functions):
+    """Lo mismo con las keys y con los values."""
+    return [(function, function) for function in functions]
 
 
 def grouped(x, many):
@@ -81,12 +63,13 @@ AXES = {
         ("repite-la-serie", (in_series, in_series)),
         ("repite-la-serie#keys", (in_series, in_place)),
         ("repite-la-serie#values", (in_place, in_series)),
-        ("sin-repetir", (as_it_is, as_it_is)),
-        ("repite-h_kv-veces", (by_h_kv, by_h_kv), (every_h_kv, every_h_kv)),
-        ("repite-h-veces", (by_h, by_h)),
-        ("todas-con-la-primera", (first, first)),
-        ("media-de-lo-compartido", (average, average)),
-        ("repite-los-tokens", (tokens, tokens)),
+        ("sin-repetir", *both(lambda x, h: x)),
+        ("repite-h_kv-veces", *both(lambda x, h: x.repeat_interleave(x.shape[1], 1))),
+        ("repite-h_kv-veces", *both(lambda x, h: x[:, torch.arange(h) // x.shape[1]])),
+        ("repite-h-veces", *both(lambda x, h: x.repeat_interleave(h, 1))),
+        ("todas-con-la-primera", *both(lambda x, h: x[:, :1].expand(-1, h, -1, -1))),
+        ("media-de-lo-compartido", *both(lambda x, h: x.mean(1, True).expand(-1, h, -1, -1))),
+        ("repite-los-tokens", *both(tokens)),
     ),
     # De las queries, cuáles preguntan; h_kv es cuántas keys hay.
     "asked": ways(
