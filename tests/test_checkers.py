@@ -222,6 +222,7 @@ def test_what_is_printed_is_kept():
     [
         (lambda: ..., True),
         (lambda: torch.softmax(..., -1), True),
+        (lambda: (1, ..., 2), True),
         (lambda: None, False),
         (lambda: 1, False),
     ],

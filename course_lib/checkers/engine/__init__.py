@@ -15,6 +15,7 @@ _MODULE_OF = {
     "Pair": "reading",
     "Question": "questions",
     "Raised": "search",
+    "Several": "reading",
     "Stage": "search",
     "Tensors": "reading",
     "difference": "comparing",
