@@ -1,0 +1,225 @@
+"""14.3 · El núcleo (top-p): {qué se acumula} × {en qué orden} × {dónde se corta} × {qué se reparte}."""
+
+import functools
+from itertools import count
+
+import torch
+
+from course_lib.checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
+from course_lib.checkers.engine import properties as law
+from course_lib.checkers.steps import numbers
+from course_lib.checkers.steps.numbers import itself, rounded
+
+LAWS = laws(__file__, "14.3 propiedades")
+step = functools.partial(ways, told(__file__, "14.3"))
+
+
+def softmax(x):
+    return x.softmax(-1)
+
+
+def first(many):
+    """Los primeros, tantos como diga ``many``, a partir de V, p y las probabilidades ordenadas."""
+    return lambda s, p: torch.arange(s.shape[-1]).expand_as(s) < many(s.shape[-1], p, s)
+
+
+def before(s):
+    """Lo que suman los que van delante de cada uno."""
+    return s.cumsum(-1) - s
+
+
+def late(s):
+    """Lo que suman los de delante, sin el último de ellos."""
+    return torch.cat([0 * s[..., :1], before(s)[..., :-1]], -1)
+
+
+def hidden(keep, x, value):
+    return torch.where(keep, x, value)
+
+
+def total(x):
+    return x.sum(-1, keepdim=True)
+
+
+def with_first(keep):
+    return torch.cat([torch.ones_like(keep[..., :1]), keep[..., 1:]], -1)
+
+
+AXES = {
+    # Lo que se acumula, a partir de las puntuaciones.
+    "weigh": step(
+        softmax,
+        ("sin-softmax", itself, torch.sigmoid, torch.exp),
+        ("softmax-dos-veces", lambda x: softmax(softmax(x))),
+        ("softmax-todo-junto", lambda x: softmax(x.flatten()).view_as(x)),
+        ("softmax-otro-eje", lambda x: x.softmax(0), lambda x: x.softmax(-2)),
+    ),
+    "threshold": step(
+        itself,
+        ("p-al-revés", lambda p: 1 - p),
+        ("p-fija", *(lambda p, n=n: n for n in (0.9, 0.95, 0.5, 0.8))),
+    ),
+    "order": step(
+        lambda w: w.argsort(-1, descending=True),
+        ("sin-ordenar", lambda w: torch.arange(w.shape[-1]).expand_as(w)),
+        ("de-menos-a-más", lambda w: w.argsort(-1)),
+    ),
+    # De las probabilidades ya ordenadas, s, y de p, las que se quedan.
+    "cut": step(
+        lambda s, p: before(s) < p,
+        ("deja-fuera-el-que-cruza", lambda s, p: s.cumsum(-1) <= p),
+        ("deja-fuera-el-que-cruza", lambda s, p: with_first(s.cumsum(-1) <= p)),
+        ("uno-de-más", lambda s, p: late(s) < p),
+        ("por-umbral", lambda s, p: s >= p, lambda s, p: s > 1 - p),
+        ("por-umbral", lambda s, p: with_first(s >= p), lambda s, p: with_first(s > 1 - p)),
+        ("min-p", lambda s, p: s >= p * s.amax(-1, keepdim=True)),
+        ("fracción-del-vocabulario", first(lambda V, p, s: max(1, int(p * V)))),
+        ("fracción-del-vocabulario", first(lambda V, p, s: max(1, round(p * V)))),
+        ("fracción-del-vocabulario", first(lambda V, p, s: -int(-p * V // 1))),
+        ("solo-el-mayor", first(lambda V, p, s: 1)),
+        ("top-k", *(first(lambda V, p, s, k=k: k) for k in (2, 3, 4, 5))),
+        ("todos", lambda s, p: s == s),
+        ("los-demás", lambda s, p: before(s) >= p, lambda s, p: s.cumsum(-1) > p),
+        ("los-demás", lambda s, p: s.cumsum(-1) >= p + s),
+    ),
+    # Si cada fila tiene su núcleo.
+    "rows": step(
+        itself,
+        ("mismo-tamaño", lambda keep: keep.flatten(0, -2).any(0).expand_as(keep)),
+        ("mismo-tamaño", lambda keep: keep.flatten(0, -2)[0].expand_as(keep)),
+    ),
+    # De las que se quedan, ordenadas, su orden y las puntuaciones, las dos en el orden en que salen.
+    "back": step(
+        lambda keep, order, x: (torch.zeros_like(keep).scatter(-1, order, keep), x),
+        ("sin-deshacer-el-orden", lambda keep, order, x: (keep, x.gather(-1, order))),
+        ("tapa-otras", lambda keep, order, x: (keep, x)),
+        ("deshace-al-revés", lambda keep, order, x: (keep.gather(-1, order), x)),
+        (
+            "deshace-al-revés",
+            lambda keep, order, x: tuple(y.gather(-1, order) for y in (keep, x.gather(-1, order))),
+        ),
+    ),
+    # De las que se quedan, sus puntuaciones y p, lo que se devuelve.
+    "share": step(
+        lambda keep, x, p: softmax(hidden(keep, x, -torch.inf)),
+        ("sin-renormalizar", lambda keep, x, p: hidden(keep, softmax(x), 0.0)),
+        ("divide-por-p", lambda keep, x, p: hidden(keep, softmax(x), 0.0) / p),
+        ("tapa-con-0", lambda keep, x, p: softmax(hidden(keep, x, 0.0))),
+        ("softmax-otra-vez", lambda keep, x, p: softmax(hidden(keep, softmax(x), 0.0))),
+        ("softmax-otra-vez", lambda keep, x, p: softmax(hidden(keep, softmax(x), -torch.inf))),
+        ("a-partes-iguales", lambda keep, x, p: keep / total(keep)),
+        ("devuelve-quiénes", lambda keep, x, p: keep * 1.0, lambda keep, x, p: ~keep * 1.0),
+        ("devuelve-puntuaciones", lambda keep, x, p: hidden(keep, x, -torch.inf)),
+        ("devuelve-puntuaciones", lambda keep, x, p: hidden(keep, x, 0.0)),
+        ("logaritmo", lambda keep, x, p: hidden(keep, x, -torch.inf).log_softmax(-1)),
+        (
+            "reparte-puntuaciones",
+            lambda keep, x, p: hidden(keep, x, 0.0) / total(hidden(keep, x, 0.0)),
+        ),
+    ),
+    "finish": step(itself, ("redondea", *map(rounded, (1, 2, 3, 4)))),
+    "shape": step(itself, ("sobran-ejes", lambda x: x[None])),
+}
+
+
+def apart(scores, p, gap):
+    """Si ninguna suma se acerca a p: si no, lo decidiría el redondeo."""
+    sums = softmax(scores.double()).sort(-1, descending=True).values.cumsum(-1)[..., :-1]
+    return bool((sums - p).abs().min() > gap)
+
+
+def scores_case(p, shape, gap=0.02):
+    drawn = (1.5 * torch.randn(*shape, generator=torch.Generator().manual_seed(s)) for s in count())
+    scores = next(scores for scores in drawn if apart(scores, p, gap))
+    group = {1: "fila", 2: "lote"}.get(len(shape), "ejes")
+    return Case(f"puntuaciones {shape} y p = {p}", (scores, p), group, required=True)
+
+
+CASES = (
+    scores_case(0.7, (3, 6)),
+    scores_case(0.9, (2, 3, 5)),
+    scores_case(0.6, (8,)),
+    scores_case(0.04, (4, 5)),
+    scores_case(1.0, (2, 4)),
+    scores_case(0.35, (4, 4)),
+)
+TINY = ([1.0, 2.0], 0.5), ([0.0, 2.0, 1.0], 0.8), ([0.0, 2.0, 1.0], 0.1)
+NUCLEUS = torch.tensor([0.2, 0.5, 0.3]).log(), 0.6
+SCORES, P = CASES[0].arguments
+
+
+def one(attempt):
+    """Que cada fila sume 1."""
+    for case, output in attempt.outputs():
+        sums = output.sum(-1).flatten()
+        row = (sums - 1).abs().nan_to_num(torch.inf).argmax()
+        if not abs(sums[row] - 1) < 1e-3:
+            return [LAWS["propiedad-suma"].saying(name=case.name, sum=law.show(sums[row]))]
+    return []
+
+
+class TopP(Exercise):
+    """Puntuaciones (..., V) → las probabilidades, repartidas entre los pocos que suman p."""
+
+    number, title, points = "14.3", "el núcleo", 3
+    names = ("scores", "p")
+    axes = AXES
+    stages = (Stage(tuple(AXES), CASES, usual=3),)
+    extra = (scores_case(0.9, (2, 300), 1e-4), scores_case(0.5, (1, 1, 40), 1e-3))
+    tiny = tuple(Case("", (torch.tensor(scores), p)) for scores, p in TINY)
+    measured = {"finish": numbers.by_a_number("14 §8")}
+    reader = Numbers("las probabilidades, (..., V)")
+    silent, also = (numbers.constant,), tuple(numbers.KNOWN)
+    groups = {
+        "fila": "Con una sola fila, (V,), no funciona.",
+        "lote": "Con un lote, (B, V), no funciona.",
+        "ejes": "Con más ejes delante, como (B, L, V), no funciona.",
+    }
+    must = (
+        law.right_shape(lambda scores, p: scores.shape, "Tu salida no mide lo mismo.", "14 §8"),
+        law.finite("14 §8"),
+        one,
+        law.gives(LAWS["propiedad-ejemplo"], NUCLEUS, torch.tensor([0.0, 0.625, 0.375])),
+        law.related(LAWS["propiedad-suma-fija"], CASES[0], (SCORES + 2.0, P)),
+    )
+    # Con estos errores, hay pasos que ya no cuentan.
+    idle = {
+        "todos": ("weigh", "threshold", "order", "rows", "back"),
+        "solo-el-mayor": ("weigh", "threshold", "rows"),
+        "top-k": ("weigh", "threshold", "rows"),
+        "fracción-del-vocabulario": ("weigh", "rows"),
+        "min-p": ("order",),
+        "sin-ordenar": ("back",),
+    }
+
+    def skip(self, choice):
+        """Si da lo mismo que otra forma más sencilla."""
+        found = {mistake.id for option in choice.values() for mistake in option.mistakes}
+        return any(choice[axis].mistakes for id in found for axis in self.idle.get(id, ()))
+
+    def compute(self, choice, scores, p):
+        scores = scores.double()
+        weights, cut_at = choice["weigh"](scores), choice["threshold"](p)
+        order = choice["order"](weights)
+        keep = choice["rows"](choice["cut"](weights.gather(-1, order), cut_at))
+        keep, x = choice["back"](keep, order, scores)
+        output = choice["share"](keep, x, p)
+        return {"output": choice["shape"](choice["finish"](output)).float()}
+
+
+TOP_P = TopP()
+EXERCISES = (TOP_P,)
+
+
+def check_top_p(function):
+    """Comprueba las probabilidades del núcleo, top-p.
+
+    Args:
+        function: recibe ``(scores, p)``: puntuaciones ``(..., V)`` y un número entre 0 y 1. Devuelve
+            probabilidades de la misma forma: las de los menos tokens que juntos suman p o más, los más
+            probables, repartidas de nuevo para que sumen 1, y 0 en los demás.
+
+    Returns:
+        Un ``Report``: nombra todos los errores que reconoce.
+    """
+    return finish(TOP_P.check(function))
