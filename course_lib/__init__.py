@@ -7,9 +7,14 @@ Lo que enseñan las lecciones, en su orden. Cada módulo se lee de una sentada:
 - ``attention``: atención de producto escalar escalado y multi-cabeza.
 - ``layers``: las piezas que la rodean, de los embeddings a la red densa.
 - ``transformer``: con todas ellas, el encoder, el decoder y el Transformer entero.
+- ``cache``: las keys y los values que un decoder guarda mientras escribe.
 - ``decoding``: cómo escribe un Transformer entrenado, token a token.
 - ``bert``: embeddings de un BERT real, sin red, calculados por el encoder de aquí arriba.
 - ``translator``: un traductor entrenado que dice adónde ha mirado.
+- ``flash``: la atención por bloques, sin guardar nunca la tabla de pesos.
+- ``decoder_only``: un modelo que es solo decoder, como los LLM de hoy.
+- ``sampling``: cómo sigue escribiendo ese modelo, y cómo se sortea el token siguiente.
+- ``llama``: los pesos de un Llama de verdad en ese modelo.
 - ``plots``: dibujar tensores, con los colores del curso, y enseñar este código.
 
 Lo demás tiene su propio cuarto:
@@ -47,10 +52,14 @@ _MODULE_OF = {
     "padding_mask": "masks",
     "combine_masks": "masks",
     "convert_mask": "masks",
+    "window_mask": "masks",
     "Embedding": "layers",
     "PositionalEncoding": "layers",
     "AddAndNorm": "layers",
     "FeedForward": "layers",
+    "rotary": "layers",
+    "RMSNorm": "layers",
+    "SwiGLU": "layers",
     "EncoderLayer": "transformer",
     "Encoder": "transformer",
     "TransformerEncoder": "transformer",
@@ -62,6 +71,12 @@ _MODULE_OF = {
     "extract_embeddings": "bert",
     "encoder_from_bert": "bert",
     "load_translator": "translator",
+    "flash_attention": "flash",
+    "DecoderOnly": "decoder_only",
+    "generate": "sampling",
+    "next_token_probabilities": "sampling",
+    "decoder_from_llama": "llama",
+    "load_llama": "llama",
     "show_source": "plots.source",
 }
 

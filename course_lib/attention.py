@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from course_lib.layers import rotary
 from course_lib.masks import check_mask
 
 
@@ -40,7 +41,7 @@ def scaled_dot_product_attention(query, key, value, mask=None):
 
     Fuente: Vaswani et al. (2017), §3.2.1, ecuación 1.
     """
-    _check_shapes(query, key, value, mask)
+    check_shapes(query, key, value, mask)
     d_k = query.shape[-1]
     scores = query @ key.transpose(-2, -1)  # (B, h, L_q, L_k)
     scaled = scores / math.sqrt(d_k)  # (B, h, L_q, L_k)
@@ -92,7 +93,7 @@ class ScaledDotProductAttention(nn.Module):
                 f"ScaledDotProductAttention(dim_key={self.dim_key}): query tiene forma "
                 f"{tuple(query.shape)} y su último eje tiene que medir {self.dim_key}."
             )
-        _check_shapes(query, key, value, mask)
+        check_shapes(query, key, value, mask)
         if need_weights:
             return _attend_fast(query, key, value, mask)
         if mask is not None:
@@ -120,17 +121,35 @@ class MultiHeadAttention(nn.Module):
     Args:
         heads: número de cabezas, h.
         dim_embedding: anchura del modelo, d_model; ``heads`` tiene que dividirla.
+        kv_heads: cabezas de keys y values, h_kv, si son menos que las de queries: las
+            comparten ``heads / kv_heads`` cabezas seguidas (GQA; con 1, MQA).
         kdim, vdim: anchura de lo que entra como key y como value, si no es
             d_model (en la atención cruzada el encoder puede tener otra).
         bias: si las cuatro proyecciones llevan sesgo.
+        rotary_base: si se da, queries y keys se giran según su posición (``layers.rotary``).
 
     Raises:
-        ValueError: si ``heads`` no divide a ``dim_embedding``.
+        ValueError: si ``heads`` no divide a ``dim_embedding``, o ``kv_heads`` a ``heads``.
+
+    Fuente de ``kv_heads``: Shazeer (2019) y Ainslie et al., «GQA» (2023), §2.
     """
 
-    def __init__(self, heads, dim_embedding, *, kdim=None, vdim=None, bias=True):
+    def __init__(
+        self,
+        heads,
+        dim_embedding,
+        *,
+        kv_heads=None,
+        kdim=None,
+        vdim=None,
+        bias=True,
+        rotary_base=None,
+    ):
         super().__init__()
-        _check_positive_integers("MultiHeadAttention", heads=heads, dim_embedding=dim_embedding)
+        self.kv_heads = heads if kv_heads is None else kv_heads
+        _check_positive_integers(
+            "MultiHeadAttention", heads=heads, dim_embedding=dim_embedding, kv_heads=self.kv_heads
+        )
         if dim_embedding % heads:
             raise ValueError(
                 f"MultiHeadAttention: heads = {heads} no divide a dim_embedding = {dim_embedding}"
@@ -138,14 +157,21 @@ class MultiHeadAttention(nn.Module):
             )
         self.heads = heads
         self.dim_embedding = dim_embedding
+        if heads % self.kv_heads:
+            raise ValueError(
+                f"MultiHeadAttention: kv_heads = {kv_heads} no divide a heads = {heads}: cada cabeza "
+                "de keys y values la comparten las mismas cabezas de queries. Prueba con otro divisor."
+            )
         self.dim_key = dim_embedding // heads
+        self.rotary_base = rotary_base
+        dim_kv = self.kv_heads * self.dim_key
         self.query_projection = nn.Linear(dim_embedding, dim_embedding, bias=bias)
-        self.key_projection = nn.Linear(kdim or dim_embedding, dim_embedding, bias=bias)
-        self.value_projection = nn.Linear(vdim or dim_embedding, dim_embedding, bias=bias)
+        self.key_projection = nn.Linear(kdim or dim_embedding, dim_kv, bias=bias)
+        self.value_projection = nn.Linear(vdim or dim_embedding, dim_kv, bias=bias)
         self.attention = ScaledDotProductAttention(self.dim_key)
         self.output_projection = nn.Linear(dim_embedding, dim_embedding, bias=bias)
 
-    def forward(self, query, key, value, mask=None, need_weights=True):
+    def forward(self, query, key, value, mask=None, need_weights=True, cache=None):
         """Atiende con todas las cabezas.
 
         Args:
@@ -154,6 +180,8 @@ class MultiHeadAttention(nn.Module):
             value: ``(B, L_k, d_model)`` (o vdim).
             mask: booleana, se difunde hasta ``(B, h, L_q, L_k)``; True = puede atender.
             need_weights: si es False usa el núcleo fundido y no devuelve pesos.
+            cache: una ``KeyValueCache``. Guarda las keys y los values nuevos, y se atiende a
+                todo lo guardado: en la máscara y en los pesos, L_k lo cuenta también.
 
         Returns:
             ``(output, weights)``: ``(B, L_q, d_model)`` y, por cabeza,
@@ -167,17 +195,34 @@ class MultiHeadAttention(nn.Module):
         q = self.split_heads(self.query_projection(query))
         k = self.split_heads(self.key_projection(key))
         v = self.split_heads(self.value_projection(value))
+        q, k, v = self.rotate_keep_share(q, k, v, cache)  # solo en los modelos de hoy
         output, weights = self.attention(q, k, v, mask, need_weights)
         return self.output_projection(self.concat_heads(output)), weights
 
     def split_heads(self, x):
         """Reparte la última dimensión entre las cabezas: (B, L, h·d_k) → (B, h, L, d_k)."""
-        batch, length, _ = x.shape
-        return x.view(batch, length, self.heads, self.dim_key).transpose(1, 2)
+        batch, length, width = x.shape
+        return x.view(batch, length, width // self.dim_key, self.dim_key).transpose(1, 2)
 
     def concat_heads(self, x):
         """Junta las cabezas, una tras otra: (B, h, L, d_k) → (B, L, h·d_k)."""
         return x.transpose(1, 2).flatten(-2)
+
+    def rotate_keep_share(self, q, k, v, cache=None):
+        """Lo que añaden los modelos de hoy; sin ``rotary_base``, caché ni ``kv_heads``, nada.
+
+        Gira queries y keys (B, h, L, d_k), desde la primera posición que no está en la caché;
+        guarda keys y values; y repite los de cada cabeza para todas las que los comparten.
+        """
+        if self.rotary_base is not None:
+            start = 0 if cache is None else cache.length
+            positions = torch.arange(start, start + k.shape[-2], device=k.device)
+            q, k = (rotary(x, positions, self.rotary_base) for x in (q, k))
+        if cache is not None:
+            k, v = cache.extend(k, v)
+        if self.kv_heads < self.heads:  # (B, h_kv, L_k, d_k) → (B, h, L_k, d_k)
+            k, v = (x.repeat_interleave(self.heads // self.kv_heads, dim=1) for x in (k, v))
+        return q, k, v
 
     def _check_inputs(self, query, key, value):
         named = {"query": query, "key": key, "value": value}
@@ -196,7 +241,7 @@ class MultiHeadAttention(nn.Module):
                 )
 
 
-def _check_shapes(query, key, value, mask):
+def check_shapes(query, key, value, mask):
     """Comprueba que Q, K, V y la máscara encajan, y si no, dice qué no encaja."""
     named = {"query": query, "key": key, "value": value}
     for name, x in named.items():

@@ -23,7 +23,7 @@ from torch import nn
 
 from course_lib.bert_files import (  # noqa: F401
     ENVIRONMENT_VARIABLE,
-    BertUnavailableError,
+    ModelUnavailableError,
     lighter,  # noqa: F401
 )
 from course_lib.bert_files.embedded import EMBEDDED_MODEL, embedded_folder
@@ -128,7 +128,7 @@ def load_bert(model_name=None):
 
     Raises:
         TypeError: si ``model_name`` no es un texto.
-        BertUnavailableError: si no se puede cargar; el mensaje dice por qué y qué hacer.
+        ModelUnavailableError: si no se puede cargar; el mensaje dice por qué y qué hacer.
     """
     if model_name in (None, ""):
         model_name = os.environ.get(ENVIRONMENT_VARIABLE) or EMBEDDED_MODEL
@@ -153,7 +153,7 @@ def extract_embeddings(sentences, model_name=None):
     Raises:
         TypeError: si no es texto.
         ValueError: si no hay frases o alguna está vacía o no da ningún token.
-        BertUnavailableError: si el modelo no se puede cargar.
+        ModelUnavailableError: si el modelo no se puede cargar.
 
     Avisa con ``TokenizationWarning`` si corta la frase, si no conoce algún carácter (un
     emoji se convierte en ``[UNK]``) o si quita las tildes.

@@ -3,14 +3,16 @@
 En cada paso el decoder puntúa todos los tokens y hay que elegir. *Greedy* se queda con el mejor;
 la búsqueda en haz (*beam search*) lleva adelante varias frases a medias y elige al final.
 
-Lo ya escrito no cambia, así que sus keys y sus values tampoco: guardarlos (la **caché de keys y
-values**) ahorra repetir en cada paso las cuentas de todos los anteriores. La salida es la misma.
+Guardar las keys y los values de lo ya escrito (``course_lib.cache``) ahorra repetir en cada paso las
+cuentas de todos los anteriores. La salida es la misma.
 
 Fuente: Vaswani et al., «Attention Is All You Need» (2017), §6.1; la penalización por longitud, Wu
 et al., «Google's Neural Machine Translation System» (2016), §7.
 """
 
 import torch
+
+from course_lib.cache import DecoderCache
 
 __all__ = ["BEAM", "CachedDecoder", "beam_search", "greedy_search"]
 
@@ -27,55 +29,38 @@ class CachedDecoder:
     """
 
     def __init__(self, model, encoded, source_mask=None):
-        self.model = model
-        self.source_mask = source_mask
-        self.positions = model.decoder.positional_encoding.positional_encoding  # (L, d_model)
-        self.layers = model.decoder.decoder.decoder_layers
-        self.length = 0
-        # De la frase de origen: se calculan una vez para toda la traducción.
-        self.cross = [_keys_and_values(layer.cross_attention, encoded) for layer in self.layers]
-        self.own = [None] * len(self.layers)  # de lo escrito: crecen un token cada vez
+        self.model, self.encoded, self.source_mask = model, encoded, source_mask
+        self.cache = DecoderCache(len(model.decoder.decoder.decoder_layers))
 
     def step(self, token_ids):
         """Lee un token más de cada frase y puntúa los que pueden venir: (N,) → (N, vocab_size)."""
-        x = self.model.decoder.output_embedding(token_ids[:, None]) + self.positions[self.length]
-        for i, layer in enumerate(self.layers):
-            new = _keys_and_values(layer.masked_attention, x)
-            if self.length:
-                new = [torch.cat(pair, dim=2) for pair in zip(self.own[i], new)]
-            self.own[i] = new
-            # Sin máscara: lo guardado es el pasado, y el futuro aún no existe.
-            x = layer.add_and_norm_1(x, _attend(layer.masked_attention, x, *new))
-            attended = _attend(layer.cross_attention, x, *self.cross[i], self.source_mask)
-            x = layer.add_and_norm_2(x, attended)
-            x = layer.add_and_norm_3(x, layer.feed_forward(x))
-        self.length += 1
-        return self.model.output_projection(x[:, 0])
+        new = token_ids[:, None]
+        x = self.model.decoder(new, self.encoded, source_mask=self.source_mask, cache=self.cache)
+        return self.model.output_projection(x[:, -1])
 
     def keep(self, rows):
         """Se queda con esas frases, en ese orden (una puede repetirse): ``rows``, ``(M,)``."""
-        self.own = [[x[rows] for x in pair] for pair in self.own]
-        self.cross = [[x[rows] for x in pair] for pair in self.cross]
+        self.cache.keep(rows)
+        self.encoded = self.encoded[rows]
         if self.source_mask is not None:
             self.source_mask = self.source_mask[rows]
 
 
-class PlainDecoder:
+class PlainDecoder(CachedDecoder):
     """Lo mismo sin guardar nada: cada paso vuelve a leer todo lo escrito."""
 
     def __init__(self, model, encoded, source_mask=None):
-        self.model, self.encoded, self.source_mask = model, encoded, source_mask
+        super().__init__(model, encoded, source_mask)
         self.written = torch.empty(len(encoded), 0, dtype=torch.long)
 
     def step(self, token_ids):
         self.written = torch.cat([self.written, token_ids[:, None]], dim=1)
-        decoded = self.model.decoder(self.written, self.encoded, source_mask=self.source_mask)
-        return self.model.output_projection(decoded[:, -1])
+        x = self.model.decoder(self.written, self.encoded, source_mask=self.source_mask)
+        return self.model.output_projection(x[:, -1])
 
     def keep(self, rows):
-        self.written, self.encoded = self.written[rows], self.encoded[rows]
-        if self.source_mask is not None:
-            self.source_mask = self.source_mask[rows]
+        super().keep(rows)
+        self.written = self.written[rows]
 
 
 def greedy_search(model, encoded, longest, marks, cache=True):
@@ -141,18 +126,3 @@ def beam_search(model, encoded, longest, marks, cache=True, width=4, alpha=0.6):
             break
         decoder.keep(rows)
     return max(finished)[1] if finished else beams[0]
-
-
-def _keys_and_values(attention, x):
-    """Keys y values de todas las cabezas: (N, L, d) → dos tensores (N, h, L, d_k)."""
-    return [
-        attention.split_heads(projection(x))
-        for projection in (attention.key_projection, attention.value_projection)
-    ]
-
-
-def _attend(attention, x, keys, values, mask=None):
-    """Atención multi-cabeza con las keys y los values ya proyectados: → (N, L_q, d_model)."""
-    queries = attention.split_heads(attention.query_projection(x))
-    output, _ = attention.attention(queries, keys, values, mask, need_weights=False)
-    return attention.output_projection(attention.concat_heads(output))

@@ -1,11 +1,13 @@
 """Las piezas que rodean a la atención: embedding, posición, suma y norma, red densa.
 
-Fuente: Vaswani et al., «Attention Is All You Need» (2017), §3.1, §3.3, §3.4 y §3.5.
+Primero, las de Vaswani et al., «Attention Is All You Need» (2017), §3.1, §3.3, §3.4 y §3.5; después,
+las que usan en su lugar los modelos de hoy: ``rotary``, ``RMSNorm`` y ``SwiGLU``.
 """
 
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
@@ -88,14 +90,14 @@ class PositionalEncoding(nn.Module):
         self.register_buffer("positional_encoding", table.float(), persistent=False)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x):
-        """Suma la posición: (B, L, d_model) → (B, L, d_model).
+    def forward(self, x, start=0):
+        """Suma la posición, de ``start`` en adelante: (B, L, d_model) → (B, L, d_model).
 
         Raises:
-            ValueError: si L pasa de ``max_sequence_len`` o la anchura no es d_model.
+            ValueError: si ``start`` + L pasa de ``max_sequence_len`` o la anchura no es d_model.
         """
-        check_positions(self, x, *self.positional_encoding.shape)
-        return self.dropout(x + self.positional_encoding[: x.shape[-2]])
+        check_positions(self, x, *self.positional_encoding.shape, start)
+        return self.dropout(x + self.positional_encoding[start : start + x.shape[-2]])
 
 
 class LearnedPositionalEncoding(nn.Module):
@@ -182,24 +184,107 @@ class FeedForward(nn.Module):
         return self.feed_forward(x)
 
 
-def check_positions(module, x, max_sequence_len, dim_embedding):
+def rotary(x, positions, base=10_000.0):
+    """Gira cada pareja de números de x según su posición (RoPE).
+
+    La pareja i la forman ``x[..., i]`` y ``x[..., i + d_k/2]``, y gira pos · base^(−2i / d_k): las
+    frecuencias de ``PositionalEncoding``. Girar las dos por su posición hace que el producto de
+    una query y una key dependa solo de la distancia entre ellas. Los values no se giran.
+
+    Args:
+        x: queries o keys, ``(..., L, d_k)``.
+        positions: la de cada token, ``(L,)``.
+        base: cuanto mayor, más despacio giran las últimas parejas.
+
+    Returns:
+        ``(..., L, d_k)``, con las mismas normas.
+
+    Raises:
+        ValueError: si d_k es impar o no hay una posición por token.
+
+    Fuente: Su et al., «RoFormer» (2021), §3.4. El artículo empareja 2i con 2i + 1; Llama, en
+    transformers, como aquí.
+    """
+    length, d_k = x.shape[-2:]
+    if d_k % 2:
+        raise ValueError(f"rotary: d_k = {d_k} es impar y los números se giran por parejas.")
+    if positions.shape[-1] != length:
+        raise ValueError(
+            f"rotary: hay {length} tokens, de x {tuple(x.shape)}, y {positions.shape[-1]} posiciones: "
+            "hace falta una por token. Si hay caché, empiezan en lo que ya tiene guardado."
+        )
+    even = torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device)
+    angles = positions[..., None] * base ** (-even / d_k)  # (L, d_k/2), en float64
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+
+
+class RMSNorm(nn.Module):
+    """Divide cada vector por su valor cuadrático medio: x / √(media(x²) + ε) · g.
+
+    Es una LayerNorm que no resta la media ni suma un sesgo.
+
+    Args:
+        dim_embedding: anchura del modelo, d_model.
+        eps: lo que se suma dentro de la raíz para no dividir por cero.
+
+    Fuente: Zhang y Sennrich, «Root Mean Square Layer Normalization» (2019), ecuación 4.
+    """
+
+    def __init__(self, dim_embedding, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim_embedding))
+
+    def forward(self, x):
+        """Normaliza cada posición: (B, L, d_model) → (B, L, d_model)."""
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))  # en 16 bits, x² se desborda
+        scale = (wide.pow(2).mean(dim=-1, keepdim=True) + self.eps).rsqrt()
+        return self.weight * (wide * scale).to(x.dtype)
+
+
+class SwiGLU(nn.Module):
+    """Red densa con puerta, sin sesgos: W_down·(silu(W_gate·x) ⊙ W_up·x), silu(z) = z·σ(z).
+
+    Args:
+        dim_embedding: anchura del modelo, d_model.
+        dim_hidden: anchura de dentro. Son tres matrices: para gastar lo mismo que una
+            ``FeedForward`` de 4·d_model, 8/3·d_model.
+
+    Fuente: Shazeer, «GLU Variants Improve Transformer» (2020), ecuación 6.
+    """
+
+    def __init__(self, dim_embedding, dim_hidden):
+        super().__init__()
+        self.gate = nn.Linear(dim_embedding, dim_hidden, bias=False)
+        self.up = nn.Linear(dim_embedding, dim_hidden, bias=False)
+        self.down = nn.Linear(dim_hidden, dim_embedding, bias=False)
+
+    def forward(self, x):
+        """Transforma cada posición por separado: (B, L, d_model) → (B, L, d_model)."""
+        return self.down(F.silu(self.gate(x)) * self.up(x))
+
+
+def check_positions(module, x, max_sequence_len, dim_embedding, start=0):
     """Comprueba que una entrada cabe en la tabla de posiciones de un módulo.
 
     Args:
         module: el módulo, al que nombra el error.
         x: lo que entra, ``(B, L, d_model)``.
         max_sequence_len, dim_embedding: forma de la tabla.
+        start: la posición del primer token.
 
     Raises:
-        ValueError: si L pasa de ``max_sequence_len`` o la anchura no es ``dim_embedding``.
+        ValueError: si ``start`` + L pasa de ``max_sequence_len`` o la anchura no es ``dim_embedding``.
     """
     name = type(module).__name__
     if x.dim() < 2 or x.shape[-1] != dim_embedding:
         raise ValueError(
             f"{name}: x tiene forma {tuple(x.shape)} y tiene que ser (B, L, {dim_embedding})."
         )
-    if x.shape[-2] > max_sequence_len:
+    if start + x.shape[-2] > max_sequence_len:
         raise ValueError(
-            f"{name}: la frase tiene {x.shape[-2]} tokens y hay {max_sequence_len} posiciones "
+            f"{name}: la frase tiene {start + x.shape[-2]} tokens y hay {max_sequence_len} posiciones "
             "(max_sequence_len). Crea el módulo con más posiciones o acorta la frase."
         )

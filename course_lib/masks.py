@@ -53,6 +53,37 @@ def causal_mask(length, device=None):
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
 
 
+def window_mask(length, width, sinks=0, device=None):
+    """Causal, y además cada posición ve solo las ``width`` últimas, contando la suya.
+
+    Fórmula: ``mask[i, j] = (j <= i) and (i - j < width or j < sinks)``.
+
+    Args:
+        length: número de tokens, L.
+        width: anchura de la ventana (entero, 1 o más).
+        sinks: cuántos de los primeros tokens ve todo el mundo, esté donde esté.
+        device: dónde se crea el tensor; por defecto, el de torch.
+
+    Returns:
+        Máscara booleana ``(L, L)``; True = puede atender.
+
+    Raises:
+        ValueError: si ``length`` o ``width`` no son enteros positivos, o ``sinks`` es negativo.
+
+    Fuente: Beltagy et al., «Longformer» (2020), §3.1; Xiao et al., «Efficient Streaming Language
+    Models with Attention Sinks» (2023), §3.
+    """
+    for name, value, least in (("width", width, 1), ("sinks", sinks, 0)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ValueError(
+                f"window_mask: {name} = {value!r} y tiene que ser un entero de {least} en adelante."
+            )
+    causal = causal_mask(length, device)
+    recent = causal.triu(1 - width)
+    recent[:, :sinks] = causal[:, :sinks]
+    return recent
+
+
 def padding_mask(attention_mask):
     """Impide que nadie atienda a los tokens de relleno (*padding*).
 

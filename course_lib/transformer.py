@@ -179,7 +179,15 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(dim_embedding, increment, activation)
         self.add_and_norm_3 = AddAndNorm(dim_embedding, dropout, eps)
 
-    def forward(self, x, encoder_output, mask=None, source_mask=None, return_weights=False):
+    def forward(
+        self,
+        x,
+        encoder_output,
+        mask=None,
+        source_mask=None,
+        return_weights=False,
+        cache=(None, None),
+    ):
         """Procesa un lote de frases de destino.
 
         Args:
@@ -190,15 +198,20 @@ class DecoderLayer(nn.Module):
             source_mask: para la atención cruzada, se difunde hasta ``(B, h, m_D, m_E)``;
                 lo normal, la ``padding_mask`` del origen.
             return_weights: si se devuelven también los pesos.
+            cache: dos ``KeyValueCache``, la de lo escrito y la del origen. x son solo los tokens
+                nuevos; ``encoder_output`` se proyecta la primera vez y después no se usa.
 
         Returns:
             ``(B, m_D, d_model)``, o ``(salida, pesos propios, pesos cruzados)``, de formas
             ``(B, h, m_D, m_D)`` y ``(B, h, m_D, m_E)``.
         """
-        attended, self_weights = self.masked_attention(x, x, x, mask, need_weights=return_weights)
+        own, cross = cache
+        attended, self_weights = self.masked_attention(x, x, x, mask, return_weights, own)
         x = self.add_and_norm_1(x, attended)
+        if cross is not None and cross.length:
+            encoder_output = encoder_output[:, :0]  # ya está guardado: nada nuevo que leer
         attended, cross_weights = self.cross_attention(
-            x, encoder_output, encoder_output, source_mask, need_weights=return_weights
+            x, encoder_output, encoder_output, source_mask, return_weights, cross
         )
         x = self.add_and_norm_2(x, attended)
         x = self.add_and_norm_3(x, self.feed_forward(x))
@@ -223,7 +236,9 @@ class Decoder(nn.Module):
             DecoderLayer(heads, dim_embedding, **options) for _ in range(Nx)
         )
 
-    def forward(self, x, encoder_output, mask=None, source_mask=None, return_weights=False):
+    def forward(
+        self, x, encoder_output, mask=None, source_mask=None, return_weights=False, cache=None
+    ):
         """Pasa por todas las capas: (B, m_D, d_model) → (B, m_D, d_model).
 
         Returns:
@@ -231,15 +246,16 @@ class Decoder(nn.Module):
             tensores cada una, si ``return_weights=True``.
         """
         all_self, all_cross = [], []
-        for layer in self.decoder_layers:
+        for i, layer in enumerate(self.decoder_layers):
+            kept = (None, None) if cache is None else (cache.own[i], cache.cross[i])
             if return_weights:
                 x, self_weights, cross_weights = layer(
-                    x, encoder_output, mask, source_mask, return_weights=True
+                    x, encoder_output, mask, source_mask, True, kept
                 )
                 all_self.append(self_weights)
                 all_cross.append(cross_weights)
             else:
-                x = layer(x, encoder_output, mask, source_mask)
+                x = layer(x, encoder_output, mask, source_mask, False, kept)
         return (x, all_self, all_cross) if return_weights else x
 
 
@@ -267,7 +283,13 @@ class TransformerDecoder(nn.Module):
         self.decoder = Decoder(heads, dim_embedding, Nx, dropout=dropout, **options)
 
     def forward(
-        self, token_ids, encoder_output, target_mask=None, source_mask=None, return_weights=False
+        self,
+        token_ids,
+        encoder_output,
+        target_mask=None,
+        source_mask=None,
+        return_weights=False,
+        cache=None,
     ):
         """De los ids de destino (ya desplazados) a sus vectores: (B, m_D) → (B, m_D, d_model).
 
@@ -277,10 +299,14 @@ class TransformerDecoder(nn.Module):
             target_mask: relleno del destino, ``(B, 1, 1, m_D)``; se suma a la causal.
             source_mask: relleno del origen, ``(B, 1, 1, m_E)``.
             return_weights: si se devuelven también los pesos de cada capa.
+            cache: una ``DecoderCache``. ``token_ids`` son entonces solo los nuevos, que siguen a
+                los guardados: m_D, en las máscaras y los pesos, cuenta también estos como keys.
         """
-        mask = combine_masks(causal_mask(token_ids.shape[-1], token_ids.device), target_mask)
-        x = self.positional_encoding(self.output_embedding(token_ids))
-        return self.decoder(x, encoder_output, mask, source_mask, return_weights)
+        past = 0 if cache is None else cache.length
+        causal = causal_mask(past + token_ids.shape[-1], token_ids.device)[past:]
+        mask = combine_masks(causal, target_mask)
+        x = self.positional_encoding(self.output_embedding(token_ids), past)
+        return self.decoder(x, encoder_output, mask, source_mask, return_weights, cache)
 
 
 class Transformer(nn.Module):

@@ -31,7 +31,7 @@ from transformers import BertConfig, BertModel
 
 from course_lib import bert as bert_module
 from course_lib import encoder_from_bert, extract_embeddings, load_bert, padding_mask
-from course_lib.bert_files import ENVIRONMENT_VARIABLE, BertUnavailableError, embedded
+from course_lib.bert_files import ENVIRONMENT_VARIABLE, ModelUnavailableError, embedded
 from course_lib.bert_files.folders import read_model, read_tokenizer
 from course_lib.bert_files.sentences import PlainTokenizer, TokenizationWarning
 
@@ -547,7 +547,7 @@ def test_environment_variable(monkeypatch, tiny_folder):
 def unavailable(model_name, *words):
     """Comprueba que cargar falla enseguida, con un mensaje que contiene esas palabras."""
     start = time.monotonic()
-    with pytest.raises(BertUnavailableError) as error:
+    with pytest.raises(ModelUnavailableError) as error:
         load_bert(model_name)
     assert time.monotonic() - start < 2
     message = str(error.value)
@@ -574,7 +574,7 @@ def test_hub_model_without_network(offline, monkeypatch, source):
 
 def test_impossible_names(offline):
     for name in ("a/b/c", "carpeta/que no existe", "-mal-", "."):
-        with pytest.raises(BertUnavailableError, match="«"):
+        with pytest.raises(ModelUnavailableError, match="«"):
             load_bert(name)
     unavailable("a/b/c", "«a/b/c»", "ni una carpeta ni un nombre", "usuario/modelo")
 
@@ -738,7 +738,7 @@ def test_package_missing(monkeypatch, tmp_path, spec):
     monkeypatch.setattr(embedded, "find_spec", lambda name: spec)
     monkeypatch.setattr(embedded, "DOWNLOADED_FOLDER", tmp_path / "nada")
     with pytest.raises(
-        BertUnavailableError,
+        ModelUnavailableError,
         match=r"Falta el modelo.*curso\.py abrir.*pip install.*python -m course_lib\.bert_files",
     ):
         embedded.embedded_folder()

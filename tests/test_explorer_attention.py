@@ -12,7 +12,7 @@ from helpers_browser import write
 from nbformat.v4 import new_code_cell
 
 from course_lib.bert import extract_embeddings, load_bert
-from course_lib.bert_files import BertUnavailableError
+from course_lib.bert_files import ModelUnavailableError
 from course_lib.explorers import attention
 from course_lib.explorers.attention import DEFAULT, STEPS, AttentionExplorer, compute
 from course_lib.explorers.base import esm
@@ -162,7 +162,7 @@ def test_a_shorter_sentence_moves_the_query():
     assert explorer.query == 11
 
 
-@pytest.mark.parametrize("failure", [BertUnavailableError("no está"), MemoryError("sin memoria")])
+@pytest.mark.parametrize("failure", [ModelUnavailableError("no está"), MemoryError("sin memoria")])
 def test_a_failure_is_answered(monkeypatch, failure):
     explorer = AttentionExplorer()
 

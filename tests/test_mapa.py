@@ -13,8 +13,8 @@ cada archivo o cuarto (carpeta) que hay en course_lib. Si has añadido uno, ponl
 movido o quitado, quita la suya. Un archivo nuevo va a un cuarto, salvo que lo enseñe una lección."""
 
 # Lo primero que ve quien abre la biblioteca: lo que enseñan las lecciones, en su orden.
-TAUGHT = ["example", "masks", "attention", "layers", "transformer", "decoding"]
-TAUGHT += ["bert", "translator", "plots"]
+TAUGHT = ["example", "masks", "attention", "layers", "transformer", "cache", "decoding"]
+TAUGHT += ["bert", "translator", "flash", "decoder_only", "sampling", "llama", "plots"]
 
 
 def sentences():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from course_lib import causal_mask, combine_masks, convert_mask, padding_mask
+from course_lib import causal_mask, combine_masks, convert_mask, padding_mask, window_mask
 from course_lib.masks import CONVENTIONS, MaskWarning, check_mask
 
 each_convention = pytest.mark.parametrize("target", CONVENTIONS)
@@ -211,3 +211,26 @@ def test_check_mask_accepts_every_broadcast(shape):
     """Todo lo que se difunde hasta (B, h, L_q, L_k) vale, sin avisos; ``None`` también."""
     check_mask(torch.ones(shape, dtype=torch.bool), (2, 3, 4, 5))
     check_mask(None, (2, 3, 4, 5))
+
+
+# --- Ventana ---------------------------------------------------------------------------------------
+
+
+@few
+@given(length=st.integers(1, 9), width=st.integers(1, 12), sinks=st.integers(0, 12))
+def test_window_is_its_formula(length, width, sinks):
+    mask = window_mask(length, width, sinks)
+    expected = [
+        [j <= i and (i - j < width or j < sinks) for j in range(length)] for i in range(length)
+    ]
+    assert mask.dtype == torch.bool
+    assert mask.tolist() == expected
+
+
+@pytest.mark.parametrize("wrong", [{"width": 0}, {"width": 2.0}, {"width": True}, {"sinks": -1}])
+def test_impossible_windows(wrong):
+    [(name, value)] = wrong.items()
+    with pytest.raises(ValueError, match=f"window_mask: {name} = {value}"):
+        window_mask(5, **{"width": 3, **wrong})
+    with pytest.raises(ValueError, match="length = 0"):
+        window_mask(0, 3)

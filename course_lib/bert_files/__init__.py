@@ -9,5 +9,5 @@
 ENVIRONMENT_VARIABLE = "CURSO_BERT"
 
 
-class BertUnavailableError(RuntimeError):
+class ModelUnavailableError(RuntimeError):
     """El modelo pedido no se puede cargar; el mensaje dice por qué y qué hacer."""

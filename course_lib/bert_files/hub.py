@@ -2,16 +2,23 @@
 
 from pathlib import Path
 
-from course_lib.bert_files import ENVIRONMENT_VARIABLE, BertUnavailableError
+from course_lib.bert_files import ENVIRONMENT_VARIABLE, ModelUnavailableError
 
 FILES = ["config.json", "model*.safetensors*", "tokenizer*", "vocab.txt", "special_tokens_map.json"]
+OTHERWISE = (
+    f"sigue con el modelo del curso: quita el argumento y la variable {ENVIRONMENT_VARIABLE}"
+)
 
 
-def hub_folder(model_name):
+def hub_folder(model_name, otherwise=OTHERWISE):
     """Carpeta local de un modelo de Hugging Face, que se descarga si hace falta.
 
+    Args:
+        model_name: su nombre.
+        otherwise: qué se puede hacer sin red, para el error.
+
     Raises:
-        BertUnavailableError: si no existe, no está en safetensors o no hay red.
+        ModelUnavailableError: si no existe, no está en safetensors o no hay red.
     """
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
@@ -21,7 +28,7 @@ def hub_folder(model_name):
         if any(folder.glob("model*.safetensors")):
             return folder
     except HFValidationError:
-        raise BertUnavailableError(
+        raise ModelUnavailableError(
             f"«{model_name}» no es ni una carpeta ni un nombre de modelo posible. Escríbelo como en "
             "Hugging Face: bert-base-uncased o usuario/modelo."
         ) from None
@@ -31,24 +38,23 @@ def hub_folder(model_name):
         # Una sola pregunta, con plazo: sin red se sabe enseguida.
         names = [file.rfilename for file in HfApi().model_info(model_name, timeout=5).siblings]
     except RepositoryNotFoundError:
-        raise BertUnavailableError(
+        raise ModelUnavailableError(
             f"El modelo «{model_name}» no existe en Hugging Face, o es privado. Revisa el nombre."
         ) from None
     except Exception as error:
-        raise BertUnavailableError(
+        raise ModelUnavailableError(
             f"No puedo obtener «{model_name}»: no está guardado en este ordenador y no hay conexión "
-            f"con Hugging Face ({type(error).__name__}). Conéctate y vuelve a probar, o sigue con el "
-            f"modelo del curso: quita el argumento y la variable {ENVIRONMENT_VARIABLE}."
+            f"con Hugging Face ({type(error).__name__}). Conéctate y vuelve a probar, o {otherwise}."
         ) from None
     if not any(name.endswith(".safetensors") for name in names):
-        raise BertUnavailableError(
+        raise ModelUnavailableError(
             f"«{model_name}» no publica sus pesos en safetensors, y el curso no abre otro formato. "
             "Elige otro modelo, por ejemplo bert-base-uncased."
         )
     try:
         return Path(snapshot_download(model_name, allow_patterns=FILES))
     except Exception as error:
-        raise BertUnavailableError(
+        raise ModelUnavailableError(
             f"La descarga de «{model_name}» no ha terminado ({type(error).__name__}). Comprueba la "
             "conexión y el espacio en el disco, y vuelve a probar: sigue por donde iba."
         ) from None

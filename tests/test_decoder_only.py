@@ -1,0 +1,325 @@
+"""El decoder de hoy, pieza a pieza y entero, contra torch y contra el Llama de transformers."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from helpers import close, cut_network, few, randomize, seeds
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from transformers import (
+    BertConfig,
+    BertModel,
+    GPT2Config,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
+from transformers.models.llama.modeling_llama import LlamaMLP, LlamaRMSNorm, apply_rotary_pos_emb
+
+from course_lib import DecoderOnly, RMSNorm, SwiGLU, decoder_from_llama, load_llama, padding_mask
+from course_lib.bert_files import ModelUnavailableError
+from course_lib.cache import DecoderCache
+from course_lib.layers import rotary
+from course_lib.sampling import generate, next_token_probabilities
+
+CONFIG = {
+    "vocab_size": 31,
+    "hidden_size": 24,
+    "intermediate_size": 40,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 64,
+    "rms_norm_eps": 1e-3,
+    "initializer_range": 0.3,
+}
+
+
+def llama_of(seed=0, **changes):
+    torch.manual_seed(seed)
+    return randomize(LlamaForCausalLM(LlamaConfig(**CONFIG | changes)).eval())
+
+
+# --- Las piezas -------------------------------------------------------------------------------------
+
+
+@few
+@given(d_k=st.sampled_from([2, 4, 6, 10]), length=st.integers(1, 7), start=st.integers(0, 900))
+def test_rotary_is_llamas(d_k, length, start):
+    torch.manual_seed(0)
+    queries, keys = torch.randn(2, 3, length, d_k), torch.randn(2, 5, length, d_k)
+    positions = torch.arange(start, start + length)
+    angles = torch.outer(positions.double(), 10_000 ** (-torch.arange(0, d_k, 2).double() / d_k))
+    angles = torch.cat([angles, angles], dim=-1)[None]
+    theirs = apply_rotary_pos_emb(queries, keys, angles.cos().float(), angles.sin().float())
+    close(rotary(queries, positions), theirs[0], torch.float32)
+    close(rotary(keys, positions), theirs[1], torch.float32)
+
+
+@few
+@given(seed=seeds, shift=st.sampled_from([1, 17, 1000]), base=st.sampled_from([50.0, 1e4, 5e5]))
+def test_only_the_distance_counts(seed, shift, base):
+    """Girar es multiplicar por un número complejo de módulo 1: la oráculo son los complejos."""
+    torch.manual_seed(seed)
+    q, k = torch.randn(2, 9, 6, dtype=torch.float64)
+    positions = torch.arange(9)
+    scores = rotary(q, positions, base) @ rotary(k, positions, base).mT
+    moved = positions + shift
+    close(rotary(q, moved, base) @ rotary(k, moved, base).mT, scores)
+    spins = torch.polar(torch.ones(9, 3, dtype=torch.float64),
+                        torch.outer(positions.double(), base ** (-torch.arange(3.0).double() / 3)))  # fmt: skip
+    turned = torch.complex(q[:, :3], q[:, 3:]) * spins
+    close(rotary(q, positions, base), torch.cat([turned.real, turned.imag], dim=-1))
+    close(rotary(q, positions, base).norm(dim=-1), q.norm(dim=-1))
+
+
+def test_rotary_errors():
+    with pytest.raises(ValueError, match="d_k = 5 es impar"):
+        rotary(torch.randn(2, 3, 5), torch.arange(3))
+    with pytest.raises(ValueError, match="hay 3 tokens.* y 4 posiciones"):
+        rotary(torch.randn(2, 3, 6), torch.arange(4))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_rms_norm_is_torchs(dtype):
+    torch.manual_seed(0)
+    x = (torch.randn(2, 3, 7) * 300).to(dtype).requires_grad_()  # en 16 bits, 300² ya no cabe
+    ours = randomize(RMSNorm(7, eps=0.1)).to(dtype)
+    theirs = nn.RMSNorm(7, eps=0.1, dtype=dtype)
+    llama = LlamaRMSNorm(7, eps=0.1).to(dtype)
+    theirs.load_state_dict(ours.state_dict())
+    llama.load_state_dict(ours.state_dict())
+    output = ours(x)
+    assert output.dtype == dtype
+    assert output.isfinite().all()
+    close(output, theirs(x), dtype)
+    close(output, llama(x), dtype if dtype != torch.float64 else torch.float32)
+    gradients = [
+        torch.autograd.grad(module(x).float().pow(2).sum(), x)[0] for module in (ours, theirs)
+    ]
+    close(*gradients, dtype)
+
+
+def test_swiglu_is_llamas():
+    ours = randomize(SwiGLU(6, 11)).double()
+    llama = LlamaMLP(
+        LlamaConfig(hidden_size=6, intermediate_size=11, num_attention_heads=3)
+    ).double()
+    names = {"gate": "gate_proj", "up": "up_proj", "down": "down_proj"}
+    llama.load_state_dict(
+        {f"{names[k.split('.')[0]]}.weight": v for k, v in ours.state_dict().items()}
+    )
+    x = torch.randn(2, 3, 6, dtype=torch.float64)
+    close(ours(x), llama(x))
+    assert [tuple(p.shape) for p in ours.parameters()] == [(11, 6), (11, 6), (6, 11)]  # sin sesgos
+
+
+# --- El modelo entero -------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("changes", [
+    {},
+    {"num_key_value_heads": 6},
+    {"num_key_value_heads": 1, "tie_word_embeddings": True},
+    {"rope_parameters": {"rope_type": "default", "rope_theta": 123.0}},
+])  # fmt: skip
+def test_same_logits_as_llama(changes):
+    """Capa a capa y al final; de una vez, por trozos con caché y con relleno al final."""
+    llama = llama_of(**changes)
+    model = decoder_from_llama(llama)
+    ids = torch.randint(31, (2, 13))
+    attention_mask = torch.tensor([[1] * 13, [1] * 8 + [0] * 5])
+    theirs = llama(ids, attention_mask=attention_mask, output_hidden_states=True)
+    states = theirs.hidden_states
+    logits, weights = model(ids, padding_mask(attention_mask), return_weights=True)
+    real = attention_mask.bool()
+    close(logits[real], theirs.logits[real], torch.float32)
+    close(model(ids, padding_mask(attention_mask))[real], theirs.logits[real], torch.float32)
+    assert [w.shape for w in weights] == [(2, 6, 13, 13)] * 3
+    x, mask = model.embedding(ids), torch.ones(13, 13, dtype=torch.bool).tril()
+    alone = llama(ids, output_hidden_states=True)
+    for layer, state in zip(model.layers, alone.hidden_states):
+        close(x, state, torch.float32)
+        x = layer(x, mask)
+    close(model.normalization(x), alone.hidden_states[-1], torch.float32)
+    cache = DecoderCache(3)
+    pieces = [model(piece, cache=cache) for piece in ids.split([4, 1, 7, 1], dim=1)]
+    close(torch.cat(pieces, dim=1), alone.logits, torch.float32)
+    heads = model.layers[0].attention.kv_heads
+    assert (
+        cache.nbytes == 2 * 3 * heads * 4 * 13 * 2 * 4
+    )  # 2 · capas · h_kv · d_k · L, por 2 frases
+    assert len(states) == 4
+
+
+def test_gradients_are_llamas():
+    llama = llama_of().double()
+    model = decoder_from_llama(llama)
+    ids = torch.randint(31, (2, 9))
+    for logits in (model(ids), llama(ids).logits):
+        F.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten()).backward()
+    for ours, theirs in (
+        (model.layers[1].attention.key_projection, llama.model.layers[1].self_attn.k_proj),
+        (model.layers[2].normalization_2, llama.model.layers[2].post_attention_layernorm),
+        (model.layers[0].feed_forward.gate, llama.model.layers[0].mlp.gate_proj),
+        (model.embedding.table, llama.model.embed_tokens),
+    ):
+        close(ours.weight.grad, theirs.weight.grad, torch.float32)
+
+
+def test_the_weights_are_copies():
+    llama = llama_of()
+    model = decoder_from_llama(llama)
+    with torch.no_grad():
+        model.output_projection.weight.zero_()
+    assert llama.lm_head.weight.any()
+    assert not model.training
+
+
+def test_one_table_or_two():
+    one, two = (DecoderOnly(11, 12, 2, 1, tied=tied) for tied in (True, False))
+    count = [sum(p.numel() for p in model.parameters()) for model in (one, two)]
+    assert count[1] - count[0] == 11 * 12
+    assert one.layers[0].feed_forward.up.out_features == 32
+
+
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"attention_bias": True}, "attention_bias = True"),
+    ({"mlp_bias": True}, "mlp_bias = True"),
+    ({"hidden_act": "gelu"}, "hidden_act = 'gelu'"),
+    ({"head_dim": 6}, "head_dim = 6"),
+    ({"rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4}}, "'linear'"),
+])  # fmt: skip
+def test_what_the_course_does_not_have(changes, words):
+    with pytest.raises(ValueError, match=words):
+        decoder_from_llama(llama_of(**changes))
+
+
+@pytest.mark.parametrize("other", [None, "llama", nn.Linear(2, 2), BertModel(BertConfig(
+    vocab_size=5, hidden_size=4, num_hidden_layers=1, num_attention_heads=2, intermediate_size=3))])  # fmt: skip
+def test_not_a_llama(other):
+    with pytest.raises(TypeError, match=f"llama es {type(other).__name__}"):
+        decoder_from_llama(other)
+
+
+# --- Cargarlo ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def llama_folder(tmp_path_factory):
+    """Un Llama diminuto con pesos al azar y su tokenizador, como se guardan para publicarlos."""
+    from tokenizers import Tokenizer, models
+
+    folder = tmp_path_factory.mktemp("llama")
+    llama_of().save_pretrained(folder)
+    words = Tokenizer(models.WordLevel({"hola": 0, "mundo": 1, "?": 2}, unk_token="?"))
+    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?").save_pretrained(folder)
+    return folder
+
+
+def test_from_a_folder_by_variable(llama_folder, monkeypatch):
+    monkeypatch.setenv("CURSO_LLAMA", str(llama_folder))
+    model, tokenizer = load_llama()
+    ids = torch.tensor([tokenizer("hola").input_ids])
+    with torch.no_grad():
+        close(model(ids), llama_of()(ids).logits, torch.float32)
+
+
+@pytest.mark.parametrize("name", [None, ""])
+def test_none_comes_with_the_course(name, monkeypatch):
+    monkeypatch.delenv("CURSO_LLAMA", raising=False)
+    with pytest.raises(ModelUnavailableError, match="no viene ningún Llama.*CURSO_LLAMA="):
+        load_llama(name)
+
+
+def test_without_network(monkeypatch, tmp_path):
+    from huggingface_hub import constants
+
+    cut_network(monkeypatch)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "vacía"))
+    with pytest.raises(ModelUnavailableError, match="usuario/modelo.*no hay conexión.*CURSO_LLAMA"):
+        load_llama("usuario/modelo")
+
+
+def test_another_kind_of_model_or_damaged(llama_folder, tmp_path):
+    GPT2Config().save_pretrained(tmp_path)
+    with pytest.raises(ModelUnavailableError, match="«gpt2», y hace falta un «llama»"):
+        load_llama(tmp_path)
+    LlamaConfig(**CONFIG).save_pretrained(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(
+        (llama_folder / "model.safetensors").read_bytes()[:-9]
+    )
+    with pytest.raises(ModelUnavailableError, match="incompletos o dañados"):
+        load_llama(tmp_path)
+
+
+# --- Escribir ---------------------------------------------------------------------------------------
+
+
+@few
+@given(seed=seeds, temperature=st.sampled_from([0.3, 1.0, 2.5]), k=st.sampled_from([1, 3, 40]),
+       p=st.sampled_from([0.01, 0.5, 0.9, 1.0]))  # fmt: skip
+def test_cuts_are_transformers(seed, temperature, k, p):
+    torch.manual_seed(seed)
+    scores = torch.randn(4, 2, 13) * 3
+    warped = scores / temperature
+    flat = TopKLogitsWarper(top_k=min(k, 13))(None, warped.flatten(0, 1))
+    flat = TopPLogitsWarper(top_p=p)(None, flat) if p < 1 else flat
+    ours = next_token_probabilities(scores, temperature, top_k=k, top_p=p)
+    close(ours, flat.softmax(dim=-1).view_as(ours), torch.float32)
+    best = next_token_probabilities(scores, temperature=0)
+    assert torch.equal(best, F.one_hot(scores.argmax(-1), 13).float())
+
+
+def test_ties_keep_exactly_k():
+    chances = next_token_probabilities(torch.zeros(5), top_k=2)
+    assert chances.tolist() == [0.5, 0.5, 0, 0, 0]
+
+
+@pytest.mark.parametrize("wrong", [
+    {"temperature": -1}, {"temperature": float("nan")}, {"top_k": 0}, {"top_k": 1.5},
+    {"top_p": 0}, {"top_p": 1.1}, {"top_p": float("nan")},
+])  # fmt: skip
+def test_impossible_cuts(wrong):
+    [(name, _)] = wrong.items()
+    with pytest.raises(ValueError, match=f"{name} = "):
+        next_token_probabilities(torch.zeros(3), **wrong)
+
+
+def test_generate_is_llamas_and_the_cache_changes_nothing():
+    llama = llama_of()
+    model, prompt = decoder_from_llama(llama), torch.randint(31, (3, 5))
+    theirs = llama.generate(
+        prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=9, do_sample=False,
+        eos_token_id=None, pad_token_id=0,
+    )[:, 5:]  # fmt: skip
+    assert torch.equal(generate(model, prompt, 9), theirs)
+    assert torch.equal(generate(model, prompt, 9, cache=False), theirs)
+    draws = [
+        generate(model, prompt, 9, temperature=1.5, top_p=0.9, cache=cache,
+                 generator=torch.Generator().manual_seed(4))
+        for cache in (True, False)
+    ]  # fmt: skip
+    assert torch.equal(*draws)
+    assert not torch.equal(draws[0], theirs)
+
+
+def test_end_stops_each_sentence():
+    """Quien acaba repite la marca de fin; cuando acaban todas, se para. La del principio no cuenta."""
+    model, prompt = decoder_from_llama(llama_of()), torch.randint(31, (3, 5))
+    free = generate(model, prompt, 9)
+    end = free[0, 2].item()
+    prompt[:, 0] = end
+    free = generate(model, prompt, 9)
+    end = free[0, 2].item()
+    written = generate(model, prompt, 9, end=end)
+    for row, plain in zip(written.tolist(), free.tolist()):
+        stop = plain.index(end) if end in plain else len(plain)
+        assert row[: stop + 1] == plain[: len(row)][: stop + 1]
+        assert set(row[stop:]) <= {end}
+    alone = generate(model, prompt[:1], 9, end=end)
+    assert alone.shape[1] == free[0].tolist().index(end) + 1
