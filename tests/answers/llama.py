@@ -460,7 +460,7 @@ def rope_softmax(x, positions, base):
     return spin(x, table(positions, x.shape[-1], base)).softmax(-1)
 
 
-@odd("14.1")
+@wrong("14.1", "no-gira")
 def rope_nothing(x, positions, base):
     return x
 
@@ -684,7 +684,7 @@ def rms_residual(x, weight, eps):
     return x + x / scale(x, eps) * weight
 
 
-@wrong("14.2", "sin-normalizar")
+@wrong("14.2", "sin-dividir")
 def rms_only_weight(x, weight, eps):
     return x * weight
 

@@ -23,11 +23,6 @@ def even_odd(d):
     return torch.arange(d).view(-1, 2).T
 
 
-def ends(d):
-    first, second = halves(d)
-    return torch.stack([first, second.flip(0)])
-
-
 def turned(x, y, t, s):
     """Uno de la pareja, x, a partir del otro, y, su ángulo, y −1 si es el primero."""
     return x * t.cos() + s * y * t.sin()
@@ -40,7 +35,6 @@ AXES = {
         ("posición-desde-la-primera", lambda p: p - p[0]),
         ("posición-desde-1", lambda p: p + 1),
         ("una-sola-posición", lambda p: p[:1].expand_as(p), lambda p: p[-1:].expand_as(p)),
-        ("posición-al-revés", lambda p: p.flip(0)),
         ("posición-repartida", lambda p: p / len(p), lambda p: p / p.max()),
     ),
     "exponent": step(
@@ -60,13 +54,13 @@ AXES = {
     ),
     "power": step(-1, ("base-al-revés", 1)),
     "unit": step(1.0, ("grados", math.pi / 180, 180 / math.pi), ("vueltas", 2 * math.pi, math.pi)),
-    # Qué columnas son pareja, y a qué pareja se mira para la i del ángulo; o su número, por tanto.
+    # Qué columnas son pareja, y qué parejas numera la i del ángulo; o la i de cada columna, por c.
     "pairs": step(
         (halves, halves),
         ("parejas-entrelazadas", (even_odd, even_odd)),
         ("parejas-mezcladas", (halves, even_odd), (even_odd, halves)),
         ("una-frecuencia-por-columna", (halves, 0.5), (halves, 1), (even_odd, 0.5), (even_odd, 1)),
-        ("parejas-de-los-extremos", (ends, halves), (ends, ends)),
+        ("gira-media-d_k", (lambda d: halves(d // 2), halves)),
     ),
     "turn": step(
         turned,
@@ -74,31 +68,25 @@ AXES = {
         ("sin-signo", *(lambda x, y, t, s, n=n: turned(x, y, t, n) for n in (1, -1))),
         ("suma-en-vez-de-girar", lambda x, y, t, s: x + (t.sin() if s < 0 else t.cos())),
         ("suma-en-vez-de-girar", lambda x, y, t, s: x + (t.cos() if s < 0 else t.sin())),
-        (
-            "suma-en-vez-de-girar",
-            lambda x, y, t, s: x + t,
-            lambda x, y, t, s: x + t.cos() + t.sin(),
-        ),
+        ("suma-en-vez-de-girar", lambda x, y, t, s: x + t),
         ("seno-por-coseno", lambda x, y, t, s: x * t.sin() + s * y * t.cos()),
-        ("sin-cambiar-de-pareja", lambda x, y, t, s: turned(x, x, t, 1)),
-        ("sin-cambiar-de-pareja", lambda x, y, t, s: turned(x, x, t, s)),
+        ("sin-cambiar-de-pareja", *(lambda x, y, t, s, n=n: turned(x, x, t, s**n) for n in (0, 1))),
         ("solo-coseno", lambda x, y, t, s: x * t.cos()),
         ("solo-seno", lambda x, y, t, s: s * y * t.sin(), lambda x, y, t, s: x * t.sin()),
+        # El segundo, con el primero ya cambiado.
         (
             "lee-lo-ya-girado",
             lambda x, y, t, s: turned(x, y if s < 0 else turned(y, x, t, -1), t, s),
         ),
-        (
-            "gira-un-solo-lado",
-            *(lambda x, y, t, s, n=n: turned(x, y, t * (s == n), s) for n in (1, -1)),
-        ),
+        ("gira-un-solo-lado", lambda x, y, t, s: turned(x, y, t, s) if s < 0 else x),
+        ("gira-un-solo-lado", lambda x, y, t, s: turned(x, y, t, s) if s > 0 else x),
         ("por-el-ángulo", lambda x, y, t, s: x * t),
         ("reflejo", lambda x, y, t, s: y * t.sin() - s * x * t.cos()),
         ("suma-la-entrada", lambda x, y, t, s: x + turned(x, y, t, s)),
+        ("no-gira", lambda x, y, t, s: x),
     ),
     # Las columnas a las que vuelven; con nada, a las suyas.
     "back": step(None, ("vuelve-entrelazado", even_odd), ("vuelve-en-mitades", halves)),
-    "part": step(slice, ("gira-media-d_k", lambda d: slice(d // 2), lambda d: slice(d // 2, d))),
     "finish": step(
         itself,
         ("cambia-la-norma", lambda x: x / x.norm(dim=-1, keepdim=True)),
@@ -125,15 +113,13 @@ CASES = (
 FAR = rotary_case(5, (2, 4, 64), [1000, 1001, 1002, 1003], 10_000.0)
 TINY = ([[1.0, 0.0]], [1]), ([[1.0, 2.0, 0.0, 0.0]], [1]), ([[1.0, 0.0], [1.0, 0.0]], [2, 3])
 X, POSITIONS, BASE = CASES[0].arguments
-MOVED = X, POSITIONS + 3, BASE
 
 
-def same_lengths(a, b):
-    return law.same(a.norm(dim=-1), b.norm(dim=-1))
-
-
-def same_products(a, b):
-    return law.same(a @ a.mT, b @ b.mT, 1e-3, 1e-3)
+def moved(name, measure):
+    """Que ``measure`` dé lo mismo si se suma 3 a todas las posiciones."""
+    after = X, POSITIONS + 3, BASE
+    alike = lambda one, other: law.same(measure(one), measure(other), 1e-3, 1e-3)  # noqa: E731
+    return law.related(LAWS[name], CASES[0], after, alike=alike)
 
 
 class Rotary(Exercise):
@@ -156,8 +142,8 @@ class Rotary(Exercise):
         law.right_shape(lambda x, *_: x.shape, "Tu salida no mide lo mismo que x.", "14 §2"),
         law.finite("14 §2"),
         law.gives(LAWS["propiedad-0"], (X, 0 * POSITIONS, BASE), X),
-        law.related(LAWS["propiedad-longitud"], CASES[0], MOVED, alike=same_lengths),
-        law.related(LAWS["propiedad-distancia"], CASES[0], MOVED, alike=same_products),
+        moved("propiedad-longitud", lambda x: x.norm(dim=-1)),
+        moved("propiedad-distancia", lambda x: x @ x.mT),
     )
 
     def skip(self, choice):
@@ -165,26 +151,20 @@ class Rotary(Exercise):
         return choice["back"].value is choice["pairs"].value[0]
 
     def compute(self, choice, x, positions, base):
-        output, slack = x.double(), torch.zeros(x.shape).double()
-        place = choice["part"](x.shape[-1])
-        part, (split, index) = output[..., place], choice["pairs"]
-        d = part.shape[-1]
-        if callable(index):
-            i = torch.zeros(d).double().index_put((index(d),), torch.arange(d // 2).double())
-        else:
-            i = torch.arange(d).double() * index
-        theta = choice["base"](base) ** (choice["power"] * choice["exponent"](i, d))
+        (split, pairs), x = choice["pairs"], x.double()
+        columns = split(x.shape[-1])
+        i = torch.arange(columns.numel()).double()
+        i = pairs * i if pairs in (0.5, 1) else i.index_put((pairs(len(i)),), i[: len(i) // 2])
+        theta = choice["base"](base) ** (choice["power"] * choice["exponent"](i, len(i)))
         angle = choice["positions"](positions.double())[:, None] * theta * choice["unit"]
-        (first, second), (a, b) = split(d), (choice["back"] or split)(d)
-        turn, whole = choice["turn"], part.clone()
-        whole[..., a] = turn(part[..., first], part[..., second], angle[:, first], -1)
-        whole[..., b] = turn(part[..., second], part[..., first], angle[:, second], 1)
+        output, (a, b) = x.clone(), columns
+        places = choice["back"](x.shape[-1]) if choice["back"] else columns
+        for place, own, other, sign in ((places[0], a, b, -1), (places[1], b, a, 1)):
+            output[..., place] = choice["turn"](x[..., own], x[..., other], angle[:, own], sign)
         # Un ángulo grande pierde decimales en float32: se perdona lo que eso mueve el seno.
-        slack[..., place] = (3e-6 * angle.abs()).clamp(max=0.05) * part.abs().amax()
-        output = output.clone()
-        output[..., place] = whole
-        output, slack = choice["shape"](choice["finish"](output)), choice["shape"](2e-5 + slack)
-        return {"output": output.float(), "slack": slack}
+        lost = (3e-6 * angle.abs().amax(-1, keepdim=True)).clamp(max=0.05) * x.abs().amax()
+        output, slack = choice["finish"](output), 2e-5 + lost.expand_as(x)
+        return {"output": choice["shape"](output).float(), "slack": choice["shape"](slack)}
 
 
 ROTARY = Rotary()

@@ -22,13 +22,16 @@ def power(x, dims, less=0):
 
 
 AXES = {
-    # De x y la norma, la salida, antes de ``weight``.
-    "place": step(
-        lambda x, weight, norm: norm(x),
+    # De x, ``weight`` y la norma, la salida.
+    "gain": step(
+        lambda x, weight, norm: norm(x) * weight,
+        ("sin-weight", lambda x, weight, norm: norm(x)),
         ("weight-antes", lambda x, weight, norm: norm(x * weight)),
-        ("sin-normalizar", lambda x, weight, norm: x),
-        ("norma-dos-veces", lambda x, weight, norm: norm(norm(x))),
-        ("suma-la-entrada", lambda x, weight, norm: x + norm(x)),
+        ("uno-más-weight", lambda x, weight, norm: norm(x) * (1 + weight)),
+        ("divide-por-weight", lambda x, weight, norm: norm(x) / weight),
+        ("suma-weight", lambda x, weight, norm: norm(x) + weight),
+        ("norma-dos-veces", lambda x, weight, norm: norm(norm(x)) * weight),
+        ("suma-la-entrada", lambda x, weight, norm: x + norm(x) * weight),
     ),
     "dims": step(
         lambda n: (-1,),
@@ -74,13 +77,6 @@ AXES = {
         ),
         ("resta-eps", lambda m, eps: (m - eps).sqrt()),
     ),
-    "gain": step(
-        lambda x, weight: x * weight,
-        ("sin-weight", lambda x, weight: x),
-        ("uno-más-weight", lambda x, weight: x * (1 + weight)),
-        ("divide-por-weight", lambda x, weight: x / weight),
-        ("suma-weight", lambda x, weight: x + weight),
-    ),
     "eps": step(itself),
     "keep": step(itself, ("sin-keepdim", lambda divisor: divisor.squeeze(-1))),
     "finish": step(itself, ("redondea", *map(rounded, (1, 2, 3, 4)))),
@@ -88,12 +84,12 @@ AXES = {
 }
 
 
-def vectors(seed, shape, eps, size=1.0, name=""):
+def vectors(seed, shape, eps, size=1.0):
     generator = torch.Generator().manual_seed(seed)
     x = size * (0.7 + torch.randn(*shape, generator=generator))
     weight = torch.rand(shape[-1], generator=generator) + 0.5
     group = {1: "vector", 3: "lote"}.get(len(shape), "")
-    return Case(f"x {shape}{name} y eps = {eps}", (x, weight, eps), group, group == "lote")
+    return Case(f"x {shape} y eps = {eps}", (x, weight, eps), group, group == "lote")
 
 
 CASES = (
@@ -102,7 +98,8 @@ CASES = (
     vectors(2, (4, 4), 0.2),
     vectors(3, (2, 3, 4, 7), 0.4),
     vectors(4, (8,), 0.2),
-    vectors(5, (2, 4), 1e-6, 0.002, ", muy pequeños,"),
+    vectors(5, (2, 4), 0.4, 0.1),
+    vectors(6, (3, 2), 1e-6, 0.002),
     Case("un vector de ceros y eps = 1e-05", (torch.zeros(1, 3), torch.ones(3), 1e-5)),
 )
 TINY = tuple(
@@ -142,7 +139,7 @@ class RMSNorm(Exercise):
     names = ("x", "weight", "eps")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=4),)
-    extra = (vectors(6, (2, 3, 64), 1e-6, 300.0), vectors(7, (4, 1), 0.5))
+    extra = (vectors(7, (2, 3, 64), 1e-6, 300.0), vectors(8, (4, 1), 0.5))
     tiny = TINY
     measured = {"eps": fixed_eps, "finish": numbers.by_a_number("14 §3")}
     reader, also = Tensors(numpy=True), ("eps-fijo", *numbers.KNOWN)
@@ -170,7 +167,7 @@ class RMSNorm(Exercise):
             return (centred if above else z) / choice["keep"](choice["root"](measured, eps))
 
         x, weight = x.double(), weight.double()
-        output = choice["gain"](choice["place"](x, weight, norm), weight)
+        output = choice["gain"](x, weight, norm)
         return {"output": choice["shape"](choice["finish"](output)).float()}
 
 

@@ -18,38 +18,29 @@ def softmax(x):
     return x.softmax(-1)
 
 
-def first(many):
-    """Los primeros, tantos como diga ``many``, a partir de V, p y las probabilidades ordenadas."""
-    return lambda s, p: torch.arange(s.shape[-1]).expand_as(s) < many(s.shape[-1], p, s)
-
-
 def before(s):
     """Lo que suman los que van delante de cada uno."""
     return s.cumsum(-1) - s
-
-
-def late(s):
-    """Lo que suman los de delante, sin el último de ellos."""
-    return torch.cat([0 * s[..., :1], before(s)[..., :-1]], -1)
-
-
-def hidden(keep, x, value):
-    return torch.where(keep, x, value)
-
-
-def total(x):
-    return x.sum(-1, keepdim=True)
 
 
 def with_first(keep):
     return torch.cat([torch.ones_like(keep[..., :1]), keep[..., 1:]], -1)
 
 
+def first(many):
+    """Tantos como diga ``many``, a partir de V y p."""
+    return lambda s, p: torch.arange(s.shape[-1]).expand_as(s) < many(s.shape[-1], p)
+
+
+def share(x):
+    return x / x.sum(-1, keepdim=True)
+
+
 AXES = {
     # Lo que se acumula, a partir de las puntuaciones.
     "weigh": step(
         softmax,
-        ("sin-softmax", itself, torch.sigmoid, torch.exp),
+        ("sin-softmax", itself, torch.sigmoid),
         ("softmax-dos-veces", lambda x: softmax(softmax(x))),
         ("softmax-todo-junto", lambda x: softmax(x.flatten()).view_as(x)),
         ("softmax-otro-eje", lambda x: x.softmax(0), lambda x: x.softmax(-2)),
@@ -69,24 +60,23 @@ AXES = {
         lambda s, p: before(s) < p,
         ("deja-fuera-el-que-cruza", lambda s, p: s.cumsum(-1) <= p),
         ("deja-fuera-el-que-cruza", lambda s, p: with_first(s.cumsum(-1) <= p)),
-        ("uno-de-más", lambda s, p: late(s) < p),
+        ("uno-de-más", lambda s, p: with_first((before(s) < p).roll(1, -1))),
         ("por-umbral", lambda s, p: s >= p, lambda s, p: s > 1 - p),
         ("por-umbral", lambda s, p: with_first(s >= p), lambda s, p: with_first(s > 1 - p)),
         ("min-p", lambda s, p: s >= p * s.amax(-1, keepdim=True)),
-        ("fracción-del-vocabulario", first(lambda V, p, s: max(1, int(p * V)))),
-        ("fracción-del-vocabulario", first(lambda V, p, s: max(1, round(p * V)))),
-        ("fracción-del-vocabulario", first(lambda V, p, s: -int(-p * V // 1))),
-        ("solo-el-mayor", first(lambda V, p, s: 1)),
-        ("top-k", *(first(lambda V, p, s, k=k: k) for k in (2, 3, 4, 5))),
-        ("todos", lambda s, p: s == s),
+        ("fracción-del-vocabulario", first(lambda V, p: max(1, int(p * V)))),
+        ("fracción-del-vocabulario", first(lambda V, p: max(1, round(p * V)))),
+        ("fracción-del-vocabulario", first(lambda V, p: p * V)),
+        ("solo-el-mayor", first(lambda V, p: 1)),
+        ("top-k", *(first(lambda V, p, k=k: k) for k in (2, 3, 4, 5))),
+        ("todos", first(lambda V, p: V)),
         ("los-demás", lambda s, p: before(s) >= p, lambda s, p: s.cumsum(-1) > p),
-        ("los-demás", lambda s, p: s.cumsum(-1) >= p + s),
     ),
     # Si cada fila tiene su núcleo.
     "rows": step(
         itself,
-        ("mismo-tamaño", lambda keep: keep.flatten(0, -2).any(0).expand_as(keep)),
-        ("mismo-tamaño", lambda keep: keep.flatten(0, -2)[0].expand_as(keep)),
+        ("mismo-tamaño", lambda keep: keep.reshape(-1, keep.shape[-1]).any(0).expand_as(keep)),
+        ("mismo-tamaño", lambda keep: keep.reshape(-1, keep.shape[-1])[0].expand_as(keep)),
     ),
     # De las que se quedan, ordenadas, su orden y las puntuaciones, las dos en el orden en que salen.
     "back": step(
@@ -96,56 +86,61 @@ AXES = {
         ("deshace-al-revés", lambda keep, order, x: (keep.gather(-1, order), x)),
         (
             "deshace-al-revés",
-            lambda keep, order, x: tuple(y.gather(-1, order) for y in (keep, x.gather(-1, order))),
+            lambda keep, order, x: (keep.gather(-1, order), x.gather(-1, order).gather(-1, order)),
         ),
     ),
     # De las que se quedan, sus puntuaciones y p, lo que se devuelve.
     "share": step(
-        lambda keep, x, p: softmax(hidden(keep, x, -torch.inf)),
-        ("sin-renormalizar", lambda keep, x, p: hidden(keep, softmax(x), 0.0)),
-        ("divide-por-p", lambda keep, x, p: hidden(keep, softmax(x), 0.0) / p),
-        ("tapa-con-0", lambda keep, x, p: softmax(hidden(keep, x, 0.0))),
-        ("softmax-otra-vez", lambda keep, x, p: softmax(hidden(keep, softmax(x), 0.0))),
-        ("softmax-otra-vez", lambda keep, x, p: softmax(hidden(keep, softmax(x), -torch.inf))),
-        ("a-partes-iguales", lambda keep, x, p: keep / total(keep)),
+        lambda keep, x, p: softmax(x.where(keep, -torch.inf)),
+        ("sin-renormalizar", lambda keep, x, p: softmax(x) * keep),
+        ("divide-por-p", lambda keep, x, p: softmax(x) * keep / p),
+        ("tapa-con-0", lambda keep, x, p: softmax(x * keep)),
+        ("softmax-otra-vez", lambda keep, x, p: softmax(softmax(x) * keep)),
+        ("softmax-otra-vez", lambda keep, x, p: softmax(softmax(x).where(keep, -torch.inf))),
+        ("a-partes-iguales", lambda keep, x, p: share(keep * 1.0)),
         ("devuelve-quiénes", lambda keep, x, p: keep * 1.0, lambda keep, x, p: ~keep * 1.0),
-        ("devuelve-puntuaciones", lambda keep, x, p: hidden(keep, x, -torch.inf)),
-        ("devuelve-puntuaciones", lambda keep, x, p: hidden(keep, x, 0.0)),
-        ("logaritmo", lambda keep, x, p: hidden(keep, x, -torch.inf).log_softmax(-1)),
-        (
-            "reparte-puntuaciones",
-            lambda keep, x, p: hidden(keep, x, 0.0) / total(hidden(keep, x, 0.0)),
-        ),
+        ("devuelve-puntuaciones", lambda keep, x, p: x.where(keep, -torch.inf)),
+        ("devuelve-puntuaciones", lambda keep, x, p: x * keep),
+        ("logaritmo", lambda keep, x, p: x.where(keep, -torch.inf).log_softmax(-1)),
+        ("reparte-puntuaciones", lambda keep, x, p: share(x * keep)),
     ),
     "finish": step(itself, ("redondea", *map(rounded, (1, 2, 3, 4)))),
     "shape": step(itself, ("sobran-ejes", lambda x: x[None])),
 }
+# Con estos errores, hay pasos que ya no cuentan.
+IDLE = {
+    "todos": ("weigh", "threshold", "order", "rows"),
+    "solo-el-mayor": ("weigh", "threshold", "rows"),
+    "top-k": ("weigh", "threshold", "rows"),
+    "fracción-del-vocabulario": ("weigh", "rows"),
+    "sin-ordenar": ("back",),
+}
 
 
 def apart(scores, p, gap):
-    """Si ninguna suma se acerca a p: si no, lo decidiría el redondeo."""
-    sums = softmax(scores.double()).sort(-1, descending=True).values.cumsum(-1)[..., :-1]
-    return bool((sums - p).abs().min() > gap)
+    """Si ninguna suma se acerca a p: si no, lo decidiría el redondeo. Y el primero está en el núcleo."""
+    s = softmax(scores.double()).sort(-1, descending=True)
+    start = scores.flatten()[0] > scores.flatten()[1 : scores.shape[-1]].max()
+    return bool(start and (s.values.cumsum(-1)[..., :-1] - p).abs().min() > gap)
 
 
-def scores_case(p, shape, gap=0.02):
+def scores_case(p, shape, gap=0.02, less=0.0):
     drawn = (1.5 * torch.randn(*shape, generator=torch.Generator().manual_seed(s)) for s in count())
-    scores = next(scores for scores in drawn if apart(scores, p, gap))
+    scores = next(scores for scores in drawn if apart(scores, p, gap)) - less
     group = {1: "fila", 2: "lote"}.get(len(shape), "ejes")
     return Case(f"puntuaciones {shape} y p = {p}", (scores, p), group, required=True)
 
 
 CASES = (
     scores_case(0.7, (3, 6)),
-    scores_case(0.9, (2, 3, 5)),
+    scores_case(0.9, (2, 3, 5), less=3.0),
     scores_case(0.6, (8,)),
     scores_case(0.04, (4, 5)),
-    scores_case(1.0, (2, 4)),
     scores_case(0.35, (4, 4)),
+    scores_case(0.8, (2, 7), less=1.0),
 )
 TINY = ([1.0, 2.0], 0.5), ([0.0, 2.0, 1.0], 0.8), ([0.0, 2.0, 1.0], 0.1)
 NUCLEUS = torch.tensor([0.2, 0.5, 0.3]).log(), 0.6
-SCORES, P = CASES[0].arguments
 
 
 def one(attempt):
@@ -165,7 +160,11 @@ class TopP(Exercise):
     names = ("scores", "p")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=3),)
-    extra = (scores_case(0.9, (2, 300), 1e-4), scores_case(0.5, (1, 1, 40), 1e-3))
+    extra = (
+        scores_case(1.0, (2, 4)),
+        scores_case(0.9, (2, 300), 1e-4),
+        scores_case(0.5, (1, 1, 40), 1e-3),
+    )
     tiny = tuple(Case("", (torch.tensor(scores), p)) for scores, p in TINY)
     measured = {"finish": numbers.by_a_number("14 §8")}
     reader = Numbers("las probabilidades, (..., V)")
@@ -180,31 +179,21 @@ class TopP(Exercise):
         law.finite("14 §8"),
         one,
         law.gives(LAWS["propiedad-ejemplo"], NUCLEUS, torch.tensor([0.0, 0.625, 0.375])),
-        law.related(LAWS["propiedad-suma-fija"], CASES[0], (SCORES + 2.0, P)),
     )
-    # Con estos errores, hay pasos que ya no cuentan.
-    idle = {
-        "todos": ("weigh", "threshold", "order", "rows", "back"),
-        "solo-el-mayor": ("weigh", "threshold", "rows"),
-        "top-k": ("weigh", "threshold", "rows"),
-        "fracción-del-vocabulario": ("weigh", "rows"),
-        "min-p": ("order",),
-        "sin-ordenar": ("back",),
-    }
 
     def skip(self, choice):
         """Si da lo mismo que otra forma más sencilla."""
         found = {mistake.id for option in choice.values() for mistake in option.mistakes}
-        return any(choice[axis].mistakes for id in found for axis in self.idle.get(id, ()))
+        return any(choice[axis].mistakes for name in found for axis in IDLE.get(name, ()))
 
     def compute(self, choice, scores, p):
         scores = scores.double()
-        weights, cut_at = choice["weigh"](scores), choice["threshold"](p)
+        weights = choice["weigh"](scores)
         order = choice["order"](weights)
-        keep = choice["rows"](choice["cut"](weights.gather(-1, order), cut_at))
-        keep, x = choice["back"](keep, order, scores)
-        output = choice["share"](keep, x, p)
-        return {"output": choice["shape"](choice["finish"](output)).float()}
+        keep = choice["cut"](weights.gather(-1, order), choice["threshold"](p))
+        keep, x = choice["back"](choice["rows"](keep), order, scores)
+        output = choice["finish"](choice["share"](keep, x, p))
+        return {"output": choice["shape"](output).float()}
 
 
 TOP_P = TopP()
