@@ -6,8 +6,12 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
+from transformers import TopPLogitsWarper
+from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 from answers import odd, right, wrong
+from course_lib.layers import RMSNorm, rotary
+from course_lib.sampling import next_token_probabilities
 
 # --- 14.1 Girar según la posición -----------------------------------------------------------------
 
@@ -106,6 +110,18 @@ def rope_by_token(x, positions, base):
     theta = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
     tokens = [spin(x[..., n, :], p * theta) for n, p in enumerate(positions)]
     return torch.stack(tokens, dim=-2)
+
+
+@right("14.1")
+def rope_called_from_transformers(x, positions, base):
+    angle = table(positions, x.shape[-1], base).repeat(1, 2)[None]
+    whole = x.reshape(1, -1, *x.shape[-2:])
+    return apply_rotary_pos_emb(whole, whole, angle.cos(), angle.sin())[0].view_as(x)
+
+
+@right("14.1")
+def rope_of_the_library(x, positions, base):
+    return rotary(x, positions, base)
 
 
 def interleaved(x, angle):
@@ -532,6 +548,13 @@ def rms_double(x, weight, eps):
     return (x.double() / scale(x.double(), eps)) * weight
 
 
+@right("14.2")
+def rms_of_the_library(x, weight, eps):
+    norm = RMSNorm(x.shape[-1], eps)
+    norm.weight.data = weight
+    return norm(x)
+
+
 @wrong("14.2", "layernorm")
 def rms_layer_norm(x, weight, eps):
     return F.layer_norm(x, (x.shape[-1],), weight, None, eps)
@@ -832,6 +855,17 @@ def top_p_pairs(scores, p):
     higher = probabilities[..., None, :] > probabilities[..., :, None]
     before = (probabilities[..., None, :] * higher).sum(-1)
     return share(probabilities * (before < p))
+
+
+@right("14.3")
+def top_p_called_from_transformers(scores, p):
+    rows = TopPLogitsWarper(p)(None, scores.reshape(-1, scores.shape[-1]))
+    return rows.softmax(-1).view_as(scores)
+
+
+@right("14.3")
+def top_p_of_the_library(scores, p):
+    return next_token_probabilities(scores, top_p=p)
 
 
 @wrong("14.3", "deja-fuera-el-que-cruza")
