@@ -977,7 +977,7 @@ def top_p_threshold_of_the_rest(scores, p):
     return share(s * (s > 1 - p))
 
 
-@wrong("14.3", "min-p")
+@wrong("14.3", "parte-de-la-mayor")
 def top_p_min_p(scores, p):
     s = scores.softmax(-1)
     return share(s * (s >= p * s.amax(-1, keepdim=True)))

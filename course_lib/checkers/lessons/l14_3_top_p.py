@@ -63,7 +63,7 @@ AXES = {
         ("uno-de-más", lambda s, p: with_first((before(s) < p).roll(1, -1))),
         ("por-umbral", lambda s, p: s >= p, lambda s, p: s > 1 - p),
         ("por-umbral", lambda s, p: with_first(s >= p), lambda s, p: with_first(s > 1 - p)),
-        ("min-p", lambda s, p: s >= p * s.amax(-1, keepdim=True)),
+        ("parte-de-la-mayor", lambda s, p: s >= p * s.amax(-1, keepdim=True)),
         ("fracción-del-vocabulario", first(lambda V, p: max(1, int(p * V)))),
         ("fracción-del-vocabulario", first(lambda V, p: max(1, round(p * V)))),
         ("fracción-del-vocabulario", first(lambda V, p: p * V)),
