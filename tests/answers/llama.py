@@ -392,6 +392,39 @@ def rope_conjugate(x, positions, base):
     return torch.cat([z.real, z.imag], dim=-1)
 
 
+@wrong("14.1", "mitades-cambiadas")
+def rope_halves_swapped(x, positions, base):
+    return spin(x, table(positions, x.shape[-1], base)).roll(x.shape[-1] // 2, -1)
+
+
+@wrong("14.1", "sobran-ejes")
+def rope_for_four_axes(x, positions, base):
+    return spin(x, table(positions, x.shape[-1], base)[None, None])
+
+
+@wrong("14.1", "parejas-entrelazadas", "sin-posiciones", "base-fija")
+def rope_three(x, positions, base):
+    return interleaved(x, table(torch.arange(x.shape[-2]), x.shape[-1]))
+
+
+@odd("14.1")
+def rope_cos_and_sin_by_halves(x, positions, base):
+    angle = table(positions, x.shape[-1], base)
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat([a * angle.cos(), b * angle.sin()], dim=-1)
+
+
+@odd("14.1")
+def rope_floor(x, positions, base):
+    return spin(x, table(positions, x.shape[-1], base).floor())
+
+
+@odd("14.1")
+def rope_only_four_axes(x, positions, base):
+    batch, heads, length, d = x.shape
+    return spin(x, table(positions, d, base))
+
+
 @wrong("14.1", "por-el-ángulo")
 def rope_times_the_angle(x, positions, base):
     return x * table(positions, x.shape[-1], base).repeat(1, 2)
@@ -619,6 +652,27 @@ def rms_l2(x, weight, eps):
 @wrong("14.2", "suma-en-vez-de-media", "eps-fuera")
 def rms_l2_eps(x, weight, eps):
     return x / (x.norm(dim=-1, keepdim=True) + eps) * weight
+
+
+@wrong("14.2", "longitud-entre-d", "sin-eps")
+def rms_length_over_d(x, weight, eps):
+    return x / (x.norm(dim=-1, keepdim=True) / x.shape[-1]) * weight
+
+
+@wrong("14.2", "sin-media")
+def rms_no_mean(x, weight, eps):
+    return x / (x.pow(2) + eps).sqrt() * weight
+
+
+@wrong("14.2", "eps-fijo")
+def rms_thousandth(x, weight, eps):
+    return x / scale(x, 0.002) * weight
+
+
+@wrong("14.2", "sin-vector", "sin-lote")
+def rms_tables(x, weight, eps):
+    length, d = x.shape
+    return x / scale(x, eps) * weight
 
 
 @wrong("14.2", "sin-raíz")
@@ -908,6 +962,35 @@ def top_p_long(scores, p):
 def top_p_not_shared(scores, p):
     s, places = ordered(scores)
     return back(s * (s.cumsum(-1) - s < p), places)
+
+
+@wrong("14.3", "reparte-entre-filas")
+def top_p_all_rows(scores, p):
+    s, places = ordered(scores)
+    kept = s * (s.cumsum(-1) - s < p)
+    return back(kept / kept.sum(), places)
+
+
+@right("14.3")
+def top_p_while(scores, p):
+    out = torch.zeros_like(scores)
+    for row, into in (
+        zip(scores.flatten(0, -2), out.flatten(0, -2)) if scores.dim() > 1 else [(scores, out)]
+    ):
+        s, places = ordered(row)
+        kept, reached = 0, 0.0
+        while reached < p:
+            reached += s[kept].item()
+            kept += 1
+        into[places[:kept]] = s[:kept] / s[:kept].sum()
+    return out
+
+
+@odd("14.3")
+def top_p_drawn(scores, p):
+    rows = top_p_sorted(scores, p).reshape(-1, scores.shape[-1])
+    drawn = torch.multinomial(rows + 1e-3, 1).reshape(scores.shape[:-1])
+    return F.one_hot(drawn, scores.shape[-1]).float()
 
 
 @wrong("14.3", "divide-por-p")

@@ -84,6 +84,7 @@ AXES = {
         ("reflejo", lambda x, y, t, s: y * t.sin() - s * x * t.cos()),
         ("suma-la-entrada", lambda x, y, t, s: x + turned(x, y, t, s)),
         ("no-gira", lambda x, y, t, s: x),
+        ("mitades-cambiadas", lambda x, y, t, s: turned(y, x, t, -s)),
     ),
     # Las columnas a las que vuelven; con nada, a las suyas.
     "back": step(None, ("vuelve-entrelazado", even_odd), ("vuelve-en-mitades", halves)),
@@ -93,14 +94,16 @@ AXES = {
         ("cambia-la-norma", lambda x: x * x.shape[-1] ** 0.5, lambda x: x / x.shape[-1] ** 0.5),
         ("redondea", *map(rounded, (1, 2, 3, 4))),
     ),
-    "shape": step(itself, ("sobran-ejes", lambda x: x[(None,) * max(1, 4 - x.dim())])),
+    "shape": step(
+        itself, ("sobran-ejes", *(lambda x, n=n: x[(None,) * max(n, 4 - x.dim())] for n in (0, 1)))
+    ),
 }
 
 
 def rotary_case(seed, shape, positions, base):
     x = torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
     name = f"x {shape}, positions = {positions} y base = {base}".replace(".0", "")
-    return Case(name, (x, torch.tensor(positions), base), "tabla" if x.dim() == 2 else "ejes", True)
+    return Case(name, (x, torch.tensor(positions), base), "tabla" if x.dim() == 2 else "ejes")
 
 
 CASES = (
@@ -128,7 +131,7 @@ class Rotary(Exercise):
     number, title, points = "14.1", "girar según la posición", 3
     names = ("x", "positions", "base")
     axes = AXES
-    stages = (Stage(tuple(AXES), CASES, most=2),)
+    stages = (Stage(tuple(AXES), CASES, usual=2),)
     extra = FAR, rotary_case(6, (3, 2), [0, 1, 2], 10_000.0)
     tiny = tuple(Case("", (torch.tensor(x), torch.tensor(p), 100.0)) for x, p in TINY)
     measured = {"finish": numbers.by_a_number("14 §2")}
@@ -145,6 +148,8 @@ class Rotary(Exercise):
         moved("propiedad-longitud", lambda x: x.norm(dim=-1)),
         moved("propiedad-distancia", lambda x: x @ x.mT),
     )
+
+    besides = (law.promised,)
 
     def skip(self, choice):
         """Volver a donde estaba no es un error."""

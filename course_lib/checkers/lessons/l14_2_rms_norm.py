@@ -52,7 +52,8 @@ AXES = {
         power,
         ("suma-en-vez-de-media", lambda x, dims: x.square().sum(dims, keepdim=True)),
         ("entre-d−1", lambda x, dims: power(x, dims, 1)),
-        ("entre-√d", lambda x, dims: power(x, dims) * x.shape[-1] ** 0.5),
+        ("longitud-entre-d", lambda x, dims: power(x, dims) / x.shape[-1]),
+        ("sin-media", lambda x, dims: x.square()),
         ("sin-cuadrado", lambda x, dims: x.mean(dims, keepdim=True)),
         ("cuadrado-de-la-media", lambda x, dims: x.mean(dims, keepdim=True).square()),
         ("valor-absoluto", lambda x, dims: x.abs().mean(dims, keepdim=True).square()),
@@ -88,8 +89,8 @@ def vectors(seed, shape, eps, size=1.0):
     generator = torch.Generator().manual_seed(seed)
     x = size * (0.7 + torch.randn(*shape, generator=generator))
     weight = torch.rand(shape[-1], generator=generator) + 0.5
-    group = {1: "vector", 3: "lote"}.get(len(shape), "")
-    return Case(f"x {shape} y eps = {eps}", (x, weight, eps), group, group == "lote")
+    group = {1: "vector", 2: ""}.get(len(shape), "lote")
+    return Case(f"x {shape} y eps = {eps}", (x, weight, eps), group)
 
 
 CASES = (
@@ -110,12 +111,10 @@ TINY = tuple(
 
 def fixed_eps(attempt):
     """El eps de quien no usa el que recibe, medido con un vector de números iguales."""
-    a = 0.002
-    value = attempt.ask(torch.full((1, 2), a), torch.ones(2), 0.1)
+    value, known = attempt.ask(torch.full((1, 2), 0.01), torch.ones(2), 0.1), [1e-5, 1e-6, 1e-8]
     if value is not None and 0 < (y := float(value.flatten()[0])) < 1:
-        eps = a * a * (1 / y**2 - 1)
-        yield Option(lambda _: eps, KNOWN["eps-fijo"].saying(number=show(eps)))
-    for eps in (1e-5, 1e-6, 1e-8, 1e-12):
+        known.append(1e-4 * (1 / y**2 - 1))
+    for eps in known:
         yield Option(lambda _, eps=eps: eps, KNOWN["eps-fijo"].saying(number=show(eps)))
 
 

@@ -93,6 +93,7 @@ AXES = {
     "share": step(
         lambda keep, x, p: softmax(x.where(keep, -torch.inf)),
         ("sin-renormalizar", lambda keep, x, p: softmax(x) * keep),
+        ("reparte-entre-filas", lambda keep, x, p: softmax(x) * keep / (softmax(x) * keep).sum()),
         ("divide-por-p", lambda keep, x, p: softmax(x) * keep / p),
         ("tapa-con-0", lambda keep, x, p: softmax(x * keep)),
         ("softmax-otra-vez", lambda keep, x, p: softmax(softmax(x) * keep)),
@@ -128,7 +129,7 @@ def scores_case(p, shape, gap=0.02, less=0.0):
     drawn = (1.5 * torch.randn(*shape, generator=torch.Generator().manual_seed(s)) for s in count())
     scores = next(scores for scores in drawn if apart(scores, p, gap)) - less
     group = {1: "fila", 2: "lote"}.get(len(shape), "ejes")
-    return Case(f"puntuaciones {shape} y p = {p}", (scores, p), group, required=True)
+    return Case(f"puntuaciones {shape} y p = {p}", (scores, p), group)
 
 
 CASES = (
@@ -161,7 +162,6 @@ class TopP(Exercise):
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=3),)
     extra = (
-        scores_case(1.0, (2, 4)),
         scores_case(0.9, (2, 300), 1e-4),
         scores_case(0.5, (1, 1, 40), 1e-3),
     )
@@ -180,6 +180,8 @@ class TopP(Exercise):
         one,
         law.gives(LAWS["propiedad-ejemplo"], NUCLEUS, torch.tensor([0.0, 0.625, 0.375])),
     )
+
+    besides = (law.promised,)
 
     def skip(self, choice):
         """Si da lo mismo que otra forma más sencilla."""
