@@ -407,6 +407,31 @@ def softmax_and_sum(maximum, total, output, scores, values):
     return new, total + weights.sum(-1, True), output + weights @ values
 
 
+# --- Malas, sin un nombre: la propiedad que falla ------------------------------------------------
+
+
+@wrong("13.1", "propiedad-trozos")
+def forgets_the_maximum_in_the_loop(maximum, total, output, scores, values):
+    for s, v in zip(scores.T, values):
+        new, weight, factor = parts(maximum, s[:, None])
+        total, output = factor * total + weight, factor * output + weight * v
+    return new, total, output
+
+
+@wrong("13.1", "propiedad-finita")
+def quotient_of_exponentials(maximum, total, output, scores, values):
+    new, weights, _ = parts(maximum, scores)
+    factor = maximum.exp() / new.exp()
+    return new, factor * total + weights.sum(-1, True), factor * output + weights @ values
+
+
+@wrong("13.1", "propiedad-forma")
+def with_a_batch(maximum, total, output, scores, values):
+    new, weights, factor = parts(maximum, scores)
+    total = factor * total + weights.sum(-1, True)
+    return new[None], total[None], (factor * output + weights @ values)[None]
+
+
 # --- Raras ----------------------------------------------------------------------------------------
 
 
@@ -423,13 +448,6 @@ def average_of_both(maximum, total, output, scores, values):
 
 
 @odd("13.1")
-def quotient_of_exponentials(maximum, total, output, scores, values):
-    new, weights, _ = parts(maximum, scores)
-    factor = maximum.exp() / new.exp()
-    return new, factor * total + weights.sum(-1, True), factor * output + weights @ values
-
-
-@odd("13.1")
 def clipped(maximum, total, output, scores, values):
     new, weights, factor = parts(maximum, scores.clamp(-1, 1))
     return new, factor * total + weights.sum(-1, True), factor * output + weights @ values
@@ -443,3 +461,11 @@ def only_three_keys(maximum, total, output, scores, values):
 @odd("13.1")
 def nothing_new(maximum, total, output, scores, values):
     return maximum, total, output
+
+
+@odd("13.1")
+def corrects_if_the_highest_of_all_rises(maximum, total, output, scores, values):
+    if scores.max() > maximum.max():
+        return four_steps(maximum, total, output, scores, values)
+    weights = (scores - maximum).exp()
+    return maximum, total + weights.sum(-1, True), output + weights @ values
