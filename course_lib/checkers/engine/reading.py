@@ -61,6 +61,8 @@ class Tensors:
         if self.dtype:
             wanted = str(self.dtype)[6:]
             return "" if dtype == self.dtype else f"Tu salida es {got} y tiene que ser {wanted}."
+        if dtype.is_complex:
+            return f"Tu salida es {got}, de números complejos. Tiene que ser float32."
         if not dtype.is_floating_point:
             return f"Tu salida es {got}: los decimales se pierden. Tiene que ser float32."
         if dtype in (torch.float16, torch.bfloat16):
