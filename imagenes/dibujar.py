@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from imagenes import atencion, bloques, capas, escenas, matrices  # noqa: E402
+from imagenes import atencion, bloques, capas, escenas, hoy, matrices  # noqa: E402
 from imagenes.alineamiento import ENGLISH, SPANISH, WEIGHTS, aligned_translation  # noqa: E402
 from imagenes.animaciones import turning_dot_product  # noqa: E402
 
@@ -97,10 +97,11 @@ FIGURES = (
         ),
         "mapa-del-curso.svg": (
             escenas.course_map,
-            "Mapa del curso, de la lección 00 a la 12. Sobre la fórmula softmax(Q·Kᵀ partido por la "
+            "Mapa del curso, de la lección 00 a la 14. Sobre la fórmula softmax(Q·Kᵀ partido por la "
             "raíz de d_k, más máscara)·V, el número de la lección que explica cada pieza: 01 el "
             "producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la softmax y la raíz, 04 la máscara, 05 el "
-            "producto por V y el conjunto; después, varias cabezas (06 a 08) y el modelo completo (09 a 12).",
+            "producto por V y el conjunto; después, varias cabezas (06 a 08), el modelo completo (09 a 12) y "
+            "la atención de hoy (13 y 14).",
         ),
         "softmax-suma-ponderada.svg": (
             escenas.weighted_sum,
@@ -171,6 +172,7 @@ FIGURES = (
     | atencion.figures()
     | matrices.figures()
     | capas.FIGURES
+    | hoy.FIGURES
 )
 
 

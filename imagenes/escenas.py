@@ -133,6 +133,8 @@ LESSONS = (
     ("Transformer completo", c.MIST),
     ("El traductor", c.MIST),
     ("Dentro de BERT", c.MIST),
+    ("La atención barata", c.MIST),
+    ("Leer un LLM", c.MIST),
 )
 
 
@@ -166,7 +168,7 @@ def course_map(desc):
     ):
         badge(drawing, x, y + dy, number)
     for row, caption in enumerate(
-        ("Una cabeza de atención", "", "Varias cabezas", "El modelo completo")
+        ("Una cabeza de atención", "", "Varias cabezas", "El modelo completo y la atención de hoy")
     ):
         top = (262, 318, 404, 490)[row]
         if caption:

@@ -43,6 +43,8 @@ GROUPS = (
     ("lección 10", r"notebooks/10_\w+\.ipynb"),
     ("corpus", r"test_answers\.py"),
     ("lección 12", r"notebooks/12_\w+\.ipynb"),
+    ("lección 13", r"notebooks/13_\w+\.ipynb"),
+    ("lección 14", r"notebooks/14_\w+\.ipynb"),
     ("comprobaciones", r"test_checkers\.py"),
     ("curso.py", r"test_curso\.py"),
     ("ejercicios", r"test_exercises\.py"),

@@ -1,6 +1,6 @@
 """Que los exploradores los pueda usar cualquiera: axe, el foco, el tamaño, el móvil y el 200 %.
 
-En un JupyterLab de verdad, con los ocho a la vez, en un tema claro y en uno oscuro.
+En un JupyterLab de verdad, con todos a la vez, en un tema claro y en uno oscuro.
 """
 
 from importlib.resources import files
@@ -36,6 +36,7 @@ plot_heatmap(torch.eye(3), list("abc"), title="Tres pesos")"""
 # Qué cambia cada control, de cada explorador: los controles que no están cambian lo de «*».
 EFFECTS = {
     "AttentionExplorer": {"*": "[role=radiogroup]"},
+    "BlocksExplorer": {"*": ".exp-row"},
     "CrossAttentionExplorer": {"*": ".exp-scroll svg"},
     "InfluenceExplorer": {"*": "svg[role=group]"},
     "MaskExplorer": {".m-cell": "table[aria-label^=pesos]", "*": ".m-grid"},
@@ -156,7 +157,7 @@ pytestmark = pytest.mark.navegador
 
 @pytest.fixture(scope="module")
 def page(lab):
-    """Un cuaderno abierto y ejecutado con los ocho exploradores y una gráfica del curso."""
+    """Un cuaderno abierto y ejecutado con todos los exploradores y una gráfica del curso."""
     calls = [f"{name}(**{ARGUMENTS[name]})" for name in EFFECTS]
     cells = [new_code_cell(f"from course_lib.explorers import *\n{call}") for call in calls]
     assert lab.faults(write(lab, *cells, new_code_cell(PLOT))) == []
@@ -194,7 +195,7 @@ def resize(page):
     page.set_viewport_size(VIEWPORT)
 
 
-def test_all_eight_are_here():
+def test_all_are_here():
     assert sorted(EFFECTS) == explorers.__all__
 
 

@@ -4,7 +4,7 @@ Cada ``check_*`` recibe tu función (o tu clase), la ejecuta con entradas pensad
 unos errores de otros y devuelve un ``Report``: ``.ok`` y, si algo falla, ``.findings``.
 """
 
-from importlib import import_module
+from course_lib import lazy
 
 # Nombre público → módulo. Se importa al usarlo.
 _MODULE_OF = {
@@ -34,6 +34,9 @@ _MODULE_OF = {
     "check_previous_token_score": "lessons.l12_1_previous_token",
     "check_without_head": "lessons.l12_2_silenced_head",
     "check_effect_size": "lessons.l12_3_effect_size",
+    "check_online_softmax": "lessons.l13_1_online_softmax",
+    "check_cached_attention": "lessons.l13_2_cache",
+    "check_grouped_query_attention": "lessons.l13_3_grouped",
     "check_rotary": "lessons.l14_1_rotary",
     "check_rms_norm": "lessons.l14_2_rms_norm",
     "check_top_p": "lessons.l14_3_top_p",
@@ -44,13 +47,4 @@ _MODULE_OF = {
 }
 
 __all__ = list(_MODULE_OF)
-
-
-def __getattr__(name):
-    if name not in _MODULE_OF:
-        raise AttributeError(f"course_lib.checkers no tiene «{name}». Tiene: {', '.join(__all__)}.")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-
-
-def __dir__():
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy(__name__, _MODULE_OF)

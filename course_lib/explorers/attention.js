@@ -232,23 +232,6 @@ function squares(weights, side) {
 
 const clip = token => (token.length > 12 ? `${token.slice(0, 11)}…` : token);
 
-/** Un desplegable con su nombre. */
-function select(label, onChange) {
-  const node = focusable(
-    make('select', { 'aria-label': label, onchange: () => onChange(Number(node.value)) }),
-  );
-  return {
-    node: make('label', { class: 'exp-control' }, label, node),
-    set(value, count) {
-      if (node.length !== count)
-        node.replaceChildren(
-          ...Array.from({ length: count }, (_, n) => make('option', { value: n }, String(n))),
-        );
-      node.value = value;
-    },
-  };
-}
-
 /**
  * El dibujo de una frase: las dos columnas con sus líneas y la matriz. `pick(i)` elige una query;
  * `peek(i)`, de paso.
@@ -495,8 +478,8 @@ function render({ model, el }) {
   const state = make('span', { role: 'status' });
   const error = make('p', { class: 'exp-error', role: 'alert', hidden: true });
   const notes = make('div');
-  const layer = select('Capa', value => save('layer', value));
-  const head = select('Cabeza', value => save('head', value));
+  const layer = choice('Capa', value => save('layer', value));
+  const head = choice('Cabeza', value => save('head', value));
   const heads = make('div', { class: 'exp-heads', role: 'group' });
   const caption = make('p', { style: 'font-size: 0.85rem; margin: 0' });
   const drawings = make('div', { class: 'exp-row exp-drawings' });
@@ -616,8 +599,8 @@ function render({ model, el }) {
 
   function draw() {
     const [l, h] = [chosen('layer'), chosen('head')];
-    layer.set(l, readings[0].layers);
-    head.set(h, readings[0].heads);
+    layer.set(l, numbered(readings[0].layers));
+    head.set(h, numbered(readings[0].heads));
     caption.textContent =
       'Las cabezas de la capa ' +
       `${l}${readings.length > 1 ? ', en la primera frase' : ''}: pulsa una.`;
@@ -736,22 +719,21 @@ function render({ model, el }) {
     );
   }
 
-  const listeners = {
-    'change:data': load,
-    'change:sentences': write,
-    'change:layer': draw,
-    'change:head': draw,
-    'change:query': () => mark(),
-    'change:answered': settle,
-    'change:error': complain,
-  };
-  for (const [event, listener] of Object.entries(listeners)) model.on(event, listener);
+  const silence = listen(model, {
+    data: load,
+    sentences: write,
+    layer: draw,
+    head: draw,
+    query: () => mark(),
+    answered: settle,
+    error: complain,
+  });
   write();
   load();
   complain();
   return () => {
     clearTimeout(timer);
-    for (const [event, listener] of Object.entries(listeners)) model.off(event, listener);
+    silence();
   };
 }
 

@@ -111,6 +111,60 @@ function button(label, onClick, pressed = null) {
   );
 }
 
+/** Un desplegable con su nombre. */
+function choice(label, onChange) {
+  const node = focusable(
+    make('select', { 'aria-label': label, onchange: () => onChange(Number(node.value)) }),
+  );
+  return {
+    node: make('label', { class: 'exp-control' }, label, node),
+    set(value, names) {
+      if ([...node.options].map(option => option.text).join('\n') !== names.join('\n'))
+        node.replaceChildren(...names.map((name, n) => make('option', { value: n }, name)));
+      node.value = value;
+    },
+  };
+}
+
+/** Los nombres «0», «1», «2»… */
+const numbered = count => [...Array(count).keys()].map(String);
+
+/** Un vector como barras: hacia arriba, lo positivo; hacia abajo, lo negativo. */
+function bars(name, values, top) {
+  const [WIDTH, HALF] = [5, 13];
+  const tall = value => (HALF * Math.abs(value)) / (top || 1);
+  return make(
+    'svg',
+    {
+      viewBox: `0 0 ${WIDTH * values.length} ${2 * HALF + 1}`,
+      width: WIDTH * values.length,
+      height: 2 * HALF + 1,
+      role: 'img',
+      'aria-label': `${name}: ${values.length} números`,
+    },
+    make('line', {
+      x1: 0,
+      x2: WIDTH * values.length,
+      y1: HALF + 0.5,
+      y2: HALF + 0.5,
+      stroke: 'var(--mute)',
+    }),
+    ...values.map((value, d) =>
+      make(
+        'rect',
+        {
+          x: d * WIDTH + 0.5,
+          width: WIDTH - 1,
+          y: value < 0 ? HALF + 0.5 : HALF + 0.5 - tall(value),
+          height: tall(value),
+          fill: value < 0 ? 'var(--k)' : 'var(--q)',
+        },
+        make('title', {}, `${d}: ${show(value)}`),
+      ),
+    ),
+  );
+}
+
 /** Una frase que el lector de pantalla lee cuando deja de cambiar. */
 function announcer() {
   const node = make('p', { class: 'exp-say', role: 'status', 'aria-live': 'polite' });
@@ -148,4 +202,11 @@ function saver(model) {
     clearTimeout(timer);
     timer = setTimeout(() => model.save_changes(), 120);
   };
+}
+
+/** Llama a quien toca cuando cambia un trait. Devuelve una función que deja de hacerlo. */
+function listen(model, listeners) {
+  const events = Object.entries(listeners).map(([name, listener]) => [`change:${name}`, listener]);
+  events.forEach(([event, listener]) => model.on(event, listener));
+  return () => events.forEach(([event, listener]) => model.off(event, listener));
 }

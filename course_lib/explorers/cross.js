@@ -137,20 +137,10 @@ function render({ model, el }) {
 
   // --- Los mandos --------------------------------------------------------------------------------
   const names = ['media', ...weights.map((_, index) => `cabeza ${index}`)];
-  const id = `exp-${serial++}`;
-  const heads = focusable(
-    make(
-      'select',
-      {
-        id,
-        onchange: () => {
-          save('head', Number(heads.value));
-          draw();
-        },
-      },
-      ...names.map((name, index) => make('option', { value: index - 1 }, name)),
-    ),
-  );
+  const heads = choice('pesos de', index => {
+    save('head', index - 1);
+    draw();
+  });
   const bar = slider(
     'paso',
     {
@@ -225,16 +215,7 @@ function render({ model, el }) {
       'div',
       { class: 'exp exp-cross' },
       make('style', {}, STYLE),
-      make(
-        'div',
-        { class: 'exp-stay' },
-        back,
-        ' ',
-        forward,
-        ' ',
-        bar.node,
-        make('span', { class: 'exp-control' }, make('label', { for: id }, 'pesos de'), heads),
-      ),
+      make('div', { class: 'exp-stay' }, back, ' ', forward, ' ', bar.node, heads.node),
       ...(note
         ? [
             make(
@@ -290,7 +271,7 @@ function render({ model, el }) {
       'aria-label': `Pesos de ${last + 1} pasos sobre ${origin.length} tokens de origen`,
     });
     set(scene, { 'aria-label': sentence(result, origin, seen, predicted, step) });
-    heads.value = head;
+    heads.set(head + 1, names);
     set(back, { 'aria-disabled': step === 0 ? 'true' : null }); // sin perder el foco al llegar
     set(forward, { 'aria-disabled': step === last ? 'true' : null });
     voice.say(sentence(result, origin, seen, predicted, step));
@@ -300,11 +281,8 @@ function render({ model, el }) {
     bar.set(model.get('step'));
     draw();
   };
-  for (const name of ['step', 'head']) model.on(`change:${name}`, reload);
   draw();
-  return () => {
-    for (const name of ['step', 'head']) model.off(`change:${name}`, reload);
-  };
+  return listen(model, { step: reload, head: reload });
 }
 
 export default { render };

@@ -495,26 +495,8 @@ function render({ model, el }) {
     draw();
   };
   const go = station => change('station', Math.max(1, Math.min(STATIONS.length, station)));
-  const choice = (label, options, name) => {
-    const id = `exp-${serial++}`;
-    const list = focusable(
-      make(
-        'select',
-        { id, onchange: () => change(name, Number(list.value)) },
-        ...options.map((text, value) => make('option', { value }, text)),
-      ),
-    );
-    return {
-      list,
-      node: make('span', { class: 'exp-control' }, make('label', { for: id }, label), list),
-    };
-  };
-  const token = choice('sigue a', names, 'query');
-  const close = choice(
-    'mira de cerca la',
-    all.map(h => `cabeza ${h}`),
-    'head',
-  );
+  const token = choice('sigue a', index => change('query', index));
+  const close = choice('mira de cerca la', index => change('head', index));
   const boxes = all.map(h =>
     checkbox(`apaga la cabeza ${h}`, false, on =>
       change(
@@ -559,8 +541,11 @@ function render({ model, el }) {
     const now = state();
     const result = compute(model.get('data'), now.query, now.muted);
     const { shapes: written, text: told, nodes } = stations[now.station - 1];
-    token.list.value = now.query;
-    close.list.value = now.head;
+    token.set(now.query, names);
+    close.set(
+      now.head,
+      all.map(h => `cabeza ${h}`),
+    );
     boxes.forEach((box, h) => box.set(now.muted.includes(h)));
     stops.forEach((stop, i) =>
       set(stop, { 'aria-current': i + 1 === now.station ? 'step' : null }),
@@ -574,12 +559,8 @@ function render({ model, el }) {
     voice.say(sentence(result, { tokens: names, heads }, now));
   }
 
-  const traits = ['query', 'head', 'station', 'muted'];
-  for (const name of traits) model.on(`change:${name}`, draw);
   draw();
-  return () => {
-    for (const name of traits) model.off(`change:${name}`, draw);
-  };
+  return listen(model, { query: draw, head: draw, station: draw, muted: draw });
 }
 
 export default { render };

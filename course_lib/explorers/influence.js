@@ -271,11 +271,8 @@ function render({ model, el }) {
     depth.set(model.get('layers'));
     draw();
   };
-  for (const name of ['token', 'layers', 'masked']) model.on(`change:${name}`, reload);
   draw();
-  return () => {
-    for (const name of ['token', 'layers', 'masked']) model.off(`change:${name}`, reload);
-  };
+  return listen(model, { token: reload, layers: reload, masked: reload });
 }
 
 export default { render };

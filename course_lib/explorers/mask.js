@@ -552,20 +552,16 @@ function render({ model, el }) {
     draw();
   }
 
-  const listeners = {
+  build();
+  el.replaceChildren(root);
+  return listen(model, {
     words: build,
     scores: build,
     values: build,
     mask: reload,
     padding: reload,
     convention: reload,
-  };
-  for (const [name, listener] of Object.entries(listeners)) model.on(`change:${name}`, listener);
-  build();
-  el.replaceChildren(root);
-  return () => {
-    for (const [name, listener] of Object.entries(listeners)) model.off(`change:${name}`, listener);
-  };
+  });
 }
 
 export default { render };

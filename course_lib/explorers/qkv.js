@@ -94,42 +94,6 @@ export function sentence(result, tokens, { layer, head, query }) {
   );
 }
 
-/** Un vector como barras: hacia arriba, lo positivo; hacia abajo, lo negativo. */
-function bars(name, values, top) {
-  const [WIDTH, HALF] = [5, 13];
-  const tall = value => (HALF * Math.abs(value)) / (top || 1);
-  return make(
-    'svg',
-    {
-      viewBox: `0 0 ${WIDTH * values.length} ${2 * HALF + 1}`,
-      width: WIDTH * values.length,
-      height: 2 * HALF + 1,
-      role: 'img',
-      'aria-label': `${name}: ${values.length} números`,
-    },
-    make('line', {
-      x1: 0,
-      x2: WIDTH * values.length,
-      y1: HALF + 0.5,
-      y2: HALF + 0.5,
-      stroke: 'var(--mute)',
-    }),
-    ...values.map((value, d) =>
-      make(
-        'rect',
-        {
-          x: d * WIDTH + 0.5,
-          width: WIDTH - 1,
-          y: value < 0 ? HALF + 0.5 : HALF + 0.5 - tall(value),
-          height: tall(value),
-          fill: value < 0 ? 'var(--k)' : 'var(--q)',
-        },
-        make('title', {}, `${d}: ${show(value)}`),
-      ),
-    ),
-  );
-}
-
 function render({ model, el }) {
   const save = saver(model);
   const voice = announcer();
@@ -156,19 +120,6 @@ function render({ model, el }) {
   const state = make('span', { role: 'status' });
   const error = make('p', { class: 'v-error', role: 'alert', hidden: true });
   const notes = make('div');
-  const choice = (label, onChange) => {
-    const node = focusable(
-      make('select', { 'aria-label': label, onchange: () => onChange(Number(node.value)) }),
-    );
-    return {
-      node: make('label', { class: 'exp-control' }, label, node),
-      set(value, names) {
-        if ([...node.options].map(option => option.text).join('\n') !== names.join('\n'))
-          node.replaceChildren(...names.map((name, n) => make('option', { value: n }, name)));
-        node.value = value;
-      },
-    };
-  };
   const change = (name, value) => {
     save(name, value);
     draw();
@@ -252,11 +203,10 @@ function render({ model, el }) {
   function draw() {
     const { tokens, layer: shown } = model.get('data');
     const names = tokens.map((token, i) => `${visible(token)} (${i})`);
-    const numbers = count => [...Array(count).keys()].map(String);
     const asked = Math.min(model.get('query'), tokens.length - 1);
     const h = Math.min(model.get('head'), vectors.q.length - 1);
-    layer.set(shown, numbers(model.get('layers')));
-    head.set(h, numbers(vectors.q.length));
+    layer.set(shown, numbered(model.get('layers')));
+    head.set(h, numbered(vectors.q.length));
     query.set(asked, names);
     const [q, keys, values] = [vectors.q[h][asked], vectors.k[h], vectors.v[h]];
     const result = compute(q, keys);
@@ -298,21 +248,20 @@ function render({ model, el }) {
     voice.say(sentence(result, names, { layer: shown, head: h, query: asked }));
   }
 
-  const listeners = {
-    'change:data': load,
-    'change:sentence': write,
-    'change:head': draw,
-    'change:query': draw,
-    'change:answered': settle,
-    'change:error': complain,
-  };
-  for (const [event, listener] of Object.entries(listeners)) model.on(event, listener);
+  const silence = listen(model, {
+    data: load,
+    sentence: write,
+    head: draw,
+    query: draw,
+    answered: settle,
+    error: complain,
+  });
   write();
   load();
   complain();
   return () => {
     clearTimeout(timer);
-    for (const [event, listener] of Object.entries(listeners)) model.off(event, listener);
+    silence();
   };
 }
 

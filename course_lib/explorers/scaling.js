@@ -390,14 +390,9 @@ function render({ model, el }) {
     voice.say(sentence(now));
   }
 
-  model.on('change:d_k', draw);
-  model.on('change:divisor', draw);
   draw();
   el.replaceChildren(root);
-  return () => {
-    model.off('change:d_k', draw);
-    model.off('change:divisor', draw);
-  };
+  return listen(model, { d_k: draw, divisor: draw });
 }
 
 export default { render };

@@ -433,11 +433,9 @@ function render({ model, el }) {
     shift.set(state.shift);
     draw();
   };
-  const names = ['logits', 'temperature', 'shift'].map(name => `change:${name}`);
-  names.forEach(name => model.on(name, reload));
   draw();
   el.replaceChildren(root);
-  return () => names.forEach(name => model.off(name, reload));
+  return listen(model, { logits: reload, temperature: reload, shift: reload });
 }
 
 /** Un rectángulo de una altura a otra, al derecho o al revés. */

@@ -387,14 +387,9 @@ function render({ model, el }) {
     read();
     draw();
   };
-  model.on('change:vectors', reload);
-  model.on('change:unit', reload);
   reload();
   el.replaceChildren(root);
-  return () => {
-    model.off('change:vectors', reload);
-    model.off('change:unit', reload);
-  };
+  return listen(model, { vectors: reload, unit: reload });
 }
 
 export default { render };

@@ -23,6 +23,7 @@ CROSS = '["dog", "bone"], ["<inicio>", "perro"], ["perro", "hueso"], [[[0.9, 0.1
 # Cada explorador, lo que se toca y cómo.
 EXPLORERS = {
     "AttentionExplorer()": ("[role=radio][tabindex='0']", "key"),
+    "BlocksExplorer(block=1)": ("input[type=checkbox]", "click"),
     f"CrossAttentionExplorer({CROSS})": ("input[type=range]", "range"),
     "InfluenceExplorer()": ("input[type=checkbox]", "click"),
     "MaskExplorer()": (".m-cell", "click"),

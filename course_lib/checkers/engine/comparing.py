@@ -70,8 +70,9 @@ def difference(look):
     """Dónde se aparta más la salida de la buena, en una frase."""
     yours, right = look.yours, look.right
     if isinstance(right, tuple):
-        pairs = [pair for pair in zip(yours, right) if not same(*pair)]
-        return difference(look._replace(yours=pairs[0][0], right=pairs[0][1])) if pairs else ""
+        name, yours, right = first_part(yours, right)
+        told = difference(look._replace(yours=yours, right=right)) if name else ""
+        return told.replace("tu salida", name, 1)
     if not isinstance(yours, torch.Tensor):
         return ""
     if yours.shape != right.shape:
@@ -87,10 +88,20 @@ def difference(look):
     return f"Con {look.case.name}, tu salida{where} vale {mine} y tenía que valer {good}."
 
 
+def first_part(yours, right):
+    """De dos resultados con varias partes, la primera que no es igual: su nombre y las dos."""
+    names = [f"tu «{name}»" for name in getattr(right, "_fields", ())] or ["tu salida"] * len(right)
+    different = (part for part in zip(names, yours, right) if not same(*part[1:]))
+    return next(different, ("", None, None))
+
+
 def contrast(yours, right):
     """Un contraejemplo pequeño, en una frase."""
+    name = "tu salida"
+    if hasattr(right, "_fields") and len(yours) == len(right):
+        name, yours, right = first_part(yours, right)
     yours, right = show_both(yours, right)
-    return f"tu salida es {yours} y tenía que ser {right}"
+    return f"{name} es {yours} y tenía que ser {right}"
 
 
 def show_both(first, second):

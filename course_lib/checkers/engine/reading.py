@@ -81,10 +81,11 @@ class Pair(Tensors):
 
     Args:
         shape: de los argumentos de una prueba, la forma de la salida.
+        numpy: como en ``Tensors``.
     """
 
-    def __init__(self, shape, returns="la salida, o la pareja (salida, pesos)"):
-        super().__init__(returns, pair=True)
+    def __init__(self, shape, returns="la salida, o la pareja (salida, pesos)", numpy=False):
+        super().__init__(returns, numpy=numpy, pair=True)
         self.shape = shape
 
     def read(self, value, case):
@@ -130,6 +131,32 @@ class Numbers(Tensors):
         if (kind := str(getattr(value, "dtype", ""))).endswith("float16"):  # también el de NumPy
             return None, Finding("dtype", lost_decimals(kind.removeprefix("torch.")))
         return (self.noting(value), tensor) if self.noting else tensor, None
+
+
+class Several(Numbers):
+    """Varias partes en orden, cada una como sea: una tupla o una lista.
+
+    Args:
+        parts: cómo se llama cada una.
+    """
+
+    def __init__(self, parts):
+        super().__init__(f"{len(parts)} tensores: ({', '.join(parts)})")
+        self.many = len(parts)
+
+    def read(self, value, case):
+        if value is None:
+            return None, NOTHING
+        parts = value if isinstance(value, tuple | list) else (value,)
+        read = [super(Several, self).read(part, case) for part in parts]
+        problems = [problem for _, problem in read if problem]
+        if len(parts) == self.many and all(problem.id == "dtype" for problem in problems):
+            return (
+                (None, problems[0]) if problems else (tuple(part.clone() for part, _ in read), None)
+            )
+        kinds = ", ".join(type(part).__name__ for part in parts)
+        text = f"Tu código devuelve ({kinds}) y tiene que devolver {self.returns}."
+        return None, Finding("tipo", text)
 
 
 def to_tensor(value):

@@ -88,7 +88,9 @@ def call(function, *arguments, seconds=None, seed=0):
     if not ended or isinstance(error, Stopped):
         return Outcome(problem=never_ends(seconds, ended), printed=printed)
     if error is None:
-        return Outcome(box.get("value"), printed=printed, unsolved=box.get("value") is ...)
+        value = box.get("value")
+        left = value if isinstance(value, tuple) else (value,)
+        return Outcome(value, printed=printed, unsolved=any(part is ... for part in left))
     # Quien deja unos puntos suspensivos a medio camino tampoco ha terminado de resolverlo. einsum
     # también dice «ellipsis», y su error es RuntimeError.
     pending = isinstance(error, NotImplementedError)
