@@ -42,8 +42,22 @@ d_v    anchura de un value en una cabeza
 
 from importlib import import_module
 
-# Nombre público → módulo. Se importa al usarlo: `import course_lib` no carga
-# ni matplotlib ni transformers.
+
+def lazy(package, module_of):
+    """El ``__getattr__`` y el ``__dir__`` de un paquete cuyos nombres se importan al usarlos.
+
+    ``module_of`` dice en qué módulo del paquete está cada nombre público.
+    """
+
+    def find(name):
+        if name not in module_of:
+            raise AttributeError(f"{package} no tiene «{name}». Tiene: {', '.join(module_of)}.")
+        return getattr(import_module(f"{package}.{module_of[name]}"), name)
+
+    return find, lambda: sorted(module_of)
+
+
+# Nombre público → módulo: `import course_lib` no carga ni matplotlib ni transformers.
 _MODULE_OF = {
     "scaled_dot_product_attention": "attention",
     "ScaledDotProductAttention": "attention",
@@ -81,13 +95,4 @@ _MODULE_OF = {
 }
 
 __all__ = list(_MODULE_OF)
-
-
-def __getattr__(name):
-    if name not in _MODULE_OF:
-        raise AttributeError(f"course_lib no tiene «{name}». Tiene: {', '.join(_MODULE_OF)}.")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-
-
-def __dir__():
-    return sorted([*globals(), *_MODULE_OF])
+__getattr__, __dir__ = lazy(__name__, _MODULE_OF)

@@ -41,7 +41,7 @@ def scaled_dot_product_attention(query, key, value, mask=None):
 
     Fuente: Vaswani et al. (2017), §3.2.1, ecuación 1.
     """
-    check_shapes(query, key, value, mask)
+    _check_shapes(query, key, value, mask)
     d_k = query.shape[-1]
     scores = query @ key.transpose(-2, -1)  # (B, h, L_q, L_k)
     scaled = scores / math.sqrt(d_k)  # (B, h, L_q, L_k)
@@ -93,7 +93,7 @@ class ScaledDotProductAttention(nn.Module):
                 f"ScaledDotProductAttention(dim_key={self.dim_key}): query tiene forma "
                 f"{tuple(query.shape)} y su último eje tiene que medir {self.dim_key}."
             )
-        check_shapes(query, key, value, mask)
+        _check_shapes(query, key, value, mask)
         if need_weights:
             return _attend_fast(query, key, value, mask)
         if mask is not None:
@@ -195,7 +195,7 @@ class MultiHeadAttention(nn.Module):
         q = self.split_heads(self.query_projection(query))
         k = self.split_heads(self.key_projection(key))
         v = self.split_heads(self.value_projection(value))
-        q, k, v = self.rotate_keep_share(q, k, v, cache)  # solo en los modelos de hoy
+        q, k, v = self._rotate_keep_share(q, k, v, cache)  # solo en los modelos de hoy
         output, weights = self.attention(q, k, v, mask, need_weights)
         return self.output_projection(self.concat_heads(output)), weights
 
@@ -208,7 +208,7 @@ class MultiHeadAttention(nn.Module):
         """Junta las cabezas, una tras otra: (B, h, L, d_k) → (B, L, h·d_k)."""
         return x.transpose(1, 2).flatten(-2)
 
-    def rotate_keep_share(self, q, k, v, cache=None):
+    def _rotate_keep_share(self, q, k, v, cache=None):
         """Lo que añaden los modelos de hoy; sin ``rotary_base``, caché ni ``kv_heads``, nada.
 
         Gira queries y keys (B, h, L, d_k), desde la primera posición que no está en la caché;
@@ -241,7 +241,7 @@ class MultiHeadAttention(nn.Module):
                 )
 
 
-def check_shapes(query, key, value, mask):
+def _check_shapes(query, key, value, mask):
     """Comprueba que Q, K, V y la máscara encajan, y si no, dice qué no encaja."""
     named = {"query": query, "key": key, "value": value}
     for name, x in named.items():

@@ -33,7 +33,10 @@ class KeyValueCache:
         return 0 if self.keys is None else self.keys.nbytes + self.values.nbytes
 
     def extend(self, keys, values):
-        """Añade las de los tokens nuevos, ``(B, h_kv, n, d_k)``, y devuelve todas.
+        """Añade lo de los tokens nuevos y devuelve todo lo guardado.
+
+        Args:
+            keys, values: ``(B, h_kv, n, d_k)``.
 
         Raises:
             ValueError: si el lote, las cabezas o la anchura no son los de lo guardado.

@@ -5,7 +5,7 @@ Es la mitad derecha del Transformer sin la atención cruzada, con cinco cambios:
 queries y keys en cada capa (``rotary``); varias cabezas comparten keys y values; la red densa es
 ``SwiGLU``; y no hay sesgos. Es la arquitectura de Llama: ``course_lib.llama`` carga sus pesos.
 
-Fuente: Touvron et al., «LLaMA» (2023), §2.2; Ainslie et al., «GQA» (2023).
+Fuente: Touvron et al., «LLaMA» (2023), §2.2; Ainslie et al., «GQA» (2023), §2.
 """
 
 from torch import nn
@@ -25,6 +25,8 @@ class DecoderOnlyLayer(nn.Module):
         kv_heads: cabezas de keys y values, h_kv.
         rotary_base: la de ``rotary``.
         eps: la de ``RMSNorm``.
+
+    Fuente: Touvron et al. (2023), §2.2.
     """
 
     def __init__(
@@ -69,6 +71,8 @@ class DecoderOnly(nn.Module):
         dim_hidden: anchura de dentro de la red densa; por defecto, 8/3·d_model.
         rotary_base, eps: las de ``DecoderOnlyLayer``.
         tied: si la tabla y la proyección final son la misma matriz.
+
+    Fuente: Touvron et al. (2023), §2.2; Ainslie et al. (2023).
     """
 
     def __init__(

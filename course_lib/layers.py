@@ -238,7 +238,7 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(dim_embedding))
 
     def forward(self, x):
-        """Normaliza cada posición: (B, L, d_model) → (B, L, d_model)."""
+        """Normaliza cada posición por separado, con la misma g: (B, L, d_model) → (B, L, d_model)."""
         wide = x.to(torch.promote_types(x.dtype, torch.float32))  # en 16 bits, x² se desborda
         scale = (wide.pow(2).mean(dim=-1, keepdim=True) + self.eps).rsqrt()
         return self.weight * (wide * scale).to(x.dtype)

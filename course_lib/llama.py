@@ -10,15 +10,12 @@ transformers.
 import os
 from pathlib import Path
 
-import torch
-
 from course_lib.bert_files import ModelUnavailableError
-from course_lib.bert_files.folders import SAFE, read_tokenizer, reading
+from course_lib.bert_files.folders import KINDS, read_model, read_tokenizer
 from course_lib.bert_files.hub import hub_folder
 from course_lib.decoder_only import DecoderOnly
 
 ENVIRONMENT_VARIABLE = "CURSO_LLAMA"
-EXAMPLE = "HuggingFaceTB/SmolLM2-135M"  # un Llama de 135 millones de parámetros
 
 # El nombre de cada pieza en el curso → el suyo en transformers.
 NAMES = {
@@ -111,23 +108,10 @@ def load_llama(model_name=None):
     if not name:
         raise ModelUnavailableError(
             "load_llama: con el curso no viene ningún Llama. Si tienes red, abre el curso con la "
-            f"variable {ENVIRONMENT_VARIABLE}={EXAMPLE} (unos 270 MB), o pon la ruta de una carpeta."
+            f"variable {ENVIRONMENT_VARIABLE}={KINDS['llama'][1]} (unos 270 MB), o pon la ruta de una carpeta."
         )
     folder = Path(name).expanduser()
     if not folder.is_dir():
         without = f"sigue sin él: quita el argumento y la variable {ENVIRONMENT_VARIABLE}"
         folder = hub_folder(os.fspath(name), without)
-    with reading(name):
-        from transformers import AutoConfig, LlamaForCausalLM
-
-        kind = AutoConfig.from_pretrained(folder, **SAFE).model_type
-        if kind != "llama":
-            raise ModelUnavailableError(
-                f"«{name}» es un modelo «{kind}», y hace falta un «llama»: por ejemplo {EXAMPLE}."
-            )
-        llama, loading = LlamaForCausalLM.from_pretrained(
-            folder, **SAFE, use_safetensors=True, output_loading_info=True, dtype=torch.float32
-        )
-        if loading["missing_keys"]:  # transformers los inventa sin decir nada
-            raise OSError(f"faltan pesos: {sorted(loading['missing_keys'])[0]}")
-    return decoder_from_llama(llama), read_tokenizer(name, folder)
+    return decoder_from_llama(read_model(name, folder, "llama")), read_tokenizer(name, folder)

@@ -70,8 +70,7 @@ def window_mask(length, width, sinks=0, device=None):
     Raises:
         ValueError: si ``length`` o ``width`` no son enteros positivos, o ``sinks`` es negativo.
 
-    Fuente: Beltagy et al., «Longformer» (2020), §3.1; Xiao et al., «Efficient Streaming Language
-    Models with Attention Sinks» (2023), §3.
+    Fuente: Beltagy et al., «Longformer» (2020), §3.1; los sumideros, Xiao et al. (2023), §3.
     """
     for name, value, least in (("width", width, 1), ("sinks", sinks, 0)):
         if not isinstance(value, int) or isinstance(value, bool) or value < least:

@@ -22,8 +22,7 @@ def next_token_probabilities(scores, temperature=1.0, top_k=None, top_p=None):
         ValueError: si ``temperature`` es negativa, ``top_k`` no es un entero positivo o ``top_p``
             no está entre 0 y 1.
 
-    Fuente: Fan et al., «Hierarchical Neural Story Generation» (2018), §5.1; Holtzman et al., «The
-    Curious Case of Neural Text Degeneration» (2019), §3.1.
+    Fuente: top-k, Fan et al. (2018), §5.1; top-p, Holtzman et al. (2019), §3.1.
     """
     if not temperature >= 0:
         raise ValueError(f"temperature = {temperature!r} y tiene que ser 0 o más.")

@@ -19,20 +19,6 @@ from course_lib.attention import MultiHeadAttention
 from course_lib.layers import AddAndNorm, Embedding, FeedForward, PositionalEncoding
 from course_lib.masks import causal_mask, combine_masks
 
-__all__ = [
-    "AddAndNorm",
-    "Decoder",
-    "DecoderLayer",
-    "Embedding",
-    "Encoder",
-    "EncoderLayer",
-    "FeedForward",
-    "PositionalEncoding",
-    "Transformer",
-    "TransformerDecoder",
-    "TransformerEncoder",
-]
-
 
 class EncoderLayer(nn.Module):
     """Una capa del encoder: autoatención y red densa, cada una con suma y norma.
@@ -248,14 +234,11 @@ class Decoder(nn.Module):
         all_self, all_cross = [], []
         for i, layer in enumerate(self.decoder_layers):
             kept = (None, None) if cache is None else (cache.own[i], cache.cross[i])
+            x = layer(x, encoder_output, mask, source_mask, return_weights, kept)
             if return_weights:
-                x, self_weights, cross_weights = layer(
-                    x, encoder_output, mask, source_mask, True, kept
-                )
+                x, self_weights, cross_weights = x
                 all_self.append(self_weights)
                 all_cross.append(cross_weights)
-            else:
-                x = layer(x, encoder_output, mask, source_mask, False, kept)
         return (x, all_self, all_cross) if return_weights else x
 
 

@@ -11,11 +11,16 @@ from hypothesis import strategies as st
 from course_lib import (
     attention,
     bert,
+    cache,
     causal_mask,
     combine_masks,
+    decoder_only,
+    flash,
     layers,
+    llama,
     masks,
     padding_mask,
+    sampling,
     transformer,
 )
 from course_lib.bert_files import embedded, folders, hub, sentences, weights
@@ -23,6 +28,7 @@ from course_lib.plots import source
 
 # Los módulos de referencia.
 LIBRARY = attention, bert, layers, masks, sentences, source, transformer
+LIBRARY += cache, decoder_only, flash, llama, sampling
 LIBRARY += embedded, folders, hub, weights
 
 # Los tensores son diminutos: repartir cada cuenta entre varios hilos solo la retrasa.

@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import nbformat
 import numpy as np
@@ -15,11 +16,11 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from torch import nn
 
 from course_lib.checkers.engine import places, progress, questions, running
-from course_lib.checkers.engine.case import Case
-from course_lib.checkers.engine.comparing import show
+from course_lib.checkers.engine.case import Case, Look
+from course_lib.checkers.engine.comparing import contrast, difference, show
 from course_lib.checkers.engine.exercise import Exercise
 from course_lib.checkers.engine.mistakes import Mistake, Option
-from course_lib.checkers.engine.reading import Pair
+from course_lib.checkers.engine.reading import Pair, Several
 from course_lib.checkers.engine.report import Finding, Report
 from course_lib.checkers.engine.search import Stage
 
@@ -367,6 +368,48 @@ def test_a_pair_inside_a_pair_is_said():
     assert [finding.id for finding in found] == ["tipo"]
     assert "una tupla dentro de otra" in found[0].text
     assert Paired().check(lambda a, b: (a * b, None)).ok
+
+
+class Parts(NamedTuple):
+    first: torch.Tensor
+    second: torch.Tensor
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ((torch.ones(2), [1, 2.5]), ""),
+        ([np.ones(2), 3], ""),
+        (torch.ones(2), "(Tensor) y tiene que devolver 2 tensores: (first, second)"),
+        ((torch.ones(2), None), "(Tensor, NoneType)"),
+        ((torch.ones(2), (torch.ones(1), torch.ones(2))), "(Tensor, tuple)"),
+        ((1.0, 2.0, 3.0), "(float, float, float)"),
+        ((torch.ones(2).half(), torch.ones(2)), "float16, y pierde decimales"),
+        (None, "¿le falta el return?"),
+    ],
+)
+def test_several_parts_are_read_or_it_is_said_what_came(value, said):
+    read, problem = Several(Parts._fields).read(value, None)
+    assert (problem is None) == (said == "") == (read is not None)
+    assert said in getattr(problem, "text", "")
+
+
+def test_what_was_returned_is_copied():
+    """Quien escribe siempre en el mismo tensor no cambia lo que ya se ha leído."""
+    kept = torch.ones(2)
+    read, _ = Several(Parts._fields).read((kept, kept), None)
+    kept.zero_()
+    assert read[0].tolist() == [1, 1]
+
+
+def test_the_part_that_is_not_equal_is_named():
+    right, yours = Parts(torch.ones(1), torch.ones(2)), (torch.ones(1), torch.tensor([1.0, 3.0]))
+    look = Look(Case("dos", ()), yours, right, {}, {})
+    assert difference(look) == (
+        "Con dos, tu «second» en la posición [1] vale 3 y tenía que valer 1."
+    )
+    assert contrast(yours, right) == "tu «second» es [1, 3] y tenía que ser [1, 1]"
+    assert contrast(*(torch.tensor(x) for x in (1.0, 2.0))) == "tu salida es 1 y tenía que ser 2"
 
 
 def test_dtype_and_type_are_seen():

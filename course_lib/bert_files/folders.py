@@ -1,4 +1,4 @@
-"""Lee un BERT de una carpeta con transformers: siempre en safetensors y sin ejecutar código ajeno."""
+"""Lee un modelo de una carpeta con transformers: siempre en safetensors y sin ejecutar código ajeno."""
 
 from contextlib import contextmanager
 
@@ -9,33 +9,41 @@ from course_lib.bert_files import ModelUnavailableError
 # Leer de una carpeta: ni red, ni código que venga con el modelo, ni preguntas.
 SAFE = {"local_files_only": True, "trust_remote_code": False}
 
+# De cada clase de modelo, la de transformers que lo lee y algunos que se pueden pedir.
+KINDS = {
+    "bert": ("BertModel", "bert-base-uncased o dccuchile/bert-base-spanish-wwm-uncased"),
+    "llama": ("LlamaForCausalLM", "HuggingFaceTB/SmolLM2-135M"),
+}
 
-def read_model(name, folder):
-    """El ``BertModel`` de una carpeta, en modo evaluación.
+
+def read_model(name, folder, kind="bert"):
+    """El modelo de una carpeta, de una clase de ``KINDS``, en modo evaluación.
 
     Args:
         name: cómo lo llaman los errores.
         folder: la carpeta, con ``config.json`` y los pesos en safetensors.
+        kind: el ``model_type`` de su configuración.
 
     Raises:
-        ModelUnavailableError: si no es un BERT, o sus archivos faltan o están dañados.
+        ModelUnavailableError: si es de otra clase, o sus archivos faltan o están dañados.
     """
-    with reading(name):
-        from transformers import AutoConfig, BertModel
+    class_name, examples = KINDS[kind]
+    with _reading(name):
+        import transformers
 
         try:
-            config = AutoConfig.from_pretrained(folder, **SAFE)
+            config = transformers.AutoConfig.from_pretrained(folder, **SAFE)
         except (OSError, ValueError) as error:
             raise ModelUnavailableError(
                 f"«{name}» no tiene una configuración de transformers que se pueda leer: "
                 f"{_first_line(error)}"
             ) from None
-        if config.model_type != "bert":
+        if config.model_type != kind:
             raise ModelUnavailableError(
-                f"«{name}» es un modelo «{config.model_type}», y el curso necesita un «bert»: por "
-                "ejemplo bert-base-uncased o dccuchile/bert-base-spanish-wwm-uncased."
+                f"«{name}» es un modelo «{config.model_type}», y hace falta un «{kind}»: por "
+                f"ejemplo {examples}."
             )
-        model, loading = BertModel.from_pretrained(
+        model, loading = getattr(transformers, class_name).from_pretrained(
             folder,
             **SAFE,
             use_safetensors=True,
@@ -59,7 +67,7 @@ def read_tokenizer(name, folder):
     Raises:
         ModelUnavailableError: si falta o está dañado.
     """
-    with reading(name):
+    with _reading(name):
         from transformers import AutoTokenizer
 
         # Y también se inventa el vocabulario.
@@ -69,7 +77,7 @@ def read_tokenizer(name, folder):
 
 
 @contextmanager
-def reading(name):
+def _reading(name):
     """Lee sin barras ni informes, que un estudiante no puede usar, y dice en español lo que falla."""
     from transformers.utils import logging
 

@@ -4,7 +4,7 @@ Cada ``check_*`` recibe tu función (o tu clase), la ejecuta con entradas pensad
 unos errores de otros y devuelve un ``Report``: ``.ok`` y, si algo falla, ``.findings``.
 """
 
-from importlib import import_module
+from course_lib import lazy
 
 # Nombre público → módulo. Se importa al usarlo.
 _MODULE_OF = {
@@ -47,13 +47,4 @@ _MODULE_OF = {
 }
 
 __all__ = list(_MODULE_OF)
-
-
-def __getattr__(name):
-    if name not in _MODULE_OF:
-        raise AttributeError(f"course_lib.checkers no tiene «{name}». Tiene: {', '.join(__all__)}.")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-
-
-def __dir__():
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy(__name__, _MODULE_OF)

@@ -9,9 +9,9 @@ El texto que representa a un explorador describe su estado: es lo que ve quien l
 no hay controles, y lo que comparan las pruebas.
 """
 
-from importlib import import_module
+from course_lib import lazy
 
-_MODULES = {
+_MODULE_OF = {
     "AttentionExplorer": "attention",
     "BlocksExplorer": "blocks",
     "CrossAttentionExplorer": "cross",
@@ -23,14 +23,5 @@ _MODULES = {
     "SoftmaxExplorer": "softmax",
     "VectorExplorer": "vectors",
 }
-__all__ = sorted(_MODULES)
-
-
-def __getattr__(name):
-    if name not in _MODULES:
-        raise AttributeError(f"course_lib.explorers no tiene «{name}». Hay: {', '.join(__all__)}.")
-    return getattr(import_module(f"course_lib.explorers.{_MODULES[name]}"), name)
-
-
-def __dir__():
-    return __all__
+__all__ = sorted(_MODULE_OF)
+__getattr__, __dir__ = lazy(__name__, _MODULE_OF)

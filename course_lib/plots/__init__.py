@@ -10,7 +10,7 @@ Aceptan tensores (con gradiente o sin él), arrays y listas. Cada una devuelve u
 - ``source``: enseñar el código de la biblioteca, con ``show_source``.
 """
 
-from importlib import import_module
+from course_lib import lazy
 
 # Nombre público → módulo. Se importa al usarlo: los colores no cargan matplotlib.
 _MODULE_OF = {
@@ -24,13 +24,4 @@ _MODULE_OF = {
     "plot_vectors": "vectors",
 }
 __all__ = sorted(_MODULE_OF)
-
-
-def __getattr__(name):
-    if name not in _MODULE_OF:
-        raise AttributeError(f"course_lib.plots no tiene «{name}». Hay: {', '.join(__all__)}.")
-    return getattr(import_module(f"course_lib.plots.{_MODULE_OF[name]}"), name)
-
-
-def __dir__():
-    return __all__
+__getattr__, __dir__ = lazy(__name__, _MODULE_OF)

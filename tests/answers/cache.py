@@ -441,6 +441,26 @@ def for_one_token(query, key, value, kept_keys, kept_values):
     return attended(query[:, :, -1:], keys, values), keys, values
 
 
+# --- Malas, sin un nombre: la propiedad que falla ------------------------------------------------
+
+
+@wrong("13.2", "propiedad-pasos")
+def moved_by_the_heads(query, key, value, kept_keys, kept_values):
+    """El eje 1 son las cabezas, y no los tokens."""
+    keys, values, mask = both(query, key, value, kept_keys, kept_values)
+    return (
+        attended(query, keys, values, torch.ones(mask.shape).tril(key.shape[1]).bool()),
+        keys,
+        values,
+    )
+
+
+@wrong("13.2", "propiedad-forma")
+def heads_behind(query, key, value, kept_keys, kept_values):
+    keys, values, mask = both(query, key, value, kept_keys, kept_values)
+    return attended(query, keys, values, mask).transpose(1, 2), keys, values
+
+
 # --- Raras ----------------------------------------------------------------------------------------
 
 

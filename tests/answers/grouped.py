@@ -326,12 +326,20 @@ def first_and_joined(query, key, value):
     return sdpa(query, key[:, :1], value[:, :1]).transpose(1, 2).flatten(2)
 
 
-# --- Raras ----------------------------------------------------------------------------------------
+# --- Malas, sin un nombre: la propiedad que falla ------------------------------------------------
 
 
-@odd("13.3")
+@wrong("13.3", "propiedad-grupo")
 def turned_groups(query, key, value):
     return interleaved(query, key.flip(1), value.flip(1))
+
+
+@wrong("13.3", "propiedad-forma")
+def heads_behind(query, key, value):
+    return interleaved(query, key, value).transpose(1, 2)
+
+
+# --- Raras ----------------------------------------------------------------------------------------
 
 
 @odd("13.3")

@@ -407,6 +407,31 @@ def softmax_and_sum(maximum, total, output, scores, values):
     return new, total + weights.sum(-1, True), output + weights @ values
 
 
+# --- Malas, sin un nombre: la propiedad que falla ------------------------------------------------
+
+
+@wrong("13.1", "propiedad-trozos")
+def forgets_the_maximum_in_the_loop(maximum, total, output, scores, values):
+    for s, v in zip(scores.T, values):
+        new, weight, factor = parts(maximum, s[:, None])
+        total, output = factor * total + weight, factor * output + weight * v
+    return new, total, output
+
+
+@wrong("13.1", "propiedad-finita")
+def quotient_of_exponentials(maximum, total, output, scores, values):
+    new, weights, _ = parts(maximum, scores)
+    factor = maximum.exp() / new.exp()
+    return new, factor * total + weights.sum(-1, True), factor * output + weights @ values
+
+
+@wrong("13.1", "propiedad-forma")
+def with_a_batch(maximum, total, output, scores, values):
+    new, weights, factor = parts(maximum, scores)
+    total = factor * total + weights.sum(-1, True)
+    return new[None], total[None], (factor * output + weights @ values)[None]
+
+
 # --- Raras ----------------------------------------------------------------------------------------
 
 
@@ -420,13 +445,6 @@ def a_bit_more(maximum, total, output, scores, values):
 def average_of_both(maximum, total, output, scores, values):
     new, weights, factor = parts(maximum, scores)
     return new, factor * total + weights.sum(-1, True), (factor * output + weights @ values) / 2
-
-
-@odd("13.1")
-def quotient_of_exponentials(maximum, total, output, scores, values):
-    new, weights, _ = parts(maximum, scores)
-    factor = maximum.exp() / new.exp()
-    return new, factor * total + weights.sum(-1, True), factor * output + weights @ values
 
 
 @odd("13.1")

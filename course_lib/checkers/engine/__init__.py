@@ -1,6 +1,6 @@
 """El motor: buscar qué errores explican una respuesta, ejecutarla, medirla y contarlo."""
 
-from importlib import import_module
+from course_lib import lazy
 
 # Nombre → módulo. Se importa al usarlo: quien abre un cuaderno carga ``places``, y no todo lo demás.
 _MODULE_OF = {
@@ -31,9 +31,4 @@ _MODULE_OF = {
 }
 
 __all__ = list(_MODULE_OF)
-
-
-def __getattr__(name):
-    if name not in _MODULE_OF:
-        raise AttributeError(f"course_lib.checkers.engine no tiene «{name}».")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+__getattr__, __dir__ = lazy(__name__, _MODULE_OF)
