@@ -397,6 +397,43 @@ def rope_halves_swapped(x, positions, base):
     return spin(x, table(positions, x.shape[-1], base)).roll(x.shape[-1] // 2, -1)
 
 
+@wrong("14.1", "mitades-cambiadas")
+def rope_second_half_first(x, positions, base):
+    angle = table(positions, x.shape[-1], base)
+    b, a = x.chunk(2, dim=-1)
+    return torch.cat([a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin()], dim=-1)
+
+
+@wrong("14.1", "gira-dos-veces")
+def rope_twice(x, positions, base):
+    angle = table(positions, x.shape[-1], base)
+    return spin(spin(x, angle), angle)
+
+
+@wrong("14.1", "posición-desde-la-primera")
+def rope_relative_to_the_last(x, positions, base):
+    return spin(x, table(positions - positions[-1], x.shape[-1], base))
+
+
+@odd("14.1")
+def rope_one_head(x, positions, base):
+    out = x.clone()
+    out[..., 0, :, :] = spin(x[..., 0, :, :], table(positions, x.shape[-1], base))
+    return out
+
+
+@right("14.1")
+def rope_permuted(x, positions, base):
+    order = torch.arange(x.shape[-1]).view(2, -1).T.flatten()
+    angle = table(positions, x.shape[-1], base)
+    return interleaved(x[..., order], angle)[..., order.argsort()]
+
+
+@right("14.1")
+def rope_from_a_long_table(x, positions, base):
+    return spin(x, table(torch.arange(4096), x.shape[-1], base)[positions])
+
+
 @wrong("14.1", "sobran-ejes")
 def rope_for_four_axes(x, positions, base):
     return spin(x, table(positions, x.shape[-1], base)[None, None])

@@ -32,7 +32,7 @@ AXES = {
     "positions": step(
         itself,
         ("sin-posiciones", lambda p: torch.arange(len(p))),
-        ("posición-desde-la-primera", lambda p: p - p[0]),
+        ("posición-desde-la-primera", lambda p: p - p[0], lambda p: p - p[-1]),
         ("posición-desde-1", lambda p: p + 1),
         ("una-sola-posición", lambda p: p[:1].expand_as(p), lambda p: p[-1:].expand_as(p)),
         ("posición-repartida", lambda p: p / len(p), lambda p: p / p.max()),
@@ -53,7 +53,12 @@ AXES = {
         ("sin-logaritmo", lambda base: math.e, lambda base: math.e ** math.log10(base)),
     ),
     "power": step(-1, ("base-al-revés", 1)),
-    "unit": step(1.0, ("grados", math.pi / 180, 180 / math.pi), ("vueltas", 2 * math.pi, math.pi)),
+    "unit": step(
+        1.0,
+        ("grados", math.pi / 180, 180 / math.pi),
+        ("vueltas", 2 * math.pi, math.pi),
+        ("gira-dos-veces", 2.0),
+    ),
     # Qué columnas son pareja, y qué parejas numera la i del ángulo; o la i de cada columna, por c.
     "pairs": step(
         (halves, halves),
@@ -84,7 +89,7 @@ AXES = {
         ("reflejo", lambda x, y, t, s: y * t.sin() - s * x * t.cos()),
         ("suma-la-entrada", lambda x, y, t, s: x + turned(x, y, t, s)),
         ("no-gira", lambda x, y, t, s: x),
-        ("mitades-cambiadas", lambda x, y, t, s: turned(y, x, t, -s)),
+        ("mitades-cambiadas", *(lambda x, y, t, s, n=n: turned(y, x, t, n * s) for n in (-1, 1))),
     ),
     # Las columnas a las que vuelven; con nada, a las suyas.
     "back": step(None, ("vuelve-entrelazado", even_odd), ("vuelve-en-mitades", halves)),

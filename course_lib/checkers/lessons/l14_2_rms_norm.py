@@ -140,7 +140,7 @@ class RMSNorm(Exercise):
     stages = (Stage(tuple(AXES), CASES, usual=4),)
     extra = (vectors(7, (2, 3, 64), 1e-6, 300.0), vectors(8, (4, 1), 0.5))
     tiny = TINY
-    measured = {"eps": fixed_eps, "finish": numbers.by_a_number("14 §3")}
+    measured = {"eps": fixed_eps, "finish": numbers.by_a_number("14 §3.1")}
     reader, also = Tensors(numpy=True), ("eps-fijo", *numbers.KNOWN)
     groups = {
         "vector": "Con un vector suelto, (d_model,), no funciona.",
@@ -148,8 +148,8 @@ class RMSNorm(Exercise):
     }
     must = (
         law.half_precision,
-        law.right_shape(lambda x, *_: x.shape, "Tu salida no mide lo mismo que x.", "14 §3"),
-        law.finite("14 §3"),
+        law.right_shape(lambda x, *_: x.shape, "Tu salida no mide lo mismo que x.", "14 §3.1"),
+        law.finite("14 §3.1"),
         power_one,
         law.related(LAWS["propiedad-escala"], PLAIN, (3 * X, ONES, 0.0)),
     )

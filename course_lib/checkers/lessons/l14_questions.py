@@ -26,7 +26,7 @@ MISCOUNTED = {
     "con-bias": lambda: layer(bias=1),
     "sin-compartir-ni-normas": lambda: layer(kv_heads=HEADS, norms=0),
     "solo-la-atención": lambda: layer(mlp=0, norms=0),
-    "solo-la-alimentación": lambda: 3 * D * HIDDEN,
+    "solo-la-red-densa": lambda: 3 * D * HIDDEN,
     "todas-las-capas": lambda: LAYERS * layer(),
     "todo-el-modelo": lambda: LAYERS * layer() + D + VOCAB * D,
     "reparte-d_model": lambda: layer() - 2 * D * KV_HEADS * (D // HEADS) + 2 * D * (D // KV_HEADS),
@@ -39,7 +39,7 @@ LAYER = Question(
     wrong_answers(__file__, "14.4", MISCOUNTED),
     "un número entero",
     1e-9,
-    "14 §6",
+    "14 §5",
     points=2,
 )
 QUESTIONS = (LAYER,)
