@@ -163,7 +163,11 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
         numbers = [result["products"][j], result["scores"][j]]
         assert row(name)[2:4] == [f"{x:.1f}".replace("-", "−") for x in numbers]
     assert explorer.locator("svg[role=img]").count() == 1 + 3 * 12
-    assert explorer.locator("svg[role=img]").first.locator("rect").count() == 32
+    bars = explorer.locator("svg[role=img]").first
+    paths = bars.locator("path").evaluate_all("nodes => nodes.map(node => node.getAttribute('d'))")
+    assert [path.count("M") for path in paths] == [(Q[6] > 0).sum(), (Q[6] < 0).sum()]
+    bars.hover(position={"x": 82, "y": 13})  # cinco píxeles por barra: la 16
+    assert bars.locator("title").text_content() == f"16: {Q[6][16]:.2f}".replace("-", "−")
 
     # Otra cabeza y otro token, con las flechas; ninguna pide nada al kernel.
     active = page.evaluate("lesson.content.activeCellIndex")

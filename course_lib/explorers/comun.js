@@ -132,37 +132,34 @@ const numbered = count => [...Array(count).keys()].map(String);
 /** Un vector como barras: hacia arriba, lo positivo; hacia abajo, lo negativo. */
 function bars(name, values, top) {
   const [WIDTH, HALF] = [5, 13];
-  const tall = value => (HALF * Math.abs(value)) / (top || 1);
-  return make(
+  const [wide, middle] = [WIDTH * values.length, HALF + 0.5];
+  const bar = (value, d) => {
+    const tall = (HALF * value) / (top || 1);
+    return `M${d * WIDTH + 0.5} ${middle}v${-tall}h${WIDTH - 1}v${tall}z`;
+  };
+  const half = (fill, chosen) =>
+    make('path', { fill, d: values.map((x, d) => (chosen(x) ? bar(x, d) : '')).join('') });
+  const title = make('title'); // el número que hay debajo del ratón
+  const drawing = make(
     'svg',
     {
-      viewBox: `0 0 ${WIDTH * values.length} ${2 * HALF + 1}`,
-      width: WIDTH * values.length,
+      viewBox: `0 0 ${wide} ${2 * HALF + 1}`,
+      width: wide,
       height: 2 * HALF + 1,
       role: 'img',
       'aria-label': `${name}: ${values.length} números`,
+      onpointermove: event => {
+        const { left, width } = drawing.getBoundingClientRect();
+        const d = Math.floor(((event.clientX - left) / width) * values.length);
+        if (d in values) title.textContent = `${d}: ${show(values[d])}`;
+      },
     },
-    make('line', {
-      x1: 0,
-      x2: WIDTH * values.length,
-      y1: HALF + 0.5,
-      y2: HALF + 0.5,
-      stroke: 'var(--mute)',
-    }),
-    ...values.map((value, d) =>
-      make(
-        'rect',
-        {
-          x: d * WIDTH + 0.5,
-          width: WIDTH - 1,
-          y: value < 0 ? HALF + 0.5 : HALF + 0.5 - tall(value),
-          height: tall(value),
-          fill: value < 0 ? 'var(--k)' : 'var(--q)',
-        },
-        make('title', {}, `${d}: ${show(value)}`),
-      ),
-    ),
+    title,
+    make('line', { x1: 0, x2: wide, y1: middle, y2: middle, stroke: 'var(--mute)' }),
+    half('var(--q)', x => x > 0),
+    half('var(--k)', x => x < 0),
   );
+  return drawing;
 }
 
 /** Una frase que el lector de pantalla lee cuando deja de cambiar. */

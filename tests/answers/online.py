@@ -461,3 +461,11 @@ def only_three_keys(maximum, total, output, scores, values):
 @odd("13.1")
 def nothing_new(maximum, total, output, scores, values):
     return maximum, total, output
+
+
+@odd("13.1")
+def corrects_if_the_highest_of_all_rises(maximum, total, output, scores, values):
+    if scores.max() > maximum.max():
+        return four_steps(maximum, total, output, scores, values)
+    weights = (scores - maximum).exp()
+    return maximum, total + weights.sum(-1, True), output + weights @ values

@@ -28,7 +28,7 @@ EXPLORERS = {
     "InfluenceExplorer()": ("input[type=checkbox]", "click"),
     "MaskExplorer()": (".m-cell", "click"),
     "MultiHeadExplorer(station=6)": ("input[type=checkbox]", "click"),
-    "QKVExplorer()": ("select[aria-label=Cabeza]", "key"),
+    "QKVExplorer()": ("select[aria-label=Cabeza]", "select"),
     "ScalingExplorer()": ("input[type=range]", "range"),
     "SoftmaxExplorer()": ("input[type=range]", "range"),
     "VectorExplorer()": (".exp-handle", "key"),
@@ -132,7 +132,8 @@ def show(lab, *cells):
 @pytest.fixture(scope="module")
 def loop(lab):
     """Lo que tarda el bucle con matplotlib."""
-    show(lab, textwrap.dedent(LOOP).strip())
+    faults = lab.faults(write(lab, new_code_cell(textwrap.dedent(LOOP).strip())))
+    assert [fault for fault in faults if "no se describe" not in fault] == []  # su figura, no
     times = lab.page.evaluate(MOVE, ROUNDS)
     lab.close()
     return median(times)

@@ -400,10 +400,10 @@ def refresh_explorers(path):
 
 def _explorer_files(name):
     """El JavaScript y el CSS de hoy del explorador `name`, «course_lib.explorers.módulo.Clase»."""
-    from course_lib.explorers import _MODULES, base
+    from course_lib.explorers import _MODULE_OF, base
 
     *_, module, class_name = name.split(".")
-    if _MODULES.get(class_name) != module:
+    if _MODULE_OF.get(class_name) != module:
         raise NotebookError(f"guarda un explorador que ya no existe, {name}: vuelve a ejecutarlo.")
     css = (base.HERE / "explorador.css").read_text(encoding="utf-8")
     return {"_esm": base.esm(module), "_css": css}
