@@ -71,6 +71,16 @@ def images(page):
     return found
 
 
+def test_short_log_axis_names_a_few_round_marks():
+    figure = plot_lines([256, 1024, 8192], {"a": [1, 4, 9]}, logx=True)
+    FigureCanvasAgg(figure).draw()
+    axis = figure.axes[0].xaxis
+    assert not any(label.get_text() for label in axis.get_minorticklabels())
+    low, high = axis.get_view_interval()
+    shown = [x for x in axis.get_majorticklocs() if low <= x <= high]
+    assert shown == [500, 1000, 2000, 5000]
+
+
 def test_a_figure_is_an_image_with_its_description(draw):
     figure = draw()
     data, metadata = picture(figure)

@@ -2,7 +2,7 @@
 
 import numpy as np
 from matplotlib import rc_context
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from course_lib.plots import palette
 from course_lib.plots.figure import STYLE, CourseFigure
@@ -124,8 +124,11 @@ def plot_lines(
         ax.set(xscale="log" if logx else "linear", yscale="log" if logy else "linear")
         for axis, log in ((ax.xaxis, logx), (ax.yaxis, logy)):
             if log:
-                axis.set_major_locator(LogLocator(numticks=8))
+                low, high = axis.get_view_interval()
+                subs = (1, 2, 5) if high < 100 * low else (1,)  # con poco recorrido, más marcas
+                axis.set_major_locator(LogLocator(subs=subs, numticks=8))
                 axis.set_major_formatter(lambda value, _: f"{value:g}")  # 0.1, 1, 10…
+                axis.set_minor_formatter(NullFormatter())
         ax.grid(color=palette.MIST)
         ax.legend(frameon=False)
         if title:
