@@ -2,8 +2,9 @@
 
 Cada explorador son tres archivos con el mismo nombre: el de Python, una función pura de su estado
 (`compute`) y el control que lo guarda; el de JavaScript, que lo dibuja sin esperar al kernel; y los
-dos comparten `comun.js` y `explorador.css`. Las cuentas que JavaScript repite para ir deprisa se
-comparan con las de Python en `tests/test_explorers.py`.
+dos comparten `comun.js` y `explorador.css`; algunos, también `frases.js` o `rejilla.js`. Las
+cuentas que JavaScript repite para ir deprisa se comparan con las de Python en
+`tests/test_explorers.py`.
 
 El texto que representa a un explorador describe su estado: es lo que ve quien lee el cuaderno donde
 no hay controles, y lo que comparan las pruebas.

@@ -3,12 +3,8 @@
 // el kernel; una frase nueva, sí. Las cuentas son las de `compute`, en attention.py.
 
 const STEPS = 65535; // cada peso viaja como un entero de 16 bits
-const PATIENCE = 10000; // milisegundos que se espera al kernel antes de decir algo
 const ORDINALS = ['primera', 'segunda'];
 const STYLE = css`
-  .exp.exp-attention {
-    max-width: 80rem;
-  }
   .exp-attention .exp-row {
     gap: 0.2rem 1.2rem;
   }
@@ -78,22 +74,11 @@ const STYLE = css`
   .exp-attention p {
     margin: 0.1rem 0;
   }
-  .exp-attention :is(input, select) {
-    font: inherit;
-    color: inherit;
-    background: transparent;
-    padding: 0.15rem 0.4rem;
-    border: 2px solid var(--mute);
-    border-radius: 0.4rem;
+  .exp-attention input {
     flex: 1 1 14rem;
-    min-width: 0;
   }
   .exp-attention select {
     flex: none;
-  }
-  .exp-attention option {
-    color: #111;
-    background: #fff;
   }
   .exp-attention .exp-heads {
     display: grid;
@@ -153,20 +138,6 @@ const STYLE = css`
     font-size: 0.9rem;
     overflow-wrap: anywhere;
   }
-  .exp-attention .exp-error {
-    border: 2px solid var(--k);
-    border-radius: 0.4rem;
-    padding: 0.3rem 0.6rem;
-    overflow-wrap: anywhere;
-  }
-  .exp-attention .exp-note {
-    border-left: 4px solid var(--mute);
-    padding-left: 0.6rem;
-    overflow-wrap: anywhere;
-  }
-  .exp-attention .exp-scroll svg {
-    display: block;
-  }
   .exp-attention [role='radio'] {
     cursor: pointer;
   }
@@ -177,7 +148,7 @@ export function compute(weights, query, other = null) {
   const row = [...weights[query]];
   return {
     row,
-    top: row.map((_, j) => j).sort((a, b) => row[b] - row[a] || a - b),
+    top: ranking(row),
     difference:
       other && other.length === weights.length ? other[query].map((x, j) => x - row[j]) : null,
   };
@@ -200,8 +171,7 @@ export function sentence(rows, query) {
 
 /** Los pesos de una frase, y cómo sacar de ellos la matriz de una cabeza. */
 export function unpack({ tokens, shape: [layers, heads, length], weights, notes }) {
-  const bytes = Uint8Array.from(atob(weights), character => character.charCodeAt(0));
-  const view = new DataView(bytes.buffer); // los enteros vienen con el byte bajo delante
+  const view = decode(weights);
   const at = (layer, head, i, j) =>
     view.getUint16(2 * (((layer * heads + head) * length + i) * length + j), true) / STEPS;
   const matrix = (layer, head) => tokens.map((_, i) => tokens.map((_, j) => at(layer, head, i, j)));
@@ -255,8 +225,8 @@ function panel({ tokens, weights, name, text, pick, peek }) {
   });
   const flat = { stroke: 'var(--mute)', fill: 'none' };
   lines.append(
-    make('text', { x: LEFT, y: 11, 'text-anchor': 'end', opacity: 0.8, 'font-size': 13 }, 'query'),
-    make('text', { x: RIGHT, y: 11, opacity: 0.8, 'font-size': 13 }, 'peso y key'),
+    write(LEFT, 11, 13, 'query', { ...END, opacity: 0.8 }),
+    write(RIGHT, 11, 13, 'peso y key', { opacity: 0.8 }),
     ...shades(
       weights,
       (i, j) => `M${LEFT + 4} ${y(i) - 5}L${RIGHT - 4} ${y(j) - 5}`,
@@ -270,11 +240,7 @@ function panel({ tokens, weights, name, text, pick, peek }) {
   const front = make('g');
   lines.append(front);
   const queries = tokens.map((token, i) => {
-    const label = make(
-      'text',
-      { x: LEFT, y: y(i), 'text-anchor': 'end', 'font-size': 15 },
-      clip(token),
-    );
+    const label = write(LEFT, y(i), 15, clip(token), END);
     const node = focusable(
       make(
         'g',
@@ -288,7 +254,7 @@ function panel({ tokens, weights, name, text, pick, peek }) {
           onpointerenter: () => peek(i),
           onkeydown(event) {
             const last = tokens.length - 1;
-            const to = {
+            const to = pressed(event, {
               ArrowDown: i + 1,
               ArrowRight: i + 1,
               ArrowUp: i - 1,
@@ -299,16 +265,14 @@ function panel({ tokens, weights, name, text, pick, peek }) {
               PageDown: last,
               ' ': i,
               Enter: i,
-            }[event.key];
+            });
             if (to === undefined) return;
-            event.preventDefault();
-            event.stopPropagation();
             const next = Math.max(0, Math.min(last, to));
             pick(next);
             queries[next].node.focus();
           },
         },
-        make('rect', { x: 0, y: y(i) - 16, width: LEFT + 2, height: ROW, fill: 'transparent' }),
+        rect(0, y(i) - 16, LEFT + 2, ROW, { fill: 'transparent' }),
         label,
         make('title', {}, token),
       ),
@@ -317,13 +281,8 @@ function panel({ tokens, weights, name, text, pick, peek }) {
     return { node, label };
   });
   const keys = tokens.map((token, j) => {
-    const number = make('text', {
-      x: RIGHT,
-      y: y(j),
-      'font-size': 14,
-      'font-variant-numeric': 'tabular-nums',
-    });
-    const label = make('text', { x: RIGHT + 40, y: y(j), 'font-size': 15 }, clip(token));
+    const number = write(RIGHT, y(j), 14, '', { 'font-variant-numeric': 'tabular-nums' });
+    const label = write(RIGHT + 40, y(j), 15, clip(token));
     lines.append(number, make('g', {}, label, make('title', {}, token)));
     return { number, label };
   });
@@ -348,44 +307,23 @@ function panel({ tokens, weights, name, text, pick, peek }) {
     const i = Math.floor((((event.clientY - box.top) / box.height) * (side + 2) - MARGIN) / CELL);
     return i >= 0 && i < tokens.length ? i : null;
   };
-  const frame = make('rect', {
-    x: MARGIN,
-    width: CELL * tokens.length,
-    height: CELL,
+  const frame = rect(MARGIN, 0, CELL * tokens.length, CELL, {
     fill: 'none',
     stroke: 'var(--k)',
     'stroke-width': 3,
   });
   const names = tokens.map((token, i) =>
-    make(
-      'text',
-      { x: MARGIN - 5, y: MARGIN + CELL * i + 15, 'text-anchor': 'end', 'font-size': 14 },
-      clip(token),
-    ),
+    write(MARGIN - 5, MARGIN + CELL * i + 15, 14, clip(token), END),
   );
   grid.append(
     make(
       'g',
       { transform: `translate(${MARGIN} ${MARGIN})` },
-      make('rect', {
-        width: CELL * tokens.length,
-        height: CELL * tokens.length,
-        fill: 'none',
-        stroke: 'var(--mute)',
-      }),
+      rect(0, 0, CELL * tokens.length, CELL * tokens.length, flat),
       ...squares(weights, CELL),
     ),
     ...names,
-    ...tokens.map((token, j) =>
-      make(
-        'text',
-        {
-          'font-size': 14,
-          transform: `translate(${MARGIN + CELL * j + 15} ${MARGIN - 5}) rotate(-90)`,
-        },
-        clip(token),
-      ),
-    ),
+    ...tokens.map((token, j) => rising(MARGIN + CELL * j + 15, MARGIN - 5, 14, clip(token))),
     frame,
   );
 
@@ -395,11 +333,7 @@ function panel({ tokens, weights, name, text, pick, peek }) {
       ...(result ? result.row : []).flatMap((x, j) =>
         x < 0.005
           ? []
-          : make('line', {
-              x1: LEFT + 4,
-              x2: RIGHT - 4,
-              y1: y(shown) - 5,
-              y2: y(j) - 5,
+          : segment(LEFT + 4, y(shown) - 5, RIGHT - 4, y(j) - 5, {
               stroke: 'var(--k)',
               'stroke-width': 1 + 9 * x,
               'stroke-opacity': 0.25 + 0.75 * x,
@@ -438,12 +372,7 @@ function panel({ tokens, weights, name, text, pick, peek }) {
       'figure',
       {},
       title,
-      make(
-        'div',
-        { class: 'exp-row' },
-        box('Tokens', lines, wide),
-        box('Matriz', grid, 0.7 * side),
-      ),
+      div('exp-row', box('Tokens', lines, wide), box('Matriz', grid, 0.7 * side)),
     ),
   };
 }
@@ -451,32 +380,10 @@ function panel({ tokens, weights, name, text, pick, peek }) {
 function render({ model, el }) {
   const save = saver(model);
   const voice = announcer();
-  const written = ['', '']; // lo último que se puso en las dos casillas
-  let readings,
-    matrices,
-    panels,
-    waiting = null,
-    timer;
+  const labels = ['Frase', 'Otra frase (opcional)'];
+  const asked = asking(model, labels, 'No se ha podido.', sentences => ({ sentences }));
+  let readings, matrices, panels;
 
-  const inputs = ['Frase', 'Otra frase (opcional)'].map(label =>
-    focusable(
-      make('input', {
-        type: 'text',
-        'aria-label': label,
-        spellcheck: 'false',
-        autocomplete: 'off',
-        onkeydown: event => {
-          if (event.key === 'Enter' && !event.isComposing) {
-            event.preventDefault();
-            event.stopPropagation();
-            ask();
-          }
-        },
-      }),
-    ),
-  );
-  const state = make('span', { role: 'status' });
-  const error = make('p', { class: 'exp-error', role: 'alert', hidden: true });
   const notes = make('div');
   const layer = choice('Capa', value => save('layer', value));
   const head = choice('Cabeza', value => save('head', value));
@@ -491,79 +398,33 @@ function render({ model, el }) {
       'aria-label': 'La fila, en números',
     }),
   );
-  el.replaceChildren(
-    make(
-      'div',
-      { class: 'exp exp-attention' },
-      make('style', {}, STYLE),
-      make(
-        'div',
-        { class: 'exp-row' },
-        make(
-          'div',
-          { class: 'exp-texts' },
-          ...inputs.map(input =>
-            make('label', {}, make('span', {}, input.getAttribute('aria-label')), input),
-          ),
-        ),
-        make('p', {}, button('Calcular', ask), ' ', state),
+  mount(
+    el,
+    'exp-asks exp-attention',
+    ASKING + STYLE,
+    div(
+      'exp-row',
+      div(
+        'exp-texts',
+        ...asked.inputs.map((input, i) => make('label', {}, make('span', {}, labels[i]), input)),
       ),
-      error,
-      notes,
-      make(
-        'div',
-        { class: 'exp-split' },
-        make(
-          'div',
-          { class: 'exp-choose exp-stay' },
-          make('div', {}, layer.node, head.node, caption),
-          heads,
-        ),
-        drawings,
-      ),
-      voice.node,
-      numbers,
-      make(
-        'p',
-        {},
-        'Pasa por un token, o por una fila de la matriz, para leer sus pesos; con un clic se ' +
-          'queda. Con el teclado: tabulador hasta los tokens y flechas. En las matrices, ' +
-          'cuanto más color, más peso.',
-      ),
+      paragraph(asked.button, ' ', asked.state),
+    ),
+    asked.error,
+    notes,
+    div(
+      'exp-split',
+      div('exp-choose exp-stay', div(null, layer.node, head.node, caption), heads),
+      drawings,
+    ),
+    voice.node,
+    numbers,
+    paragraph(
+      'Pasa por un token, o por una fila de la matriz, para leer sus pesos; con un clic se ' +
+        'queda. Con el teclado: tabulador hasta los tokens y flechas. En las matrices, ' +
+        'cuanto más color, más peso.',
     ),
   );
-
-  // --- Pedir otra frase al kernel ----------------------------------------------------------------
-  function ask() {
-    const sentences = inputs.map(input => input.value.replace(/\p{Surrogate}/gu, '\ufffd'));
-    inputs.forEach((input, i) => {
-      written[i] = input.value;
-    });
-    waiting = Math.max(model.get('answered'), model.get('request').serial ?? 0) + 1;
-    state.textContent = 'Calculando…';
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      state.textContent =
-        'El kernel no contesta: está ocupado o parado. Sigue a la vista lo anterior.';
-    }, PATIENCE);
-    model.set('request', { serial: waiting, sentences });
-    model.save_changes();
-  }
-
-  function settle() {
-    // ha llegado una respuesta
-    if (waiting !== null && model.get('answered') < waiting) return;
-    waiting = null;
-    clearTimeout(timer);
-    state.textContent = '';
-    complain();
-  }
-
-  function complain() {
-    const text = model.get('error');
-    error.textContent = text && `No se ha podido. ${visible(text)} Sigue a la vista lo anterior.`;
-    error.hidden = !text;
-  }
 
   // --- Elegir ------------------------------------------------------------------------------------
   const chosen = name =>
@@ -577,13 +438,7 @@ function render({ model, el }) {
     );
 
   // --- Dibujar -----------------------------------------------------------------------------------
-  function write() {
-    // lo que se está escribiendo no se toca
-    if (waiting === null)
-      inputs.forEach((input, i) => {
-        if (input.value === written[i]) input.value = written[i] = model.get('sentences')[i] ?? '';
-      });
-  }
+  const fill = () => asked.waits() || asked.write(model.get('sentences'));
 
   function load() {
     readings = model.get('data').map(unpack);
@@ -657,23 +512,16 @@ function render({ model, el }) {
       : { difference: null };
     if (!difference) {
       numbers.replaceChildren(
-        make(
-          'p',
-          {},
+        paragraph(
           `Las filas no se pueden restar: la primera frase tiene ${one.tokens.length} tokens y ` +
             `la segunda, ${two.tokens.length}.`,
         ),
       );
       return;
     }
-    const largest = Math.max(...difference.map(Math.abs));
-    const line = (name, values, text, best) =>
-      make(
-        'tr',
-        {},
-        make('th', { scope: 'row' }, name),
-        ...values.map(x => make('td', { class: best(x) ? 'exp-best' : null }, text(x))),
-      );
+    const most = largest([difference]);
+    const best = x => (Math.abs(x) === most && most >= 0.005 ? 'exp-best' : null);
+    const numbersOf = row => row.map(x => td(show(x)));
     // Si las dos frases tienen ahí el mismo token, se nombra una vez.
     const compared = [...new Set([one, two].map(({ tokens }) => `«${tokens[query]}»`))];
     numbers.replaceChildren(
@@ -685,35 +533,16 @@ function render({ model, el }) {
           { style: 'text-align: left' },
           `La fila de ${compared.join(' y la de ')}, y cuánto cambia:`,
         ),
-        make(
-          'tr',
-          {},
-          make('td'),
-          ...one.tokens.map((token, j) =>
-            make(
-              'th',
-              { scope: 'col' },
-              token === two.tokens[j] ? token : `${token} / ${two.tokens[j]}`,
-            ),
+        headRow(
+          one.tokens.map((token, j) =>
+            token === two.tokens[j] ? token : `${token} / ${two.tokens[j]}`,
           ),
         ),
-        line(
-          'primera',
-          one.result.row,
-          x => show(x),
-          () => false,
-        ),
-        line(
-          'segunda',
-          two.result.row,
-          x => show(x),
-          () => false,
-        ),
-        line(
+        namedRow('primera', numbersOf(one.result.row)),
+        namedRow('segunda', numbersOf(two.result.row)),
+        namedRow(
           'segunda − primera',
-          difference,
-          x => (x > 0.005 ? '+' : '') + show(x),
-          x => Math.abs(x) === largest && largest >= 0.005,
+          difference.map(x => td((x > 0.005 ? '+' : '') + show(x), best(x))),
         ),
       ),
     );
@@ -721,18 +550,18 @@ function render({ model, el }) {
 
   const silence = listen(model, {
     data: load,
-    sentences: write,
+    sentences: fill,
     layer: draw,
     head: draw,
     query: () => mark(),
-    answered: settle,
-    error: complain,
+    answered: asked.settle,
+    error: asked.complain,
   });
-  write();
+  fill();
   load();
-  complain();
+  asked.complain();
   return () => {
-    clearTimeout(timer);
+    asked.stop();
     silence();
   };
 }

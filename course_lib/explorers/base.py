@@ -9,12 +9,14 @@ HERE = Path(__file__).parent
 # Lo que comparten la página y Python, sin eco: uno que llega tarde desharía lo que la mano ha movido.
 SHARED = {"sync": True, "echo_update": False}
 
+# Lo que solo comparten algunos: así, el estado de los demás no lo lleva.
+ALSO = {"attention": "frases", "qkv": "frases", "cross": "rejilla", "influence": "rejilla"}
+
 
 def esm(name):
     """Devuelve el módulo de JavaScript de un explorador: lo común y lo suyo."""
-    return "\n".join(
-        (HERE / file).read_text(encoding="utf-8") for file in ("comun.js", f"{name}.js")
-    )
+    files = dict.fromkeys(["comun", ALSO.get(name, "comun"), name])
+    return "\n".join((HERE / f"{file}.js").read_text(encoding="utf-8") for file in files)
 
 
 class Explorer(anywidget.AnyWidget):

@@ -111,6 +111,24 @@ function button(label, onClick, pressed = null) {
   );
 }
 
+/** Una lista con su título, de la que se elige una cosa: `options` son pares [valor, nombre]. */
+function radios(title, options, onChange, ...more) {
+  const name = `exp-${serial++}`;
+  const inputs = options.map(([value]) =>
+    focusable(make('input', { type: 'radio', name, value, onchange: () => onChange(value) })),
+  );
+  const labels = options.map(([, label], i) =>
+    make('label', { class: 'exp-control' }, inputs[i], ` ${label}`),
+  );
+  return {
+    node: make('fieldset', {}, make('legend', {}, title), ...labels, ...more),
+    set: value =>
+      inputs.forEach(input => {
+        input.checked = input.value === value;
+      }),
+  };
+}
+
 /** Un desplegable con su nombre. */
 function choice(label, onChange) {
   const node = focusable(
@@ -124,6 +142,59 @@ function choice(label, onChange) {
       node.value = value;
     },
   };
+}
+
+/** Una caja con su clase. */
+const div = (look, ...children) => make('div', { class: look }, ...children);
+
+/** Un párrafo. */
+const paragraph = (...children) => make('p', {}, ...children);
+
+/** Una casilla de una tabla. */
+const td = (content, look = null) => make('td', { class: look }, content);
+
+/** El nombre de una columna o, con `row`, el de una fila. */
+const th = (name, scope = 'col') => make('th', { scope }, name);
+
+/** La fila con los nombres de las columnas; sobre los de las filas, un hueco. */
+const headRow = names => make('tr', {}, make('td'), ...names.map(name => th(name)));
+
+/** Una fila de una tabla: su nombre y sus casillas. */
+const namedRow = (name, cells, look = null) =>
+  make('tr', { class: look }, th(name, 'row'), ...cells);
+
+/** En un dibujo, un texto. (x, y) es donde empieza o, con MIDDLE y END, su centro y su final. */
+const write = (x, y, size, text, look = {}) =>
+  make('text', { x, y, 'font-size': size, ...look }, text);
+const MIDDLE = { 'text-anchor': 'middle' };
+const END = { 'text-anchor': 'end' };
+
+/** En un dibujo, un texto que sube. */
+const rising = (x, y, size, text) =>
+  make('text', { transform: `translate(${x} ${y}) rotate(-90)`, 'font-size': size }, text);
+
+/** En un dibujo, un rectángulo. */
+const rect = (x, y, width, height, look) => make('rect', { x, y, width, height, ...look });
+
+/** En un dibujo, un segmento. */
+const segment = (x1, y1, x2, y2, look) => make('line', { x1, y1, x2, y2, ...look });
+
+/** Pone el explorador en la página: su clase, sus estilos y sus partes. */
+function mount(el, name, style, ...nodes) {
+  el.replaceChildren(div(`exp ${name}`, ...(style ? [make('style', {}, style)] : []), ...nodes));
+}
+
+/** Con Ctrl, ⌘ o Alt, la tecla es de JupyterLab. */
+const withModifier = event => event.ctrlKey || event.metaKey || event.altKey;
+
+/** Lo que le toca a la tecla pulsada. Si le toca algo, no hace nada más: ni mover la página. */
+function pressed(event, actions) {
+  const action = actions[event.key];
+  if (action !== undefined) {
+    event.preventDefault();
+    event.stopPropagation();
+  }
+  return action;
 }
 
 /** Los nombres «0», «1», «2»… */
@@ -190,6 +261,35 @@ function sliding(name, ...nodes) {
   [box, ...nodes].forEach(node => watcher.observe(node));
   return box;
 }
+
+/** Lo que llega escrito en base 64, para leerlo; los enteros vienen con el byte bajo delante. */
+function decode(text) {
+  const bytes = Uint8Array.from(atob(text), character => character.charCodeAt(0));
+  return new DataView(bytes.buffer);
+}
+
+/** La suma de unos números. */
+const sum = numbers => numbers.reduce((a, b) => a + b, 0);
+
+/** Los pesos de una fila de puntuaciones; de un −∞, 0. */
+function softmax(scores) {
+  const top = Math.max(...scores);
+  const powers = scores.map(score => Math.exp(score - top));
+  const total = sum(powers);
+  return powers.map(power => power / total);
+}
+
+/** Une con comas y una «y». */
+const join = (parts, and = 'y') =>
+  parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} ${and} ${parts.at(-1)}`;
+
+/** Un fondo más intenso cuanto mayor es el número, hasta `top`; si es negativo, naranja. */
+const ink = (value, top = 1) =>
+  `background: color-mix(in srgb, var(${value < 0 ? '--k' : '--q'}) ` +
+  `${Math.round(45 * Math.min(1, Math.abs(value) / (top || 1)))}%, transparent)`;
+
+/** El mayor tamaño de una matriz de números. */
+const largest = rows => Math.max(...rows.flat().map(Math.abs));
 
 /** Guarda un trait y avisa al kernel, si lo hay, cuando la mano para. */
 function saver(model) {

@@ -4,21 +4,11 @@ const NEAR = 1.25; // «casi por igual»: ningún peso se aleja más que esto de
 // «Sobre todo»: el mayor es al menos este número de partes iguales, o la mitad del total.
 const MOSTLY = 2;
 const FONT = 17;
-// Lo más que encoge el dibujo: la letra no baja de 11 píxeles; si no cabe, se desliza.
-const LEAST = 0.66;
 const STYLE = css`
   .exp-cross [aria-disabled='true'] {
     opacity: 0.5;
     border-style: dashed;
     cursor: default;
-  }
-  .exp-cross .exp-scroll svg {
-    display: block;
-  }
-  .exp-cross .exp-row p {
-    flex: 1 1 16rem;
-    max-width: 26rem;
-    margin: 0;
   }
 `;
 
@@ -84,63 +74,37 @@ function render({ model, el }) {
   const scene = make('svg', {
     viewBox: `0 0 ${wide} 191`,
     role: 'img',
-    style: `width: 100%; max-width: ${wide}px; min-width: ${Math.round(LEAST * wide)}px`,
+    style: shrinking(wide),
   });
   const from = { x: wide / 2, y: 131 };
   const boxes = origin.map((token, index) => {
     const x = (index + 0.5) * WIDTH;
-    const line = make('line', { x1: from.x, y1: from.y, x2: x, y2: 80, stroke: 'var(--q)' });
-    const box = make('rect', {
-      x: x - WIDTH / 2 + 3,
-      y: 45,
-      width: WIDTH - 6,
-      height: 34,
+    const line = segment(from.x, from.y, x, 80, { stroke: 'var(--q)' });
+    const box = rect(x - WIDTH / 2 + 3, 45, WIDTH - 6, 34, {
       rx: 8,
       stroke: 'currentColor',
       fill: 'var(--v)',
     });
-    const value = make('text', { x, y: 38, 'text-anchor': 'middle', 'font-size': FONT });
-    scene.append(
-      line,
-      box,
-      value,
-      make('text', { x, y: 68, 'text-anchor': 'middle', 'font-size': FONT }, token),
-    );
+    const value = write(x, 38, FONT, '', MIDDLE);
+    scene.append(line, box, value, write(x, 68, FONT, token, MIDDLE));
     return { line, box, value };
   });
-  const query = make('text', {
-    x: from.x,
-    y: 154,
-    'text-anchor': 'middle',
-    'font-size': FONT,
-    'font-weight': 700,
-  });
+  const query = write(from.x, 154, FONT, '', { ...MIDDLE, 'font-weight': 700 });
   scene.append(
-    make('rect', {
-      x: from.x - 190,
-      y: from.y,
-      width: 380,
-      height: 34,
+    rect(from.x - 190, from.y, 380, 34, {
       rx: 8,
       fill: 'transparent',
       stroke: 'var(--q)',
       'stroke-width': 3,
     }),
     query,
-    make(
-      'text',
-      { x: 4, y: 15, 'font-size': FONT, opacity: 0.8 },
-      'frase de origen (keys y values) y su peso',
-    ),
-    make('text', { x: 4, y: 186, 'font-size': FONT, opacity: 0.8 }, 'el decoder (query)'),
+    write(4, 15, FONT, 'frase de origen (keys y values) y su peso', { opacity: 0.8 }),
+    write(4, 186, FONT, 'el decoder (query)', { opacity: 0.8 }),
   );
 
   // --- Los mandos --------------------------------------------------------------------------------
   const names = ['media', ...weights.map((_, index) => `cabeza ${index}`)];
-  const heads = choice('pesos de', index => {
-    save('head', index - 1);
-    draw();
-  });
+  const heads = choice('pesos de', index => save('head', index - 1));
   const bar = slider(
     'paso',
     {
@@ -157,86 +121,38 @@ function render({ model, el }) {
   const written = make('p', { style: 'margin: 0.2rem 0' });
 
   // --- Todos los pasos, en una rejilla: filas y columnas con su nombre ---------------------------
-  const CELL = 14;
+  const SIDE = 14;
   const HEADING = 'entra → predice';
   const steps = seen.map((token, i) => `${brief(token)} → ${brief(predicted[i])}`);
   const [left, over] = [[HEADING, ...steps], origin.map(brief)].map(
     names => 7 * longest(names) + 10,
   );
-  const size = [left + origin.length * CELL + 4, over + seen.length * CELL + 4];
-  const grid = make('svg', {
-    viewBox: `${-left} ${-over} ${size.join(' ')}`,
-    width: size[0],
-    height: size[1],
-    role: 'img',
+  const grid = heatmap(steps, origin.map(brief), {
+    side: SIDE,
+    font: 11.5,
+    left,
+    over,
+    pick: go,
   });
-  const rowName = (name, y) =>
-    make('text', { x: -6, y, 'text-anchor': 'end', 'font-size': 11.5 }, name);
-  const rowNames = steps.map((name, i) => rowName(name, i * CELL + 10.5));
-  grid.append(
-    rowName(HEADING, -6),
-    ...rowNames,
-    ...origin.map((token, j) =>
-      make(
-        'text',
-        { transform: `translate(${j * CELL + 10.5} -6) rotate(-90)`, 'font-size': 11.5 },
-        brief(token),
-      ),
-    ),
-  );
-  const squares = seen.map((_, i) =>
-    origin.map((__, j) => {
-      const square = make('rect', {
-        x: j * CELL,
-        y: i * CELL,
-        width: CELL - 1,
-        height: CELL - 1,
-        fill: 'var(--q)',
-        onclick: () => go(i),
-      });
-      grid.append(square);
-      return square;
-    }),
-  );
-  const frame = make('rect', {
-    x: -1.5,
-    width: origin.length * CELL + 2,
-    height: CELL,
-    fill: 'none',
-    stroke: 'var(--k)',
-    'stroke-width': 2.5,
-  });
-  grid.append(frame);
+  grid.node.prepend(write(-6, -6, 11.5, HEADING, END));
+  set(grid.frame, { x: -1.5, width: origin.length * SIDE + 2, height: SIDE });
 
   const caption = make('p');
   const note = model.get('note');
-  el.replaceChildren(
-    make(
-      'div',
-      { class: 'exp exp-cross' },
-      make('style', {}, STYLE),
-      make('div', { class: 'exp-stay' }, back, ' ', forward, ' ', bar.node, heads.node),
-      ...(note
-        ? [
-            make(
-              'p',
-              { style: 'border-left: 4px solid var(--k); padding-left: 0.6rem; margin: 0.2rem 0' },
-              `⚠ ${note}`,
-            ),
-          ]
-        : []),
-      written,
-      sliding('A qué mira este paso', scene),
-      voice.node,
-      make('div', { class: 'exp-row' }, sliding('Todos los pasos', grid), caption),
-    ),
+  mount(
+    el,
+    'exp-cross',
+    STYLE,
+    div('exp-stay', back, ' ', forward, ' ', bar.node, heads.node),
+    ...(note ? [make('p', { class: 'exp-note', style: 'margin: 0.2rem 0' }, `⚠ ${note}`)] : []),
+    written,
+    sliding('A qué mira este paso', scene),
+    voice.node,
+    div('exp-row exp-map', sliding('Todos los pasos', grid.node), caption),
   );
 
   function go(step) {
-    if (step < 0 || step > last) return;
-    save('step', step);
-    bar.set(model.get('step'));
-    draw();
+    if (step >= 0 && step <= last) save('step', step);
   }
 
   function draw() {
@@ -257,32 +173,29 @@ function render({ model, el }) {
     const all = seen.map((_, i) => compute(weights, head, i).row);
     const most = Math.max(...all.flat());
     all.forEach((row, i) =>
-      row.forEach((weight, j) => set(squares[i][j], { 'fill-opacity': weight / most })),
+      row.forEach((weight, j) => set(grid.squares[i][j], { 'fill-opacity': weight / most })),
     );
-    rowNames.forEach((name, i) => set(name, { 'font-weight': i === step ? 700 : null }));
+    grid.rowNames.forEach((name, i) => set(name, { 'font-weight': i === step ? 700 : null }));
     caption.textContent =
       'Todos los pasos. Cada fila es un paso: el token que entra en el decoder y el que predice; ' +
       'el de ahora, recuadrado. ' +
       'Cada columna es un token de la frase de origen. Cuanto más intenso el azul, más peso: ' +
       'el más intenso es el mayor ' +
       `de la rejilla (${show(most)}), y sin color sería 0.`;
-    set(frame, { y: step * CELL - 0.5 });
-    set(grid, {
+    set(grid.frame, { y: step * SIDE - 0.5 });
+    set(grid.node, {
       'aria-label': `Pesos de ${last + 1} pasos sobre ${origin.length} tokens de origen`,
     });
     set(scene, { 'aria-label': sentence(result, origin, seen, predicted, step) });
+    bar.set(step);
     heads.set(head + 1, names);
     set(back, { 'aria-disabled': step === 0 ? 'true' : null }); // sin perder el foco al llegar
     set(forward, { 'aria-disabled': step === last ? 'true' : null });
     voice.say(sentence(result, origin, seen, predicted, step));
   }
 
-  const reload = () => {
-    bar.set(model.get('step'));
-    draw();
-  };
   draw();
-  return listen(model, { step: reload, head: reload });
+  return listen(model, { step: draw, head: draw });
 }
 
 export default { render };

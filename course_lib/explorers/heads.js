@@ -117,7 +117,7 @@ const STYLE = css`
     text-align: left;
     white-space: nowrap;
   }
-  .exp-heads th:not([colspan='1'], [scope='row']) {
+  .exp-heads th[colspan]:not([colspan='1'], [scope='row']) {
     text-align: center;
   }
   .exp-heads .h-none {
@@ -139,12 +139,7 @@ export function compute({ x, heads, matrices, biases }, query, muted = []) {
   const piece = (row, head) => row.slice(head * size, (head + 1) * size);
   const products = all.map(head => K.map(key => dot(piece(Q[query], head), piece(key, head))));
   const scores = products.map(row => row.map(product => product / Math.sqrt(size)));
-  const weights = scores.map(row => {
-    const top = Math.max(...row);
-    const powers = row.map(score => Math.exp(score - top));
-    const total = powers.reduce((a, b) => a + b, 0);
-    return powers.map(power => power / total);
-  });
+  const weights = scores.map(softmax);
   const outputs = weights.map((row, head) =>
     piece(V[0], head).map((_, d) =>
       dot(
@@ -180,11 +175,6 @@ export function compute({ x, heads, matrices, biases }, query, muted = []) {
     norm: Math.hypot(...output.map((value, j) => value - full[j])),
     changed: [moved(concat, before), moved(output, full)],
   };
-}
-
-/** Une con comas y una «y». */
-function join(parts) {
-  return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} y ${parts.at(-1)}`;
 }
 
 /** Dónde está el mayor de una fila; si empatan, el primero. */
@@ -240,39 +230,27 @@ function render({ model, el }) {
     Object.fromEntries(['query', 'head', 'station', 'muted'].map(name => [name, model.get(name)]));
 
   // --- Tiras y tablas de números: azul si son positivos; bermellón y con su signo si son negativos
-  const ink = (value, top) =>
-    `background: color-mix(in srgb, var(${value < 0 ? '--k' : '--q'}) ` +
-    `${Math.round(45 * Math.min(1, Math.abs(value) / (top || 1)))}%, transparent)`;
-  const largest = rows => Math.max(...rows.flat().map(Math.abs));
   const cut = i => (i && i % size === 0 ? 'h-cut' : null);
-  const td = (value, top, look = null) =>
+  const inked = (value, top, look = null) =>
     make('td', { class: look, style: ink(value, top) }, show(value));
 
   /** Una tira con su nombre; entera, o en un trozo por cabeza. */
   function strip(name, row, { pieces = false, cuts = false, off = [] } = {}) {
     const top = largest(row);
     const cells = (part, from) =>
-      make(
-        'div',
-        { class: 'h-cells' },
+      div(
+        'h-cells',
         ...part.map((value, i) =>
           make('span', { class: cuts ? cut(from + i) : null, style: ink(value, top) }, show(value)),
         ),
       );
     const parts = pieces
       ? all.map(head =>
-          make(
-            'div',
-            {
-              class: [head === model.get('head') && 'h-picked', off.includes(head) && 'h-off']
-                .filter(Boolean)
-                .join(' '),
-            },
-            make(
-              'div',
-              { class: 'h-name' },
-              `cabeza ${head}${off.includes(head) ? ', apagada' : ''}: (${size},)`,
-            ),
+          div(
+            [head === model.get('head') && 'h-picked', off.includes(head) && 'h-off']
+              .filter(Boolean)
+              .join(' '),
+            div('h-name', `cabeza ${head}${off.includes(head) ? ', apagada' : ''}: (${size},)`),
             cells(row.slice(head * size, (head + 1) * size), 0),
           ),
         )
@@ -280,7 +258,7 @@ function render({ model, el }) {
     return make(
       'div',
       { class: 'h-strip', role: 'group', 'aria-label': name },
-      make('div', { class: 'h-name' }, name),
+      div('h-name', name),
       ...parts,
     );
   }
@@ -292,8 +270,6 @@ function render({ model, el }) {
 
   const head = (text, span = 1, scope = 'col') =>
     make(text === '' ? 'td' : 'th', { scope: text === '' ? null : scope, colspan: span }, text);
-  const line = (name, cells, look = null) =>
-    make('tr', { class: look }, head(name, 1, 'row'), ...cells);
 
   // --- Las seis estaciones: su forma en el mapa, su texto y sus números --------------------------
   const [flat, middle, inside] = [
@@ -311,11 +287,11 @@ function render({ model, el }) {
       nodes: (_, { query }) => [
         table(
           `X, con la fila de «${names[query]}» marcada: (${width},)`,
-          make('tr', {}, head(''), ...x[0].map((__, j) => head(j))),
+          headRow(x[0].map((__, j) => j)),
           ...x.map((row, i) =>
-            line(
+            namedRow(
               `${i === query ? '▶ ' : ''}${names[i]}`,
-              row.map(value => td(value, largest(x))),
+              row.map(value => inked(value, largest(x))),
               i === query ? 'h-row' : null,
             ),
           ),
@@ -332,6 +308,11 @@ function render({ model, el }) {
         const [j, row] = [h * size, x[query]];
         const column = matrices[0].map(values => values[j]);
         const both = row.map((value, i) => value * column[i]);
+        const numbers = (name, values) =>
+          namedRow(
+            name,
+            values.map(value => inked(value, largest([values]))),
+          );
         const bias = biases[0][j] ? `, con el sesgo (${show(biases[0][j])})` : '';
         return [
           ...[Q, K, V].map((rows, n) =>
@@ -339,19 +320,10 @@ function render({ model, el }) {
           ),
           table(
             `De cerca, el primer número de q que le tocará a la cabeza ${h}: lee los ${width} de x`,
-            line(
-              'x',
-              row.map(value => td(value, largest(row))),
-            ),
-            line(
-              `columna ${j} de W_Q`,
-              column.map(value => td(value, largest(column))),
-            ),
-            line(
-              'se multiplican',
-              both.map(value => td(value, largest(both))),
-            ),
-            line(
+            numbers('x', row),
+            numbers(`columna ${j} de W_Q`, column),
+            numbers('se multiplican', both),
+            namedRow(
               `suma${bias}`,
               [make('td', { colspan: width, style: 'text-align: left' }, show(Q[query][j]))],
               'h-total',
@@ -387,14 +359,13 @@ function render({ model, el }) {
         const [q, keys, values] = [piece(Q[query]), K.map(piece), V.map(piece)];
         const [topK, topV, topS] = [largest([q, ...keys]), largest(values), largest([products[h]])];
         return [
-          make(
-            'div',
-            { class: 'exp-row' },
+          div(
+            'exp-row',
             table(
               `La cabeza ${h}, para «${names[query]}»` +
                 (muted.includes(h) ? ' (apagada: lo que calcula no llega a Concat)' : ''),
-              line(`q de «${names[query]}»`, [
-                ...q.map(value => td(value, topK)),
+              namedRow(`q de «${names[query]}»`, [
+                ...q.map(value => inked(value, topK)),
                 make('td', { colspan: 3 + size, class: 'h-none' }),
               ]),
               make(
@@ -408,28 +379,28 @@ function render({ model, el }) {
                 head('value', size),
               ),
               ...names.map((name, i) =>
-                line(name, [
-                  ...keys[i].map(value => td(value, topK)),
-                  td(products[h][i], topS),
-                  td(scores[h][i], topS),
-                  td(weights[h][i], 1, i === best(weights[h]) ? 'exp-best' : null),
-                  ...values[i].map(value => td(value, topV)),
+                namedRow(name, [
+                  ...keys[i].map(value => inked(value, topK)),
+                  inked(products[h][i], topS),
+                  inked(scores[h][i], topS),
+                  inked(weights[h][i], 1, i === best(weights[h]) ? 'exp-best' : null),
+                  ...values[i].map(value => inked(value, topV)),
                 ]),
               ),
               make(
                 'tr',
                 { class: 'h-total' },
                 head(`suma de peso · value: (${size},)`, size + 4, 'row'),
-                ...outputs[h].map(value => td(value, topV)),
+                ...outputs[h].map(value => inked(value, topV)),
               ),
             ),
             table(
               `Los pesos de «${names[query]}» en cada cabeza`,
-              make('tr', {}, head(''), ...names.map(name => head(name))),
+              headRow(names),
               ...weights.map((row, other) =>
-                line(
+                namedRow(
                   `cabeza ${other}`,
-                  row.map((value, i) => td(value, 1, i === best(row) ? 'exp-best' : null)),
+                  row.map((value, i) => inked(value, 1, i === best(row) ? 'exp-best' : null)),
                   other === h ? 'h-row' : null,
                 ),
               ),
@@ -463,16 +434,16 @@ function render({ model, el }) {
         const change = output.map((value, j) => value - full[j]);
         const top = largest([...contributions, output, full]);
         const row = (name, values, look) =>
-          line(
+          namedRow(
             name,
-            [...values.map(value => td(value, top)), make('td', {}, show(Math.hypot(...values)))],
+            [...values.map(value => inked(value, top)), td(show(Math.hypot(...values)))],
             look,
           );
         return [
           strip(`Concat: (${width},)`, concat, { cuts: true }),
           table(
             `De Concat a la salida, Concat · ${letter(3)}: (${width},)`,
-            make('tr', {}, head(''), ...x[0].map((_, j) => head(j)), head('norma')),
+            headRow([...x[0].keys(), 'norma']),
             ...contributions.map((values, h) =>
               row(
                 `cabeza ${h}${muted.includes(h) ? ', apagada' : ''}`,
@@ -490,16 +461,12 @@ function render({ model, el }) {
   ];
 
   // --- Los mandos --------------------------------------------------------------------------------
-  const change = (name, value) => {
-    save(name, value);
-    draw();
-  };
-  const go = station => change('station', Math.max(1, Math.min(STATIONS.length, station)));
-  const token = choice('sigue a', index => change('query', index));
-  const close = choice('mira de cerca la', index => change('head', index));
+  const go = station => save('station', Math.max(1, Math.min(STATIONS.length, station)));
+  const token = choice('sigue a', index => save('query', index));
+  const close = choice('mira de cerca la', index => save('head', index));
   const boxes = all.map(h =>
     checkbox(`apaga la cabeza ${h}`, false, on =>
-      change(
+      save(
         'muted',
         all.filter(other => (other === h ? on : model.get('muted').includes(other))),
       ),
@@ -513,28 +480,22 @@ function render({ model, el }) {
   const forward = button('siguiente →', () => go(model.get('station') + 1));
   const [shapes, text, detail] = [make('strong'), make('p'), make('div', { class: 'h-detail' })];
   const note = model.get('note');
-  el.replaceChildren(
-    make(
-      'div',
-      { class: 'exp exp-heads' },
-      make('style', {}, STYLE),
-      make(
-        'div',
-        { class: 'exp-split' },
-        make(
-          'div',
-          {},
-          make('div', {}, token.node, close.node, ...boxes.map(box => box.node)),
-          make('ol', { 'aria-label': 'Estaciones' }, ...stops.map(stop => make('li', {}, stop))),
-          make('div', {}, back, ' ', forward, ' ', shapes),
-        ),
-        make('div', { class: 'exp-stay' }, text, detail),
+  mount(
+    el,
+    'exp-heads',
+    STYLE,
+    div(
+      'exp-split',
+      div(
+        null,
+        div(null, token.node, close.node, ...boxes.map(box => box.node)),
+        make('ol', { 'aria-label': 'Estaciones' }, ...stops.map(stop => make('li', {}, stop))),
+        div(null, back, ' ', forward, ' ', shapes),
       ),
-      voice.node,
-      ...(note
-        ? [make('p', { style: 'border-left: 4px solid var(--k); padding-left: 0.6rem' }, note)]
-        : []),
+      div('exp-stay', text, detail),
     ),
+    voice.node,
+    ...(note ? [make('p', { class: 'exp-note' }, note)] : []),
   );
 
   function draw() {

@@ -2,8 +2,6 @@
 // influence.py.
 
 const FONT = 17;
-// Lo más que encoge el dibujo: la letra no baja de 11 píxeles; si no cabe, se desliza.
-const LEAST = 0.66;
 const ROOM = 10; // a los lados, para que el foco del primero y del último se vea entero
 
 /** Las mismas cuentas que `compute` en Python. */
@@ -39,23 +37,14 @@ function render({ model, el }) {
     viewBox: `${-ROOM} 0 ${wide} 254`,
     role: 'group',
     'aria-label': 'Entradas arriba y salidas abajo',
-    style:
-      `display: block; width: 100%; max-width: ${wide}px; min-width: ` +
-      `${Math.round(LEAST * wide)}px`,
+    style: shrinking(wide),
   });
   const center = index => (index + 0.5) * WIDTH;
   const links = tokens.map(() => make('line', { stroke: 'var(--q)' }));
+  const boxAt = (index, y, height) =>
+    rect(center(index) - WIDTH / 2 + 3, y, WIDTH - 6, height, { rx: 8, stroke: 'currentColor' });
   const inputs = tokens.map((token, index) => {
-    const box = make('rect', {
-      x: center(index) - WIDTH / 2 + 3,
-      y: 22,
-      width: WIDTH - 6,
-      height: 38,
-      rx: 8,
-      fill: 'transparent',
-      stroke: 'currentColor',
-      'stroke-width': 1.5,
-    });
+    const box = boxAt(index, 22, 38);
     const node = focusable(
       make(
         'g',
@@ -63,133 +52,63 @@ function render({ model, el }) {
           role: 'button',
           class: 'exp-handle',
           'aria-label': `Tocar ${token}`,
-          onclick: () => choose(index),
-          onkeydown: event => press(event),
+          onclick: () => save('token', index),
+          onkeydown: press,
         },
         box,
-        make(
-          'text',
-          { x: center(index), y: 47, 'text-anchor': 'middle', 'font-size': FONT },
-          token,
-        ),
+        write(center(index), 47, FONT, token, MIDDLE),
       ),
     );
     return { node, box };
   });
   const outputs = tokens.map((token, index) => {
-    const box = make('rect', {
-      x: center(index) - WIDTH / 2 + 3,
-      y: 172,
-      width: WIDTH - 6,
-      height: 34,
-      rx: 8,
-      stroke: 'currentColor',
-    });
-    const value = make('text', {
-      x: center(index),
-      y: 226,
-      'text-anchor': 'middle',
-      'font-size': FONT,
-    });
-    scene.append(
-      box,
-      value,
-      make('text', { x: center(index), y: 195, 'text-anchor': 'middle', 'font-size': FONT }, token),
-    );
+    const box = boxAt(index, 172, 34);
+    const value = write(center(index), 226, FONT, '', MIDDLE);
+    scene.append(box, value, write(center(index), 195, FONT, token, MIDDLE));
     return { box, value };
   });
   scene.prepend(...links);
   scene.append(
     ...inputs.map(input => input.node),
-    make('text', { x: 3, y: 15, 'font-size': FONT, opacity: 0.8 }, 'entrada: elige cuál se toca'),
-    make(
-      'text',
-      { x: 3, y: 248, 'font-size': FONT, opacity: 0.8 },
-      'salidas, y cuánto cambia cada una (a trazos, hacia atrás)',
-    ),
+    write(3, 15, FONT, 'entrada: elige cuál se toca', { opacity: 0.8 }),
+    write(3, 248, FONT, 'salidas, y cuánto cambia cada una (a trazos, hacia atrás)', {
+      opacity: 0.8,
+    }),
   );
 
   // --- El mapa entero: una fila por salida, una columna por token tocado, con sus nombres --------
-  const CELL = 16;
-  const size = tokens.length * CELL;
+  const SIDE = 16;
   const edge = 8 * longest + 10;
-  const map = make('svg', {
-    viewBox: `${-edge} ${-edge} ${size + edge + 4} ${size + edge + 4}`,
-    width: size + edge + 4,
-    height: size + edge + 4,
-    role: 'img',
-    style: 'display: block',
+  const map = heatmap(tokens, tokens, {
+    side: SIDE,
+    font: 12,
+    left: edge,
+    over: edge,
+    pick: (_, j) => save('token', j),
   });
-  const columnNames = tokens.map((token, j) =>
-    make(
-      'text',
-      { transform: `translate(${j * CELL + 11.5} -6) rotate(-90)`, 'font-size': 12 },
-      token,
-    ),
-  );
-  map.append(
-    ...columnNames,
-    ...tokens.map((token, i) =>
-      make('text', { x: -6, y: i * CELL + 11.5, 'text-anchor': 'end', 'font-size': 12 }, token),
-    ),
-  );
-  const squares = tokens.map((_, i) =>
-    tokens.map((__, j) => {
-      const square = make('rect', {
-        x: j * CELL,
-        y: i * CELL,
-        width: CELL - 1,
-        height: CELL - 1,
-        onclick: () => choose(j),
-      });
-      map.append(square);
-      return square;
-    }),
-  );
-  const column = make('rect', {
-    y: -1,
-    width: CELL,
-    height: size + 1,
-    fill: 'none',
-    stroke: 'var(--k)',
-    'stroke-width': 2.5,
-  });
-  map.append(column);
+  set(map.frame, { y: -1, width: SIDE, height: tokens.length * SIDE + 1 });
 
-  const mask = checkbox('máscara causal', model.get('masked'), on => {
-    save('masked', on);
-    draw();
-  });
-  const depth = slider(
-    'capas',
-    { min: 1, max: maps.length, step: 1, value: model.get('layers') },
-    number => {
-      save('layers', number);
-      draw();
-    },
+  const mask = checkbox('máscara causal', false, on => save('masked', on));
+  const depth = slider('capas', { min: 1, max: maps.length, step: 1, value: 1 }, number =>
+    save('layers', number),
   );
-  const caption = make('p', { style: 'flex: 1 1 16rem; max-width: 26rem; margin: 0' });
-  el.replaceChildren(
-    make(
-      'div',
-      { class: 'exp exp-influence' },
-      make('div', { class: 'exp-stay' }, mask.node, depth.node),
-      sliding('Entradas y salidas', scene),
-      voice.node,
-      make('div', { class: 'exp-row' }, sliding('El mapa entero', map), caption),
-    ),
+  const caption = make('p');
+  mount(
+    el,
+    'exp-influence',
+    '',
+    div('exp-stay', mask.node, depth.node),
+    sliding('Entradas y salidas', scene),
+    voice.node,
+    div('exp-row exp-map', sliding('El mapa entero', map.node), caption),
   );
-
-  function choose(index) {
-    save('token', index);
-    draw();
-  }
 
   function press(event) {
+    if (withModifier(event)) return;
     const last = tokens.length - 1;
     const now = model.get('token');
     const [after, before] = [Math.min(now + 1, last), Math.max(now - 1, 0)];
-    const next = {
+    const next = pressed(event, {
       ArrowRight: after,
       ArrowDown: after,
       ArrowLeft: before,
@@ -200,17 +119,17 @@ function render({ model, el }) {
       Enter: now,
       PageUp: now,
       PageDown: now,
-    }[event.key]; // las que no mueven, tampoco deslizan la página
-    if (next === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    choose(next);
+    }); // las que no mueven, tampoco deslizan la página
+    if (next === undefined) return;
+    save('token', next);
     inputs[next].node.focus();
   }
 
   function draw() {
     const [token, layers, masked] = ['token', 'layers', 'masked'].map(name => model.get(name));
     const result = compute(maps, layers, masked, token);
+    mask.set(masked);
+    depth.set(layers);
     const most = Math.max(...result.changes);
     tokens.forEach((_, index) => {
       const change = result.changes[index];
@@ -244,21 +163,20 @@ function render({ model, el }) {
     const top = Math.max(...all.flat());
     all.forEach((row, i) =>
       row.forEach((change, j) =>
-        set(squares[i][j], {
-          fill: 'var(--q)',
+        set(map.squares[i][j], {
           'fill-opacity': change > 0 ? 0.12 + (0.88 * change) / top : 0,
         }),
       ),
     );
-    set(column, { x: token * CELL - 0.5 });
-    columnNames.forEach((name, j) => set(name, { 'font-weight': j === token ? 700 : null }));
+    set(map.frame, { x: token * SIDE - 0.5 });
+    map.columnNames.forEach((name, j) => set(name, { 'font-weight': j === token ? 700 : null }));
     caption.textContent =
       'El mapa entero. Cada fila es una salida; cada columna, el token que se toca: el ' +
       'elegido, recuadrado. ' +
       `Cuanto más intenso el azul, más cambia la salida: el más intenso, ${show(top)}; lo ` +
       'vacío es cero exacto. ' +
       'Elige un token con el ratón, o con el tabulador y las flechas.';
-    set(map, {
+    set(map.node, {
       'aria-label':
         `Mapa de influencia: ${all.flat().filter(x => x > 0).length} casillas de ` +
         `${all.length ** 2} no son cero`,
@@ -266,13 +184,8 @@ function render({ model, el }) {
     voice.say(sentence(result, tokens, token, masked));
   }
 
-  const reload = () => {
-    mask.set(model.get('masked'));
-    depth.set(model.get('layers'));
-    draw();
-  };
   draw();
-  return listen(model, { token: reload, layers: reload, masked: reload });
+  return listen(model, { token: draw, layers: draw, masked: draw });
 }
 
 export default { render };

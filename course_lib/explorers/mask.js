@@ -147,12 +147,9 @@ const STYLE = css`
 /** Las mismas cuentas que `compute` en Python: un −∞ es `null`. */
 export function compute(scores, values, mask) {
   const masked = scores.map((row, i) => row.map((x, j) => (mask[i][j] ? x : null)));
-  const weights = masked.map(row => {
-    const best = Math.max(...row.filter(x => x !== null));
-    const powers = row.map(x => (x === null ? 0 : Math.exp(x - best)));
-    const total = powers.reduce((a, b) => a + b, 0);
-    return powers.map(x => (total ? x / total : 0)); // sin permisos, todo 0
-  });
+  const weights = masked.map((row, i) =>
+    mask[i].some(Boolean) ? softmax(row.map(x => x ?? -Infinity)) : row.map(() => 0),
+  );
   return {
     block: mask.map(row => row.map(keep => !keep)),
     additive: mask.map(row => row.map(keep => (keep ? 0 : null))),
@@ -196,13 +193,8 @@ function titleOf(name) {
   return [title[known] ?? `Máscara ${known}`, ...rest].join(', ');
 }
 
-/** Une con comas y una «y». */
-function join(parts) {
-  const last = parts.at(-1);
-  return parts.length < 2
-    ? parts.join('')
-    : `${parts.slice(0, -1).join(', ')} ${/^«?h?i(?![aeo])/i.test(last) ? 'e' : 'y'} ${last}`;
-}
+/** Une con comas y una «y», o con una «e» si lo último suena como «i». */
+const list = parts => join(parts, /^«?h?i(?![aeo])/i.test(parts.at(-1)) ? 'e' : 'y');
 
 /** Lo que se ve, en una frase: la fila elegida y las que no tienen a quien mirar. */
 export function sentence({ masked, weights, empty, words, row, name }) {
@@ -212,13 +204,13 @@ export function sentence({ masked, weights, empty, words, row, name }) {
     const seen = masked[row].flatMap((x, j) =>
       x === null ? [] : [`${quoted(j)} (${show(weights[row][j])})`],
     );
-    text += ` ${quoted(row)} reparte su peso entre ${join(seen)}.`;
+    text += ` ${quoted(row)} reparte su peso entre ${list(seen)}.`;
     if (seen.length === 1) text = text.replace('reparte su peso entre', 'da todo su peso a');
   }
   if (!empty.length) return text;
   const many = empty.length > 1;
   return (
-    `${text} ${join(empty.map(quoted))} ${many ? 'no tienen' : 'no tiene'} a nadie a quien ` +
+    `${text} ${list(empty.map(quoted))} ${many ? 'no tienen' : 'no tiene'} a nadie a quien ` +
     'mirar: en el curso, ' +
     `${many ? 'sus pesos y sus salidas valen' : 'sus pesos y su salida valen'} 0; con −∞ y la ` +
     'softmax a secas, NaN.'
@@ -235,8 +227,8 @@ function labels(words) {
 function render({ model, el }) {
   const save = saver(model);
   const voice = announcer();
-  const root = make('div', { class: 'exp exp-mask' });
-  let words, mask, cells, tables, note, buttons, pad, radios, focus, brush, from; // lo crea `build`
+  // Lo crea `build`.
+  let words, mask, cells, tables, note, buttons, pad, convention, focus, brush, from;
 
   function build() {
     words = labels(model.get('words'));
@@ -275,13 +267,11 @@ function render({ model, el }) {
         onlostpointercapture: stop,
       },
       make('caption', {}, 'máscara: fila, quien mira; columna, a quién'),
-      heads(),
+      headRow(words),
       ...cells.map((row, i) =>
-        make(
-          'tr',
-          {},
-          make('th', { scope: 'row' }, words[i]),
-          ...row.map(cell => make('td', { role: 'gridcell' }, cell)),
+        namedRow(
+          words[i],
+          row.map(cell => make('td', { role: 'gridcell' }, cell)),
         ),
       ),
     );
@@ -304,42 +294,24 @@ function render({ model, el }) {
         use(name === 'las dos' ? name : 'relleno');
       },
     );
-    const group = `exp-mask-${serial++}`;
-    radios = Object.entries(CONVENTIONS).map(([value, [label]]) => {
-      const input = focusable(
-        make('input', {
-          type: 'radio',
-          name: group,
-          value,
-          onchange: () => {
-            save('convention', value);
-            draw();
-          },
-        }),
-      );
-      return make('label', { class: 'exp-control' }, input, ` ${label}`);
-    });
-    note = make('div', {});
-    const side = make(
-      'div',
-      { class: 'm-side' },
+    note = make('div');
+    convention = radios(
+      'convenio: la misma máscara, escrita de otra manera',
+      Object.entries(CONVENTIONS).map(([value, [label]]) => [value, label]),
+      value => save('convention', value),
+      note,
+    );
+    const side = div(
+      'm-side',
       make(
         'div',
         { class: 'm-row-of', role: 'group', 'aria-label': 'Máscaras conocidas' },
         ...Object.values(buttons),
       ),
       pad.node,
-      make(
-        'fieldset',
-        {},
-        make('legend', {}, 'convenio: la misma máscara, escrita de otra manera'),
-        ...radios,
-        note,
-      ),
+      convention.node,
     );
-    const help = make(
-      'p',
-      {},
+    const help = paragraph(
       'Pulsa una casilla, o arrastra con el botón apretado para cambiar varias. Con el ' +
         'teclado: flechas para moverte, espacio para cambiar la casilla, Mayús y flecha para ' +
         'copiarla a la siguiente.',
@@ -362,19 +334,18 @@ function render({ model, el }) {
         make('span', { class: 'm-op', 'aria-hidden': 'true' }, sign),
         table,
       );
-    root.replaceChildren(
-      make('style', {}, STYLE),
-      make(
-        'div',
-        { class: 'exp-split' },
-        make('div', { class: 'exp-stay' }, sliding('Máscara', grid)),
-        make(
-          'div',
-          { class: 'm-right' },
+    mount(
+      el,
+      'exp-mask',
+      STYLE,
+      div(
+        'exp-split',
+        div('exp-stay', sliding('Máscara', grid)),
+        div(
+          'm-right',
           side,
-          make(
-            'div',
-            { class: 'exp-row m-steps' },
+          div(
+            'exp-row m-steps',
             box('', scores),
             box('→', masked),
             box('→', weights),
@@ -389,10 +360,6 @@ function render({ model, el }) {
     reload();
   }
 
-  function heads() {
-    return make('tr', {}, make('td'), ...words.map(word => make('th', { scope: 'col' }, word)));
-  }
-
   // --- Cambiar la máscara ------------------------------------------------------------------------
   function change(next) {
     mask = next;
@@ -400,9 +367,7 @@ function render({ model, el }) {
     draw();
   }
 
-  function use(name) {
-    change(preset(name, words.length, model.get('padding')));
-  }
+  const use = name => change(preset(name, words.length, model.get('padding')));
 
   function write(places, keep) {
     const next = mask.map(row => [...row]);
@@ -418,7 +383,7 @@ function render({ model, el }) {
   }
 
   function press(event) {
-    const step = {
+    const step = pressed(event, {
       ArrowRight: [0, 1],
       ArrowLeft: [0, -1],
       ArrowDown: [1, 0],
@@ -427,10 +392,8 @@ function render({ model, el }) {
       End: [0, 9],
       PageUp: [-9, 0],
       PageDown: [9, 0],
-    }[event.key];
+    });
     if (!step) return;
-    event.preventDefault();
-    event.stopPropagation();
     const [i, j] = focus.map((x, axis) => Math.max(0, Math.min(words.length - 1, x + step[axis])));
     if (event.shiftKey && event.key.startsWith('Arrow')) write([[i, j]], mask[focus[0]][focus[1]]);
     cells[i][j].focus();
@@ -438,8 +401,8 @@ function render({ model, el }) {
 
   /** La casilla que hay en un punto de la pantalla. */
   function at(x, y) {
-    const cell = root.getRootNode().elementFromPoint(x, y)?.closest('.m-cell');
-    return cell && root.contains(cell) ? [Number(cell.dataset.i), Number(cell.dataset.j)] : null;
+    const cell = el.getRootNode().elementFromPoint(x, y)?.closest('.m-cell');
+    return cell && el.contains(cell) ? [Number(cell.dataset.i), Number(cell.dataset.j)] : null;
   }
 
   function start(event) {
@@ -474,36 +437,27 @@ function render({ model, el }) {
   }
 
   // --- Dibujar -----------------------------------------------------------------------------------
-  function fill(name, rows, across, look = () => ({})) {
+  function fill(name, rows, columns, look = () => ({})) {
     tables[name].replaceChildren(
       make('caption', {}, tables[name].getAttribute('aria-label')),
-      ...(across
-        ? [heads()]
-        : [
-            make(
-              'tr',
-              {},
-              make('td'),
-              ...rows[0].map((_, d) => make('th', { scope: 'col' }, `${d + 1}`)),
-            ),
-          ]),
+      headRow(columns),
       ...rows.map((row, i) =>
-        make(
-          'tr',
-          { class: i === focus[0] && name !== 'values' ? 'm-row' : null },
-          make('th', { scope: 'row' }, words[i]),
-          ...row.map((x, j) => make('td', look(x, i, j), x === null ? '−∞' : show(x))),
+        namedRow(
+          words[i],
+          row.map((x, j) => make('td', look(x, i, j), x === null ? '−∞' : show(x))),
+          i === focus[0] && name !== 'values' ? 'm-row' : null,
         ),
       ),
     );
   }
 
   function draw() {
-    const [scores, values, convention, padding] = ['scores', 'values', 'convention', 'padding'].map(
-      name => model.get(name),
+    const [scores, values, written] = ['scores', 'values', 'convention'].map(name =>
+      model.get(name),
     );
     const result = compute(scores, values, mask);
-    const name = nameOf(mask, padding);
+    const numbers = values[0].map((_, d) => d + 1);
+    const name = nameOf(mask, model.get('padding'));
     const blocked = (_, i, j) => ({ class: mask[i][j] ? null : 'm-no' });
     cells.forEach((row, i) =>
       row.forEach((cell, j) => {
@@ -512,9 +466,9 @@ function render({ model, el }) {
           class: mask[i][j] ? 'm-cell' : 'm-cell m-no',
           tabindex: i === focus[0] && j === focus[1] ? 0 : -1,
         });
-        const keep = convention === 'keep' ? mask[i][j] : !mask[i][j];
+        const keep = written === 'keep' ? mask[i][j] : !mask[i][j];
         cell.textContent =
-          convention !== 'additive' ? (keep ? 'True' : 'False') : mask[i][j] ? '0' : '−∞';
+          written !== 'additive' ? (keep ? 'True' : 'False') : mask[i][j] ? '0' : '−∞';
         set(cell.closest('tr'), { class: i === focus[0] ? 'm-row' : null });
       }),
     );
@@ -525,22 +479,16 @@ function render({ model, el }) {
         ),
       });
     }
-    radios.forEach(radio => {
-      const input = radio.querySelector('input');
-      input.checked = input.value === convention;
-    });
-    note.textContent = CONVENTIONS[convention][1];
-    fill('scores', scores, true);
-    fill('masked', result.masked, true, blocked);
-    fill('weights', result.weights, true, (x, i, j) => ({
+    convention.set(written);
+    note.textContent = CONVENTIONS[written][1];
+    fill('scores', scores, words);
+    fill('masked', result.masked, words, blocked);
+    fill('weights', result.weights, words, (x, i, j) => ({
       ...blocked(x, i, j),
-      style:
-        x > 0
-          ? `background: color-mix(in srgb, var(--q) ${Math.round(45 * x)}%, transparent)`
-          : null,
+      style: x > 0 && ink(x),
     }));
-    fill('values', values, false);
-    fill('output', result.output, false, (_, i) => ({
+    fill('values', values, numbers);
+    fill('output', result.output, numbers, (_, i) => ({
       class: result.empty.includes(i) ? 'm-no' : null,
     }));
     voice.say(sentence({ ...result, words, row: focus[0], name }));
@@ -553,7 +501,6 @@ function render({ model, el }) {
   }
 
   build();
-  el.replaceChildren(root);
   return listen(model, {
     words: build,
     scores: build,

@@ -24,9 +24,12 @@ const STYLE = css`
     margin: 0.3rem 0;
     padding: 0.1rem 0.7rem;
   }
+  .exp-scaling .exp-histogram {
+    flex: 0 1 28rem;
+    min-width: 0;
+  }
   .exp-scaling .exp-chart {
     width: min(28rem, 100%);
-    flex: 0 1 28rem;
   }
   .exp-scaling input[type='range'] {
     flex: 0 1 16rem;
@@ -67,20 +70,11 @@ const STYLE = css`
 
 /** Las muestras, de base 64 a números: los q·k / √d_k de cada anchura, uno tras otro. */
 export function unpack(text) {
-  const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
-  const view = new DataView(bytes.buffer);
+  const view = decode(text);
   return Float64Array.from(
-    { length: bytes.length / 2 },
+    { length: view.byteLength / 2 },
     (_, i) => view.getInt16(2 * i, true) * LEVEL,
   );
-}
-
-/** Los pesos de una fila de puntuaciones. */
-function softmax(scores) {
-  const top = Math.max(...scores);
-  const powers = scores.map(score => Math.exp(score - top));
-  const total = powers.reduce((sum, power) => sum + power, 0);
-  return powers.map(power => power / total);
 }
 
 /** La norma de diag(p) − p·pᵀ. */
@@ -98,7 +92,7 @@ export function compute(samples, d_k, divisor) {
   const size = QUERIES * KEYS;
   const start = WIDTHS.indexOf(d_k) * size;
   const scores = Array.from(samples.subarray(start, start + size), x => x * theory);
-  const average = (values, count = values.length) => values.reduce((sum, x) => sum + x, 0) / count;
+  const average = (values, count = values.length) => sum(values) / count;
   const middle = average(scores);
   const rows = Array.from({ length: QUERIES }, (_, i) =>
     softmax(scores.slice(i * KEYS, (i + 1) * KEYS)),
@@ -167,7 +161,6 @@ export function sentence({ d_k, divisor, std, largest, entropy, jacobian_median 
 }
 
 function render({ model, el }) {
-  const root = make('div', { class: 'exp exp-scaling' });
   const save = saver(model);
   const voice = announcer();
   const samples = unpack(model.get('samples'));
@@ -184,30 +177,19 @@ function render({ model, el }) {
       value: WIDTHS.indexOf(model.get('d_k')),
       format: i => String(WIDTHS[i]),
     },
-    i => {
-      save('d_k', WIDTHS[i]);
-      draw();
-    },
+    i => save('d_k', WIDTHS[i]),
   );
-  const group = `exp-${serial++}`;
-  const radios = Object.entries(DIVISORS).map(([name, { label }]) => {
-    const radio = focusable(
-      make('input', {
-        type: 'radio',
-        name: group,
-        value: name,
-        onchange: () => {
-          save('divisor', name);
-          draw();
-        },
-      }),
-    );
-    return { name, radio, node: make('label', { class: 'exp-control' }, radio, ` ${label}`) };
-  });
+  const divisors = radios(
+    'q·k se divide por',
+    Object.entries(DIVISORS).map(([name, { label }]) => [name, label]),
+    name => save('divisor', name),
+  );
 
   // --- El histograma -----------------------------------------------------------------------------
   const [STEP, LEFT, TOP, FLOOR, GAP] = [8, 48, 14, 204, 6]; // en unidades de dibujo
   const WIDTH = LEFT + BINS * STEP + 2 * GAP + 8;
+  const level = (y, opacity) =>
+    segment(LEFT - 4, y, WIDTH - 4, y, { stroke: 'currentColor', 'stroke-opacity': opacity });
   const left = i => LEFT + i * STEP + (i > 0 ? GAP : 0) + (i === BINS - 1 ? GAP : 0);
   const chart = make('svg', { viewBox: `0 0 ${WIDTH} 250`, class: 'exp-chart', role: 'img' });
   const grid = make('g');
@@ -220,32 +202,18 @@ function render({ model, el }) {
     'stroke-width': 2,
     'stroke-dasharray': '6 3',
   });
-  chart.append(
-    grid,
-    ...bars,
-    outline,
-    make('line', {
-      x1: LEFT - 4,
-      x2: WIDTH - 4,
-      y1: FLOOR,
-      y2: FLOOR,
-      stroke: 'currentColor',
-      'stroke-opacity': 0.6,
-    }),
-  );
-  const write = (x, y, text, anchor = 'middle') =>
-    make('text', { x, y, 'text-anchor': anchor, 'font-size': 13 }, text);
+  chart.append(grid, ...bars, outline, level(FLOOR, 0.6));
   for (let value = 4 - EDGE; value <= EDGE - 4; value += 4) {
     const x = left(1) + ((value + EDGE) / BIN) * STEP;
     chart.append(
-      make('line', { x1: x, x2: x, y1: FLOOR, y2: FLOOR + 5, stroke: 'currentColor' }),
-      write(x, FLOOR + 19, show(value, 0)),
+      segment(x, FLOOR, x, FLOOR + 5, { stroke: 'currentColor' }),
+      write(x, FLOOR + 19, 13, show(value, 0), MIDDLE),
     );
   }
   chart.append(
-    write(LEFT - 6, FLOOR + 19, `< ${show(-EDGE, 0)}`, 'start'),
-    write(WIDTH - 4, FLOOR + 19, `≥ ${EDGE}`, 'end'),
-    write(left(BINS / 2), FLOOR + 39, 'q·k, ya dividido'),
+    write(LEFT - 6, FLOOR + 19, 13, `< ${show(-EDGE, 0)}`),
+    write(WIDTH - 4, FLOOR + 19, 13, `≥ ${EDGE}`, END),
+    write(left(BINS / 2), FLOOR + 39, 13, 'q·k, ya dividido', MIDDLE),
   );
   const lost = make('span');
 
@@ -262,44 +230,24 @@ function render({ model, el }) {
     ['jacobiano, mediana', r => r.jacobian_median, even],
   ];
 
-  root.append(
-    make('style', {}, STYLE),
-    make(
-      'div',
-      { class: 'exp-split' },
-      make(
-        'div',
-        {},
-        width.node,
-        make(
-          'fieldset',
-          {},
-          make('legend', {}, 'q·k se divide por'),
-          ...radios.map(({ node }) => node),
-        ),
-      ),
-      make(
-        'div',
-        { class: 'exp-row' },
-        make(
-          'div',
-          { style: 'flex: 0 1 28rem; min-width: 0' },
+  const key = (name, style) => make('span', {}, make('span', { class: 'exp-key', style }), name);
+  mount(
+    el,
+    'exp-scaling',
+    STYLE,
+    div(
+      'exp-split',
+      div(null, width.node, divisors.node),
+      div(
+        'exp-row',
+        div(
+          'exp-histogram',
           chart,
           make(
             'p',
             { class: 'exp-legend' },
-            make(
-              'span',
-              {},
-              make('span', { class: 'exp-key', style: 'background: var(--q); opacity: 0.85' }),
-              'ahora',
-            ),
-            make(
-              'span',
-              {},
-              make('span', { class: 'exp-key', style: 'border: 2px dashed currentColor' }),
-              'entre √d_k',
-            ),
+            key('ahora', 'background: var(--q); opacity: 0.85'),
+            key('entre √d_k', 'border: 2px dashed currentColor'),
             lost,
           ),
         ),
@@ -307,9 +255,7 @@ function render({ model, el }) {
       ),
     ),
     voice.node,
-    make(
-      'p',
-      {},
+    paragraph(
       `Componentes al azar, de media 0 y varianza 1; ${QUERIES} queries, y ${KEYS} keys para ` +
         'cada una. Peso mayor y entropía, de media. ' +
         'Del jacobiano, diag(p) − p·pᵀ, la norma: dice lo que deja pasar la softmax; lo que ' +
@@ -321,9 +267,7 @@ function render({ model, el }) {
   function draw() {
     const [d_k, divisor] = [model.get('d_k'), model.get('divisor')];
     width.set(WIDTHS.indexOf(d_k));
-    radios.forEach(({ name, radio }) => {
-      radio.checked = name === divisor;
-    });
+    divisors.set(divisor);
     const now = measure(d_k, divisor);
     const other = measure(d_k, REFERENCE);
     const peak = Math.max(...now.histogram, ...other.histogram) / (QUERIES * KEYS);
@@ -331,17 +275,7 @@ function render({ model, el }) {
     const tick = [0.02, 0.05, 0.1, 0.2, 0.25].find(size => peak / size < 5);
     grid.replaceChildren();
     for (let share = 0; share <= peak; share += tick) {
-      grid.append(
-        write(LEFT - 8, y(share) + 4, percent(share), 'end'),
-        make('line', {
-          x1: LEFT - 4,
-          x2: WIDTH - 4,
-          y1: y(share),
-          y2: y(share),
-          stroke: 'currentColor',
-          'stroke-opacity': 0.15,
-        }),
-      );
+      grid.append(write(LEFT - 8, y(share) + 4, 13, percent(share), END), level(y(share), 0.15));
     }
     const heights = ({ histogram }) => histogram.map(count => y(count / (QUERIES * KEYS)));
     heights(now).forEach((top, i) => set(bars[i], { y: top, height: FLOOR - top }));
@@ -353,37 +287,22 @@ function render({ model, el }) {
         `Histograma de q·k, ${DIVISORS[divisor].says}: desviación típica ` +
         `${brief(now.std)}; ${lost.textContent}`,
     });
-    const same = divisor === REFERENCE;
-    const cell = value => make('td', {}, value === null ? '—' : brief(value));
+    const cell = value => td(value === null ? '—' : brief(value));
     table.replaceChildren(
       make(
         'thead',
         {},
-        make(
-          'tr',
-          {},
-          make('td'),
-          ...['ahora', 'entre √d_k', 'a\u00a0partes iguales'].map((name, i) =>
-            make(
-              'th',
-              { scope: 'col' },
-              i ? name : `${name}: ${same ? 'igual' : DIVISORS[divisor].says}`,
-            ),
-          ),
-        ),
+        headRow([
+          `ahora: ${divisor === REFERENCE ? 'igual' : DIVISORS[divisor].says}`,
+          'entre √d_k',
+          'a\u00a0partes iguales',
+        ]),
       ),
       make(
         'tbody',
         {},
         ...MEASURES.map(([name, read, flat]) =>
-          make(
-            'tr',
-            {},
-            make('th', { scope: 'row' }, name),
-            cell(read(now)),
-            cell(read(other)),
-            cell(flat),
-          ),
+          namedRow(name, [cell(read(now)), cell(read(other)), cell(flat)]),
         ),
       ),
     );
@@ -391,7 +310,6 @@ function render({ model, el }) {
   }
 
   draw();
-  el.replaceChildren(root);
   return listen(model, { d_k: draw, divisor: draw });
 }
 

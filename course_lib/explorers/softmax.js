@@ -8,8 +8,6 @@ const PRESETS = { '1, 2, 3': [1, 2, 3], iguales: [2, 2, 2, 2], 'uno muy grande':
 const NAMES = [...'₁₂₃₄₅₆₇₈'].map(digit => `x${digit}`);
 const STEPS = 20; // pasos de la barra de la temperatura al multiplicar T por 10
 
-const sum = numbers => numbers.reduce((a, b) => a + b, 0);
-
 const STYLE = css`
   .exp-softmax table {
     font-size: clamp(0.65rem, 2.4vw, 0.9rem);
@@ -22,6 +20,16 @@ const STYLE = css`
     flex-direction: column;
     flex: 0 1 26rem;
     min-width: min(20rem, 100%);
+  }
+  .exp-softmax .exp-knobs {
+    flex: 1 1 20rem;
+    min-width: 0;
+  }
+  .exp-softmax .exp-line {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0.3rem 0.4rem;
+    margin: 0.2rem 0;
   }
   @media (max-height: 30rem) {
     .exp-softmax .exp-charts {
@@ -77,7 +85,7 @@ export function sentence({ weights, percentages, entropy, best, winner }) {
       ? `La mayor, ${names[0]}, se lleva un peso de ${weight}.`
       : all
         ? `Empatan todas: peso ${weight} cada una.`
-        : `Empatan ${names.slice(0, -1).join(', ')} y ${names.at(-1)}: peso ${weight} cada una.`;
+        : `Empatan ${join(names)}: peso ${weight} cada una.`;
   const spread =
     `Entropía ${show(entropy)}, entre 0 (todo para una) y ` +
     `${show(Math.log(weights.length))} (a partes iguales).`;
@@ -109,7 +117,6 @@ const temperatureAt = u =>
   Math.abs(u * STEPS - Math.round(u * STEPS)) < 1e-6 ? Number((10 ** u).toPrecision(2)) : 10 ** u;
 
 function render({ model, el }) {
-  const root = make('div', { class: 'exp exp-softmax' });
   const save = saver(model);
   const voice = announcer();
   const read = () => ({
@@ -135,21 +142,16 @@ function render({ model, el }) {
     class: 'exp-plane exp-stay',
     'aria-hidden': 'true',
   });
-  const [axes, axesBelow] = [0, 1].map(() => make('g', { 'font-size': 12, 'aria-hidden': 'true' }));
-  const legend = make(
-    'g',
-    { 'font-size': 14 },
-    make('rect', { x: LEFT, y: 249, width: 12, height: 12, fill: 'var(--q)' }),
-    make('text', { x: LEFT + 18, y: 260 }, 'peso (softmax)'),
-    make('rect', { x: LEFT + 139, y: 249, width: 12, height: 12, ...hollow() }),
+  const [axes, axesBelow] = [0, 1].map(() => make('g', { 'aria-hidden': 'true' }));
+  const percentName = write(LEFT + 157, 260, 14, '');
+  chart.append(axes, write(LEFT, 14, 14, 'puntuaciones, x + c', { 'aria-hidden': 'true' }));
+  below.append(
+    axesBelow,
+    rect(LEFT, 249, 12, 12, { fill: 'var(--q)' }),
+    write(LEFT + 18, 260, 14, 'peso (softmax)'),
+    rect(LEFT + 139, 249, 12, 12, hollow()),
+    percentName,
   );
-  const percentName = make('text', { x: LEFT + 157, y: 260 });
-  legend.append(percentName);
-  chart.append(
-    axes,
-    make('text', { x: LEFT, y: 14, 'font-size': 14, 'aria-hidden': 'true' }, 'puntuaciones, x + c'),
-  );
-  below.append(axesBelow, legend);
   const columns = NAMES.map((name, index) => {
     const parts = {
       hit: make('rect', {
@@ -161,8 +163,8 @@ function render({ model, el }) {
       }),
       bar: make('rect', { fill: 'var(--v)', 'fill-opacity': 0.55 }),
       tip: make('rect', { height: 7, rx: 3, fill: 'var(--v)', stroke: 'currentColor' }),
-      value: make('text', { 'text-anchor': 'middle', 'font-size': 13, 'font-weight': 700 }),
-      name: make('text', { y: TOP.to + 22, 'text-anchor': 'middle', 'font-size': 14 }, name),
+      value: make('text', { ...MIDDLE, 'font-size': 13, 'font-weight': 700 }),
+      name: make('text', { ...MIDDLE, y: TOP.to + 22, 'font-size': 14 }, name),
     };
     const group = focusable(
       make(
@@ -192,8 +194,8 @@ function render({ model, el }) {
     const shown = {
       weight: make('rect', { fill: 'var(--q)' }),
       percent: make('rect', hollow()),
-      off: make('text', { 'text-anchor': 'middle', 'font-size': 11 }),
-      label: make('text', { y: 412, 'text-anchor': 'middle', 'font-size': 13, 'font-weight': 700 }),
+      off: make('text', { ...MIDDLE, 'font-size': 11 }),
+      label: make('text', { ...MIDDLE, y: 412, 'font-size': 13, 'font-weight': 700 }),
     };
     const passive = make('g', {}, ...Object.values(shown));
     chart.append(group);
@@ -232,32 +234,23 @@ function render({ model, el }) {
   const table = make('table', {
     'aria-label': 'Cada puntuación, su exponencial, su peso y su porcentaje',
   });
-  const style = make('style', {}, STYLE);
-  const line = (...nodes) =>
-    make(
-      'div',
-      { style: 'display: flex; flex-wrap: wrap; gap: 0.3rem 0.4rem; margin: 0.2rem 0' },
-      ...nodes,
-    );
-  root.append(
-    style,
-    make(
-      'div',
-      { class: 'exp-row' },
-      make('div', { class: 'exp-charts' }, chart, below),
-      make(
-        'div',
-        { style: 'flex: 1 1 20rem; min-width: 0' },
-        line(...presets),
-        line(more, less),
-        line(heat.node, shift.node),
+  mount(
+    el,
+    'exp-softmax',
+    STYLE,
+    div(
+      'exp-row',
+      div('exp-charts', chart, below),
+      div(
+        'exp-knobs',
+        div('exp-line', ...presets),
+        div('exp-line', more, less),
+        div('exp-line', heat.node, shift.node),
         sliding(table.getAttribute('aria-label'), table),
       ),
     ),
     voice.node,
-    make(
-      'p',
-      {},
+    paragraph(
       'Arrastra las barras, o elige una con el tabulador y muévela con las flechas (con Mayús, ' +
         'de 1 en 1).',
     ),
@@ -276,7 +269,7 @@ function render({ model, el }) {
 
   function press(index, event) {
     const [x, step] = [state.logits[index], event.shiftKey ? 1 : 0.1];
-    const next = {
+    const next = pressed(event, {
       ArrowUp: x + step,
       ArrowRight: x + step,
       ArrowDown: x - step,
@@ -285,13 +278,10 @@ function render({ model, el }) {
       PageDown: x - 1,
       Home: -LIMIT,
       End: LIMIT,
-    }[event.key];
+    });
     // Así el cuaderno no se mueve.
     if (event.key === ' ' || event.key === 'Enter') event.preventDefault();
-    if (next === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    place(index, next);
+    if (next !== undefined) place(index, next);
   }
 
   function place(index, x) {
@@ -323,15 +313,11 @@ function render({ model, el }) {
         ...ticks
           .filter(([y]) => y > FOLD === (part === axesBelow))
           .flatMap(([y, text, zero]) => [
-            make('line', {
-              x1: LEFT,
-              x2: WIDTH,
-              y1: y,
-              y2: y,
+            segment(LEFT, y, WIDTH, y, {
               stroke: 'currentColor',
               'stroke-opacity': zero ? 0.7 : 0.15,
             }),
-            make('text', { x: LEFT - 6, y: y + 4, 'text-anchor': 'end' }, text),
+            write(LEFT - 6, y + 4, 12, text, END),
           ]),
       );
     const exists = result.percentages !== null;
@@ -392,35 +378,23 @@ function render({ model, el }) {
       'porcentaje',
     ];
     table.replaceChildren(
-      make('tr', {}, make('td'), ...head.map(text => make('th', { scope: 'col' }, text))),
+      headRow(head),
       ...logits.map((x, i) =>
-        make(
-          'tr',
-          {},
-          make('th', { scope: 'row' }, NAMES[i]),
-          make('td', {}, short(x)),
-          make('td', {}, short(x + c)),
-          make('td', {}, result.exponentials[i] === 1 ? '1' : exact(result.exponentials[i])),
-          make(
-            'td',
-            { class: result.best.includes(i) ? 'exp-best' : null },
-            exact(result.weights[i]),
-          ),
-          make('td', {}, exists ? show(result.percentages[i], 4) : 'no existe'),
-        ),
+        namedRow(NAMES[i], [
+          td(short(x)),
+          td(short(x + c)),
+          td(result.exponentials[i] === 1 ? '1' : exact(result.exponentials[i])),
+          td(exact(result.weights[i]), result.best.includes(i) ? 'exp-best' : null),
+          td(exists ? show(result.percentages[i], 4) : 'no existe'),
+        ]),
       ),
-      make(
-        'tr',
-        {},
-        make('th', { scope: 'row' }, 'suma'),
-        ...[
-          short(sum(logits)),
-          short(sum(logits.map(x => x + c))),
-          show(sum(result.exponentials), 4),
-          '1',
-          exists ? '1' : 'no existe',
-        ].map(text => make('td', {}, text)),
-      ),
+      namedRow('suma', [
+        td(short(sum(logits))),
+        td(short(sum(logits.map(x => x + c)))),
+        td(show(sum(result.exponentials), 4)),
+        td('1'),
+        td(exists ? '1' : 'no existe'),
+      ]),
     );
     set(more, { 'aria-disabled': String(logits.length === MOST) });
     set(less, { 'aria-disabled': String(logits.length === FEWEST) });
@@ -434,7 +408,6 @@ function render({ model, el }) {
     draw();
   };
   draw();
-  el.replaceChildren(root);
   return listen(model, { logits: reload, temperature: reload, shift: reload });
 }
 

@@ -37,11 +37,7 @@ function tell(x, decimals, marks) {
   return show(x, decimals);
 }
 const degrees = angle => `${tell(angle, 0, [0, 90, 180])}°`;
-const names = columns =>
-  columns
-    .map(j => NAMES[j])
-    .join(', ')
-    .replace(/, (.)$/, ' y $1');
+const names = columns => join(columns.map(j => NAMES[j]));
 
 /** Lo que se ve, en una frase. */
 export function sentence({ dot, cosine, angle, norms, best }) {
@@ -138,7 +134,6 @@ export function labelSpots(tips, side) {
 }
 
 function render({ model, el }) {
-  const root = make('div', { class: 'exp' });
   const save = saver(model);
   const voice = announcer();
   let vectors = [];
@@ -156,17 +151,10 @@ function render({ model, el }) {
   for (let n = -LIMIT; n <= LIMIT; n++) {
     const look = { stroke: 'currentColor', 'stroke-opacity': n ? 0.12 : 0.5 };
     plane.append(
-      make('line', { x1: n * SCALE, x2: n * SCALE, y1: -side, y2: side, ...look }),
-      make('line', { y1: n * SCALE, y2: n * SCALE, x1: -side, x2: side, ...look }),
+      segment(n * SCALE, -side, n * SCALE, side, look),
+      segment(-side, n * SCALE, side, n * SCALE, look),
     );
-    if (n)
-      plane.append(
-        make(
-          'text',
-          { x: n * SCALE, y: 16, 'text-anchor': 'middle', 'font-size': 13, opacity: 0.7 },
-          show(n, 0),
-        ),
-      );
+    if (n) plane.append(write(n * SCALE, 16, 13, show(n, 0), { ...MIDDLE, opacity: 0.7 }));
   }
   const shadow = make('line', { stroke: 'currentColor', 'stroke-width': 9, 'stroke-opacity': 0.3 });
   const drop = make('line', {
@@ -183,11 +171,7 @@ function render({ model, el }) {
       'stroke-dasharray': ['none', '12 4', '3 4'][index],
     });
     const head = make('polygon', { fill: COLORS[index] });
-    const label = make(
-      'text',
-      { 'font-size': 20, 'font-weight': 700, 'text-anchor': 'middle' },
-      name,
-    );
+    const label = make('text', { ...MIDDLE, 'font-size': 20, 'font-weight': 700 }, name);
     const handle = focusable(
       make('circle', {
         r: 14,
@@ -229,7 +213,7 @@ function render({ model, el }) {
     ['projection', 'proyección de v sobre u'],
   ]) {
     cells[key] = make('td');
-    facts.append(make('tr', {}, make('th', { scope: 'row' }, name), cells[key]));
+    facts.append(namedRow(name, [cells[key]]));
   }
   const matrix = make('table', { 'aria-label': 'Matriz X por X traspuesta' });
   const unit = checkbox('todos de norma 1', model.get('unit'), on => {
@@ -241,17 +225,18 @@ function render({ model, el }) {
     change(on ? [...vectors.slice(0, 2), newcomer(freed())] : vectors.slice(0, 2)),
   );
   const help = make('p');
-  root.append(
-    make(
-      'div',
-      { class: 'exp-row exp-split' },
+  mount(
+    el,
+    'exp-vectors',
+    '',
+    div(
+      'exp-row exp-split',
       plane,
-      make(
-        'div',
-        {},
-        make('div', {}, unit.node, third.node),
+      div(
+        null,
+        div(null, unit.node, third.node),
         facts,
-        make('p', {}, 'X · Xᵀ, con el máximo de cada fila recuadrado:'),
+        paragraph('X · Xᵀ, con el máximo de cada fila recuadrado:'),
         matrix,
       ),
     ),
@@ -275,8 +260,7 @@ function render({ model, el }) {
 
   function press(index, event) {
     const arrow = ARROWS[event.key];
-    if (event.ctrlKey || event.metaKey || event.altKey || !(arrow || IDLE.includes(event.key)))
-      return;
+    if (withModifier(event) || !(arrow || IDLE.includes(event.key))) return;
     event.preventDefault();
     event.stopPropagation();
     if (!arrow) return;
@@ -368,15 +352,11 @@ function render({ model, el }) {
     cells.angle.textContent = or(result.angle, degrees);
     cells.projection.textContent = or(result.projection, x => show(x));
     matrix.replaceChildren(
-      make('tr', {}, make('td'), ...vectors.map((_, j) => make('th', { scope: 'col' }, NAMES[j]))),
+      headRow(vectors.map((_, j) => NAMES[j])),
       ...result.products.map((row, i) =>
-        make(
-          'tr',
-          {},
-          make('th', { scope: 'row' }, NAMES[i]),
-          ...row.map((x, j) =>
-            make('td', { class: result.best[i].includes(j) ? 'exp-best' : null }, show(x)),
-          ),
+        namedRow(
+          NAMES[i],
+          row.map((x, j) => td(show(x), result.best[i].includes(j) ? 'exp-best' : null)),
         ),
       ),
     );
@@ -388,7 +368,6 @@ function render({ model, el }) {
     draw();
   };
   reload();
-  el.replaceChildren(root);
   return listen(model, { vectors: reload, unit: reload });
 }
 
