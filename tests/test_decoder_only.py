@@ -311,15 +311,13 @@ def test_generate_is_llamas_and_the_cache_changes_nothing():
 def test_end_stops_each_sentence():
     """Quien acaba repite la marca de fin; cuando acaban todas, se para. La del principio no cuenta."""
     model, prompt = decoder_from_llama(llama_of()), torch.randint(31, (3, 5))
-    free = generate(model, prompt, 9)
-    end = free[0, 2].item()
-    prompt[:, 0] = end
-    free = generate(model, prompt, 9)
-    end = free[0, 2].item()
-    written = generate(model, prompt, 9, end=end)
-    for row, plain in zip(written.tolist(), free.tolist()):
-        stop = plain.index(end) if end in plain else len(plain)
-        assert row[: stop + 1] == plain[: len(row)][: stop + 1]
-        assert set(row[stop:]) <= {end}
+    end = generate(model, prompt, 9)[0, 2].item()
+    for start in (prompt, prompt.index_fill(1, torch.tensor([0]), end)):
+        free = generate(model, start, 9)
+        written = generate(model, start, 9, end=end)
+        for row, plain in zip(written.tolist(), free.tolist()):
+            stop = plain.index(end) if end in plain else len(plain)
+            assert row[: stop + 1] == plain[: len(row)][: stop + 1]
+            assert set(row[stop:]) <= {end}
     alone = generate(model, prompt[:1], 9, end=end)
-    assert alone.shape[1] == free[0].tolist().index(end) + 1
+    assert alone.shape[1] == generate(model, prompt[:1], 9)[0].tolist().index(end) + 1
