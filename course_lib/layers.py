@@ -208,9 +208,10 @@ def rotary(x, positions, base=10_000.0):
     length, d_k = x.shape[-2:]
     if d_k % 2:
         raise ValueError(f"rotary: d_k = {d_k} es impar y los números se giran por parejas.")
-    if positions.shape[-1] != length:
+    positions = torch.as_tensor(positions, device=x.device)
+    if positions.shape[-1:] != (length,):
         raise ValueError(
-            f"rotary: hay {length} tokens, de x {tuple(x.shape)}, y {positions.shape[-1]} posiciones: "
+            f"rotary: hay {length} tokens, de x {tuple(x.shape)}, y {positions.numel()} posiciones: "
             "hace falta una por token. Si hay caché, empiezan en lo que ya tiene guardado."
         )
     even = torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device)

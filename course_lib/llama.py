@@ -100,6 +100,7 @@ def load_llama(model_name=None):
         ``(model, tokenizer)``: un ``DecoderOnly`` y el tokenizador de transformers.
 
     Raises:
+        TypeError: si ``model_name`` no es un texto ni una ruta.
         ModelUnavailableError: si no se ha pedido ninguno o no se puede cargar; el mensaje dice por
             qué y qué hacer.
         ValueError: como ``decoder_from_llama``.
@@ -109,6 +110,10 @@ def load_llama(model_name=None):
         raise ModelUnavailableError(
             "load_llama: con el curso no viene ningún Llama. Si tienes red, abre el curso con la "
             f"variable {ENVIRONMENT_VARIABLE}={KINDS['llama'][1]} (unos 270 MB), o pon la ruta de una carpeta."
+        )
+    if not isinstance(name, (str, os.PathLike)):
+        raise TypeError(
+            f"load_llama: model_name = {name!r}, y tiene que ser un nombre o una carpeta."
         )
     folder = Path(name).expanduser()
     if not folder.is_dir():

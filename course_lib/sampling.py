@@ -26,7 +26,7 @@ def next_token_probabilities(scores, temperature=1.0, top_k=None, top_p=None):
     """
     if not temperature >= 0:
         raise ValueError(f"temperature = {temperature!r} y tiene que ser 0 o más.")
-    if top_k is not None and (not isinstance(top_k, int) or top_k < 1):
+    if top_k is not None and (not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1):
         raise ValueError(f"top_k = {top_k!r} y tiene que ser un entero de 1 en adelante.")
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p = {top_p!r} y tiene que ser mayor que 0 y como mucho 1.")

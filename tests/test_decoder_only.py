@@ -79,8 +79,9 @@ def test_only_the_distance_counts(seed, shift, base):
 def test_rotary_errors():
     with pytest.raises(ValueError, match="d_k = 5 es impar"):
         rotary(torch.randn(2, 3, 5), torch.arange(3))
-    with pytest.raises(ValueError, match="hay 3 tokens.* y 4 posiciones"):
-        rotary(torch.randn(2, 3, 6), torch.arange(4))
+    for wrong, count in ((torch.arange(4), 4), ([0, 1, 2, 3], 4), (5, 1)):
+        with pytest.raises(ValueError, match=f"hay 3 tokens.* y {count} posiciones"):
+            rotary(torch.randn(2, 3, 6), wrong)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
@@ -236,6 +237,11 @@ def test_none_comes_with_the_course(name, monkeypatch):
         load_llama(name)
 
 
+def test_not_a_name():
+    with pytest.raises(TypeError, match="model_name = 7, y tiene que ser un nombre"):
+        load_llama(7)
+
+
 def test_without_network(monkeypatch, tmp_path):
     from huggingface_hub import constants
 
@@ -281,7 +287,7 @@ def test_ties_keep_exactly_k():
 
 
 @pytest.mark.parametrize("wrong", [
-    {"temperature": -1}, {"temperature": float("nan")}, {"top_k": 0}, {"top_k": 1.5},
+    {"temperature": -1}, {"temperature": float("nan")}, {"top_k": 0}, {"top_k": True}, {"top_k": 1.5},
     {"top_p": 0}, {"top_p": 1.1}, {"top_p": float("nan")},
 ])  # fmt: skip
 def test_impossible_cuts(wrong):
