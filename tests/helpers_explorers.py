@@ -56,6 +56,7 @@ SHOW = """async states => {
             },
             save_changes: () => {},
         };
+        (window.models ??= []).push(model);
         const text = new Blob([state._esm], {type: 'text/javascript'});
         const module = await import(URL.createObjectURL(text));
         module.default.render({model, el});

@@ -3,19 +3,15 @@
 En un JupyterLab de verdad, con todos a la vez, en un tema claro y en uno oscuro.
 """
 
-from importlib.resources import files
-
 import pytest
-from helpers_browser import SWEEP, VIEWPORT, write
+from helpers_browser import AXE, PHONE, SWEEP, VIEWPORT, write
 from helpers_explorers import CUT, FOLDER, LESSONS, SHOW, saved_explorers
 from nbformat.v4 import new_code_cell
 
 from course_lib import explorers
 from course_lib.explorers.base import esm
 
-AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 THEMES = "JupyterLab Light", "JupyterLab Dark"
-PHONE = {"width": 390, "height": 800}
 LAPTOP_AT_200 = {"width": 640, "height": 360}  # 1280 × 720, ampliado al 200 %
 SMALLEST_TARGET = 24  # píxeles: WCAG 2.5.8
 LEAST_CONTRAST = 3  # de lo que no es texto: WCAG 1.4.11
@@ -27,6 +23,7 @@ CROSS = {
     "seen": ["<inicio>", *SOURCE[:5]],
     "predicted": [*SOURCE[:5], "<fin>"],
     "weights": [[[1 / 11] * 11] * 6] * 2,
+    "sentence": "The very small dog buried its old bone in the garden",
 }
 ARGUMENTS = dict.fromkeys(explorers.__all__, {}) | {"CrossAttentionExplorer": CROSS}
 PLOT = """import torch

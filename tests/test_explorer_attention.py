@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell
 
 from course_lib.bert import extract_embeddings, load_bert
 from course_lib.bert_files import ModelUnavailableError
-from course_lib.explorers import attention
+from course_lib.explorers import base
 from course_lib.explorers.attention import DEFAULT, STEPS, AttentionExplorer, compute
 from course_lib.explorers.base import esm
 
@@ -169,7 +169,7 @@ def test_a_failure_is_answered(monkeypatch, failure):
     def fail(*_):
         raise failure
 
-    monkeypatch.setattr(attention, "extract_embeddings", fail)
+    monkeypatch.setattr(base, "extract_embeddings", fail)
     ask(explorer, f"Nobody has read {type(failure).__name__}")
     assert explorer.error == f"No he podido calcular los pesos: {failure}"
     assert explorer.sentences == DEFAULT

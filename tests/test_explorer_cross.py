@@ -4,10 +4,12 @@ import pytest
 import torch
 import traitlets
 from helpers_browser import write
+from helpers_explorers import SHOW
 from nbformat.v4 import new_code_cell
 
 from course_lib.explorers.base import esm
 from course_lib.explorers.cross import CrossAttentionExplorer, compute, looks, show
+from course_lib.translator import load_translator
 
 ORIGIN, SEEN, PREDICTED = list("abcde"), ["<inicio>", "x", "y"], ["x", "y", "<fin>"]
 
@@ -93,6 +95,72 @@ def test_halves_are_rounded_as_on_the_screen():
 def test_wrong_weights_are_refused(weights, message):
     with pytest.raises(traitlets.TraitError, match=message):
         explorer(weights)
+
+
+# --- Otra frase -----------------------------------------------------------------------------------
+
+
+def ask(explorer, **asked):
+    """Pide como lo hace la página y comprueba que hay respuesta."""
+    serial = explorer.answered + 1
+    explorer.request = {"serial": serial, **asked}
+    assert explorer.answered == serial
+
+
+def test_another_sentence_is_translated():
+    built = explorer(random_weights(6), step=2, head=5, sentence="I gave my dog a bone.")
+    assert built.describe() == explorer(random_weights(6), step=2, head=5).describe()
+    ask(built, sentence="i sent my brother a letter.")
+    expected = load_translator().translate("I sent my brother a letter.")
+    assert built.source_tokens == expected.source_tokens
+    assert built.seen == ["<s>", *built.predicted[:-1]]
+    assert built.predicted == expected.target_tokens
+    weights = expected.cross_attention[-1]
+    torch.testing.assert_close(torch.tensor(built.weights), weights, atol=5.1e-5, rtol=0)
+    assert (built.sentence, built.step, built.head) == ("i sent my brother a letter.", 0, 3)
+    assert (built.error, built.notes) == ("", [])
+    built.step = built.predicted.index("carta")
+    assert "mira sobre todo a «letter»" in built.describe()
+
+
+def test_the_translator_s_warnings_are_notes(recwarn, capsys):
+    built = explorer(sentence="Dog.")
+    ask(built, sentence="the <b>otter</b> is here 😀")
+    assert built.notes == [
+        "«<b>», «</b>»: las etiquetas no se leen.",
+        "el modelo no conoce «😀»: no lo ha leído.",
+        "el modelo no conoce «otter»: puede habérselo inventado.",
+    ]
+    assert built.error == ""
+    ask(built, sentence="The dog is here.")
+    assert built.notes == []
+    assert len(recwarn) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [
+        (" ", "la frase está vacía. Escribe una frase en inglés."),
+        ("😀", "en '😀' no hay ninguna palabra que el modelo pueda leer. Conoce las letras"),
+        (
+            "dog " * 126,
+            "la frase tiene 128 tokens y caben 127. Traduce una frase cada vez.",
+        ),
+        ("dog " * 38, "la frase tiene 40 tokens y su traducción, 90, y aquí caben 40. Escribe una"),
+        (3, "algo ha fallado: translate: la frase es int"),
+    ],
+)
+def test_what_cannot_be_translated_is_refused(sentence, message):
+    built = explorer(sentence="Dog.", step=1)
+    before = built.get_state(["sentence", "source_tokens", "seen", "predicted", "weights", "step"])
+    ask(built, sentence=sentence)
+    assert built.error.startswith(message)
+    assert built.get_state(list(before)) == before
+    ask(built)
+    assert built.error.startswith("algo ha fallado")
+    ask(built, sentence="The dog slept.")
+    assert (built.error, built.sentence) == ("", "The dog slept.")
 
 
 @pytest.mark.parametrize(("name", "value"), [("step", -1), ("step", 3), ("head", -2), ("head", 2)])
@@ -230,3 +298,77 @@ def test_the_ends_keep_the_focus_and_the_labels_can_be_read(lab):
     page.set_viewport_size(before)
     assert min(sizes) >= 11
     lab.close()
+
+
+@pytest.mark.navegador
+def test_another_sentence_is_written(lab):
+    """Con Intro y con el botón; lo que no sirve se dice, y lo de antes sigue a la vista."""
+    path = write(
+        lab,
+        new_code_cell(
+            "from course_lib import load_translator\n"
+            "from course_lib.explorers import CrossAttentionExplorer\n"
+            "one = load_translator().translate('I gave my dog a bone.')\n"
+            "explorer = CrossAttentionExplorer(one.source_tokens, one.seen_tokens, one.target_tokens,\n"
+            "    one.cross_attention[-1], step=3, head=2, sentence=one.source)\n"
+            "explorer"
+        ),
+    )
+    assert lab.faults(path) == []
+    page, cross = lab.page, lab.page.locator(".exp-cross")
+    box, send = (cross.get_by_label("Frase"), cross.get_by_role("button", name="Calcular"))
+    alert, notes = cross.get_by_role("alert"), cross.locator(".exp-asks .exp-note")
+    assert box.input_value() == "I gave my dog a bone."
+
+    def says(text):
+        page.wait_for_function(
+            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
+        )
+
+    says("Paso 4")
+    box.fill("dog " * 38)
+    box.press("Enter")
+    alert.wait_for()
+    assert "No se ha podido: la frase tiene 40 tokens y su traducción, 90" in alert.inner_text()
+    says("Paso 4: entra «a» y, para predecir «mi»")
+
+    # Se lee desde el primer paso, con la misma cabeza, y los números son los de la frase nueva.
+    active = page.evaluate("lesson.content.activeCellIndex")
+    box.fill("I sent my brother a <b>letter</b>.")
+    box.press("Enter")
+    notes.wait_for()
+    assert notes.inner_text() == "Aviso: «<b>», «</b>»: las etiquetas no se leen."
+    assert alert.is_hidden()
+    assert cross.locator("b").count() == 0
+    assert page.evaluate("document.activeElement === document.querySelector('.exp-cross input')")
+    assert page.evaluate("lesson.content.activeCellIndex") == active
+    expected = load_translator().translate("I sent my brother a letter.")
+    first = compute(expected.cross_attention[-1], 2, 0)
+    says(f"Paso 1: entra «<s>» y, para predecir «{expected.target_tokens[0]}», ")
+    says(looks(first, expected.source_tokens))
+    assert cross.get_by_label("pesos de", exact=True).input_value() == "3"  # la cabeza 2, tras la media
+    step = expected.target_tokens.index("carta")
+    bar = cross.get_by_role("slider", name="paso")
+    assert bar.get_attribute("max") == str(len(expected.target_tokens) - 1)
+    bar.focus()
+    for _ in range(step):
+        page.keyboard.press("ArrowRight")
+    says("para predecir «carta», mira sobre todo a «letter»")
+    assert lab.prints("print(explorer.step, explorer.head)", f"{step} 2")
+
+    # Con las mismas palabras los pesos son los mismos, y el aviso se va.
+    box.fill("I sent my brother a letter.")
+    send.click()
+    notes.wait_for(state="detached")
+    says("Paso 1")
+    assert lab.messages == []
+    lab.close()
+
+
+@pytest.mark.navegador
+def test_without_a_sentence_there_is_no_box(lab):
+    page = lab.page.context.new_page()
+    page.goto("about:blank")
+    page.evaluate(SHOW, [explorer().get_state(), explorer(sentence="Dog.").get_state()])
+    assert [one.locator("input[type=text]").count() for one in page.locator(".exp").all()] == [0, 1]
+    page.close()

@@ -182,6 +182,74 @@ def test_what_it_takes():
     assert len(str(big.get_state()).encode()) < 140_000
 
 
+def ask(explorer, **asked):
+    """Pide como lo hace la página y comprueba que hay respuesta."""
+    serial = explorer.answered + 1
+    explorer.request = {"serial": serial, **asked}
+    assert explorer.answered == serial
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_another_sentence_brings_its_own_numbers():
+    from course_lib.bert import extract_embeddings
+
+    explorer = MultiHeadExplorer(query=4)
+    assert explorer.sentence == "the dog found a bone"
+    before = explorer.data
+    ask(explorer, sentence="The unbelievable café 😀")
+    bert = extract_embeddings("The unbelievable cafe 😀")
+    data = explorer.data
+    assert data["tokens"] == ["the", "unbelievable", "cafe", "[UNK]"] == bert.tokens[0][1:-1]
+    x = torch.tensor(data["x"])
+    torch.testing.assert_close(x, bert.encoder_input[0, 1:-1, :12], atol=0.00501, rtol=0)
+    torch.testing.assert_close(x * 100, (x * 100).round(), atol=1e-4, rtol=0)
+    rest = ("heads", "matrices", "biases")
+    assert [data[name] for name in rest] == [before[name] for name in rest]
+    assert (explorer.error, explorer.query) == ("", 3)  # la 4 ya no existe
+    assert ["[UNK]" in note for note in explorer.notes] == [True, False]
+    assert explorer.describe().startswith("Multi-cabeza: 4 tokens")
+    assert MultiHeadExplorer(sentence="The unbelievable café 😀").data == data
+    ask(explorer, sentence="the dog found a bone")
+    assert (explorer.data, explorer.notes) == (before, [])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [
+        ("", "la frase está vacía. Escribe alguna palabra."),
+        (" \n", "la frase está vacía. Escribe alguna palabra."),
+        ("\u200f", "no tiene ningún carácter visible"),
+        ("dog", "la frase tiene 1 token, y aquí caben de 2 a 8. Escribe otra."),
+        ("dog " * 9, "la frase tiene 9 tokens, y aquí caben de 2 a 8. Escribe otra."),
+        ("dog " * 5000, "la frase tiene 5000 tokens"),
+        ("a\ud83d", "la frase tiene un carácter roto (medio emoji). Vuelve a escribirla."),
+        (3, "sentence = 3, y tiene que ser un texto"),
+    ],
+)
+def test_a_wrong_sentence_is_refused(sentence, message):
+    explorer = MultiHeadExplorer()
+    before = explorer.data
+    ask(explorer, sentence=sentence)
+    assert message in explorer.error
+    assert not explorer.error.startswith("MultiHeadExplorer")
+    for attempt in (
+        lambda: MultiHeadExplorer(sentence=sentence),
+        lambda: setattr(explorer, "sentence", sentence),
+    ):
+        with pytest.raises(traitlets.TraitError) as error:
+            attempt()
+        assert message in str(error.value)
+    assert (explorer.sentence, explorer.data) == ("the dog found a bone", before)
+    ask(explorer, sentence="the dog " * 4)
+    assert (explorer.error, len(explorer.data["tokens"])) == ("", 8)
+    ask(explorer)
+    assert explorer.error.startswith("algo ha fallado")
+
+
+def test_numbers_given_by_hand_have_no_sentence():
+    assert MultiHeadExplorer(["a", "b"], torch.zeros(2, 8), block(2, 8)).sentence == ""
+
+
 def test_it_spends_nobody_s_random_numbers():
     state = torch.get_rng_state()
     MultiHeadExplorer().describe()
@@ -424,6 +492,66 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     lab.ask("explorer.muted, explorer.station, explorer.query = [], 1, 4")
     said("«bone» entra")
     assert not explorer.get_by_label("apaga la cabeza 0").is_checked()
+    assert lab.messages == []
+    lab.close()
+
+
+@pytest.mark.navegador
+def test_another_sentence_is_written(lab):
+    """Con Intro y con el botón; lo que no sirve se dice, y lo de antes sigue a la vista."""
+    explorer, page = open_explorer(lab, "query=4, station=6, muted=[0]"), lab.page
+    box, send = (explorer.get_by_label("Frase"), explorer.get_by_role("button", name="Calcular"))
+    names, alert = explorer.get_by_label("sigue a").locator("option"), explorer.get_by_role("alert")
+    assert box.input_value() == "the dog found a bone"
+
+    def shows(*tokens):
+        page.wait_for_function(
+            """tokens => [...document.querySelectorAll('.exp-heads select')[0].options]
+                .map(option => option.text).join(' ') === tokens""",
+            arg=" ".join(tokens),
+        )
+
+    box.fill("My <b>cat</b>")
+    box.press("Enter")
+    alert.wait_for()
+    assert "No se ha podido: la frase tiene 9 tokens, y aquí caben de 2 a 8." in alert.inner_text()
+    assert names.count() == 5
+    assert box.input_value() == "My <b>cat</b>"
+
+    active = page.evaluate("lesson.content.activeCellIndex")
+    box.fill("The café is small 😀")
+    box.press("Enter")
+    shows("the", "cafe", "is", "small", "[UNK]")
+    assert page.evaluate("document.activeElement === document.querySelector('.exp-heads input')")
+    assert page.evaluate("lesson.content.activeCellIndex") == active
+    assert alert.is_hidden()
+    assert ["[UNK]" in text for text in explorer.locator(".exp-asks .exp-note").all_inner_texts()] == [
+        True, False,
+    ]  # fmt: skip
+
+    # Lo demás se queda como estaba; los números son los de la frase nueva.
+    box.fill("<img src=x>")
+    send.click()
+    shows("<", "im", "##g", "sr", "##c", "=", "x", ">")
+    assert explorer.locator(".exp-note").count() == 1  # la de los números: los avisos ya no están
+    assert explorer.locator("img").count() == 0
+    assert explorer.locator("[aria-current=step]").inner_text().startswith("6")
+    assert explorer.get_by_label("apaga la cabeza 0").is_checked()
+    data = MultiHeadExplorer(sentence="<img src=x>").data
+    result = compute(data, 4, [0])
+    row = explorer.get_by_role("row", name="suma: la salida").locator("td").all_inner_texts()
+    assert row[:-1] == [f"{round(x, 9):z.2f}".replace("-", "−") for x in result["output"]]
+    assert lab.prints("print(explorer.query, explorer.sentence)", "4 <img src=x>")
+
+    # El token que se seguía ya no está: el último. Y con el teclado se sigue moviendo.
+    box.fill("bone bone")
+    send.press("Enter")
+    shows("bone (0)", "bone (1)")
+    page.wait_for_function("document.querySelector('.exp-say').textContent.includes('bone (1)')")
+    explorer.get_by_label("sigue a").focus()
+    page.keyboard.press("ArrowUp")
+    page.wait_for_function("document.querySelector('.exp-say').textContent.includes('bone (0)')")
+    assert explorer.locator(".exp-heads .exp-heads, .exp .exp").count() == 0
     assert lab.messages == []
     lab.close()
 

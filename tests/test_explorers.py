@@ -19,7 +19,7 @@ from helpers_explorers import (
 )
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell
-from tools import notebooks
+from tools import explorer_pictures, notebooks
 
 from course_lib import explorers
 from course_lib.explorers import base
@@ -103,6 +103,14 @@ def test_saved_code_is_todays(path):
 def test_saved_state_is_small(path):
     for state in saved_explorers(path):
         assert len(str(state).encode()) <= MAX_STATE, state["_anywidget_id"]
+
+
+def test_each_has_its_picture():
+    """Si hay otros, o se ven distintos: «python tests/tools/explorer_pictures.py»."""
+    files = {path.name: path.stat().st_size for path in explorer_pictures.FOLDER.iterdir()}
+    assert sorted(files) == sorted(explorer_pictures.pictures())
+    assert len(files) == sum(len(saved_explorers(path)) for path in LESSONS)
+    assert max(files.values()) <= explorer_pictures.MAX_BYTES
 
 
 # --- Ponerlos al día sin ejecutar -----------------------------------------------------------------
@@ -216,6 +224,36 @@ def test_the_notebook_can_be_saved_from_a_control(lab):
     assert page.evaluate(active) == cell
     assert lab.messages == []
     lab.close()
+
+
+@pytest.mark.navegador
+@pytest.mark.parametrize("name", ["AttentionExplorer", "MultiHeadExplorer", "QKVExplorer"])
+def test_it_waits_with_patience(lab, name):
+    """Si nadie contesta, lo dice; mientras algo dice por dónde va, como una descarga, no."""
+    page = lab.page.context.new_page()
+    page.clock.install()
+    page.goto("about:blank")
+    page.evaluate(SHOW, [getattr(explorers, name)().get_state()])
+    state = page.locator("[role=status]").first
+    progress = "text => models[0].set('progress', text)"
+    page.evaluate(progress, "De antes")  # no se ha pedido nada
+    assert state.inner_text() == ""
+    page.get_by_role("button", name="Calcular").click()
+    assert state.inner_text() == "Calculando…"
+    for size in (12, 20, 28):
+        page.clock.run_for(9000)
+        page.evaluate(progress, f"Descargo el modelo: {size} de 28 MB")
+        assert state.inner_text() == f"Descargo el modelo: {size} de 28 MB"
+    page.evaluate(progress, "")
+    page.clock.run_for(9000)
+    assert state.inner_text() == "Calculando…"
+    page.clock.run_for(2000)
+    assert state.inner_text().startswith("El kernel no contesta")
+    page.evaluate("models[0].set('answered', models[0].get('request').serial)")
+    assert state.inner_text() == ""
+    page.clock.run_for(20_000)
+    assert state.inner_text() == ""
+    page.close()
 
 
 @pytest.mark.navegador

@@ -381,7 +381,7 @@ function render({ model, el }) {
   const save = saver(model);
   const voice = announcer();
   const labels = ['Frase', 'Otra frase (opcional)'];
-  const asked = asking(model, labels, 'No se ha podido.', sentences => ({ sentences }));
+  const asked = asking(model, 'sentences', labels, 'No se ha podido.');
   let readings, matrices, panels;
 
   const notes = make('div');
@@ -438,8 +438,6 @@ function render({ model, el }) {
     );
 
   // --- Dibujar -----------------------------------------------------------------------------------
-  const fill = () => asked.waits() || asked.write(model.get('sentences'));
-
   function load() {
     readings = model.get('data').map(unpack);
     notes.replaceChildren(
@@ -548,22 +546,8 @@ function render({ model, el }) {
     );
   }
 
-  const silence = listen(model, {
-    data: load,
-    sentences: fill,
-    layer: draw,
-    head: draw,
-    query: () => mark(),
-    answered: asked.settle,
-    error: asked.complain,
-  });
-  fill();
   load();
-  asked.complain();
-  return () => {
-    asked.stop();
-    silence();
-  };
+  return asked.start({ data: load, layer: draw, head: draw, query: () => mark() });
 }
 
 export default { render };

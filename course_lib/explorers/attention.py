@@ -1,15 +1,13 @@
 """Los pesos de atención de un BERT de verdad, en la frase que quieras o en dos."""
 
 import base64
-import warnings
 from functools import lru_cache
 
 import torch
 import traitlets
 
-from course_lib.bert import extract_embeddings, load_bert
-from course_lib.bert_files.sentences import TokenizationWarning
-from course_lib.explorers.base import SHARED, Explorer, esm
+from course_lib.bert import load_bert
+from course_lib.explorers.base import SHARED, AskingExplorer, count_tokens, esm, read_with_bert
 
 DEFAULT = [f"I gave the dog a bone because it was {word}" for word in ("hungry", "old")]
 LIMITS = "64 tokens y 1000 caracteres"
@@ -36,17 +34,11 @@ def compute(weights, query, other=None):
 @lru_cache(maxsize=16)
 def _read(sentence, _model_name):
     """Devuelve los tokens, los pesos (capas, cabezas, L, L) en enteros y los avisos."""
-    if sentence.encode("utf-8", "ignore").decode() != sentence:
-        raise ValueError(" tiene un carácter roto (medio emoji). Vuelve a escribirla.")
-    (ids,) = load_bert().plain_tokenizer([sentence], verbose=False)["input_ids"]
-    length = len(ids)
+    length = count_tokens(sentence)
     if length > 64 or len(sentence) > 1000:
         size = f"{length} tokens y {len(sentence)} caracteres"
         raise ValueError(f" tiene {size}, y aquí caben {LIMITS}. Escribe una más corta.")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        embeddings = extract_embeddings(sentence)
-    notes = [str(w.message) for w in caught if issubclass(w.category, TokenizationWarning)]
+    embeddings, notes = read_with_bert(sentence)
     weights = torch.stack(embeddings.attentions)[:, 0].double()
     return embeddings.tokens[0], (weights * STEPS).round().int(), notes
 
@@ -63,8 +55,7 @@ def read(sentences):
         try:
             readings.append(_read(text, load_bert().name))
         except ValueError as error:
-            reason = str(error).removeprefix("extract_embeddings: la frase 0")  # es esta
-            raise traitlets.TraitError(f"La {ordinal} frase{reason}") from None
+            raise traitlets.TraitError(f"La {ordinal} frase{error}") from None
     return readings
 
 
@@ -74,7 +65,7 @@ def pack(tokens, weights, notes):
     return {"tokens": tokens, "shape": list(weights.shape), "weights": code, "notes": notes}
 
 
-class AttentionExplorer(Explorer):
+class AttentionExplorer(AskingExplorer):
     """A quién mira cada token, en cualquier capa y cabeza del BERT del curso.
 
     Args:
@@ -91,9 +82,7 @@ class AttentionExplorer(Explorer):
     head = traitlets.TraitType(1).tag(**SHARED)
     query = traitlets.TraitType(1).tag(**SHARED)
     data = traitlets.List().tag(**SHARED)  # lo que `pack` hace de cada frase
-    request = traitlets.Dict().tag(**SHARED)  # lo que pide la página: frases y número de orden
-    answered = traitlets.Int(0).tag(**SHARED)  # el número de la última petición resuelta
-    error = traitlets.Unicode("").tag(**SHARED)
+    _failed = "No he podido calcular los pesos"
 
     def __init__(self, sentences=DEFAULT, **traits):
         sentences = list(sentences) if isinstance(sentences, (list, tuple)) else [sentences]
@@ -129,19 +118,9 @@ class AttentionExplorer(Explorer):
             self.data, self.error = [pack(*reading) for reading in readings], ""
             self.query = min(query, max(len(tokens) for tokens, *_ in readings) - 1)
 
-    @traitlets.observe("request")
-    def _answer(self, change):
-        with self.hold_sync():
-            try:
-                first, second = change["new"]["sentences"]
-                self.sentences = [first, second] if second.strip() else [first]
-                self.error = ""
-            except traitlets.TraitError as error:
-                self.error = str(error)
-            except Exception as error:  # pase lo que pase, la página recibe respuesta
-                self.error = f"No he podido calcular los pesos: {str(error)[:300]}"
-            finally:
-                self.answered = change["new"].get("serial", 0)
+    def _take(self, asked):
+        first, second = asked["sentences"]
+        self.sentences = [first, second] if second.strip() else [first]
 
     def describe(self):
         several = len(self.sentences) > 1

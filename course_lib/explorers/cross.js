@@ -59,7 +59,7 @@ export function sentence(result, origin, seen, predicted, step) {
   );
 }
 
-function render({ model, el }) {
+function build(model, el) {
   const [origin, seen, predicted, weights] = ['source_tokens', 'seen', 'predicted', 'weights'].map(
     name => model.get(name),
   );
@@ -139,10 +139,7 @@ function render({ model, el }) {
 
   const caption = make('p');
   const note = model.get('note');
-  mount(
-    el,
-    'exp-cross',
-    STYLE,
+  el.replaceChildren(
     div('exp-stay', back, ' ', forward, ' ', bar.node, heads.node),
     ...(note ? [make('p', { class: 'exp-note', style: 'margin: 0.2rem 0' }, `⚠ ${note}`)] : []),
     written,
@@ -156,7 +153,7 @@ function render({ model, el }) {
   }
 
   function draw() {
-    const [step, head] = [model.get('step'), model.get('head')];
+    const [step, head] = [Math.min(model.get('step'), last), model.get('head')];
     const result = compute(weights, head, step);
     const top = Math.max(...result.row);
     boxes.forEach(({ line, box, value }, index) => {
@@ -197,5 +194,7 @@ function render({ model, el }) {
   draw();
   return listen(model, { step: draw, head: draw });
 }
+
+const render = view => mountAsking(view, 'exp-cross', STYLE, 'weights', build);
 
 export default { render };

@@ -5,7 +5,9 @@ from decimal import ROUND_HALF_UP, Decimal
 import torch
 import traitlets
 
-from course_lib.explorers.base import SHARED, Explorer, esm
+from course_lib.explorers.base import SHARED, AskingExplorer, esm, with_notes
+from course_lib.translator import ALIGNMENT_LAYER, load_translator
+from course_lib.translator_model.checks import TranslatorError, TranslatorWarning
 
 MAX_TOKENS = 40
 MAX_NUMBERS = 12_000
@@ -62,7 +64,7 @@ def looks(result, tokens):
     return f"{verb} {named} {numbers}"
 
 
-class CrossAttentionExplorer(Explorer):
+class CrossAttentionExplorer(AskingExplorer):
     """Recorre la escritura paso a paso y enseña a qué mira cada uno en la frase de origen.
 
     Args:
@@ -73,6 +75,7 @@ class CrossAttentionExplorer(Explorer):
         step: en qué paso empieza.
         head: qué cabeza se ve; −1 es la media.
         note: una advertencia que se ve siempre, por ejemplo «pesos sin entrenar».
+        sentence: la frase inglesa de la que salen; con ella, se pueden pedir otras al traductor.
 
     Raises:
         traitlets.TraitError: si los tamaños no encajan o las filas no suman 1.
@@ -86,6 +89,8 @@ class CrossAttentionExplorer(Explorer):
     step = traitlets.Int(0).tag(**SHARED)
     head = traitlets.Int(-1).tag(**SHARED)
     note = traitlets.Unicode("").tag(**SHARED)
+    sentence = traitlets.Unicode("").tag(**SHARED)
+    notes = traitlets.List().tag(**SHARED)  # los avisos del traductor
 
     def __init__(self, source_tokens, seen, predicted, weights, **state):
         weights = torch.as_tensor(weights).detach()
@@ -109,10 +114,9 @@ class CrossAttentionExplorer(Explorer):
                 "CrossAttentionExplorer: cada fila de `weights` tiene que sumar 1. ¿Son puntuaciones "
                 "sin softmax, o una fila prohibida entera?"
             )
-        numbers = [[[round(x, 4) for x in row] for row in m] for m in weights.double().tolist()]
         super().__init__(
             source_tokens=list(source_tokens), seen=list(seen), predicted=list(predicted),
-            weights=numbers, **state,
+            weights=_rounded(weights), **state,
         )  # fmt: skip
 
     @traitlets.validate("step")
@@ -122,6 +126,25 @@ class CrossAttentionExplorer(Explorer):
     @traitlets.validate("head")
     def _check_head(self, proposal):
         return self._within("head", proposal["value"], -1, len(self.weights) - 1)
+
+    def _take(self, asked):
+        try:
+            translate = load_translator().translate
+            found, notes = with_notes(translate, asked["sentence"], TranslatorWarning)
+        except TranslatorError as error:
+            raise traitlets.TraitError(str(error).removeprefix("translate: ")) from None
+        sizes = len(found.source_tokens), len(found.target_tokens)
+        if max(sizes) > MAX_TOKENS:
+            raise traitlets.TraitError(
+                f"la frase tiene {sizes[0]} tokens y su traducción, {sizes[1]}, y aquí caben "
+                f"{MAX_TOKENS}. Escribe una más corta."
+            )
+        self.step, self.sentence = 0, asked["sentence"]
+        self.source_tokens, self.seen = found.source_tokens, found.seen_tokens
+        self.predicted = found.target_tokens
+        self.weights = _rounded(found.cross_attention[ALIGNMENT_LAYER])
+        self.head = min(self.head, len(self.weights) - 1)
+        self.notes = [note.removeprefix("traductor: ") for note in notes]
 
     def _within(self, name, value, low, high):
         if not low <= value <= high:
@@ -139,3 +162,7 @@ class CrossAttentionExplorer(Explorer):
             f"«{self.seen[self.step]}» y, para predecir «{self.predicted[self.step]}», "
             f"{looks(result, self.source_tokens)}.{note}"
         )
+
+
+def _rounded(weights):
+    return [[[round(x, 4) for x in row] for row in m] for m in weights.double().tolist()]

@@ -13,6 +13,16 @@ const ASKING = css`
     border-radius: 0.4rem;
     min-width: 0;
   }
+  .exp-sentence {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0.3rem 0.6rem;
+    align-items: center;
+  }
+  .exp-sentence input {
+    flex: 1 1 16rem;
+    max-width: 40rem;
+  }
   .exp-asks option {
     color: #111;
     background: #fff;
@@ -23,6 +33,7 @@ const ASKING = css`
     padding: 0.3rem 0.6rem;
   }
   .exp-asks :is(.exp-error, .exp-note) {
+    margin: 0.25rem 0;
     overflow-wrap: anywhere;
   }
   .exp-asks .exp-note {
@@ -43,11 +54,11 @@ function sentenceBox(label, onEnter) {
 }
 
 /**
- * Las frases que se escriben y se piden al kernel: una casilla por nombre, un botón, cómo va lo
- * pedido y lo que ha salido mal, que empieza por `failed`. `request` dice qué se pide con los
- * textos.
+ * Las frases del trait `name`, que se escriben y se piden al kernel: una casilla por título, un
+ * botón, cómo va lo pedido y lo que ha salido mal, que empieza por `failed`. `more` dice qué se
+ * pide con ellas.
  */
-function asking(model, labels, failed, request) {
+function asking(model, name, labels, failed, more = () => ({})) {
   const PATIENCE = 10000; // milisegundos que se espera al kernel antes de decir algo
   const inputs = labels.map(label => sentenceBox(label, () => ask()));
   const written = labels.map(() => ''); // lo último que se puso en las casillas
@@ -56,48 +67,108 @@ function asking(model, labels, failed, request) {
   let waiting = null;
   let timer;
 
-  function ask(more = {}) {
-    inputs.forEach((input, i) => {
-      written[i] = input.value;
-    });
-    waiting = Math.max(model.get('answered'), model.get('request').serial ?? 0) + 1;
-    state.textContent = 'Calculando…';
+  /** Dice cómo va, y vuelve a empezar la espera. */
+  function wait(text) {
+    state.textContent = text;
     clearTimeout(timer);
     timer = setTimeout(() => {
       state.textContent =
         'El kernel no contesta: está ocupado o parado. Sigue a la vista lo anterior.';
     }, PATIENCE);
+  }
+
+  function ask(other = {}) {
+    inputs.forEach((input, i) => {
+      written[i] = input.value;
+    });
+    waiting = Math.max(model.get('answered'), model.get('request').serial ?? 0) + 1;
+    wait('Calculando…');
     const texts = inputs.map(input => input.value.replace(/\p{Surrogate}/gu, '\ufffd'));
-    model.set('request', { serial: waiting, ...request(texts), ...more });
+    const asked = { [name]: name === 'sentence' ? texts[0] : texts, ...more(), ...other };
+    model.set('request', { serial: waiting, ...asked });
     model.save_changes();
   }
 
-  const complain = () => {
+  /** Ha llegado una respuesta. */
+  function settle() {
+    if (waiting !== null && model.get('answered') < waiting) return;
+    waiting = null;
+    clearTimeout(timer);
+    state.textContent = '';
+    complain();
+  }
+
+  /** Pone las frases; lo que se está escribiendo no se toca. */
+  function fill() {
+    if (waiting !== null) return;
+    const sentences = [model.get(name)].flat();
+    inputs.forEach((input, i) => {
+      if (input.value === written[i]) input.value = written[i] = sentences[i] ?? '';
+    });
+  }
+
+  /** En una página sin kernel, lo que tarda, como una descarga, dice por dónde va. */
+  const progress = () => waiting === null || wait(model.get('progress') || 'Calculando…');
+
+  function complain() {
     const text = model.get('error');
     error.textContent = text && `${failed} ${visible(text)} Sigue a la vista lo anterior.`;
     error.hidden = !text;
-  };
+  }
   return {
     inputs,
     state,
     error,
     ask,
-    complain,
     button: button('Calcular', () => ask()),
-    waits: () => waiting !== null,
-    stop: () => clearTimeout(timer),
-    /** Ha llegado una respuesta. */
-    settle() {
-      if (waiting !== null && model.get('answered') < waiting) return;
-      waiting = null;
-      clearTimeout(timer);
-      state.textContent = '';
+    /** Empieza a escuchar, también lo que se le dice. Devuelve una función que deja de hacerlo. */
+    start(listeners) {
+      const own = { [name]: fill, answered: settle, error: complain, progress };
+      const silence = listen(model, { ...own, ...listeners });
+      fill();
       complain();
+      return () => {
+        clearTimeout(timer);
+        silence();
+      };
     },
-    /** Pone las frases; lo que se está escribiendo no se toca. */
-    write: sentences =>
-      inputs.forEach((input, i) => {
-        if (input.value === written[i]) input.value = written[i] = sentences[i] ?? '';
-      }),
+  };
+}
+
+/** Una sola frase, en una línea; debajo, lo que ha salido mal y los avisos, que pone `warn`. */
+function sentenceLine(model, more) {
+  const asked = asking(model, 'sentence', ['Frase'], 'No se ha podido:', more);
+  const line = [make('span', {}, 'Frase'), ...asked.inputs, asked.button, asked.state];
+  const notes = make('div');
+  return {
+    ...asked,
+    node: div('exp-asks', div('exp-sentence', ...line), asked.error, notes),
+    warn: texts =>
+      notes.replaceChildren(
+        ...texts.map(text => make('p', { class: 'exp-note' }, `Aviso: ${visible(text)}`)),
+      ),
+  };
+}
+
+/**
+ * Monta un explorador que `draw` dibuja en una caja; devuelve, como él, cómo dejar de escuchar.
+ * Si sale de una frase, encima se puede escribir otra, y se dibuja de nuevo cuando cambia `name`.
+ */
+function mountAsking({ model, el }, look, style, name, draw) {
+  const stage = make('div', { style: 'display: contents' });
+  const asked = model.get('sentence') && sentenceLine(model);
+  mount(el, look, ASKING + style, ...(asked ? [asked.node] : []), stage);
+  let silence = draw(model, stage);
+  if (!asked) return silence;
+  function load() {
+    silence();
+    silence = draw(model, stage);
+  }
+  const warn = () => asked.warn(model.get('notes'));
+  const stop = asked.start({ [name]: load, notes: warn });
+  warn();
+  return () => {
+    silence();
+    stop();
   };
 }

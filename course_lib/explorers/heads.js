@@ -216,8 +216,9 @@ export function sentence(result, { tokens, heads }, { query, head, station, mute
   );
 }
 
-function render({ model, el }) {
-  const { tokens, x, heads, matrices, biases } = model.get('data');
+function build(model, el) {
+  const data = model.get('data');
+  const { tokens, x, heads, matrices, biases } = data;
   const [L, width, size] = [tokens.length, x[0].length, x[0].length / heads];
   const all = [...Array(heads).keys()];
   const save = saver(model);
@@ -480,10 +481,7 @@ function render({ model, el }) {
   const forward = button('siguiente →', () => go(model.get('station') + 1));
   const [shapes, text, detail] = [make('strong'), make('p'), make('div', { class: 'h-detail' })];
   const note = model.get('note');
-  mount(
-    el,
-    'exp-heads',
-    STYLE,
+  el.replaceChildren(
     div(
       'exp-split',
       div(
@@ -500,7 +498,8 @@ function render({ model, el }) {
 
   function draw() {
     const now = state();
-    const result = compute(model.get('data'), now.query, now.muted);
+    now.query = Math.min(now.query, L - 1); // lo guardado, sin salirse de lo que hay
+    const result = compute(data, now.query, now.muted);
     const { shapes: written, text: told, nodes } = stations[now.station - 1];
     token.set(now.query, names);
     close.set(
@@ -523,5 +522,7 @@ function render({ model, el }) {
   draw();
   return listen(model, { query: draw, head: draw, station: draw, muted: draw });
 }
+
+const render = view => mountAsking(view, 'exp-heads', STYLE, 'data', build);
 
 export default { render };

@@ -1,16 +1,38 @@
 """La multi-cabeza, de estación en estación: un token, desde X hasta la salida."""
 
+from functools import lru_cache
+
 import torch
 import traitlets
 
 from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
-from course_lib.bert import extract_embeddings
-from course_lib.explorers.base import SHARED, Explorer, esm
+from course_lib.bert import load_bert
+from course_lib.explorers.base import SHARED, AskingExplorer, count_tokens, esm, read_with_bert
 
 SENTENCE, HEADS, WIDTH, SEED = "the dog found a bone", 3, 12, 54  # el ejemplo con que se abre
 STATIONS = ("X", "proyectar", "repartir", "atender", "concat", "mezclar")
 NAMES = [f"{name}_projection" for name in ("query", "key", "value", "output")]
 CHANGED = 1e-6  # lo que se mueve menos no ha cambiado
+
+
+@lru_cache(maxsize=16)
+def _read(sentence, _model_name):
+    length = count_tokens(sentence) - 2  # sin [CLS] ni [SEP]
+    if length and not 2 <= length <= 8:
+        size = f"{length} token{'s' * (length > 1)}"
+        raise ValueError(f" tiene {size}, y aquí caben de 2 a 8. Escribe otra.")
+    embeddings, notes = read_with_bert(sentence)
+    return embeddings.tokens[0][1:-1], embeddings.encoder_input[0, 1:-1].round(decimals=2), notes
+
+
+def read(sentence):
+    """Los tokens de una frase, su X, entera y a 2 decimales, y los avisos del tokenizador."""
+    if not isinstance(sentence, str):
+        _refuse("sentence", sentence, "un texto, como «the cat sat»")
+    try:
+        return _read(sentence, load_bert().name)
+    except ValueError as error:
+        raise traitlets.TraitError(f"MultiHeadExplorer: la frase{error}") from None
 
 
 def build(heads, matrices, biases=None):
@@ -84,7 +106,7 @@ def compute(data, query, muted=()):
     return {name: tensor.tolist() for name, tensor in numbers.items()} | {"changed": changed}
 
 
-class MultiHeadExplorer(Explorer):
+class MultiHeadExplorer(AskingExplorer):
     """Sigue a un token por la multi-cabeza, con todos sus números, en seis estaciones.
 
     De serie, X son las 12 primeras dimensiones de los embeddings de BERT de «the dog found a bone»
@@ -94,6 +116,7 @@ class MultiHeadExplorer(Explorer):
     Args:
         tokens, x: de 2 a 8 textos y su X, ``(L, d_model)``, con d_model hasta 24.
         attention: un ``MultiHeadAttention`` de la biblioteca, de hasta 6 cabezas.
+        sentence: otra frase, de 2 a 8 tokens, si no se dan ``tokens`` y ``x``.
         query, head: la posición del token que se sigue y la cabeza que se mira de cerca, desde 0.
         station: de 1 (X) a 6 (la salida).
         muted: la lista de las cabezas apagadas.
@@ -105,17 +128,19 @@ class MultiHeadExplorer(Explorer):
     _esm = esm("heads")
     data = traitlets.Dict(read_only=True).tag(**SHARED)
     note = traitlets.Unicode().tag(**SHARED)
+    notes = traitlets.List().tag(**SHARED)  # los avisos del tokenizador
     # `TraitType`, y no `Int` o `List`: así lo que está mal se dice siempre en español.
     query = traitlets.TraitType(1).tag(**SHARED)
     head = traitlets.TraitType(0).tag(**SHARED)
     station = traitlets.TraitType(1).tag(**SHARED)
     muted = traitlets.TraitType().tag(**SHARED)
+    sentence = traitlets.TraitType("").tag(**SHARED)  # vacía si los tokens se dan a mano
 
-    def __init__(self, tokens=None, x=None, attention=None, **state):
+    def __init__(self, tokens=None, x=None, attention=None, sentence=SENTENCE, **state):
         notes = []
         if tokens is None and x is None:
-            bert = extract_embeddings(SENTENCE)
-            tokens, x = bert.tokens[0][1:-1], bert.encoder_input[0, 1:-1, :WIDTH].round(decimals=2)
+            tokens, x, _ = read(sentence)
+            x, state = x[:, :WIDTH], state | {"sentence": sentence}
             notes.append(f"X: las {WIDTH} primeras dimensiones de los embeddings de BERT.")
         if attention is None:
             generator = torch.Generator().manual_seed(SEED)
@@ -128,6 +153,24 @@ class MultiHeadExplorer(Explorer):
     @traitlets.default("data")
     def _first(self):
         return self._packed
+
+    @traitlets.validate("sentence")
+    def _check_sentence(self, proposal):
+        read(proposal["value"])
+        return proposal["value"]
+
+    @traitlets.observe("sentence")
+    def _fill(self, _change):
+        tokens, x, notes = read(self.sentence)
+        width = len(self.data["x"][0])
+        new = {"tokens": tokens, "x": _numbers("x", x[:, :width], (len(tokens), width))}
+        with self.hold_sync():  # llega a la página de una vez
+            self.set_trait("data", self.data | new)
+            self.notes, self.error = notes, ""
+            self.query = min(self.query, len(tokens) - 1)
+
+    def _take(self, asked):
+        self.sentence = asked["sentence"]
 
     @traitlets.validate("query", "head", "station")
     def _check_index(self, proposal):

@@ -5,16 +5,6 @@ const STYLE = css`
   .exp-qkv p {
     margin: 0.25rem 0;
   }
-  .exp-qkv .v-sentence {
-    display: flex;
-    flex-wrap: wrap;
-    gap: 0.3rem 0.6rem;
-    align-items: center;
-  }
-  .exp-qkv .v-sentence input {
-    flex: 1 1 16rem;
-    max-width: 40rem;
-  }
   .exp-qkv :is(td, th) {
     padding: 0.05rem 0.5rem;
     font-size: 0.85rem;
@@ -67,11 +57,7 @@ function render({ model, el }) {
   const voice = announcer();
   let vectors;
 
-  const asked = asking(model, ['Frase'], 'No se ha podido:', ([sentence]) => ({
-    sentence,
-    layer: model.get('layer'),
-  }));
-  const notes = make('div');
+  const asked = sentenceLine(model, () => ({ layer: model.get('layer') }));
   const layer = choice('Capa', value => {
     asked.ask({ layer: value });
     draw(); // la capa elegida se verá cuando llegue
@@ -83,9 +69,7 @@ function render({ model, el }) {
     el,
     'exp-asks exp-qkv',
     ASKING + STYLE,
-    div('v-sentence', make('span', {}, 'Frase'), ...asked.inputs, asked.button, asked.state),
-    asked.error,
-    notes,
+    asked.node,
     div(null, layer.node, head.node, query.node),
     detail,
     voice.node,
@@ -94,15 +78,12 @@ function render({ model, el }) {
         'negativo. En «q × k», hacia arriba donde la query y la key tienen el mismo signo.',
     ),
   );
-  const fill = () => asked.write([model.get('sentence')]);
 
   // --- Dibujar -----------------------------------------------------------------------------------
   function load() {
     const data = model.get('data');
     vectors = Object.fromEntries(['q', 'k', 'v'].map(name => [name, unpack(data[name])]));
-    notes.replaceChildren(
-      ...data.notes.map(note => make('p', { class: 'exp-note' }, `Aviso: ${visible(note)}`)),
-    );
+    asked.warn(data.notes);
     draw();
   }
 
@@ -152,21 +133,8 @@ function render({ model, el }) {
     voice.say(sentence(result, names, { layer: shown, head: h, query: position }));
   }
 
-  const silence = listen(model, {
-    data: load,
-    sentence: fill,
-    head: draw,
-    query: draw,
-    answered: asked.settle,
-    error: asked.complain,
-  });
-  fill();
   load();
-  asked.complain();
-  return () => {
-    asked.stop();
-    silence();
-  };
+  return asked.start({ data: load, head: draw, query: draw });
 }
 
 export default { render };

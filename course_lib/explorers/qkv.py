@@ -2,15 +2,13 @@
 
 import base64
 import math
-import warnings
 from functools import lru_cache
 
 import torch
 import traitlets
 
-from course_lib.bert import encoder_from_bert, extract_embeddings, load_bert
-from course_lib.bert_files.sentences import TokenizationWarning
-from course_lib.explorers.base import SHARED, Explorer, esm
+from course_lib.bert import encoder_from_bert, load_bert
+from course_lib.explorers.base import SHARED, AskingExplorer, count_tokens, esm, read_with_bert
 
 DEFAULT = "I gave the dog a bone because it was hungry"
 MAX_TOKENS, MAX_LETTERS = 24, 400
@@ -46,18 +44,13 @@ def _layers(_model_name):
 @lru_cache(maxsize=16)
 def _read(sentence, model_name):
     """Devuelve los tokens de una frase, lo que entra en cada capa y los avisos."""
-    if sentence.encode("utf-8", "ignore").decode() != sentence:
-        raise ValueError("la frase tiene un carácter roto (medio emoji). Vuelve a escribirla.")
-    (ids,) = load_bert().plain_tokenizer([sentence], verbose=False)["input_ids"]
-    if len(ids) > MAX_TOKENS or len(sentence) > MAX_LETTERS:
+    length = count_tokens(sentence)
+    if length > MAX_TOKENS or len(sentence) > MAX_LETTERS:
         raise ValueError(
-            f"la frase tiene {len(ids)} tokens y {len(sentence)} caracteres, y aquí caben "
+            f" tiene {length} tokens y {len(sentence)} caracteres, y aquí caben "
             f"{MAX_TOKENS} y {MAX_LETTERS}. Escribe una más corta."
         )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        embeddings = extract_embeddings(sentence)
-    notes = [str(w.message) for w in caught if issubclass(w.category, TokenizationWarning)]
+    embeddings, notes = read_with_bert(sentence)
     return embeddings.tokens[0], embeddings.hidden_states, notes
 
 
@@ -70,8 +63,7 @@ def read(sentence):
     try:
         return _read(sentence, load_bert().name)
     except ValueError as error:
-        reason = str(error).removeprefix("extract_embeddings: ").replace("la frase 0", "la frase")
-        raise traitlets.TraitError(f"QKVExplorer: {reason}") from None
+        raise traitlets.TraitError(f"QKVExplorer: la frase{error}") from None
 
 
 def project(sentence, layer):
@@ -104,7 +96,7 @@ def unpack(packed):
     return whole.double().reshape(packed["shape"]) * packed["scale"]
 
 
-class QKVExplorer(Explorer):
+class QKVExplorer(AskingExplorer):
     """Q, K y V de la frase que escribas, en cualquier capa y cabeza del BERT del curso.
 
     Enseña la query de un token, la key y el value de todos, y el producto de la query por cada
@@ -125,9 +117,6 @@ class QKVExplorer(Explorer):
     query = traitlets.TraitType(1).tag(**SHARED)
     data = traitlets.Dict().tag(**SHARED)  # lo que hace `pack`
     layers = traitlets.Int(0).tag(**SHARED)
-    request = traitlets.Dict().tag(**SHARED)  # lo que pide la página: frase, capa y número de orden
-    answered = traitlets.Int(0).tag(**SHARED)  # el número de la última petición resuelta
-    error = traitlets.Unicode("").tag(**SHARED)
 
     def __init__(self, sentence=DEFAULT, **state):
         first = {"query": 6} if sentence == DEFAULT else {}  # «bone»
@@ -160,19 +149,8 @@ class QKVExplorer(Explorer):
             self.data, self.error = pack(self.sentence, self.layer), ""
             self.query = min(self.query, len(tokens) - 1)
 
-    @traitlets.observe("request")
-    def _answer(self, change):
-        asked = change["new"]
-        with self.hold_sync():
-            try:
-                self.sentence, self.layer = asked["sentence"], asked["layer"]
-                self.error = ""
-            except traitlets.TraitError as error:
-                self.error = str(error).removeprefix("QKVExplorer: ")
-            except Exception as error:  # pase lo que pase, la página recibe respuesta
-                self.error = f"algo ha fallado: {str(error)[:300]}"
-            finally:
-                self.answered = asked.get("serial", 0) if isinstance(asked, dict) else 0
+    def _take(self, asked):
+        self.sentence, self.layer = asked["sentence"], asked["layer"]
 
     def describe(self):
         tokens = self.data["tokens"]
