@@ -38,6 +38,8 @@ HELP = """\
   python curso.py abrir --editar         abre las lecciones del curso, para cambiarlas
   python curso.py cuadernos [archivos]   ejecuta los cuadernos y guarda sus salidas
   python curso.py medir                  mide cuánto tardan la biblioteca y los exploradores
+  python curso.py sitio                  hace con las lecciones un sitio web, en _sitio
+  python curso.py sitio --ver            y lo abre en el navegador; con --zip, deja también un zip
 
 Lo que escribas detrás llega a la herramienta: «abrir --port=9000», «probar -k masks». Tu copia
 está en mis_cuadernos; en ella pones tus respuestas, y al poner el curso al día se quedan.
@@ -244,7 +246,7 @@ def install():
     constraints = ("-c", ROOT / "constraints.txt")
     pip = (VENV_PYTHON, "-m", "pip", "install", "--retries", "2", *constraints)
     uv = (VENV_PYTHON, "-m", "uv", "pip", "install", "--python", VENV_PYTHON, *constraints)
-    with_dependencies, alone = read_requirements()
+    with_dependencies, _ = read_requirements()
 
     def pip_finds(label, requirement):
         """Instala `requirement` con pip. Devuelve False si no lo encuentra; otro fallo detiene."""
@@ -298,7 +300,9 @@ def lessons_with_bert():
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             text = "".join(cell["source"])
             if cell["cell_type"] == "markdown":
-                section = (re.findall(r"^#+ (\d[\d.]*\d|\d)\b", text, re.MULTILINE) or [section])[-1]
+                section = (re.findall(r"^#+ (\d[\d.]*\d|\d)\b", text, re.MULTILINE) or [section])[
+                    -1
+                ]
             elif re.search(r"\b(load_bert|extract_embeddings)\(", text):
                 yield f"{path.name[:2]} desde el {section}"
                 break
@@ -355,6 +359,25 @@ def prepare():
         raise CourseError(diagnose(str(error))) from error
 
 
+def prepare_site():
+    """Añade al entorno, una sola vez, lo que hace el sitio web."""
+    wanted, done = ROOT / "sitio" / "requirements.txt", VENV / "sitio.txt"
+    if not wanted.exists() or done.exists() and done.read_bytes() == wanted.read_bytes():
+        return
+    uv, pip = (
+        ("uv", "pip", "install", "--python", VENV_PYTHON),
+        ("pip", "install", "--retries", "2"),
+    )
+    with install_lock():
+        say("Preparo lo que hace el sitio web:")
+        for tool in (uv, pip):
+            problem = attempt("Sphinx y lo suyo", VENV_PYTHON, "-m", *tool, "-r", wanted)
+            if not problem:
+                break
+        must(problem)
+        shutil.copyfile(str(wanted), str(done))
+
+
 # --- Las órdenes ----------------------------------------------------------------------------------
 
 
@@ -373,7 +396,9 @@ def open_course(arguments):
         say(f"\n    {address}\n")
         return 0
     if editing and not os.access(str(ROOT), os.W_OK):
-        raise CourseError(f"{ROOT} es de solo lectura: para editar el curso, cópialo a una carpeta tuya.")
+        raise CourseError(
+            f"{ROOT} es de solo lectura: para editar el curso, cópialo a una carpeta tuya."
+        )
     if editing:
         trust(ROOT.glob("notebooks/**/*.ipynb"))
     else:
@@ -424,7 +449,9 @@ COMMANDS = {
         "tests/tools/bench_course_lib.py",
         "tests/tools/bench_explorers.py",
         "tests/tools/bench_translator.py",
+        "tests/tools/bench_sitio.py",
     ],
+    "sitio": ["sitio/construir.py"],
 }
 
 
@@ -445,7 +472,11 @@ def main(arguments):
     command, *rest = arguments or ["ayuda"]
     try:
         check_python(sys.version_info)
-        if command in ("ayuda", "-h", "--help") or {"-h", "--help"} & set(rest) and command == "abrir":
+        if (
+            command in ("ayuda", "-h", "--help")
+            or {"-h", "--help"} & set(rest)
+            and command == "abrir"
+        ):
             say(HELP)
             return 0
         if command not in ("abrir", "reponer", *COMMANDS):
@@ -456,13 +487,17 @@ def main(arguments):
         prepare()
         if command == "abrir":
             return open_course(rest)
+        if command in ("probar", "medir", "sitio"):
+            prepare_site()
         os.environ["CURSO_PROGRESO"] = "no"  # los ejercicios que alguien haya resuelto no cuentan
         return run(*COMMANDS[command], *rest)
     except CourseError as error:
         say(f"\nNo ha podido ser. {error}")
         return 1
     except OSError as error:  # lo hizo otra persona, o un «sudo» anterior, o no queda sitio
-        say(f"\nNo ha podido ser. No se puede usar {error.filename}. Mira si es tuyo y si queda disco.")
+        say(
+            f"\nNo ha podido ser. No se puede usar {error.filename}. Mira si es tuyo y si queda disco."
+        )
         return 1
     except KeyboardInterrupt:
         say("\nInterrumpido. Cuando quieras, repite la orden.")

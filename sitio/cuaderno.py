@@ -1,0 +1,132 @@
+"""De un cuaderno, como está guardado, a lo que se lee en la web. El cuaderno no se toca."""
+
+import html
+import json
+import re
+
+WIDGET, STATES = (f"application/vnd.jupyter.widget-{kind}+json" for kind in ("view", "state"))
+# Un enlace a una celda de otro cuaderno, en un texto o en el HTML de una salida.
+LINK = re.compile(r"([./\w-]*?)((\d\d)_\w+)\.ipynb#cell-id=([\w-]+)")
+PAGE = re.compile(r'(href="[^"]*)\.ipynb')
+OUTSIDE = re.compile(
+    r"\[([^\]]*)\]\((?:\.\./)+(?!imagenes/|\d\d_)[^)]*\)"
+)  # lo que el sitio no tiene
+PREDICT, PREDICT_HERE = "**Antes de ejecutar", "**Antes de mirar"
+# Hasta dónde llega la respuesta a una predicción: al título siguiente o a la predicción siguiente.
+ANSWER_ENDS = re.compile(r"^(\(celda-.*\n)?(#|\*\*Antes de)", re.MULTILINE)
+# «cuaderno 04» es un enlace, si no está ya en uno ni en un trozo de código.
+NOTEBOOK = re.compile(r"\[[^\]]*\]\([^)]*\)|`[^`]*`|^#.*|\bcuaderno (\d\d)\b", re.MULTILINE)
+# Lo que solo sirve con un kernel: comprobar, contar lo resuelto y traer con qué.
+CHECKING = re.compile(r"^(show_progress\(|from course_lib\.checkers import)", re.MULTILINE)
+UNSOLVED = "Cuando esté resuelto"  # lo que enseñaría quien lo resolviera
+NAVIGATION = re.compile(r"\n+\[←[^\n]*\Z|\n+\[El mapa\][^\n]*\Z")  # la página tiene la suya
+IN_JUPYTERLAB = """
+```{{admonition}} Se hacen en JupyterLab
+:class: tip kernel
+Aquí lees el enunciado y las pistas. Para escribir tu respuesta y que el curso te diga qué has hecho
+bien y qué falta, [abre el curso en tu ordenador](index.md#en-tu-ordenador). Cuando lo hayas intentado,
+mira [las soluciones](soluciones/{name}.ipynb).
+```
+"""
+TO_TRY = "\n\nPara probarlo, [abre el curso en tu ordenador](index.md#en-tu-ordenador).\n"
+
+
+def linked_cells(sources):
+    """Las celdas a las que lleva algún enlace: → conjunto de (número de la lección, id)."""
+    return {found.groups()[2:] for source in sources for found in LINK.finditer(source)}
+
+
+def for_the_web(notebook, name, linked, lessons):
+    """Cambia un cuaderno, leído de su JSON, por lo que se lee en la web.
+
+    Args:
+        notebook: el diccionario del cuaderno; cambia.
+        name: su nombre, como «05_atencion» o «soluciones/05_atencion».
+        linked: lo que devuelve ``linked_cells``.
+        lessons: el nombre de cada lección, por su número: ``{"05": "05_atencion"}``.
+    """
+    states = notebook["metadata"].pop("widgets", {}).get(STATES, {}).get("state", {})
+    lesson = not name.startswith("soluciones/")
+    cells, predicting, open_, exercises = [], False, False, False
+    for cell in notebook["cells"]:
+        source, outputs = "".join(cell["source"]), cell.get("outputs", [])
+        if cell["cell_type"] == "markdown":
+            text = _prose(cell, source, name, linked, lessons)
+            if predicting:  # lo que contesta también se esconde
+                end = ANSWER_ENDS.search(text)
+                answer = text[: end.start() if end else None]
+                if answer.strip():
+                    cells += [] if open_ else [_text(cell, "abre", OPEN)]
+                    cells.append(_text(cell, "contesta", answer))
+                    open_, text = True, text[len(answer) :]
+            if open_:
+                cells.append(_text(cell, "cierra", CLOSE))
+            exercises = exercises or "## Ejercicios" in text
+            predicting, open_ = PREDICT_HERE in text and not exercises, False
+            cells += [cell | {"source": text}] if text.strip() else []
+        elif not (lesson and (CHECKING.search(source) or _grades(cell))):
+            cell["outputs"] = outputs = [] if UNSOLVED in source else outputs
+            alive = [_bring_to_life(output, states, name) for output in outputs]
+            if predicting and outputs and not any(alive) and not open_:
+                output = {"id": f"{cell['id']}-sale", "metadata": {"tags": ["remove-input"]}}
+                hidden = cell | output
+                cells += [dict(cell, outputs=[]), _text(cell, "abre", OPEN), hidden]
+                open_ = True
+            else:
+                cells.append(cell)
+    notebook["cells"] = cells + ([_text(cell, "cierra", CLOSE)] if open_ else [])
+
+
+OPEN = '<details class="answer"><summary>Ver qué sale</summary>'
+CLOSE = "</details>"
+
+
+def _text(cell, what, source):
+    return {"cell_type": "markdown", "id": f"{cell['id']}-{what}", "metadata": {}, "source": source}
+
+
+def _grades(cell):
+    return cell["metadata"].get("nbgrader", {}).get("grade")
+
+
+def _prose(cell, source, name, linked, lessons):
+    """El texto de una celda, con sus enlaces y con las palabras de quien lee y no ejecuta."""
+    lesson = not name.startswith("soluciones/")
+    source = OUTSIDE.sub(r"\1", NAVIGATION.sub("\n", source)).replace(PREDICT, PREDICT_HERE)
+    source = LINK.sub(r"#celda-\3-\4", source).replace("## En este cuaderno", "## En esta lección")
+    up = "" if lesson else "../"
+
+    def link(found):
+        stem = lessons.get(found[1])
+        return f"[lección {found[1]}]({up}{stem}.ipynb)" if stem else found[0]
+
+    source = NOTEBOOK.sub(link, source)
+    if lesson and source.startswith("## Ejercicios"):
+        source += "\n" + IN_JUPYTERLAB.format(name=name)
+    if re.match(r"## Para profundizar: pruébalo", source):
+        source += TO_TRY
+    if lesson and (name[:2], cell["id"]) in linked:
+        source = f"(celda-{name[:2]}-{cell['id']})=\n{source}"
+    return source
+
+
+def _bring_to_life(output, states, name):
+    """Pone el estado de un explorador, y su imagen, en el sitio de su vista. Dice si es uno."""
+    data = output.get("data", {})
+    if "text/html" in data:
+        text = LINK.sub(r"\1\2.ipynb#celda-\3-\4", "".join(data["text/html"]))
+        data["text/html"] = PAGE.sub(r"\1.html", text)
+    if WIDGET not in data:
+        return False
+    state = states[data[WIDGET]["model_id"]]["state"]
+    kept = {key: value for key, value in state.items() if key[0] != "_" or key in ("_esm", "_css")}
+    kind = state["_anywidget_id"].rpartition(".")[2]
+    words = html.escape("".join(data["text/plain"]))
+    packed = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    picture = f"_static/{name[:2]}-{kind}.png"
+    output["data"] = {
+        "text/html": f'<div class="course-explorer" data-explorer="{kind}">'
+        f'<img src="{picture}" alt="" loading="lazy"><p>{words}</p>'
+        f'<script type="application/json">{packed}</script></div>'
+    }
+    return True
