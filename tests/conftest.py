@@ -4,7 +4,7 @@ import os
 import re
 
 import pytest
-from helpers_browser import VIEWPORT, find_chromium, open_lab
+from helpers_browser import VIEWPORT, find_chromium, open_browser, open_lab
 from xdist.scheduler import LoadScopeScheduling
 
 # Con varios procesos a la vez, que los hilos que esperan no quiten el procesador a los demás.
@@ -13,12 +13,19 @@ os.environ["CURSO_PROGRESO"] = "no"  # ninguna prueba resuelve ejercicios en nom
 
 
 @pytest.fixture(scope="session")
-def shared_lab():
-    """Se abre una vez: tarda lo que varias pruebas. Cada archivo lo pide con `lab`."""
+def browser():
+    """El Chromium de este proceso, para lo que no necesita JupyterLab."""
     if find_chromium() is None:
         stop = pytest.fail if os.environ.get("CI") else pytest.skip
         stop("Falta Chromium: instálalo o pon su ruta en la variable CHROMIUM.")
-    with open_lab() as lab:
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def shared_lab(browser):
+    """Se abre una vez: tarda lo que varias pruebas. Cada archivo lo pide con `lab`."""
+    with open_lab(browser=browser) as lab:
         yield lab
 
 
@@ -40,6 +47,7 @@ GROUPS = (
         r"test_(lessons|accesibilidad|browser|slides|explorers)\.py|::test_in_jupyter",
     ),
     ("navegador: exploradores", r"test_explorer_\w+\.py"),
+    ("sitio", r"test_sitio\w*\.py"),
     ("lección 10", r"notebooks/10_\w+\.ipynb"),
     ("corpus", r"test_answers\.py"),
     ("lección 12", r"notebooks/12_\w+\.ipynb"),

@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 import time
+from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -37,6 +38,8 @@ FLAGS = [
 ]
 SCRATCH = Path("notebooks/de_prueba.ipynb")  # el cuaderno que escribe una prueba
 VIEWPORT = {"width": 1200, "height": 1600}
+PHONE = {"width": 390, "height": 800}
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 TIMEOUT_S = 180  # lo que puede tardar una lección entera
 DRAWING_S = 5  # lo que puede tardar en dibujarse todo cuando ya se ha ejecutado
 SAVING_MS = 200  # un explorador avisa al kernel cuando la mano para: 120 ms después
@@ -417,7 +420,16 @@ def errors(cell):
 
 
 @contextlib.contextmanager
-def open_lab(course=ROOT, theme="JupyterLab Light"):
+def open_browser():
+    """Abre Chromium."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@contextlib.contextmanager
+def open_lab(course=ROOT, theme="JupyterLab Light", browser=None):
     """Copia el curso, abre JupyterLab sobre la copia y da un `Lab` listo para usar."""
     with contextlib.ExitStack() as stack:
         temporary = Path(
@@ -435,13 +447,11 @@ def open_lab(course=ROOT, theme="JupyterLab Light"):
         chosen.parent.mkdir(parents=True)
         chosen.write_text(json.dumps({"theme": theme}), encoding="utf-8")
         url = stack.enter_context(serve_lab(copy, home))
-        playwright = stack.enter_context(sync_playwright())
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+        browser = browser or stack.enter_context(open_browser())
         page = stack.enter_context(browser.new_context(viewport=VIEWPORT)).new_page()
         lab = Lab(copy, page, url)
         lab.start()
         yield lab
-        browser.close()
 
 
 def write(lab, *cells):

@@ -22,6 +22,8 @@ FIXED = (
     "notebooks/glosario.md",
     "imagenes/textos_alternativos.md",
     "course_lib/probes/sentences_es.json",
+    "notebooks/index.md",
+    "notebooks/soluciones/index.md",
 )
 
 EXTENSIONS = "py|ipynb|md|txt|toml|svg|gif|png|json|yml|cfg|ini|log"
@@ -91,7 +93,9 @@ def without_italics(text):
 def sources():
     """Los archivos con prosa en español que lee un estudiante o quien contribuye."""
     modules = [
-        path for folder in ("course_lib", "imagenes") for path in (ROOT / folder).rglob("*.py")
+        path
+        for folder in ("course_lib", "imagenes", "sitio")
+        for path in (ROOT / folder).rglob("*.py")
     ]
     told = (ROOT / "course_lib/checkers").rglob("*.txt")  # las frases de las comprobaciones
     paths = [ROOT / "curso.py", *sorted(modules), *sorted(told), *notebooks.course_notebooks()]

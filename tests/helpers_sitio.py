@@ -1,0 +1,172 @@
+"""El sitio web: hacerlo, servirlo, y abrir sus páginas como quien lee."""
+
+import contextlib
+import functools
+import http.server
+import re
+import sys
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+from helpers_browser import ROOT
+from sphinx.util.docutils import docutils_namespace
+
+sys.path[:0] = [str(ROOT), str(ROOT / "sitio")]
+
+import construir  # noqa: E402
+import cuaderno  # noqa: E402, F401
+
+NOTEBOOKS = ROOT / "notebooks"
+LAPTOP = {"width": 1280, "height": 800}
+MISSING = ["myst.xref_missing", "toc", "image.not_readable"]  # lo que falta si no se hace entero
+
+
+def build(folder, *documents):
+    """Hace el sitio en `folder`, o solo esas páginas. Devuelve cuántos avisos ha dado Sphinx."""
+    settings = {"include_patterns": documents, "suppress_warnings": MISSING} if documents else {}
+    with docutils_namespace():
+        return construir.build(folder, **settings)
+
+
+# --- Los programas de la página, solos ------------------------------------------------------------
+
+PLACE = "http://localhost/sitio/"
+# Una página que pide las piezas a la prueba, y se las queda.
+PAGE = """<!doctype html><meta charset="utf-8"><script>
+    const kept = {};
+    globalThis.asked = [];
+    globalThis.load = async names => {
+        asked.push(...names);
+        return Object.fromEntries(await Promise.all(names.map(async name => {
+            kept[name] ??= fetch(name).then(async answer => new Uint8Array(await answer.arrayBuffer()));
+            return [name, await kept[name]];
+        })));
+    };
+</script>"""
+
+
+@contextlib.contextmanager
+def open_programs(browser, names, pieces):
+    """Una página con esos programas de sitio/web, y las piezas que da la prueba."""
+
+    def answer(route):
+        name = route.request.url.removeprefix(PLACE)
+        kind = "application/octet-stream" if name in pieces else "text/html"
+        route.fulfill(body=pieces.get(name, PAGE), content_type=kind)
+
+    with contextlib.closing(browser.new_context()) as context:
+        page = context.new_page()
+        page.route(f"{PLACE}**", answer)
+        page.goto(PLACE)
+        for name in names:
+            page.add_script_tag(path=ROOT / f"sitio/web/{name}.js")
+        yield page
+
+
+# --- El sitio, hecho ------------------------------------------------------------------------------
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def serve(folder):
+    """Sirve una carpeta en este ordenador. Da su dirección."""
+    handler = functools.partial(Handler, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@contextlib.contextmanager
+def reading(browser, address, path, broken="$^", route=None, **options):
+    """Abre una página. Al acabar, la consola no tiene errores y nada se ha pedido fuera del sitio.
+
+    `broken` es la expresión de lo que se queja de lo que la prueba ha roto a propósito, y
+    `route`, lo que hace con una dirección: de una carpeta, solo vale si se dice antes de abrir.
+    """
+    faults = []
+    with contextlib.closing(browser.new_context(**{"viewport": LAPTOP} | options)) as context:
+        page = context.new_page()
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda said: said.type == "error" and faults.append(said.text))
+        ours = (address, "data:", "blob:")
+        page.on("request", lambda asked: asked.url.startswith(ours) or faults.append(asked.url))
+        if route:
+            page.route(*route)
+        page.goto(address + path)
+        yield page
+    faults = [fault for fault in faults if not re.search(broken, fault)]
+    assert not faults, faults
+
+
+OPEN_ALL = "document.querySelectorAll('details').forEach(node => { node.open = true; })"
+
+
+def explorers(page):
+    """Abre lo plegado y baja hasta cada explorador. Los devuelve, vivos."""
+    page.evaluate(OPEN_ALL)
+    for place in page.locator(".course-explorer").all():
+        place.evaluate("node => node.scrollIntoView()")
+        place.locator(".exp").wait_for()
+    return page.locator(".course-explorer").all()
+
+
+ANSWERED = "({model}) => model.get('answered') === model.get('request').serial"
+
+
+def ask(page, explorer, *sentences):
+    """Escribe frases con el teclado y las pide. Devuelve lo que ha ido mal, cuando hay respuesta."""
+    write(page, explorer, *sentences)
+    page.wait_for_function(ANSWERED, arg=explorer.element_handle(), timeout=60_000)
+    return "".join(explorer.locator(".exp-error:visible").all_inner_texts())
+
+
+def write(page, explorer, *sentences):
+    """Escribe frases con el teclado y pulsa Intro."""
+    for box, sentence in zip(explorer.locator("input[type=text]").all(), sentences, strict=True):
+        box.click()
+        page.keyboard.press("ControlOrMeta+A")
+        page.keyboard.press("Delete")
+        page.keyboard.type(sentence)
+    page.keyboard.press("Enter")
+
+
+# --- Lo escrito en las páginas --------------------------------------------------------------------
+
+
+class Reader(HTMLParser):
+    """Las direcciones de una página y los sitios a los que se puede llegar en ella."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.addresses, self.anchors = [], set()
+        self.feed(text)
+
+    def handle_starttag(self, _tag, attributes):
+        for name, value in attributes:
+            if name in ("href", "src"):
+                self.addresses.append(value)
+            elif name == "id":
+                self.anchors.add(value)
+
+
+def broken_links(folder):
+    """Las direcciones de dentro del sitio que no llevan a ninguna parte: página → dirección."""
+    pages = {path: Reader(path.read_text(encoding="utf-8")) for path in folder.rglob("*.html")}
+    found = []
+    for path, page in pages.items():
+        for address in page.addresses:
+            parts = urlsplit(urljoin(path.as_uri(), address))
+            target = Path(unquote(parts.path))
+            if parts.scheme != "file" or address == "#":
+                continue
+            reached = not parts.fragment or unquote(parts.fragment) in pages[target].anchors
+            if not (target.is_file() and reached):
+                found.append(f"{path.relative_to(folder)} → {address}")
+    return found

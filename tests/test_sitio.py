@@ -1,0 +1,503 @@
+"""El sitio web: lo que se lee, lo que contesta, y que nada sale de él ni entra en él."""
+
+import base64
+import gzip
+import json
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from helpers_browser import AXE, PHONE, ROOT
+from helpers_explorers import CUT, LESSONS, answers, controls
+from helpers_sitio import (
+    NOTEBOOKS,
+    OPEN_ALL,
+    ask,
+    broken_links,
+    build,
+    construir,
+    cuaderno,
+    explorers,
+    reading,
+    serve,
+    write,
+)
+from playwright.sync_api import expect
+
+from course_lib.explorers import AttentionExplorer
+
+SOURCES = sorted([*NOTEBOOKS.rglob("*.ipynb"), *NOTEBOOKS.rglob("*.md")])
+PAGES = [path.relative_to(NOTEBOOKS).with_suffix("").as_posix() for path in SOURCES]
+LESSON, CROSS = "05_atencion", "09_encoder_decoder"
+SMALL = "index.md", "glosario.md", f"{LESSON}.ipynb", f"{CROSS}.ipynb"
+MARKUP = '<img src=x onerror="document.title=1"> it'
+NEW = "The cat was hungry, so it ate the fish"
+lenta, navegador = pytest.mark.lenta, pytest.mark.navegador
+
+
+def read(name):
+    return json.loads((NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
+
+
+def source(cell):
+    return "".join(cell["source"])
+
+
+# --- De un cuaderno a lo que se lee ---------------------------------------------------------------
+
+
+def for_the_web(name, notebook=None, linked=frozenset()):
+    """Las celdas que se leen en la web de un cuaderno, o del de verdad que se llama así."""
+    notebook = notebook or read(name)
+    cuaderno.for_the_web(notebook, name, linked, {"05": "05_atencion", "07": "07_otra_cosa"})
+    return notebook["cells"]
+
+
+def markdown(text, id="aaaa"):
+    return {"cell_type": "markdown", "id": id, "metadata": {}, "source": text.splitlines(True)}
+
+
+def code(text, *outputs):
+    data = [{"output_type": "execute_result", "metadata": {}, "data": data} for data in outputs]
+    return {
+        "cell_type": "code",
+        "id": f"c{text}",
+        "metadata": {},
+        "source": [text],
+        "outputs": data,
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name[:2].isdigit()])
+def test_what_needs_a_kernel_is_not_there_and_the_rest_is(name):
+    cells = for_the_web(name)
+    assert "aún sin resolver" not in json.dumps(cells, ensure_ascii=False)
+    expected = [
+        cell["id"]
+        for cell in read(name)["cells"]
+        if not re.match("# Comprobación|show_progress|from course_lib.checkers", source(cell))
+    ]
+    ids = [re.sub("-(abre|cierra|contesta|sale)$", "", cell["id"]) for cell in cells]
+    assert list(dict.fromkeys(ids)) == expected
+    texts = "\n".join(map(source, cells))
+    assert "Pista 3" in texts
+    assert re.search(r"^# Ejercicio \d", texts, re.MULTILINE)
+    assert texts.count("Se hacen en JupyterLab") == 1
+
+
+def test_the_solutions_keep_their_checks():
+    name = f"soluciones/{LESSON}"
+    assert len(for_the_web(name)) == len(read(name)["cells"])
+
+
+def test_a_link_to_a_cell_arrives_at_it():
+    there = markdown("## El lugar", "b0b0b0b0")
+    away = markdown("Mira [allí](../07_otra_cosa.ipynb#cell-id=b0b0b0b0).")
+    shown = code("x", {"text/html": '<a href="07_otra_cosa.ipynb#cell-id=b0b0b0b0">a</a>'})
+    linked = cuaderno.linked_cells(map(source, [there, away]))
+    (target,) = for_the_web("07_otra_cosa", {"cells": [there], "metadata": {}}, linked)
+    name = re.match(r"\(([\w-]+)\)=\n## El lugar", source(target))[1]
+    link, output = for_the_web("05_x", {"cells": [away, shown], "metadata": {}}, linked)
+    assert source(link) == f"Mira [allí](#{name})."
+    assert f'href="07_otra_cosa.html#{name}"' in json.dumps(output).replace("\\", "")
+    (plain,) = for_the_web(
+        "06_otra", {"cells": [markdown("x", "b0b0b0b0")], "metadata": {}}, linked
+    )
+    assert source(plain) == "x"  # ese id es de otro cuaderno
+
+
+def test_a_lesson_that_is_named_is_a_link():
+    text = "El cuaderno 07, `cuaderno 05`, [el cuaderno 05](05_atencion.ipynb) y el cuaderno 99."
+    (cell,) = for_the_web("soluciones/05_x", {"cells": [markdown(text)], "metadata": {}})
+    assert cell["source"] == text.replace("cuaderno 07", "[lección 07](../07_otra_cosa.ipynb)", 1)
+
+
+def test_the_answer_to_a_prediction_waits():
+    cells = [code("1", {}), markdown("**Antes de ejecutar:** ¿qué sale?"), code("2", {}), code("3")]
+    cells += [markdown("Sale 2.\n\n**Antes de ejecutar:** ¿y ahora?"), code("4", {})]
+    cells += [markdown("Un 4.\n\n## Ejercicios\n\n**Antes de ejecutar:** ¿y esto?"), code("5", {})]
+    shown = for_the_web("05_x", {"cells": cells, "metadata": {}})
+    told = [(source(cell).partition("\n")[0], len(cell.get("outputs", ""))) for cell in shown]
+    assert told == [
+        ("1", 1),
+        ("**Antes de mirar:** ¿qué sale?", 0),
+        ("2", 0),  # lo escrito; lo que sale, dentro
+        (cuaderno.OPEN, 0),
+        ("2", 1),
+        ("3", 0),
+        ("Sale 2.", 0),
+        (cuaderno.CLOSE, 0),
+        ("**Antes de mirar:** ¿y ahora?", 0),
+        ("4", 0),
+        (cuaderno.OPEN, 0),
+        ("4", 1),
+        ("Un 4.", 0),
+        (cuaderno.CLOSE, 0),
+        ("## Ejercicios", 0),
+        ("5", 1),  # en un ejercicio no se esconde nada: debajo van las pistas
+    ]
+    assert shown[4]["metadata"] == {"tags": ["remove-input"]}
+
+
+def test_a_title_after_a_prediction_keeps_its_anchor():
+    cells = [
+        markdown("**Antes de ejecutar:** ¿qué sale?"),
+        code("2", {}),
+        markdown("## Título", "b0"),
+    ]
+    shown = for_the_web("05_x", {"cells": cells, "metadata": {}}, {("05", "b0")})
+    assert [source(cell) for cell in shown[-2:]] == [cuaderno.CLOSE, "(celda-05-b0)=\n## Título"]
+
+
+def test_the_state_of_an_explorer_closes_nothing():
+    state = {"_anywidget_id": "course_lib.explorers.x.XExplorer", "_esm": "a < b", "_view": 1}
+    state["sentences"] = ["</script><img src=x>", "<!--", "ñ & «»"]
+    view = {cuaderno.WIDGET: {"model_id": "m"}, "text/plain": ['Frase: "</p><b>"']}
+    widgets = {cuaderno.STATES: {"state": {"m": {"state": state}}}}
+    notebook = {"cells": [code("x", view)], "metadata": {"widgets": widgets}}
+    ((output,),) = (cell["outputs"] for cell in for_the_web("05_x", notebook))
+    text = output["data"]["text/html"]
+    packed = re.search(r"<script[^>]*>(.*?)</script>", text, re.DOTALL)[1]
+    assert "<" not in packed
+    assert json.loads(packed) == {"_esm": "a < b", "sentences": state["sentences"]}
+    assert "<b>" not in text
+    assert output["data"].keys() == {"text/html"}
+
+
+# --- El generador ---------------------------------------------------------------------------------
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Un sitio de cuatro páginas, y cómo estaban los cuadernos antes de hacerlo."""
+    before, folder = contents(NOTEBOOKS), tmp_path_factory.mktemp("sitio") / "_sitio"
+    build(folder, *SMALL)
+    return folder, before
+
+
+def test_a_build_leaves_the_notebooks_as_they_were(small):
+    folder, before = small
+    assert contents(NOTEBOOKS) == before
+    assert {path.name for path in folder.parent.iterdir()} <= {"_sitio", "jupyter_execute"}
+
+
+def test_the_pieces_add_up(small):
+    folder = small[0] / "modelos"
+    piece = re.compile(r'course\.piece\("(.+)", "(.*)"\);\n')
+    files = [path.read_text(encoding="ascii") for path in folder.rglob("*.js")]
+    arrived = dict(piece.fullmatch(text).groups() for text in files)
+    names = {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.js")}
+    data = {name: base64.b64decode(text, validate=True) for name, text in arrived.items()}
+    sizes = json.loads(data.pop("indice"))
+    assert sizes == {name: len(one) for name, one in data.items()}
+    assert arrived.keys() == names
+    weights = [data[name] for name in sizes if name.startswith("traductor/pesos-")]
+    original = ROOT / "course_lib/translator_model/model.safetensors"
+    assert b"".join(weights) == original.read_bytes()
+
+
+def test_what_is_changed_has_to_be_there(tmp_path):
+    path = tmp_path / "a.js"
+    path.write_text("uno dos", encoding="utf-8")
+    construir.replace(path, re.compile("d.s"), "tres")
+    assert path.read_text(encoding="utf-8") == "uno tres"
+    with pytest.raises(SystemExit, match=r"a\.js ya no tiene d\.s: revisa"):
+        construir.replace(path, re.compile("d.s"), "tres")
+
+
+@navegador
+def test_a_page_only_runs_the_programs_it_was_made_with(browser, tmp_path):
+    program = "<script>document.title += {}</script>"
+    page = "<head><title>a</title>" + program.format(1) + "</head>"
+    made = construir.protect(page) + program.format(2)
+    (tmp_path / "a.html").write_text(made, encoding="utf-8")
+    outside = "https://example.org/a.png"
+    broken = f"Content Security Policy|^{outside}$"
+    with reading(browser, f"{tmp_path.as_uri()}/", "a.html", broken) as page:
+        assert page.title() == "a1"
+        with page.expect_event("requestfailed") as failed:
+            page.evaluate("url => { new Image().src = url; }", outside)
+        assert failed.value.failure == "csp"
+
+
+# --- Cada día: unas pocas páginas, abiertas de la carpeta -----------------------------------------
+
+# Lo que está mal a la vista en una página.
+FAULTS = r"""async () => {
+    const all = query => [...document.querySelectorAll(query)];
+    const images = all('img');
+    for (const image of images) image.loading = 'eager';
+    await Promise.allSettled(images.map(image => image.decode()));
+    const faults = {
+        'no es el único título': all('h1').filter(node => node.checkVisibility()).slice(1),
+        'no está en español': all('html:not([lang="es"])'),
+        'no se describe': all('img:not([alt]), img[alt=""]').filter(
+            image => !image.closest('.course-explorer')),  // lo cuenta la frase de al lado
+        'no se ve': images.filter(image => !image.naturalWidth),
+        'la fórmula no se entiende': all('.katex-error, .math:not(:has(.katex))'),
+        'no tiene norma': document.head.firstElementChild.httpEquiv ? [] : [document.head],
+        'no dice nada': all('p, li, td').filter(
+            node => /\bundefined\b|\[object /.test(node.innerText)),
+    };
+    return Object.entries(faults).flatMap(([what, nodes]) =>
+        nodes.map(node => `${what}: ${node.outerHTML.slice(0, 200)}`));
+}"""
+
+
+@navegador
+@pytest.mark.parametrize("name", ["index", "glosario", LESSON, CROSS])
+def test_a_page_is_sound(browser, small, name):
+    with reading(browser, f"{small[0].as_uri()}/", f"{name}.html") as page:
+        assert len(explorers(page)) == (name in (LESSON, CROSS))
+        assert page.evaluate(FAULTS) == []
+        assert (page.locator(".katex").count() > 10) == (name != "index")
+
+
+def told(explorer):
+    """Lo que en Python cuenta el explorador, tal como lo dice la página."""
+    return explorer.describe().partition(f"posición {explorer.query}; ")[2]
+
+
+@navegador
+def test_bert_reads_a_sentence_in_the_page(browser, small):
+    python = AttentionExplorer()
+    with reading(browser, f"{small[0].as_uri()}/", f"{LESSON}.html") as page:
+        (explorer,) = explorers(page)
+        said = explorer.locator(".exp-say")
+        expect(said).to_contain_text("«it» mira a «dog» (0.53) y a «bone» (0.22)")
+        assert ask(page, explorer, NEW, "") == ""
+        python.request = {"serial": 1, "sentences": [NEW, ""]}
+        expect(said).to_have_text(told(python))
+        assert ask(page, explorer, MARKUP, "") == ""
+        python.request = {"serial": 2, "sentences": [MARKUP, ""]}
+        expect(said).to_have_text(told(python))
+        assert "onerror" not in page.title() != "1"
+        assert explorer.locator("img").count() == 0
+        assert "vacía" in ask(page, explorer, " ", "")
+        expect(said).to_have_text(told(python))  # sigue a la vista
+
+
+# --- Cada noche: el sitio entero, de la carpeta y de un servidor ----------------------------------
+
+EXPLORERS = [path.stem for path in LESSONS]
+WITH_BERT = "AttentionExplorer", "QKVExplorer", "MultiHeadExplorer"
+SENTENCE = "The old dog slept"
+TOP_SITE, TOP_PAGE = 90e6, 1.5e6  # bytes
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """El sitio entero: su carpeta, lo que se ha quejado Sphinx y su dirección de dos maneras."""
+    folder = tmp_path_factory.mktemp("entero") / "_sitio"
+    warnings = build(folder)
+    with serve(folder) as served:
+        yield folder, warnings, {"carpeta": f"{folder.as_uri()}/", "servidor": served}
+
+
+@pytest.fixture(params=["carpeta", "servidor"])
+def address(whole, request):
+    return whole[2][request.param]
+
+
+@lenta
+def test_the_whole_site_is_made_without_warnings_and_fits(whole):
+    folder, warnings, _ = whole
+    assert warnings == 0
+    assert broken_links(folder) == []
+    assert {path.name for path in folder.parent.iterdir()} == {"_sitio", "jupyter_execute"}
+    assert sum(map(len, contents(folder).values())) <= TOP_SITE
+
+
+@lenta
+@navegador
+@pytest.mark.parametrize("name", [*PAGES, "search"])
+def test_each_page_is_sound(browser, address, name):
+    with reading(browser, address, f"{name}.html") as page:
+        assert len(explorers(page)) >= (name in EXPLORERS)
+        assert page.evaluate(FAULTS) == []
+
+
+@lenta
+@navegador
+@pytest.mark.parametrize("name", [*PAGES, "search"])
+def test_no_page_slides_sideways(browser, whole, name):
+    with reading(browser, whole[2]["carpeta"], f"{name}.html") as page:
+        explorers(page)
+        for width in (PHONE["width"], 768, 1920):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.wait_for_timeout(200)
+            assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+            assert page.evaluate(CUT) == []
+
+
+@lenta
+@navegador
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_each_explorer_answers(browser, address, name):
+    with reading(browser, address, f"{name}.html") as page:
+        for explorer in explorers(page):
+            assert any(answers(page, explorer, control) for control in controls(explorer))
+            kind, inputs = explorer.get_attribute("data-explorer"), explorer.locator("[type=text]")
+            if kind in WITH_BERT or kind == "CrossAttentionExplorer":
+                before = explorer.inner_text()
+                rest = [""] * (inputs.count() - 1)
+                assert ask(page, explorer, SENTENCE, *rest) == ""
+                assert explorer.inner_text() != before
+                assert "slept" in explorer.inner_text()
+            else:
+                assert inputs.count() == 0
+
+
+@lenta
+@navegador
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_a_lesson_is_light_until_someone_writes(browser, whole, name):
+    folder, _, addresses = whole
+    with reading(browser, addresses["servidor"], f"{name}.html") as page:
+        explorers(page)
+        page.evaluate(FAULTS)  # trae todas las imágenes
+        names = page.evaluate("performance.getEntriesByType('resource').map(({name}) => name)")
+    paths = {urlsplit(url).path for url in [page.url, *names] if not url.startswith("blob:")}
+    assert not [path for path in paths if "modelos" in path]
+    assert len(paths) > 10
+    assert sum(len(gzip.compress((folder / path[1:]).read_bytes())) for path in paths) <= TOP_PAGE
+
+
+@lenta
+@navegador
+def test_the_search_forgives_accents(browser, address):
+    with reading(browser, address, "index.html") as page:
+        page.get_by_role("button", name="Búsqueda").click()
+        page.keyboard.type("mascara")
+        page.keyboard.press("Enter")
+        page.locator("#search-results a[href^='04_mascaras.html']").first.wait_for()
+
+
+KINDS = {
+    "portada": ("index", {}),
+    "lección": (LESSON, {}),
+    "lección, en oscuro": (LESSON, {"color_scheme": "dark"}),
+    "lección, en un teléfono": (LESSON, {"viewport": PHONE}),
+    "glosario": ("glosario", {}),
+    "soluciones": (f"soluciones/{LESSON}", {}),
+    "buscador": ("search", {}),
+}
+AUDIT = """async () => (await axe.run({preload: false})).violations.flatMap(({id, nodes}) =>
+    nodes.map(node => `${id}: ${node.target} ${node.html.slice(0, 120)}`))"""
+
+
+@lenta
+@navegador
+@pytest.mark.parametrize("kind", KINDS)
+def test_axe_finds_nothing(browser, whole, kind):
+    name, options = KINDS[kind]
+    with reading(browser, whole[2]["servidor"], f"{name}.html", **options) as page:
+        explorers(page)
+        page.evaluate(f"() => {{ {AXE} }}")
+        assert page.evaluate(AUDIT) == []
+
+
+@lenta
+@navegador
+def test_what_is_beside_is_folded_until_it_is_asked_for_or_printed(browser, whole):
+    with reading(browser, whole[2]["carpeta"], f"{LESSON}.html") as page:
+        folded = page.locator("details.beside")
+        assert folded.count() > 0
+        closed = page.locator("details:not([open])")
+        total = closed.count()
+        assert total == page.locator("details").count() > folded.count()
+        inside = folded.locator("h3").last
+        assert not inside.is_visible()
+        page.evaluate("id => { location.hash = id; }", inside.evaluate("n => n.parentElement.id"))
+        expect(inside).to_be_in_viewport()
+        assert closed.count() == total - 1
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert closed.count() == 0
+        assert page.locator("details:is(.hide, .beside) > summary:visible").count() == 0
+        assert all(one.is_visible() for one in page.locator(".cell_output").all())
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert closed.count() == total - 1
+
+
+@lenta
+@navegador
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_without_javascript_the_picture_and_the_words_are_there(browser, address, name):
+    with reading(browser, address, f"{name}.html", java_script_enabled=False) as page:
+        page.evaluate(OPEN_ALL)
+        for place in page.locator(".course-explorer").all():
+            picture = place.locator("img")
+            picture.scroll_into_view_if_needed()
+            expect(picture).to_have_js_property("complete", True)
+            assert picture.evaluate("node => node.naturalWidth") > 300
+            assert len(place.inner_text()) > 40
+        text = page.locator("article").inner_text()
+        assert "En esta lección" in text
+        assert "undefined" not in text
+
+
+# --- Cuando algo no llega -------------------------------------------------------------------------
+
+PIECE = "bert/capa-3"
+HARMS = {  # lo que le pasa a una pieza
+    "falta": lambda route: route.fulfill(status=404),
+    "no se puede traer": lambda route: route.abort(),
+    "está cortada": lambda route: route.fulfill(body=f'course.piece("{PIECE}", "AAAA");'),
+    "está a medias": lambda route: route.fulfill(body=f'course.piece("{PIECE}", "AAAA'),
+    "es otra cosa": lambda route: route.fulfill(body="<!doctype html>"),
+    "no es base 64": lambda route: route.fulfill(body=f'course.piece("{PIECE}", "ñ");'),
+}
+
+
+@lenta
+@navegador
+@pytest.mark.parametrize("harm", HARMS)
+def test_a_broken_piece_is_told_and_a_second_try_works(browser, address, harm):
+    broken = "Failed to load resource|SyntaxError|Unexpected|Invalid|atob|base64"
+    route = f"**/{PIECE}.js", HARMS[harm]
+    with reading(browser, address, f"{LESSON}.html", broken, route) as page:
+        (explorer,) = explorers(page)
+        said = explorer.locator(".exp-say")
+        expect(said).to_contain_text("(0.53)")
+        complaint = ask(page, explorer, SENTENCE, "")
+        assert f"«{PIECE}»" in complaint
+        assert "pulsa «Calcular» otra vez" in complaint
+        expect(said).to_contain_text("(0.53)")
+        assert answers(page, explorer, explorer.get_by_role("button", name="cabeza 2", exact=True))
+        page.unroute(route[0])
+        explorer.get_by_role("button", name="Calcular").click()
+        expect(explorer.locator(".exp-error")).to_be_hidden(timeout=30_000)
+        expect(explorer.get_by_text("slept").first).to_be_visible()
+
+
+@lenta
+@navegador
+def test_the_download_is_stopped_at_once_and_goes_on_where_it_was(browser, address):
+    held, asked = [], []
+    route = f"**/{PIECE}.js", lambda route: held.append(route)
+    with reading(browser, address, f"{LESSON}.html", route=route) as page:
+        (explorer,) = explorers(page)
+        page.on("request", lambda request: asked.append(request.url))
+        page.clock.install()
+        write(page, explorer, SENTENCE, "")
+        shown = explorer.locator(".course-progress")
+        expect(explorer).to_contain_text(re.compile(r"Descargo el modelo.* \d+\.\d de \d+\.\d MB"))
+        expect(shown.locator("progress")).to_be_visible()
+        while not held:
+            page.wait_for_timeout(50)
+        page.clock.run_for(30_000)  # una pieza puede tardar
+        assert "no contesta" not in explorer.inner_text()
+        shown.get_by_role("button", name="Parar").click()
+        expect(explorer.locator(".exp-error")).to_contain_text("ha detenido la descarga")
+        expect(shown).to_have_count(0)
+        held.pop().continue_()
+        explorer.get_by_role("button", name="Calcular").click()
+        expect(explorer.locator(".exp-error")).to_be_hidden(timeout=30_000)
+        expect(explorer.get_by_text("slept").first).to_be_visible()
+        arrived = [url for url in asked if PIECE not in url]
+        assert len(arrived) == len(set(arrived))

@@ -1,0 +1,102 @@
+"""Cuánto pesa el sitio web y cuánto tarda: en abrirse, y en leer y traducir lo que alguien escribe.
+
+    python curso.py medir tests/tools/bench_sitio.py
+
+Se abre desde la carpeta, sin servidor. Cada página, en un navegador que no ha visto las demás.
+"""
+
+import gzip
+from statistics import median
+
+import pytest
+from helpers_sitio import build, explorers, reading
+
+LESSONS = 15
+TWELVE = "The old man gave his dog a big bone in number {}"  # 13 tokens con [CLS] y [SEP]
+SIXTY = " ".join(["The old man gave his dog a bone"] * 7) + " number {}"
+ENGLISH = "My sister gave a good book to her friend number {}."
+
+PAINTED = """() => performance.getEntriesByType('paint')
+    .find(({name}) => name === 'first-contentful-paint').startTime"""
+
+ASK = """async ([name, texts]) => {
+    const { model } = document.querySelector('.course-explorer.alive');
+    const times = [];
+    for (const text of texts) {
+        const serial = model.get('answered') + 1;
+        const asked = name === 'sentences' ? [text, ''] : text;
+        const start = performance.now();
+        model.set('request', { serial, [name]: asked });
+        model.save_changes();
+        while (model.get('answered') < serial) await new Promise(done => setTimeout(done));
+        times.push(performance.now() - start);
+        if (model.get('error')) throw new Error(model.get('error'));
+    }
+    return times;
+}"""
+
+
+class Rows:
+    """Lo medido, que se escribe al final."""
+
+    def __init__(self):
+        self.rows = []
+
+    def pytest_terminal_summary(self, terminalreporter):
+        terminalreporter.section("Medidas del sitio web")
+        for row in [("qué se mide", "mide", "límite"), ("---",) * 3, *self.rows]:
+            terminalreporter.write_line(f"| {' | '.join(row)} |")
+
+
+@pytest.fixture(scope="module")
+def table(request):
+    rows = Rows()
+    request.config.pluginmanager.register(rows)
+    return rows.rows
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("medida") / "_sitio"
+    assert build(folder) == 0
+    return folder
+
+
+def seconds(milliseconds):
+    return f"{milliseconds / 1000:.2f} s"
+
+
+def test_size(site, table):
+    sizes = {path: path.stat().st_size for path in site.rglob("*") if path.is_file()}
+    models = sum(size for path, size in sizes.items() if "modelos" in path.parts)
+    whole = f"{sum(sizes.values()) / 1e6:.0f} MB, {models / 1e6:.0f} de modelos"
+    table.append(("el sitio entero", whole, "90 MB"))
+    pages = [len(gzip.compress(path.read_bytes())) for path in site.glob("[01]*.html")]
+    table.append(("la página más pesada, comprimida", f"{max(pages) / 1e3:.0f} kB", ""))
+
+
+def test_opening(site, table, browser):
+    times = []
+    for path in sorted(site.glob("[01]*.html")):
+        with reading(browser, f"{site.as_uri()}/", path.name) as page:
+            times.append(page.evaluate(PAINTED))
+    assert len(times) == LESSONS
+    what = "una lección, desde el disco, hasta que se lee"
+    table.append((what, f"{seconds(median(times))}; la peor, {seconds(max(times))}", "1 s"))
+
+
+@pytest.mark.parametrize(
+    "lesson, name, what, sentences",
+    [
+        ("05_atencion", "sentences", "BERT, 13 tokens", TWELVE),
+        ("05_atencion", "sentences", "BERT, 60 tokens", SIXTY),
+        ("11_el_traductor", "sentence", "el traductor, 13 tokens", ENGLISH),
+    ],
+)
+def test_a_typed_sentence(site, table, browser, lesson, name, what, sentences):
+    with reading(browser, f"{site.as_uri()}/", f"{lesson}.html") as page:
+        explorers(page)
+        texts = [sentences.format(number) for number in range(2, 12)]
+        first, *others = page.evaluate(ASK, [name, texts])
+    table.append((f"{what}: la primera frase, con sus pesos", seconds(first), "3 s"))
+    table.append((f"{what}: las siguientes", seconds(median(others)), "0.3 s"))
