@@ -228,9 +228,9 @@ def test_the_notebook_can_be_saved_from_a_control(lab):
 
 @pytest.mark.navegador
 @pytest.mark.parametrize("name", ["AttentionExplorer", "MultiHeadExplorer", "QKVExplorer"])
-def test_it_waits_with_patience(lab, name):
+def test_it_waits_with_patience(browser, name):
     """Si nadie contesta, lo dice; mientras algo dice por dónde va, como una descarga, no."""
-    page = lab.page.context.new_page()
+    page = browser.new_page()  # en su propio contexto: el reloj de mentira es de todo el contexto
     page.clock.install()
     page.goto("about:blank")
     page.evaluate(SHOW, [getattr(explorers, name)().get_state()])
