@@ -20,7 +20,7 @@ from course_lib.checkers.engine import progress, questions
 
 pytestmark = pytest.mark.lenta  # cada entrega arranca un kernel, y hay cinco
 ROOT = Path(__file__).resolve().parents[1]
-REQUIREMENTS = ROOT / "tests/requirements-nbgrader.txt"
+REQUIREMENTS = ROOT / "aula/calificar/requirements.txt"
 LESSON = "05_atencion"
 SOURCE = ROOT / "notebooks" / f"{LESSON}.ipynb"
 POINTS = {

@@ -1,0 +1,302 @@
+"""Calificar las entregas de una clase: notas, devoluciones y qué no se ha entendido.
+
+    python curso.py calificar ENTREGAS [opciones]
+
+ENTREGAS es una carpeta con una carpeta (o un archivo) por persona, o el zip que da Moodle.
+
+  --salida CARPETA   dónde se deja todo (si no, en ENTREGAS-calificadas, al lado)
+  --nombres          el informe de la clase dice también quién; sin esto, es anónimo
+  --procesos N       cuántas entregas a la vez (si no, una por núcleo)
+  --segundos N       lo que se espera a las celdas de un ejercicio (si no, 60)
+  --sin-aislar       sigue aunque el sistema no pueda aislar el código de las entregas
+
+Lo calificado se guarda según se califica: si se corta, la misma orden sigue donde estaba.
+"""
+
+import argparse
+import csv
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+import aislar
+import entregas
+import libro
+import paginas
+from tqdm import tqdm
+
+DONE = ".calificado"  # en la carpeta de los resultados: lo que ya está, un archivo por cuaderno
+SECONDS = 60
+STOPPED = {
+    "no-acaba": "no acaba",
+    "memoria": "pide demasiada memoria",
+    "tarda": "tarda demasiado",
+    "se-cierra": "cierra Python",
+    "no-se-puede": "no se ha podido comprobar",
+    "no-se-confirma": "no se confirma aparte",
+}
+MADE = """\
+  notas.csv, las notas
+  devoluciones, una página por persona
+  clase.html, qué no se ha entendido"""
+BROKEN = "Un proceso se ha cerrado solo: quizá falta memoria. Repite la orden con --procesos 1."
+
+
+class Stop(Exception):
+    """No se puede seguir: el texto dice por qué y qué hacer."""
+
+
+# --- Una entrega, en otro proceso -----------------------------------------------------------------
+
+
+def prepare_helper():
+    """Un proceso que ayuda: Ctrl+C lo atiende quien manda, y al acabar cierra su jaula."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    os.environ["CURSO_PROGRESO"] = "no"
+
+
+def grade_one(book, kind, seconds):
+    """Un cuaderno calificado, listo para guardarse."""
+    import comprobar
+
+    lesson = entregas.lessons()[book.lesson]
+    reports, noticed = comprobar.grade(book.cells, lesson.answers, kind, seconds)
+    marks = [
+        {
+            "number": report.exercise,
+            "title": report.title,
+            "ok": report.ok,
+            "unsolved": report.unsolved or missing(report, book),
+            "points": lesson.points[report.exercise],
+            "findings": [[f.id, f.text, f.consequence, f.read] for f in report.findings],
+            "notes": list(report.notes),
+            "printed": report.printed_lines() if report.printed else [],
+            "answer": book.own.get(report.exercise, "")[:6000],
+        }
+        for report in reports
+    ]
+    return {"lesson": book.lesson, "exercises": marks, "told": noticed}
+
+
+def missing(report, book):
+    """Si falta la respuesta y también su celda: nadie la ha hecho."""
+    return [f.id for f in report.findings] == ["falta"] and report.exercise not in book.own
+
+
+# --- Toda la clase --------------------------------------------------------------------------------
+
+
+def fingerprint():
+    """Un resumen de con qué se califica: si cambia una comprobación, se califica otra vez."""
+    digest, here = hashlib.sha256(), Path(__file__).parent
+    for folder, kinds in ((aislar.ROOT / "course_lib", ("py", "txt")), (here, ("py",))):
+        for path in sorted(path for kind in kinds for path in folder.rglob(f"*.{kind}")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class Job:
+    """Un cuaderno por calificar, y dónde se guarda."""
+
+    def __init__(self, who, book, folder, seal):
+        self.who, self.book = who, book
+        self.path = folder / f"{hashlib.sha256(seal.encode() + book.data).hexdigest()[:40]}.json"
+
+    def kept(self):
+        """Lo que se guardó de él, o ``None``."""
+        try:
+            return json.loads(self.path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def keep(self, result):
+        half = self.path.with_suffix(".a-medias")
+        half.write_text(json.dumps(result), encoding="utf-8")
+        half.replace(self.path)
+
+
+def grade_all(jobs, kind, options):
+    """Califica lo que falta, a la vez y con su barra. Da los resultados, por cuaderno."""
+    results = {job: kept for job in jobs if (kept := job.kept())}
+    pending = [job for job in jobs if job not in results]
+    if results:
+        print(f"Ya estaban calificados {len(results)} de {len(jobs)} cuadernos: sigo con el resto.")
+    if not pending:
+        return results
+    many = max(1, min(options.procesos, len(pending)))
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(many, mp_context=context, initializer=prepare_helper)
+    slim = {job: job.book._replace(data=b"") for job in pending}
+    try:
+        more = kind, options.segundos
+        waiting = {pool.submit(grade_one, slim[job], *more): job for job in pending}
+        count = {"total": len(jobs), "initial": len(results), "unit": "cuaderno"}
+        for future in tqdm(as_completed(waiting), "Califico", **count):
+            job = waiting[future]
+            try:
+                results[job] = future.result()
+                job.keep(results[job])
+            except BrokenProcessPool:
+                raise Stop(BROKEN) from None
+            except OSError as error:
+                if error.filename:  # es nuestra carpeta la que no deja escribir
+                    raise
+                told = [f"no se ha podido calificar: {error}"]
+                results[job] = {"lesson": job.book.lesson, "exercises": [], "told": told}
+        pool.shutdown()
+    except BaseException:
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    return results
+
+
+def read_class(options, folder):
+    """De cada persona, sus cuadernos por calificar y lo que hay que decir de su entrega."""
+    seal, people, jobs = fingerprint(), [], []
+    found = entregas.students(options.entregas)
+    if not found:
+        raise Stop(
+            f"En {options.entregas} no hay entregas: pon una carpeta, o un archivo, por persona."
+        )
+    names = [name for name, _ in found]
+    for (name, ident), files in found.items():
+        shown = f"{name} ({ident})" if ident and names.count(name) > 1 else name
+        books, told = entregas.collect(files)
+        person = {"name": shown, "id": ident, "told": told, "lessons": {}}
+        people.append(person)
+        for _, book in sorted(books.items()):
+            person["told"] += book.told
+            jobs.append(Job(person, book, folder, seal))
+    return people, jobs
+
+
+def write_marks(people, path):
+    """Las notas: una fila por persona, y al final, lo que hay que mirar."""
+    lessons = sorted({lesson for person in people for lesson in person["lessons"]})
+    numbers = [(n, lesson) for lesson in lessons for n in entregas.lessons()[lesson].answers]
+    points = {n: entregas.lessons()[lesson].points[n] for n, lesson in numbers}
+    heads = [f"{n} (de {points[n]})" for n, _ in numbers]
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["Nombre", "Identificador", *heads, "Total", "De", "Qué mirar"])
+        for person in people:
+            row = [marks_of(person, lesson).get(n, "") for n, lesson in numbers]
+            total = sum(mark for mark in row if mark != "")
+            told = "; ".join(told_of(person))
+            cells = [person["name"], person["id"], *row, total, sum(points.values()), told]
+            table.writerow([safe(cell) for cell in cells])
+
+
+def safe(cell):
+    """Una casilla que una hoja de cálculo no toma por una fórmula."""
+    text = " ".join(cell.split()) if isinstance(cell, str) else cell
+    return f"'{text}" if isinstance(text, str) and text[:1] in tuple("=+-@") else text
+
+
+def marks_of(person, lesson):
+    """Los puntos de una persona en una lección."""
+    exercises = person["lessons"].get(lesson, {}).get("exercises", ())
+    return {one["number"]: one["points"] * one["ok"] for one in exercises}
+
+
+def told_of(person):
+    """Todo lo que hay que decir de una entrega: lo que trae y lo que ha pasado al ejecutarla."""
+    told = list(person["told"])
+    for result in person["lessons"].values():
+        told += [f"lección {result['lesson']}: {text}" for text in result["told"]]
+        for exercise in result["exercises"]:
+            ids = [finding[0] for finding in exercise["findings"]]
+            told += [f"el {exercise['number']} {STOPPED[one]}" for one in ids if one in STOPPED]
+    return list(dict.fromkeys(told))
+
+
+# --- La orden -------------------------------------------------------------------------------------
+
+
+def results_folder(options):
+    """La carpeta de los resultados: nueva, o de otra vez que se calificó."""
+    source = Path(options.entregas).resolve()
+    if not source.exists():
+        raise Stop(
+            f"No existe {source}. Escribe la ruta de la carpeta, o del zip, de las entregas."
+        )
+    if source.is_file() and source.suffix.lower() != ".zip":
+        raise Stop(f"{source.name} no es una carpeta ni un zip. Pon cada entrega en una carpeta.")
+    beside = source.with_name(f"{source.stem if source.is_file() else source.name}-calificadas")
+    folder = Path(options.salida or beside).resolve()
+    if source == folder or source in folder.parents:
+        raise Stop("Los resultados no pueden ir dentro de las entregas: elige otra con --salida.")
+    if folder.exists() and any(folder.iterdir()) and not (folder / DONE).is_dir():
+        raise Stop(f"{folder} tiene otras cosas dentro. Déjala vacía o elige otra con --salida.")
+    (folder / DONE).mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def choose_cage(options):
+    """Cómo se aísla; y, si no se puede, se dice antes de empezar."""
+    kind = aislar.choose()
+    if not kind and not options.sin_aislar:
+        raise Stop(aislar.ALONE)
+    print(aislar.WITH.format(kind) if kind else aislar.WITHOUT, flush=True)
+    return kind
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.error = lambda _: (_ for _ in ()).throw(Stop(f"No entiendo la orden.\n{__doc__}"))
+    parser.add_argument("entregas")
+    parser.add_argument("--salida")
+    for name in ("--nombres", "--sin-aislar"):
+        parser.add_argument(name, action="store_true")
+    for name, value in (("--procesos", os.cpu_count() or 1), ("--segundos", SECONDS)):
+        parser.add_argument(name, type=int, default=value)
+    if not arguments or {"-h", "--help"} & set(arguments):
+        print(__doc__)
+        return 0
+    start, jobs = time.monotonic(), []
+    os.chdir(os.environ.get("CURSO_DESDE", "."))  # desde donde se da la orden
+    try:
+        options = parser.parse_args(arguments)
+        folder = results_folder(options)
+        kind = choose_cage(options)
+        people, jobs = read_class(options, folder / DONE)
+        results = grade_all(jobs, kind, options)
+        for job, result in results.items():
+            job.who["lessons"][job.book.lesson] = result
+        write_marks(people, folder / "notas.csv")
+        paginas.write(people, folder, told_of, options.nombres)
+        ledger = libro.write(people, folder, marks_of)
+    except (Stop, entregas.Unreadable) as problem:
+        print(f"\nNo ha podido ser. {problem}")
+        return 1
+    except OSError as error:
+        what = error.filename or error
+        print(f"\nNo ha podido ser. No se puede usar {what}. Mira si es tuyo y si queda disco.")
+        return 1
+    except KeyboardInterrupt:
+        done = sum(job.path.exists() for job in jobs)
+        print(f"\nInterrumpido: {done} de {len(jobs)} cuadernos calificados y guardados.")
+        print("Repite la orden y sigue donde estaba.")
+        return 130
+    warned = [(person["name"], told) for person in people for told in told_of(person)]
+    if warned:
+        print("\nLo que hay que mirar:")
+        print("\n".join(f"  {name}: {told}" for name, told in warned))
+    counts = f"{len(people)} entregas, {len(jobs)} cuadernos, en {time.monotonic() - start:.0f} s"
+    print(f"\n{counts}. Está todo en {folder}:\n{MADE}")
+    print(ledger)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

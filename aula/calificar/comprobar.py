@@ -1,0 +1,372 @@
+"""Comprobar una entrega desde fuera de la jaula, con la biblioteca limpia.
+
+La comprobación se hace aquí; dentro (``alumno``) solo se ejecuta la respuesta, con los argumentos que
+se le mandan. Lo que llega de dentro son números y textos: nada de lo que allí se cambie puede decidir
+una nota, salvo devolver lo que había que devolver.
+"""
+
+import builtins
+import contextlib
+import functools
+import inspect
+import json
+import pickle
+import queue
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+
+import aislar
+import numpy as np
+import torch
+
+from course_lib.checkers.engine import Case, Finding, questions, running
+from course_lib.checkers.engine.comparing import same
+from course_lib.checkers.engine.progress import modules
+from course_lib.checkers.engine.report import Report
+from course_lib.checkers.steps import layers
+
+MOST_TEXT, MOST = 4 * 2**20, 256 * 2**20  # bytes de un mensaje, y de sus números: más, no se lee
+START, CELLS = 120, 120  # segundos para arrancar, y para ejecutar las celdas de un ejercicio
+RESTARTS = 3  # veces que se abre otra jaula en un mismo ejercicio
+DTYPES = {str(x)[6:]: x for x in vars(torch).values() if isinstance(x, torch.dtype)}
+CLASSES = ("6.2",)  # los ejercicios que piden una clase, y no una función
+
+ENDLESS = "Tus celdas no acaban en {} segundos: busca un bucle que no termine."
+CLOSED = "Tu código cierra Python, o pide más memoria de la que hay: quita exit() o pide menos."
+MISSING = "No encuentro «{}» en tu cuaderno: es el nombre que tiene que tener tu respuesta."
+STRANGE = "Tu respuesta no se ha podido comprobar: da algo que no se parece a lo que se pide."
+UNSURE = "Tu clase da otros números cuando se comprueba aparte, con otros pesos."
+
+
+class Gone(RuntimeError):
+    """La jaula se ha cerrado, o lo que contesta no se entiende."""
+
+
+class Late(RuntimeError):
+    """Las celdas no acaban."""
+
+
+# --- Hablar con la jaula --------------------------------------------------------------------------
+
+
+def decode(value, buffers):
+    """Un valor de ``alumno.encode``. Solo salen datos: números, textos, tensores, listas."""
+    if value is None or isinstance(value, bool):
+        return value
+    kind, *rest = value
+    if kind == "...":
+        return ...
+    if kind in ("tuple", "list"):
+        return (tuple if kind == "tuple" else list)(decode(item, buffers) for item in rest[0])
+    if kind == "dict":
+        return {decode(k, buffers): decode(v, buffers) for k, v in rest[0]}
+    if kind in ("int", "str", "float"):
+        return {"int": int, "str": str, "float": float.fromhex}[kind](rest[0])
+    if kind == "tensor":
+        data, dtype = next(buffers), DTYPES[rest[0]]
+        flat = (
+            torch.frombuffer(bytearray(data), dtype=dtype) if data else torch.empty(0, dtype=dtype)
+        )
+        return flat.reshape(rest[1])
+    if kind in ("ndarray", "number"):
+        array = np.frombuffer(next(buffers), dtype=np.dtype(rest[0])).reshape(rest[1]).copy()
+        return array if kind == "ndarray" else array[()]
+    return type(str(rest[0])[:80], (), {})()  # de lo que no son datos, el nombre de su clase
+
+
+def rebuilt(told):
+    """Un error de dentro, como si fuera de aquí: su clase, lo que dice y su línea."""
+    kinds = [getattr(builtins, name, None) for name in told["kinds"]]
+    base = next(
+        (k for k in kinds if isinstance(k, type) and issubclass(k, BaseException)), Exception
+    )
+    text, name = str(told["text"]), str(told["name"])[:80]
+    body = {
+        "__str__": lambda self: text,
+        "__init__": lambda self: None,
+        "line": str(told["line"])[:91],
+    }
+    return type(name, (base,), body)()
+
+
+class Cage:
+    """Una entrega en su jaula. Si se cierra, se abre otra cuando hace falta.
+
+    Args:
+        cells: pares (número, código) de sus celdas.
+        kind: cómo se aísla (véase ``aislar.choose``).
+    """
+
+    def __init__(self, cells, kind, seconds=CELLS):
+        self.cells, self.kind, self.seconds = cells, kind, seconds
+        self.process, self.noticed, self.target = None, [], None
+        self.closed = self.restarts = 0
+        self.endless = ENDLESS.format(seconds)
+
+    def open(self):
+        self.returned = {}
+        order, settings = aislar.command(self.kind)
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.errors}
+        env = settings | aislar.outer()
+        self.process = subprocess.Popen(order, env=env, start_new_session=True, **pipes)
+        self.arrived = queue.Queue(2)
+        given = self.process.stdout, self.arrived
+        threading.Thread(target=self.pump, args=given, daemon=True).start()
+        limits = {"memory": aislar.MEMORY, "disk": aislar.DISK, "seconds": 4 * self.seconds}
+        self.write(limits)
+        try:
+            self.read(START)
+            self.ask("open", self.cells, seconds=START)
+        except (Gone, Late):
+            self.errors.seek(0)
+            text = self.errors.read()[-500:].decode("utf-8", "replace").strip()
+            raise OSError(f"La jaula no se abre: {text or 'no contesta'}") from None
+
+    def kill(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()
+            self.errors.close()
+            self.process = None
+
+    def write(self, message):
+        try:
+            self.process.stdin.write(pickle.dumps(message))
+            self.process.stdin.flush()
+        except OSError:
+            raise Gone(CLOSED) from None
+
+    def pump(self, pipe, arrived):
+        """En otro hilo, lee lo que contesta y lo deja en una cola; al cerrarse, ``None``."""
+        with contextlib.suppress(OSError, ValueError):
+            while len(head := pipe.read(8)) == 8:
+                text, rest = struct.unpack("<II", head)
+                if text > MOST_TEXT or rest > MOST:
+                    break
+                arrived.put((pipe.read(text), pipe.read(rest)))
+        arrived.put(None)
+
+    def read(self, seconds):
+        """Lo que contesta: el mensaje y sus valores. Nada de lo que llega se ejecuta."""
+        until, arrived = time.monotonic() + seconds, queue.Empty
+        while arrived is queue.Empty:  # a trozos: así, quien comprueba puede interrumpirlo
+            if time.monotonic() > until:
+                raise Late
+            with contextlib.suppress(queue.Empty):
+                arrived = self.arrived.get(timeout=0.05)
+        if arrived is None:
+            raise Gone(CLOSED)
+        try:
+            message, blob = json.loads(arrived[0]), arrived[1]
+            parts, values, start = [], {}, 0
+            for size in message.pop("buffers"):
+                parts.append(blob[start : start + size])
+                start += size
+            parts = iter(parts)
+            for name in [n for n in message if n.startswith(("value", "changed ", "again "))]:
+                values[name] = decode(message.pop(name), parts)
+            for text in message.get("noticed", ()):
+                if str(text)[:200] not in self.noticed and len(self.noticed) < 5:
+                    self.noticed.append(str(text)[:200])
+            return message, values
+        except Exception:  # un mensaje que nadie bueno manda
+            raise Gone(CLOSED) from None
+
+    def ask(self, *order, seconds):
+        """Manda una orden y da lo que contesta. Si no contesta bien, cierra la jaula."""
+        if self.process is None:
+            if self.restarts >= RESTARTS:
+                raise Gone(CLOSED)
+            self.restarts += 1
+            self.open()
+            if self.target and order[0] != "get":
+                self.ask("get", self.target, seconds=self.seconds)
+        try:
+            self.write(order)
+            return self.read(seconds)
+        except Gone:
+            self.closed += 1
+            self.kill()
+            raise
+        except BaseException:  # no acaba, o lo ha parado quien comprueba
+            self.kill()
+            raise
+
+    def call(self, *arguments):
+        """La respuesta, como función de aquí: la ejecuta allí y da, o lanza, lo mismo."""
+        modes = torch.overrides._get_current_function_mode_stack()
+        heard = [mode for mode in modes if hasattr(mode, "names")]  # véase properties.not_by_hand
+        order = "call", arguments, torch.initial_seed() % 2**63, bool(heard)
+        answer, values = self.ask(*order, seconds=3600)
+        for mode in heard:
+            mode.names.update(map(str, answer.get("heard", ())))
+        print(str(answer.get("printed", ""))[:20000], end="")
+        for name, value in values.items():
+            if name.startswith("changed "):
+                change(arguments[int(name[8:])], value)
+            elif name.startswith("again "):
+                update(self.returned.get(name), value)
+        self.returned[f"again {len(self.returned)}"] = values.get("value")
+        if "error" in answer:
+            raise rebuilt(answer["error"])
+        return values.get("value")
+
+
+def change(argument, value):
+    """Deja un argumento como lo ha dejado la respuesta, para que se vea que lo cambia."""
+    if hasattr(argument, "asked"):  # el modelo de mentira: lo que se le ha pedido
+        argument.asked = value if isinstance(value, list) else []
+    elif isinstance(argument, torch.Tensor) and isinstance(value, torch.Tensor):
+        argument.data = value
+    elif isinstance(argument, list):
+        argument[:] = value if isinstance(value, list) else []
+
+
+def update(old, new):
+    """Pone al día lo que devolvió otra llamada, si la respuesta lo ha cambiado después."""
+    if isinstance(old, tuple | list) and isinstance(new, tuple | list):
+        for one, other in zip(old, new):
+            update(one, other)
+    elif isinstance(old, torch.Tensor) and isinstance(new, torch.Tensor) and old.shape == new.shape:
+        old.copy_(new)
+
+
+# --- Comprobar ------------------------------------------------------------------------------------
+
+
+found_here = running.own_line
+# Un error de la jaula ya trae la línea de quien aprende.
+running.own_line = lambda error: error.line if hasattr(error, "line") else found_here(error)
+
+
+@functools.cache
+def exercises():
+    """Los ejercicios y las preguntas del curso, por su número."""
+    every = [*modules()]
+    known = {e.number: e for m in every for e in getattr(m, "EXERCISES", ())}
+    return known | {q.number: q for m in every for q in getattr(m, "QUESTIONS", ())}
+
+
+def check(cage, exercise, target):
+    """El informe de un ejercicio de una entrega.
+
+    Si una llamada no acaba, se prueba otra vez: quizá el ordenador estaba ocupado en otra cosa.
+    """
+    report = once(cage, exercise, target)
+    late = [f.id in ("no-acaba", "tarda") and f.text != cage.endless for f in report.findings]
+    return once(cage, exercise, target) if any(late) else report
+
+
+def once(cage, exercise, target):
+    """El informe, a la primera."""
+    cage.closed, cage.restarts, cage.target, cage.returned = 0, 0, target, {}
+    number, title = exercise.number, exercise.title
+    try:
+        found, values = cage.ask("get", target, seconds=cage.seconds)
+        report = judge(cage, exercise, found, values, target)
+    except OSError:  # la jaula no se abre: no es culpa de la entrega
+        raise
+    except Late:
+        report = Report(number, title, (Finding("no-acaba", cage.endless),))
+    except Exception as error:  # contesta lo que nadie bueno contesta
+        found = ("se-cierra", CLOSED) if isinstance(error, Gone) else ("no-se-puede", STRANGE)
+        report = Report(number, title, (Finding(*found),))
+    if {f.id for f in report.findings} & {"no-acaba", "tarda", "memoria"}:
+        cage.kill()  # lo que queda dentro no atiende
+    if cage.closed and not report.ok and not report.unsolved:
+        report = Report(number, title, (Finding("se-cierra", CLOSED),))
+    return report
+
+
+def judge(cage, exercise, found, values, target):
+    """El informe, sabiendo ya qué es la respuesta."""
+    number, title = exercise.number, exercise.title
+    if "error" in found:
+        return Report(number, title, (running.explain(rebuilt(found["error"])),))
+    if "missing" in found:
+        text = MISSING.format(target)
+        return Report(number, title, (Finding("falta", text),))
+    if not found["callable"]:
+        return exercise.check(values["value"])
+    if isinstance(exercise, questions.Question):
+        return exercise.check(type("function", (), {})())
+    if found["stub"] is True:
+        return exercise.check(...)
+    if number in CLASSES:
+        return check_class(cage, exercise)
+    return exercise.check(stand_in(cage, found))
+
+
+def stand_in(cage, found):
+    """Una función de aquí con los argumentos de la de allí, que la llama."""
+
+    def learner(*arguments):
+        return cage.call(*arguments)
+
+    if found["signature"] is not None:
+        kinds = [inspect._ParameterKind(kind) for _, kind, _ in found["signature"]]
+        parameters = [
+            inspect.Parameter(str(name), kind, default=None if default else inspect.Parameter.empty)
+            for (name, _, default), kind in zip(found["signature"], kinds)
+        ]
+        learner.__signature__ = inspect.Signature(parameters)
+    return learner
+
+
+def check_class(cage, exercise):
+    """Una clase se mira por dentro, y eso solo se puede hacer en la jaula. Lo bueno se confirma fuera."""
+    told, _ = cage.ask("check", exercise.number, seconds=90)
+    if "error" in told:
+        raise Gone(CLOSED)
+    findings = tuple(Finding(*(str(part)[:2000] for part in one)) for one in told["findings"][:20])
+    notes = tuple(str(note)[:2000] for note in told["notes"][:10])
+    report = Report(exercise.number, exercise.title, findings, notes, told["unsolved"] is True)
+    if report.ok and not confirmed(cage, exercise):
+        return Report(exercise.number, exercise.title, (Finding("no-se-confirma", UNSURE),))
+    return report
+
+
+def confirmed(cage, exercise):
+    """Si, con pesos que nadie conoce, la clase da los números de la biblioteca en todas las pruebas."""
+    agree = 0
+    for case in exercise.all_cases():
+        *inputs, mask, old = case.arguments
+        weights = layers.draw_weights(old.heads, old.width, seed=torch.seed() % 2**31)
+        for role in layers.ROLES:  # una clase puede no llevar sesgos: sin ellos, todas son iguales
+            weights.bias[role] = torch.zeros_like(weights.bias[role])
+        fresh = Case(case.name, (*(torch.randn_like(x) for x in inputs), mask, weights))
+        with running.within_limits():
+            outcome = exercise.call(cage.call, *fresh.arguments)
+        if outcome.problem:
+            if mask is None:
+                return False
+            continue  # hay máscaras que una clase buena no admite
+        value, problem = exercise.reader.read(outcome.value, fresh)
+        right = exercise.trace({}, fresh)["output"]
+        if problem or not same(exercise.reader.main(value, fresh), right):
+            return False
+        agree += mask is not None
+    return agree > 0
+
+
+def grade(cells, answers, kind, seconds=CELLS):
+    """Los informes de una entrega, y lo que ha intentado hacer fuera de lo suyo.
+
+    Args:
+        cells: pares (número, código) de sus celdas de código.
+        answers: número del ejercicio → nombre de la respuesta.
+        kind: cómo se aísla.
+    """
+    known, cage = exercises(), Cage(cells, kind, seconds)
+    try:
+        return [
+            check(cage, known[number], target) for number, target in answers.items()
+        ], cage.noticed
+    finally:
+        cage.kill()

@@ -1,0 +1,606 @@
+"""Calificar una clase: entregas buenas, malas y rotas; lo que se lee después, y quien hace trampa."""
+
+import csv
+import io
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from html.parser import HTMLParser
+
+import helpers_class as pretend
+import pytest
+from tools import class_of_40
+
+import aislar  # isort: skip — los pone en la ruta helpers_class
+import alumno
+import calificar
+import comprobar
+import entregas
+import paginas
+
+ROOT = pretend.ROOT
+KIND = aislar.choose()
+KINDS = [kind for kind in ("bwrap", "unshare") if aislar.works(kind)]
+caged = pytest.mark.skipif(not KIND, reason="este sistema no deja aislar")
+
+GOOD = """def my_attention(query, key, value, mask=None):
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights"""
+BY_D_K = GOOD.replace(" ** 0.5", "")
+CHECK = "# Comprobación 5.1\ncheck_scaled_dot_product_attention(my_attention)"
+
+
+def tiny(code, *more):
+    """Un cuaderno corto de la lección 05, con esta respuesta al 5.1."""
+    return json.dumps(pretend.notebook("import torch", f"# Ejercicio 5.1\n{code}", CHECK, *more))
+
+
+def grade(code, kind=KIND, answers=None, seconds=20):
+    """El informe de una respuesta al 5.1, y lo que ha intentado."""
+    cells = [(1, "import torch"), (2, code)]
+    reports, noticed = comprobar.grade(cells, answers or {"5.1": "my_attention"}, kind, seconds)
+    return reports[0], noticed
+
+
+# --- La orden entera ------------------------------------------------------------------------------
+
+EVIL = "<img src=x onerror=alert(1)>"
+CLASS = {
+    "Ana Ñandú_101_assignsubmission_file_/05_atencion.ipynb": tiny(
+        GOOD, "# Ejercicio 5.3\nmy_letter = 'b'"
+    ),
+    f"=Luis {EVIL.replace('/', '')}_102_assignsubmission_file_/mi tarea.ipynb": tiny(
+        f"# {EVIL}\n{BY_D_K}\nprint({EVIL!r})\nopen('nota.txt', 'w').write('10')"
+    ).replace("check_scaled_dot_product_attention(my_attention)", "print('bien')"),
+    "Eva_103_assignsubmission_file_/05_atencion.ipynb": tiny(f"while True: pass\n{BY_D_K}"),
+    "Eva_104_assignsubmission_file_/05_atencion.ipynb": "",
+    "Roto_105_assignsubmission_file_/05_atencion.ipynb": '{"cells": [',
+    "Otro_106_assignsubmission_file_/ajeno.ipynb": json.dumps(pretend.notebook("print(1)")),
+    "Papel_107_assignsubmission_file_/tarea.pdf": "%PDF",
+}
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """Una clase pequeña, en un zip como los de Moodle, calificada."""
+    base = tmp_path_factory.mktemp("clase ñ")
+    with zipfile.ZipFile(base / "tarea.zip", "w") as archive:
+        for name, text in CLASS.items():
+            archive.writestr(name, text)
+    options = ["--segundos", "3"] + ([] if KIND else ["--sin-aislar"])
+    results, told, _ = class_of_40.grade(base / "tarea.zip", *options)
+    return results, told
+
+
+def rows(results):
+    with (results / "notas.csv").open(encoding="utf-8-sig", newline="") as file:
+        return {row["Nombre"]: row for row in csv.DictReader(file)}
+
+
+def test_marks_are_the_ones_each_one_deserves_and_nobody_is_missing(graded):
+    table = rows(graded[0])
+    assert {name: (row["5.1 (de 4)"], row["5.3 (de 1)"], row["Total"]) for name, row in table.items()} == {
+        "Ana Ñandú": ("4", "1", "5"),
+        "'=Luis <img src=x onerror=alert(1)>": ("0", "0", "0"),
+        "Eva (103)": ("0", "0", "0"),
+        "Eva (104)": ("", "", "0"),
+        "Roto": ("", "", "0"),
+        "Otro": ("", "", "0"),
+        "Papel": ("", "", "0"),
+    }  # fmt: skip
+    assert table["Ana Ñandú"]["Identificador"] == "101"
+    assert {row["De"] for row in table.values()} == {"8"}
+
+
+def test_what_went_wrong_is_in_the_marks_and_in_the_terminal(graded):
+    table, told = rows(graded[0]), graded[1]
+    for name, sentences in {
+        "Eva (103)": ["el 5.1 no acaba"],
+        "Eva (104)": ["05_atencion.ipynb está vacío"],
+        "Roto": ["05_atencion.ipynb está dañado"],
+        "Otro": ["ajeno.ipynb no es de este curso"],
+        "Papel": ["no trae ningún cuaderno, sino tarea.pdf"],
+        "'=Luis <img src=x onerror=alert(1)>": [
+            "el archivo se llama mi tarea.ipynb y es la lección 05",
+            "ha cambiado la comprobación 5.1: se usa la del curso",
+            "ha escrito archivos, que se han perdido",
+        ],
+    }.items():
+        for sentence in sentences:
+            assert sentence in table[name]["Qué mirar"]
+            assert f"{name.removeprefix(chr(39))}: " in told
+            assert sentence in told
+    assert table["Ana Ñandú"]["Qué mirar"] == ""
+
+
+class Tags(HTMLParser):
+    """Las etiquetas de una página y el texto que se ve."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.text = [], ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_feedback_says_the_mistake_and_what_a_student_writes_is_text(graded):
+    pages = {
+        path.stem: path.read_text(encoding="utf-8")
+        for path in graded[0].glob("devoluciones/*.html")
+    }
+    assert len(pages) == len(CLASS)
+    luis = Tags(next(page for name, page in pages.items() if name.startswith("luis")))
+    assert "Has dividido por d_k y no por √d_k" in luis.text
+    assert "03 §9.3 · No se divide por d_k" in luis.text
+    assert luis.text.count(EVIL) >= 3  # su nombre, su código y lo que escribe
+    for page in pages.values():
+        tags = Tags(page).tags
+        assert not {"img", "script", "link", "iframe"} & {tag for tag, _ in tags}
+        assert not any(key.startswith("on") or key in ("src", "href") for _, a in tags for key in a)
+
+
+def test_the_report_counts_names_the_section_and_nobody(graded):
+    page = (graded[0] / "clase.html").read_text(encoding="utf-8")
+    text = Tags(page).text
+    assert class_of_40.reported(page)["5.1"] == {"bien": 1, "escala-d_k": 1, "no-acaba": 1}
+    assert "03 §9.3 · No se divide por d_k" in text
+    for name in ("Ana", "Luis", "Eva", "onerror"):
+        assert name not in page
+
+
+def test_what_is_graded_is_not_graded_again_and_the_marks_do_not_change(
+    graded, capsys, monkeypatch
+):
+    results = graded[0]
+    before = (results / "notas.csv").read_bytes()
+    monkeypatch.setattr(calificar, "grade_one", None)
+    source = str(results.with_name("tarea.zip"))
+    monkeypatch.chdir(results)
+    assert calificar.main([source, *([] if KIND else ["--sin-aislar"]), "--nombres"]) == 0
+    assert "Ya estaban calificados 3 de 3" in capsys.readouterr().out
+    assert (results / "notas.csv").read_bytes() == before
+    assert "Ana" not in (page := (results / "clase.html").read_text(encoding="utf-8"))
+    assert "onerror=alert(1)&gt;" in page  # con --nombres, quién; y como texto
+
+
+def exercise(*findings, ok=False, unsolved=False):
+    """Un ejercicio calificado, como se guarda."""
+    known = {"number": "5.1", "title": "t", "points": 4, "notes": [], "printed": [], "answer": ""}
+    return known | {"ok": ok, "unsolved": unsolved, "findings": findings}
+
+
+def test_each_person_counts_once_and_sections_are_ranked_by_people():
+    twice = exercise(
+        ["x", "Uno", "", "03 §2"], ["x", "Dos", "", "03 §2"], ["y", "<i>", "", "05 §4"]
+    )
+    every = [twice, exercise(["x", "Uno", "", "03 §2"]), exercise(ok=True), exercise(unsolved=True)]
+    people = [
+        {"name": f"P{k}", "told": [], "lessons": {"05": {"lesson": "05", "exercises": [one]}}}
+        for k, one in enumerate(every)
+    ]
+    page = paginas.class_report(people, with_names=False)
+    assert class_of_40.reported(page) == {"5.1": {"bien": 1, "x": 2, "y": 1}}
+    assert "1 sin hacer" in page
+    assert "&lt;i&gt;" in page
+    assert "P0" not in page
+    assert "P0, P1" in paginas.class_report(people, with_names=True)
+    ranking = paginas.again(paginas.tallies(people))
+    assert ranking == [("03 §2", {"P0", "P1"}), ("05 §4", {"P0"})]
+
+
+# --- Leer las entregas ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "who"),
+    [
+        ("Ana Paz_12_assignsubmission_file_/a.ipynb", ("Ana Paz", "12")),
+        ("Ana Paz_12_assignsubmission_file_05_atencion.ipynb", ("Ana Paz", "12")),
+        ("ana/05_atencion/05_atencion.ipynb", ("ana", "")),
+        ("05_atencion_ana paz.ipynb", ("ana paz", "")),
+        ("ana-05_atencion.ipynb", ("ana", "")),
+        ("05_atencion.ipynb", ("05_atencion", "")),
+        ("ana.zip/05_atencion.ipynb", ("ana", "")),
+    ],
+)
+def test_whose_it_is(path, who):
+    assert entregas.owner(tuple(path.split("/"))) == who
+
+
+@pytest.mark.skipif(os.name == "nt", reason="los enlaces piden permisos")
+def test_no_name_of_a_zip_leaves_its_place_and_no_link_is_followed(tmp_path):
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("../../05_atencion.ipynb", tiny(GOOD))
+    folder = tmp_path / "e"
+    (folder / "ana").mkdir(parents=True)
+    (folder / "ana/x.zip").write_bytes(inner.getvalue())
+    (tmp_path / "secreto.ipynb").write_text(tiny(GOOD))
+    (folder / "eva").mkdir()
+    (folder / "eva/05_atencion.ipynb").symlink_to(tmp_path / "secreto.ipynb")
+    (folder / "leo").symlink_to(tmp_path)
+    found = {who: entregas.collect(files) for who, files in entregas.students(folder).items()}
+    assert list(found[("ana", "")][0]) == ["05"]
+    assert found[("eva", "")] == (
+        {},
+        ["05_atencion.ipynb es un enlace a otro sitio, y no se sigue"],
+    )
+    assert ("leo", "") not in found or not found[("leo", "")][0]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e", "secreto.ipynb"]
+
+
+def test_the_newest_of_several_is_graded_and_it_is_said(tmp_path):
+    place = tmp_path / "ana"
+    place.mkdir()
+    for name, code, when in (
+        ("05_atencion.ipynb", GOOD, 2000),
+        ("05_atencion-Copy1.ipynb", BY_D_K, 1000),
+    ):
+        (place / name).write_text(tiny(code))
+        os.utime(place / name, (when, when))
+    (books, told) = entregas.collect(entregas.students(tmp_path)[("ana", "")])
+    assert "** 0.5" in books["05"].own["5.1"]
+    assert told == [
+        "trae varios cuadernos de la lección 05: vale 05_atencion.ipynb, y no 05_atencion-Copy1.ipynb"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b" \n", "está vacío"),
+        (b"\xff\xfe{", "está dañado"),
+        (b"[" * 100_000, "está dañado"),
+        (b'{"cells": 3}', "no es un cuaderno"),
+        (b'{"cells": [3]}', "no es un cuaderno"),
+        (b'{"cells": []}', "no tiene ninguna celda de código"),
+        (b"{}", "no es un cuaderno"),
+    ],
+)
+def test_a_broken_notebook_is_a_sentence(text, reason):
+    file = entregas.Found(("a.ipynb",), (), len(text), lambda: text)
+    with pytest.raises(entregas.Unreadable, match=reason):
+        entregas.read_notebook(file)
+
+
+def test_every_lesson_says_what_it_asks_for():
+    numbers = [number for lesson in entregas.lessons().values() for number in lesson.answers]
+    assert set(numbers) == set(comprobar.exercises())
+
+
+# --- Las celdas que hacen falta -------------------------------------------------------------------
+
+
+def needed(target, *sources):
+    cells = [alumno.Cell(k, source) for k, source in enumerate(sources)]
+    return [int(cell.label[7:-1]) for cell in alumno.needed(cells, target)[0]]
+
+
+def test_only_what_the_answer_needs_is_run():
+    assert needed(
+        "f",
+        "import torch\nimport math",
+        "slow = compute()",
+        "k = 2",
+        "k += 1",
+        "table = {}",
+        "table['a'] = k",
+        "def f(x):\n    slow = helper(x)\n    return math.sqrt(table['a'])",
+        "def helper(x): return x",
+        "f(3)",
+    ) == [0, 2, 3, 4, 5, 6, 7]
+    assert needed("f", "def f(): return 1", "def f(): return 2", "def f(:") == [2]
+    assert needed("x", "torch.manual_seed(0)", "%time\nx = torch.randn(2)", "y = x") == [0, 1]
+
+
+# --- Quien hace trampa ----------------------------------------------------------------------------
+
+WRONG = "def my_attention(query, key, value, mask=None):\n    return value[..., :1, :1], value"
+CHEATS = {
+    "parchea la comprobación": """
+import course_lib.checkers, sys
+from course_lib.checkers.engine import exercise, report
+exercise.Exercise.check = lambda self, f: report.Report(self.number, self.title)
+report.Report.ok = property(lambda self: True)
+course_lib.checkers.check_scaled_dot_product_attention = lambda f: True""",
+    "parchea torch y Python": """
+import builtins, torch, torch.testing
+torch.allclose = torch.equal = torch.isclose = lambda *a, **k: True
+torch.testing.assert_close = lambda *a, **k: None
+builtins.all = builtins.any = builtins.isinstance = lambda *a: True""",
+    "cambia la biblioteca por otra": """
+import sys, types
+for name in [n for n in sys.modules if n.startswith("course_lib")]:
+    sys.modules[name] = types.ModuleType(name)""",
+    "un tensor que dice que es igual a todo": """
+import torch
+class Same(torch.Tensor):
+    __eq__ = lambda self, other: True
+    @classmethod
+    def __torch_function__(cls, function, types, arguments=(), options=None): return True
+value = torch.zeros(1)
+def my_attention(query, key, value, mask=None): return value.as_subclass(Same), value""",
+    "cambia lo que recibe": """
+def my_attention(query, key, value, mask=None):
+    query.zero_(), key.zero_(), value.zero_()
+    return torch.zeros(*query.shape[:-1], value.shape[-1]), torch.zeros(*query.shape[:-1], key.shape[-2])
+import sys
+sys.modules["__main__"].frozen = lambda value: 0""",
+    "se hace pasar por quien contesta": """
+import gc, sys, types
+for frame in sys._current_frames().values():
+    while frame:
+        if "frozen" in frame.f_globals:
+            frame.f_globals["told"] = lambda error: {"ok": True, "callable": False}
+            frame.f_globals["send"] = lambda *a, **k: None
+        frame = frame.f_back""",
+    "escribe en la conversación": """
+import json, os, struct, threading
+text = json.dumps({"callable": True, "ok": True, "unsolved": False, "findings": [], "buffers": []}).encode()
+def shout():
+    for _ in range(50):
+        for number in range(3, 20):
+            try: os.write(number, struct.pack("<II", len(text), 0) + text)
+            except OSError: pass
+shout()
+threading.Thread(target=shout, daemon=True).start()""",
+    "manda algo que se ejecuta al leerlo": """
+import os, pickle, struct
+class Bomb:
+    def __reduce__(self): return exec, ("open('/tmp/bomba', 'w')",)
+data = pickle.dumps(Bomb())
+for number in range(3, 20):
+    try: os.write(number, struct.pack("<II", len(data), 0) + data)
+    except OSError: pass""",
+    "manda mucho": """
+import os, struct
+for number in range(3, 20):
+    try: os.write(number, struct.pack("<II", 2**31, 2**31))
+    except OSError: pass""",
+    "cierra Python": "import os; os._exit(0)",
+    "se va con atexit": "import atexit, os; atexit.register(os._exit, 0); raise SystemExit(0)",
+    "da vueltas": "\nresult = []\nresult.append(result)\ndef my_attention(*a, **k): return result",
+    "se llama a sí misma": "\ndef my_attention(query, key, value, mask=None): return my_attention(query, key, value)",
+    "enorme": "\ndef my_attention(query, key, value, mask=None): return torch.zeros(1).expand(10**10), value",
+}
+
+
+@pytest.mark.lenta
+@caged
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("trick", CHEATS)
+def test_no_trick_raises_a_mark(trick, kind):
+    report, _ = grade(f"{WRONG}\n{CHEATS[trick]}", kind)
+    assert not report.ok
+    # La trampa tampoco estropea la respuesta de otro: el siguiente empieza en una jaula nueva.
+    assert grade(GOOD, kind)[0].ok
+
+
+@pytest.mark.lenta
+@caged
+def test_a_class_that_patches_its_own_check_is_not_believed():
+    """6.2 se mira dentro de la jaula: lo que allí sale bien se confirma fuera."""
+    code = """from torch import nn
+class MyMultiHeadAttention(nn.Module):
+    def __init__(self, heads, dim):
+        super().__init__()
+    def forward(self, query, key, value, mask=None): return query
+from course_lib.checkers.engine.report import Report
+from course_lib.checkers.engine.exercise import Attempt
+from course_lib.checkers.lessons import l06_2_multi_head as lesson
+class Fake:
+    number = "6.2"
+    def check(self, cls): return Report("6.2", "la multi-cabeza")
+    def prepare(self, cls): return [Attempt(self, lambda q, k, v, m, w: q)]
+    def examine(self, attempt): return Report("6.2", "la multi-cabeza")
+    reader = None
+lesson.MULTI_HEAD = Fake()"""
+    report, _ = grade(code, answers={"6.2": "MyMultiHeadAttention"})
+    assert [finding.id for finding in report.findings] == ["no-se-confirma"]
+
+
+LOOKS = """
+import glob, os, socket
+seen = []
+for path in {paths!r}:
+    seen += [one for one in glob.glob(path) + glob.glob(path + "/*") if os.path.exists(one)][:3]
+for path in ("/tmp/fuera", "{root}/course_lib/fuera", "/fuera", os.path.expanduser("~/fuera")):
+    try: open(path, "w").write("x" * 10**8); seen.append(path)
+    except OSError: pass
+try: socket.create_connection(("127.0.0.1", {port}), 2); seen.append("red")
+except OSError: pass
+try: os.fork(); seen.append("fork")
+except OSError: pass
+try: os.execv("/bin/sh", ["sh"]); seen.append("exec")
+except OSError: pass
+def my_attention(query, key, value, mask=None):
+    raise ValueError(" ".join(seen) or "nada")"""
+
+
+@pytest.mark.lenta
+@caged
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_of_the_teacher_is_seen_and_nothing_is_written(kind, tmp_path):
+    import socket
+
+    (tmp_path / "notas.csv").write_text("secreto")
+    paths = [
+        str(tmp_path),
+        str(ROOT / "notebooks"),
+        str(ROOT / "tests"),
+        "/home",
+        "/root/.ssh",
+        "/etc/pass*",
+    ]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        report, noticed = grade(LOOKS.format(paths=paths, root=ROOT, port=port), kind, seconds=60)
+    assert "ValueError" in report.findings[0].text
+    assert ": nada." in report.findings[0].text, report
+    assert "ha intentado usar la red" in noticed
+    assert not (ROOT / "course_lib/fuera").exists()
+
+
+@pytest.mark.lenta
+@caged
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("code", "finding"),
+    [
+        ("\n    while True: pass", "no-acaba"),
+        ("\n    x = [0]\n    while True: x += x", "memoria"),
+        ("\n    return torch.zeros(10**11)", "memoria"),
+        ("\n    import threading\n    while True: threading.Thread(target=threading.Event().wait).start()", "error"),
+        ("\n    open('/tmp/a', 'wb').write(bytes(10**9))", "error"),
+        ("\n    exit()", "error"),
+    ],
+)  # fmt: skip
+def test_limits(code, finding, kind):
+    report, _ = grade(f"def my_attention(query, key, value, mask=None):{code}", kind)
+    assert [one.id for one in report.findings] == [finding], report
+    left = subprocess.run(["pgrep", "-f", str(aislar.STUDENT)], capture_output=True, text=True)
+    mine = [pid for pid in left.stdout.split() if child_of(pid, os.getpid())]
+    assert mine == []
+
+
+def child_of(pid, parent):
+    """Si un proceso viene de otro."""
+    try:
+        while pid not in ("0", "1", str(parent)):
+            with open(f"/proc/{pid}/stat") as stat:
+                pid = stat.read().rpartition(")")[2].split()[1]
+    except OSError:
+        return False
+    return pid == str(parent)
+
+
+# --- Lo demás -------------------------------------------------------------------------------------
+
+
+def test_without_a_cage_it_does_not_start_unless_asked(tmp_path, monkeypatch, capsys):
+    (tmp_path / "e/ana").mkdir(parents=True)
+    (tmp_path / "e/ana/05_atencion.ipynb").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(aislar, "choose", lambda: "")
+    assert calificar.main(["e"]) == 1
+    assert "puede leer tus archivos" in (told := capsys.readouterr().out)
+    assert "--sin-aislar" in told
+    assert calificar.main(["e", "--sin-aislar"]) == 0
+    told = capsys.readouterr().out
+    assert told.index("Este sistema no aísla") < told.index("está vacío")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["nada"], "No existe"),
+        (["a.txt"], "no es una carpeta ni un zip"),
+        (["mal.zip"], "No se puede abrir"),
+        (["vacía"], "no hay entregas"),
+        (["e", "--salida", "e/dentro"], "no pueden ir dentro de las entregas"),
+        (["e", "--salida", "llena"], "tiene otras cosas dentro"),
+        (["e", "--que"], "No entiendo la orden"),
+    ],
+)
+def test_every_refusal_says_what_to_do(arguments, reason, tmp_path, monkeypatch, capsys):
+    (tmp_path / "vacía").mkdir()
+    (tmp_path / "e/ana").mkdir(parents=True)
+    (tmp_path / "llena").mkdir()
+    (tmp_path / "llena/algo").write_text("mío")
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "mal.zip").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(aislar, "choose", lambda: "bwrap")
+    assert calificar.main(arguments) == 1
+    assert reason in capsys.readouterr().out
+    assert (tmp_path / "llena/algo").read_text() == "mío"
+
+
+def test_names_of_pages_are_all_different_and_safe():
+    used = set()
+    names = ["Ana", "ana", "ÁNA", "../../x", "con", "你好", "", "a" * 300]
+    made = [paginas.slug(name, used) for name in names]
+    assert len(set(made)) == len(made)
+    assert all(
+        part.isascii() and "/" not in part and "." not in part and len(part) < 70 for part in made
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [["tensor", "__class__", [1]], ["ndarray", "O", [1]], ["int", "x"], [], ["tuple"], ["dict", 3], 4],
+)  # fmt: skip
+def test_what_comes_from_the_cage_is_only_data(value):
+    cage = comprobar.Cage([], "")
+    cage.arrived = queue.Queue()
+    cage.arrived.put((json.dumps({"value": value, "buffers": [4]}).encode(), b"0000"))
+    with pytest.raises(comprobar.Gone):
+        cage.read(1)
+    thing = type(comprobar.decode(["other", "Thing"], iter(())))
+    assert (thing.__name__, thing.__mro__[1:]) == ("Thing", (object,))
+
+
+@pytest.mark.lenta
+@caged
+@pytest.mark.parametrize("number", sorted(entregas.lessons()))
+def test_the_solutions_of_a_lesson_get_every_point(number):
+    book = pretend.solved(number)
+    cells = [(k, cell["source"]) for k, cell in enumerate(book["cells"], 1)]
+    reports, noticed = comprobar.grade(cells, entregas.lessons()[number].answers, KIND)
+    assert [str(report) for report in reports if not report.ok] == []
+    assert noticed == []
+
+
+@pytest.mark.lenta
+@caged
+def test_a_class_drawn_from_the_corpus_gets_its_marks_and_its_counts(tmp_path):
+    people = pretend.draw(12, ["03", "05", "06"], seed=7)
+    pretend.write_class(tmp_path / "e", people)
+    results, _, _ = class_of_40.grade(tmp_path / "e")
+    bad, wanted, got = class_of_40.compare(people, results)
+    assert bad == []
+    assert class_of_40.differences(wanted, got) == {}
+
+
+@pytest.mark.lenta
+@caged
+def test_an_interrupted_grading_goes_on_where_it_was(tmp_path):
+    for k in range(4):
+        place = tmp_path / f"e/p{k}"
+        place.mkdir(parents=True)
+        (place / "05_atencion.ipynb").write_text(tiny(GOOD + f"\n# {k}"))
+    order = [
+        sys.executable,
+        str(ROOT / "aula/calificar/calificar.py"),
+        str(tmp_path / "e"),
+        "--procesos",
+        "1",
+    ]
+    kept = tmp_path / "e-calificadas" / calificar.DONE
+    process = subprocess.Popen(order, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    while not list(kept.glob("*.json")):
+        time.sleep(0.05)
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    told = process.communicate(timeout=30)[0]
+    done = {path: path.read_bytes() for path in kept.glob("*.json")}
+    assert process.returncode == 130
+    assert f"Interrumpido: {len(done)} de 4" in told
+    assert not (tmp_path / "e-calificadas/notas.csv").exists()
+    told = subprocess.run(order, capture_output=True, text=True).stdout
+    assert f"Ya estaban calificados {len(done)} de 4" in told
+    assert {row["Total"] for row in rows(tmp_path / "e-calificadas").values()} == {"4"}
+    assert all(path.read_bytes() == data for path, data in done.items())
