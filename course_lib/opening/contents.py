@@ -1,5 +1,6 @@
 """Los archivos que enseña JupyterLab al estudiar: lo que es del curso se abre sin poder cambiarlo."""
 
+from jupyter_server.files.handlers import FilesHandler
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 COURSE = ("notebooks", "imagenes", "course_lib")
@@ -7,6 +8,10 @@ COURSE = ("notebooks", "imagenes", "course_lib")
 
 class CourseContents(AsyncLargeFileManager):
     """Las lecciones y sus soluciones, de solo lectura; tus copias, no."""
+
+    # Las figuras pueden estar al otro lado de un enlace, que el de siempre no sigue desde tornado 6.5.9.
+    files_handler_class = FilesHandler
+    files_handler_params = {"path": "."}  # lo pide tornado; de lo demás se ocupa ``get``
 
     def is_writable(self, path):
         return path.strip("/").split("/")[0] not in COURSE and super().is_writable(path)

@@ -1,0 +1,186 @@
+"""Abre el aula: ``python curso.py aula``. También da de alta a la clase y hace el ensayo.
+
+Lo que falta para abrir se dice antes de abrir, con lo que hay que hacer.
+"""
+
+import argparse
+import compileall
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import accounts
+import place
+import spawner
+from accounts import ClassroomError
+
+CLOSING_S = 60
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(
+        prog="python curso.py aula", add_help=False, allow_abbrev=False
+    )
+    parser.add_argument("--alta", metavar="LISTA")
+    parser.add_argument("--disco", default="", metavar="2G")
+    parser.add_argument("--ensayo", type=int, metavar="40")
+    parser.add_argument("--ip", default="")
+    parser.add_argument("--port", default="8000")
+    options, rest = parser.parse_known_args(arguments)
+    try:
+        check_administrator()
+        place.STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if options.alta:
+            return enrol(Path(options.alta), options.disco)
+        check_students()
+        install()
+        if options.ensayo:
+            rehearsal = place.ROOT / "tests/tools/rehearse_classroom.py"
+            return subprocess.call([sys.executable, str(rehearsal), str(options.ensayo), *rest])
+        return serve(options.ip, options.port, rest)
+    except ClassroomError as error:
+        print(f"\nNo ha podido ser. {error}")
+        return 1
+
+
+def check_administrator():
+    """El aula cambia de cuenta, y eso solo lo puede el administrador de un Linux."""
+    if sys.platform != "linux":
+        raise ClassroomError("El aula necesita Linux, porque cada estudiante tiene allí su cuenta.")
+    if os.geteuid() != 0:
+        raise ClassroomError("El aula la abre el administrador: «sudo python3 curso.py aula».")
+
+
+def check_students():
+    """Prueba, con una cuenta sin permisos, que se llega al curso y que la jaula se puede hacer."""
+    python = [sys.executable, "-c", "import course_lib, jupyterhub.singleuser"]
+    for command, problem in (
+        (
+            python,
+            f"Una cuenta corriente no puede usar {place.ROOT}, o el Python de su entorno. Pon el "
+            "curso en una carpeta que todos lean, fuera de la tuya, borra en ella .venv y repite "
+            "la orden con el Python del sistema, que todos pueden usar.",
+        ),
+        (
+            [*spawner.cage("/usr"), "true"],
+            "Falta bubblewrap, que separa a unos estudiantes de otros, o el sistema no lo deja "
+            "funcionar. En Debian o Ubuntu: «sudo apt install bubblewrap».",
+        ),
+    ):
+        try:
+            nobody = {"user": "nobody", "group": "nogroup", "extra_groups": []}
+            subprocess.run(
+                command, check=True, capture_output=True, cwd="/", env=place.environment(), **nobody
+            )
+        except (OSError, subprocess.CalledProcessError) as error:
+            said = (getattr(error, "stderr", b"") or b"").decode("utf-8", "replace").strip()
+            raise ClassroomError(f"{problem}\n{said[-300:]}") from None
+
+
+def install():
+    """Instala, la primera vez, la puerta del aula, y deja las bibliotecas ya compiladas.
+
+    Los estudiantes no pueden escribir en el entorno: sin compilar, cada uno lo haría cada vez.
+    """
+    lock, stamp = place.HERE / "package-lock.json", place.PROXY / "instalada.txt"
+    wanted = lock.read_text() + Path(sys.prefix, "instalado.txt").read_text()
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    print("Preparo la puerta del aula y compilo las bibliotecas: menos de un minuto…", flush=True)
+    place.PROXY.mkdir(exist_ok=True)
+    for file in (lock, place.HERE / "package.json"):
+        shutil.copy(file, place.PROXY)
+    npm = [place.NODE / "bin/node", place.NODE / "lib/node_modules/npm/bin/npm-cli.js", "ci"]
+    path = f"{place.NODE / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    options = {"cwd": place.PROXY, "env": {**os.environ, "PATH": path}, "capture_output": True}
+    done = subprocess.run([*npm, "--ignore-scripts", "--no-audit", "--no-fund"], **options)
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace")[-300:]
+        raise ClassroomError(
+            f"No se puede descargar la puerta del aula. Mira la conexión y repite la orden.\n{said}"
+        )
+    compileall.compile_dir(sys.prefix, quiet=2, workers=0)
+    compileall.compile_dir(place.ROOT / "course_lib", quiet=2)
+    stamp.write_text(wanted)
+
+
+def enrol(path, disk):
+    """Da de alta a quien esté en la lista, un nombre por línea, y dice dónde están las contraseñas."""
+    if disk and not re.fullmatch(r"[1-9]\d*[MG]", disk):
+        raise ClassroomError(
+            f"«--disco {disk}» no se entiende: escribe, por ejemplo, «--disco 2G»."
+        )
+    try:
+        names = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise ClassroomError(
+            f"No se puede leer {path}: un archivo de texto, un nombre por línea."
+        ) from None
+    added = accounts.enrol(names, disk)
+    if added:
+        print(f"Altas: {len(added)}. Sus contraseñas, en {accounts.write_passwords(added)}")
+    print(f"En la clase hay {len(accounts.members())} cuentas. Las que ya estaban no se tocan.")
+    return 0
+
+
+def serve(ip, port, rest):
+    """Abre el Hub, dice dónde está y lo cierra en orden."""
+    try:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((ip, int(port)))
+    except (OSError, ValueError, OverflowError):
+        raise ClassroomError(
+            f"El puerto {port} está ocupado. Elige otro: «aula --port 8080»."
+        ) from None
+    if not spawner.cgroups_work():
+        print(
+            "Aquí el sistema no deja limitar a cada estudiante entero: el límite es por programa."
+        )
+    log = place.STATE / "aula.log"
+    command = [sys.executable, "-m", "jupyterhub", "-f", str(place.HERE / "jupyterhub_config.py")]
+    command += [f"--JupyterHub.bind_url=http://{ip}:{port}", *rest]
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as writing:
+        hub = subprocess.Popen(
+            command, cwd=place.STATE, stdout=writing, stderr=writing, start_new_session=True
+        )
+    try:
+        while hub.poll() is None and "is now running at" not in log.read_text(errors="replace"):
+            time.sleep(0.2)
+        if hub.poll() is None:
+            secure = place.OWN.exists() and "ssl_cert" in place.OWN.read_text(encoding="utf-8")
+            directions(f"http{'s' * secure}://{ip or socket.gethostname()}:{port}")
+        hub.wait()
+        print(f"El aula se ha cerrado sola. Lo último que dice; lo demás, en {log}:\n")
+        print("".join(log.read_text(errors="replace").splitlines(True)[-8:]))
+        return hub.returncode or 1
+    except KeyboardInterrupt:
+        print("\nCierro el aula, en orden…", flush=True)
+        hub.terminate()
+        try:
+            hub.wait(CLOSING_S)
+        except (KeyboardInterrupt, subprocess.TimeoutExpired):
+            hub.kill()
+        print("Cerrada. Lo que cada uno guardó sigue en su carpeta.")
+        return 0
+
+
+def directions(address):
+    """Dice la dirección, el enlace a una lección, cuántos caben y cómo se dan de alta."""
+    print(f"El aula está abierta. Para cerrarla, pulsa aquí Ctrl+C.\n\n    {address}/\n")
+    print(f"El enlace a una lección: {place.link(address, '05_atencion.ipynb')}")
+    print(f"Caben unos {place.seats()} a la vez. Cuentas: {len(accounts.members())}.", flush=True)
+    if not accounts.members():
+        print("Da de alta a la clase con «python curso.py aula --alta LISTA», un nombre por línea.")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,68 @@
+"""Cómo es el aula: lo lee JupyterHub al arrancar. Cada línea dice por qué está.
+
+Lo tuyo (un certificado, otro límite) va en «local.py», en la carpeta de ESTADO, con las mismas
+líneas de aquí: se lee al final, y manda.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import place
+import spanish
+import spawner
+from jupyterhub.utils import random_port
+
+c = get_config()  # noqa: F821 — lo define JupyterHub al leer este archivo
+
+# --- Quién entra: cuentas de Linux, y solo las del grupo del aula ---------------------------------
+c.JupyterHub.authenticator_class = "pam"
+c.PAMAuthenticator.allowed_groups = {place.STUDENTS}
+c.PAMAuthenticator.admin_groups = {place.TEACHERS}
+c.PAMAuthenticator.executor_threads = 8  # una contraseña mala espera unos segundos; las demás, no
+
+# --- Lo que recibe cada uno: su copia, con el entorno y el curso de todos, que no puede cambiar ---
+c.JupyterHub.spawner_class = spawner.ClassroomSpawner
+c.Spawner.args = [
+    "--ServerApp.contents_manager_class=course_lib.opening.contents.CourseContents",
+    "--KernelManager.transport=ipc",  # por TCP, otra cuenta del ordenador leería lo que sale
+    "--MappingKernelManager.cull_idle_timeout=3600",
+    "--ServerApp.jpserver_extensions={'jupyter_lsp': False, 'jupyter_server_terminals': False}",
+]
+c.Spawner.default_url = f"/lab/tree/mis_cuadernos/{place.FIRST}"
+c.Spawner.environment = place.environment()
+c.Spawner.mem_limit = "1G"
+c.Spawner.cpu_limit = 1.0
+c.Spawner.start_timeout = 300  # cuarenta a la vez tardan
+c.Spawner.http_timeout = 300
+c.Spawner.poll_interval = 10  # si uno se cae, se sabe pronto y se puede abrir otra vez
+c.JupyterHub.concurrent_spawn_limit = 0  # sin tope: nadie lee «vuelve más tarde» al empezar
+c.JupyterHub.active_server_limit = place.seats()
+
+# --- Lo que nadie usa se cierra: un kernel, a la hora; un servidor, a las dos ---------------------
+culler = [sys.executable, "-m", "jupyterhub_idle_culler", "--timeout=7200", "--cull-every=300"]
+c.JupyterHub.services = [{"name": "cierre", "command": culler}]
+c.JupyterHub.load_roles = [
+    {
+        "name": "cierre",
+        "services": ["cierre"],
+        "scopes": ["list:users", "read:users:activity", "read:servers", "delete:servers"],
+    }
+]
+
+# --- En español -----------------------------------------------------------------------------------
+c.JupyterHub.jinja_environment_options = {"extensions": [spanish.Spanish]}
+c.Spawner.progress_ready_hook = spanish.ready
+
+# --- Dónde: lo del Hub, solo lo lee el administrador ----------------------------------------------
+c.JupyterHub.db_url = f"sqlite:///{place.STATE}/aula.sqlite"
+c.JupyterHub.cookie_secret_file = str(place.STATE / "secreto")
+c.ConfigurableHTTPProxy.pid_file = str(place.STATE / "puerta.pid")
+c.ConfigurableHTTPProxy.command = place.PROXY_COMMAND
+c.JupyterHub.default_url = "/hub/user-redirect/" + c.Spawner.default_url.strip("/")
+c.JupyterHub.bind_url = "http://:8000"
+c.JupyterHub.hub_port = random_port()  # por dentro, el que esté libre
+c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{random_port()}"
+
+if place.OWN.exists():
+    exec(place.OWN.read_text(encoding="utf-8"))

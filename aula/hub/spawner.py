@@ -1,0 +1,100 @@
+"""El JupyterLab de cada estudiante: con su cuenta, en su jaula y con sus límites.
+
+La cuenta la pone JupyterHub (``LocalProcessSpawner``), la jaula es bubblewrap y los límites son
+los del sistema: los cgroups, si se puede escribir en ellos, y siempre los de cada proceso.
+"""
+
+import os
+import pwd
+import resource
+import sys
+from pathlib import Path
+
+import accounts
+import place
+from jupyterhub.spawner import LocalProcessSpawner
+
+CGROUPS = Path("/sys/fs/cgroup")
+CONTROLLERS = ("+memory", "+cpu", "+pids")
+PROCESSES = 200  # hilos incluidos: cada kernel tiene unos veinte
+FILE = 2**28  # el archivo más grande que se puede escribir
+TMP = 2**27  # lo que cabe en `/tmp` y en `/dev/shm`, que son de cada uno y están en su memoria
+
+
+def cgroup(name, memory, cores=0, processes=0):
+    """Hace el cgroup ``aula/name``, con sus límites. Devuelve dónde se apunta un proceso.
+
+    Raises:
+        OSError: si este sistema no deja.
+    """
+    quota = int(cores * 1e5)
+    if (CGROUPS / "cgroup.controllers").exists():  # versión 2
+        limits = {"": {"memory.max": memory, "cpu.max": f"{quota or 'max'} 100000"}}
+        limits[""]["pids.max"] = processes or "max"
+    else:
+        limits = {
+            "memory": {"memory.limit_in_bytes": memory},
+            "cpu": {"cpu.cfs_quota_us": quota or -1},
+            "pids": {"pids.max": processes or "max"},
+        }
+    joined = []
+    for kind, values in limits.items():
+        folder = CGROUPS / kind / "aula" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for above in () if kind else [CGROUPS, folder.parent][: 2 if name else 1]:
+            (above / "cgroup.subtree_control").write_text(" ".join(CONTROLLERS))
+        for file, value in values.items():
+            (folder / file).write_text(str(value))
+        joined.append(str(folder / "cgroup.procs"))
+    return joined
+
+
+def cgroups_work():
+    """Guarda un sitio para el Hub: ni entre todos los estudiantes llenan la memoria. Dice si se puede."""
+    try:
+        return bool(cgroup("", place.memory() - 2**30) and cgroup("prueba", 2**30))
+    except OSError:
+        return False
+
+
+def cage(home):
+    """La orden que encierra: lo demás se lee y no se escribe, y los procesos de otros no se ven."""
+    private = ["/dev/shm", "/tmp", "/var/tmp"]
+    return [
+        *("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+        *(part for path in private for part in ("--size", str(TMP), "--tmpfs", path)),
+        *("--bind", home, home, "--chdir", home),
+        *("--unshare-pid", "--unshare-ipc", "--die-with-parent", "--"),
+    ]
+
+
+class ClassroomSpawner(LocalProcessSpawner):
+    """``LocalProcessSpawner`` con jaula, límites y disco propios."""
+
+    def make_preexec_fn(self, name):
+        become = super().make_preexec_fn(name)
+        try:
+            joined = cgroup(name, self.mem_limit, self.cpu_limit, PROCESSES)
+        except OSError:  # al abrir el aula se ha dicho
+            joined = []
+        limits = {resource.RLIMIT_DATA: self.mem_limit, resource.RLIMIT_FSIZE: FILE}
+
+        def prepare():
+            for file in joined:
+                with open(file, "w") as handle:
+                    handle.write(str(os.getpid()))
+            for what, value in {**limits, resource.RLIMIT_CORE: 0}.items():
+                resource.setrlimit(what, (value, value))
+            os.umask(0o077)
+            become()
+
+        return prepare
+
+    async def start(self):
+        home = pwd.getpwnam(self.user.name).pw_dir
+        accounts.mount(self.user.name, home)
+        self.cmd = [*cage(home), sys.executable, str(place.HERE / "start.py")]
+        return await super().start()
+
+    async def progress(self):
+        yield {"progress": 30, "message": "Se prepara tu copia de las lecciones…"}

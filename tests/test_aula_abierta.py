@@ -1,0 +1,435 @@
+"""El aula de verdad: un JupyterHub con dos cuentas de Linux, y lo que una no puede hacerle a la otra.
+
+Necesita ser administrador de un Linux, porque da de alta las cuentas; al acabar las borra.
+"""
+
+import asyncio
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jupyterhub", reason="lo instala «python curso.py aula»")
+if sys.platform != "linux" or os.geteuid() != 0 or not shutil.which("bwrap"):
+    pytest.skip("pide ser administrador de un Linux con bubblewrap", allow_module_level=True)
+
+from tools.rehearse_classroom import LESSON, ROOT, Student, classroom, processes
+from yarl import URL
+
+pytestmark = pytest.mark.lenta
+SECRET = "la respuesta de Berta"
+
+
+class Class:
+    """Las dos cuentas, y un solo hilo en el que pasa todo."""
+
+    def __init__(self, address, added, runner):
+        self.address, self.do = address, runner.run
+        self.ana, self.berta = (Student(address, user, password) for _, user, password in added)
+
+    def run(self, student, code, patience=90):
+        """Lo que sale y el error al ejecutar ``code`` con la cuenta de ``student``."""
+        return self.do(student.execute(code, patience))
+
+    def ask(self, student, method, path, **options):
+        return self.do(student.ask(method, path, **options))
+
+
+@pytest.fixture(scope="module")
+def room():
+    names = ["Ana de Prueba", "Berta de Prueba"]
+    with (
+        classroom(names, disk="80M") as (address, added),
+        asyncio.Runner() as runner,
+    ):
+        room = runner.run(make(address, added, runner))
+        yield room
+        for one in (room.ana, room.berta):
+            runner.run(one.close())
+
+
+async def make(address, added, runner):
+    room = Class(address, added, runner)
+    for one in (room.ana, room.berta):
+        await one.log_in()
+        await one.follow_link()
+        await one.open_lesson()
+    await room.berta.execute(f"from pathlib import Path\nPath('nota.txt').write_text('{SECRET}')")
+    return room
+
+
+def home(student):
+    return pwd.getpwnam(student.user).pw_dir
+
+
+def fetch(room, student, url, **options):
+    """El código, la dirección final y el texto de una página."""
+
+    async def get():
+        async with student.web.get(f"{room.address}{url}", **options) as answer:
+            return answer.status, str(answer.url), await answer.text()
+
+    return room.do(get())
+
+
+# --- Lo que recibe cada una -----------------------------------------------------------------------
+
+
+def test_se_llega_a_la_leccion_con_el_enlace_y_se_ven_sus_figuras(room):
+    status, model = room.ask(room.ana, "GET", f"api/contents/{LESSON}", params={"content": "0"})
+    assert (status, model["writable"]) == (200, True)
+    for path in ("files/imagenes/sdpa.svg", "files/mis_cuadernos/05_atencion.ipynb"):
+        assert room.ask(room.ana, "GET", path)[0] == 200, path
+    status, model = room.ask(
+        room.ana, "GET", "api/contents/notebooks/05_atencion.ipynb", params={"content": "0"}
+    )
+    assert (status, model["writable"]) == (200, False)
+
+
+def test_la_comprobacion_nombra_el_error_y_acepta_la_buena(room):
+    imports = next(c for c in room.ana.nb["cells"] if c["cell_type"] == "code")
+    assert room.run(room.ana, "".join(imports["source"]))[1] == ""
+    room.run(room.ana, "from course_lib.checkers import check_scaled_dot_product_attention")
+    assert room.do(room.ana.answer()) == []
+
+
+# --- Quién entra ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("password", ["", "mala", "x" * 5000, "' OR 1=1 --"])
+def test_una_contrasena_mala_no_entra(room, password):
+    async def attempt():
+        stranger = Student(room.address, room.berta.user, password or "-")
+        answer = await stranger.log_in()
+        text = await answer.text()
+        cookies = {cookie.key for cookie in stranger.web.cookie_jar}
+        await stranger.close()
+        return answer.status, text, cookies
+
+    status, text, cookies = room.do(attempt())
+    assert status == 403
+    assert "Ese nombre y esa contraseña no van juntos" in text
+    assert not {name for name in cookies if name.startswith("jupyterhub-hub-login")}
+
+
+@pytest.mark.parametrize("user", ["root", "nobody", "no-existe", "../root"])
+def test_quien_no_es_de_la_clase_no_entra(room, user):
+    async def attempt():
+        stranger = Student(room.address, user, "clave")
+        answer = await stranger.log_in()
+        await stranger.close()
+        return answer.status
+
+    assert room.do(attempt()) == 403
+
+
+def test_una_cuenta_buena_de_fuera_del_grupo_no_entra(room):
+    subprocess.run(["useradd", "--no-create-home", "fuera-de-clase"], check=True)
+    try:
+        subprocess.run(["chpasswd"], input=b"fuera-de-clase:una-clave-larga", check=True)
+
+        async def attempt():
+            stranger = Student(room.address, "fuera-de-clase", "una-clave-larga")
+            answer = await stranger.log_in()
+            text = await answer.text()
+            await stranger.close()
+            return answer.status, text
+
+        status, text = room.do(attempt())
+        assert status == 403
+        assert "esa cuenta no es de esta clase" in text
+    finally:
+        subprocess.run(["userdel", "fuera-de-clase"], check=True)
+
+
+@pytest.mark.parametrize(
+    "link", ["https://malo.invalid/", "//malo.invalid/", "/\\malo.invalid", "http:malo.invalid"]
+)
+def test_un_enlace_falso_no_saca_del_aula(room, link):
+    async def attempt():
+        visitor = Student(room.address, room.berta.user, room.berta.password)
+        answer = await visitor.log_in(then=link)
+        await visitor.close()
+        return [str(one.url) for one in (*answer.history, answer)]
+
+    assert all(url.startswith(room.address) for url in room.do(attempt()))
+
+
+# --- Por la web -----------------------------------------------------------------------------------
+
+
+def test_el_servidor_de_otra_no_se_abre_ni_se_para(room):
+    other = room.berta.user
+    for url in (
+        f"/user/{other}/lab",
+        f"/user/{other}/api/contents/nota.txt",
+        f"/hub/spawn/{other}",
+    ):
+        status, final, text = fetch(room, room.ana, url)
+        assert status in (403, 404), (url, status, final)
+        assert SECRET not in text
+    mine, room.ana.base = room.ana.base, room.berta.base
+    try:
+        for method, path in (("PUT", "api/contents/nota.txt"), ("POST", "api/kernels")):
+            assert room.ask(room.ana, method, path, json={})[0] in (403, 404), path
+    finally:
+        room.ana.base = mine
+
+
+def test_sin_entrar_no_se_llega_a_nada(room):
+    async def attempt(path):
+        stranger = Student(room.address, "nadie", "")
+        async with stranger.web.get(f"{room.berta.base}/{path}") as answer:
+            found = answer.status, answer.url.path, await answer.text()
+        await stranger.close()
+        return found
+
+    for path in ("api/contents", "lab", "files/mis_cuadernos/05_atencion.ipynb", "api/kernels"):
+        status, where, text = room.do(attempt(path))
+        assert where == "/hub/login" or status in (401, 403), (path, status, where)
+        assert "nbformat" not in text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../../../etc/passwd",
+        "..%2f..%2f..%2fetc%2fpasswd",
+        "%2e%2e/%2e%2e/etc/passwd",
+        "/etc/passwd",
+        "mis_cuadernos/atajo",
+    ],
+)
+@pytest.mark.parametrize("door", ["api/contents", "files"])
+def test_una_ruta_fuera_de_la_carpeta_se_rechaza(room, door, path):
+    target = f"{home(room.berta)}/atencion-paso-a-paso/nota.txt"
+    room.run(
+        room.ana, f"import os\nif not os.path.islink('atajo'): os.symlink('{target}', 'atajo')"
+    )
+
+    async def get():
+        url = URL(f"{room.ana.base}/{door}/{path}", encoded=True)
+        async with room.ana.web.get(url) as answer:
+            return answer.status, await answer.text()
+
+    status, text = room.do(get())
+    assert status >= 400, (status, text[:200])
+    assert "root:" not in text
+    assert SECRET not in text
+
+
+def test_su_clave_del_hub_solo_vale_para_lo_suyo(room):
+    code = """
+import json, os, urllib.error, urllib.request
+def ask(path, method="GET"):
+    request = urllib.request.Request(os.environ["JUPYTERHUB_API_URL"] + path, method=method)
+    request.add_header("Authorization", "token " + os.environ["JUPYTERHUB_API_TOKEN"])
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+"""
+    other = room.berta.user
+    code += f"""
+print([ask("/users"), ask("/users/{other}"), ask("/users/{other}/server", "DELETE"),
+       ask("/users/{other}/tokens", "POST"), ask("/proxy"), ask("/shutdown", "POST")])
+print(sorted(k for k in os.environ if "CONFIGPROXY" in k or "SECRET" in k))
+"""
+    said, error = room.run(room.ana, code)
+    assert error == ""
+    codes, leaked = said.strip().splitlines()
+    assert set(eval(codes)) <= {403, 404}, codes
+    assert leaked == "[]"
+
+
+# --- Desde el kernel ------------------------------------------------------------------------------
+
+
+def test_los_archivos_de_otra_no_se_leen_ni_se_cambian_ni_se_ven(room):
+    folder = home(room.berta)
+    for code in (
+        f"import os; os.listdir('{folder}')",
+        f"open('{folder}/atencion-paso-a-paso/nota.txt').read()",
+        f"open('{folder}/nuevo', 'w')",
+        f"import os; os.remove('{folder}/atencion-paso-a-paso/nota.txt')",
+        f"import os; os.rename('{folder}', '/tmp/suyo')",
+    ):
+        said, error = room.run(room.ana, code)
+        assert error in ("PermissionError", "OSError"), (code, said, error)
+    assert room.run(room.berta, "print(open('nota.txt').read())")[0].strip() == SECRET
+
+
+def test_lo_que_escribe_cada_una_no_lo_lee_nadie_mas(room):
+    said, _ = room.run(
+        room.ana, "import os\nopen('mio','w').close()\nprint(oct(os.stat('mio').st_mode & 0o777))"
+    )
+    assert said.strip() == "0o600"
+    assert oct(os.stat(home(room.ana)).st_mode & 0o777) == "0o700"
+    room.run(room.berta, "open('/tmp/secreto', 'w').write('x')")
+    said, _ = room.run(room.ana, "import os; print(os.path.exists('/tmp/secreto'))")
+    assert said.strip() == "False"
+
+
+def test_el_curso_y_el_sistema_no_se_cambian(room):
+    for path in (ROOT / "curso.py", ROOT / "course_lib/nuevo.py", "/etc/hostname", "/var/lib/x"):
+        _, error = room.run(room.ana, f"open({str(path)!r}, 'a')")
+        assert error in ("PermissionError", "OSError"), path
+
+
+def test_los_procesos_de_otra_no_se_ven_ni_se_paran(room):
+    theirs = set(processes(pwd.getpwnam(room.berta.user).pw_uid))
+    code = f"""
+import glob, os
+print({{os.stat(path).st_uid for path in glob.glob("/proc/[0-9]*")}} == {{os.getuid()}})
+for pid in {theirs}:
+    try:
+        print(open(f"/proc/{{pid}}/environ").read())
+    except OSError:
+        pass
+    try:
+        if pid > 1000:
+            os.kill(pid, 9)
+    except OSError:
+        pass
+"""
+    assert room.run(room.ana, code) == ("True\n", "")
+    assert set(processes(pwd.getpwnam(room.berta.user).pw_uid)) == theirs
+
+
+def test_los_secretos_del_hub_no_se_leen(room):
+    state = os.environ["CURSO_AULA"]
+    for name in ("aula.sqlite", "secreto", "aula.log", "discos"):
+        _, error = room.run(room.ana, f"open('{state}/{name}')")
+        assert error == "PermissionError", name
+
+
+def test_a_los_puertos_de_otra_se_llega_pero_no_dicen_nada(room):
+    """El de salida de un kernel no pide clave: por TCP, quien se conecte lee lo que sale."""
+    uid = pwd.getpwnam(room.berta.user).pw_uid
+    ports = [
+        int(line.split()[1].rpartition(":")[2], 16)
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
+        if line.split()[3] == "0A" and int(line.split()[7]) == uid
+    ]
+    assert ports
+    listen = f"""
+import time, zmq
+listening = zmq.Context.instance().socket(zmq.SUB)
+listening.subscribe(b"")
+for port in {ports}:
+    listening.connect(f"tcp://127.0.0.1:{{port}}")
+time.sleep(4)
+print(listening.poll(0))
+"""
+
+    async def both():
+        spied = asyncio.create_task(room.ana.execute(listen))
+        await asyncio.sleep(2)
+        await room.berta.execute(f"print('{SECRET}')")
+        return await spied
+
+    assert room.do(both()) == ("0\n", "")
+    code = f"""
+import http.client
+for port in {ports}:
+    for path in ("api/kernels", "api/contents/nota.txt", "api/terminals", "lab"):
+        try:
+            web = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+            web.request("GET", "/user/{room.berta.user}/" + path)
+            print(web.getresponse().status)
+        except (OSError, http.client.HTTPException):
+            print(0)
+"""
+    assert set(room.run(room.ana, code)[0].split()) <= {"0", "302", "403", "404"}
+
+
+# --- Quien da guerra ------------------------------------------------------------------------------
+
+
+def test_llenar_la_memoria_solo_le_pasa_a_quien_la_llena(room):
+    said, error = room.run(
+        room.ana, "kept = []\nwhile True:\n    kept.append(bytearray(b'x' * 10_000_000))"
+    )
+    assert error in ("MemoryError", "el kernel se ha ido"), (said, error)
+    assert room.ask(room.ana, "GET", "api/status")[0] == 200
+    assert room.run(room.berta, "print(6 * 7)")[0].strip() == "42"
+
+
+def test_llenar_el_disco_no_borra_lo_guardado_ni_llena_el_de_otra(room):
+    before = room.ask(room.ana, "GET", f"api/contents/{LESSON}")[1]["content"]
+    fill = "for k in range(40):\n    open(f'lleno{k}', 'wb').write(bytes(5_000_000))"
+    assert room.run(room.ana, fill)[1] == "OSError"
+    room.run(room.ana, "open('relleno', 'wb', 0).write(bytes(4_000_000))")
+    assert room.do(room.ana.save()) >= 400
+    after = room.ask(room.ana, "GET", f"api/contents/{LESSON}")[1]["content"]
+    assert after["cells"] == before["cells"]
+    assert room.run(room.berta, "open('cabe', 'wb').write(bytes(5_000_000))")[1] == ""
+    room.run(room.ana, "import glob, os\nfor f in glob.glob('*lleno*'): os.remove(f)")
+    assert room.do(room.ana.save()) == 200
+
+
+def test_muchos_procesos_solo_le_faltan_a_quien_los_hace(room):
+    """Puede quedarse sin su propio JupyterLab, que se abre otra vez; los demás, no."""
+    code = """
+import os, time
+count = 0
+try:
+    while count < 3000:
+        if not os.fork():
+            time.sleep(20)
+            os._exit(0)
+        count += 1
+except OSError:
+    print("no hay más", count)
+"""
+    said, error = room.run(room.ana, code, 120)
+    assert "no hay más" in said or error, said
+    uid = pwd.getpwnam(room.ana.user).pw_uid
+    assert len(list(processes(uid))) < 500
+    assert room.run(room.berta, "print(6 * 7)")[0].strip() == "42"
+
+
+# --- En español -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("url", ["/hub/login", "/hub/home", "/hub/nada", "/hub/spawn/otra"])
+def test_las_paginas_estan_en_espanol(room, url):
+    async def look():
+        visitor = Student(room.address, room.berta.user, room.berta.password)
+        if url != "/hub/login":
+            await visitor.log_in()
+        async with visitor.web.get(f"{room.address}{url}") as answer:
+            text = await answer.text()
+        await visitor.close()
+        return text
+
+    text = room.do(look())
+    assert '<html lang="es">' in text
+    for english in ("Sign in", "Your server", "My Server", "Not Found", "Logout", "moons", "None"):
+        assert english not in text
+
+
+# --- Si se cae ------------------------------------------------------------------------------------
+
+
+def test_lo_guardado_sigue_si_se_cae_su_servidor(room):
+    """Guardó en la prueba del disco; después, sin avisar, desaparece su JupyterLab."""
+    for process in processes(pwd.getpwnam(room.ana.user).pw_uid):
+        os.kill(process, 9)
+
+    async def again():
+        for _ in range(90):
+            await asyncio.sleep(1)
+            async with room.ana.web.get(f"{room.address}/hub/spawn/{room.ana.user}") as page:
+                if page.status == 200 and page.url.path.startswith("/user/"):
+                    break
+        await room.ana.open_lesson()
+
+    room.do(again())
+    sources = ["".join(cell["source"]) for cell in room.ana.nb["cells"]]
+    assert any("key.shape[-1] ** 0.5" in source for source in sources)
