@@ -40,6 +40,8 @@ HELP = """\
   python curso.py medir                  mide cuánto tardan la biblioteca y los exploradores
   python curso.py sitio                  hace con las lecciones un sitio web, en _sitio
   python curso.py sitio --ver            y lo abre en el navegador; con --zip, deja también un zip
+  python curso.py calificar ENTREGAS     califica una clase; sin ENTREGAS, dice cómo
+  python curso.py aula                   abre el curso a una clase, en este ordenador
 
 Lo que escribas detrás llega a la herramienta: «abrir --port=9000», «probar -k masks». Tu copia
 está en mis_cuadernos; en ella pones tus respuestas, y al poner el curso al día se quedan.
@@ -143,6 +145,7 @@ def environment():
     env = dict(os.environ, PYTHONUTF8="1", PYTHONNOUSERSITE="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
     env.pop("PYTHONPATH", None)
     env.pop("PYTHONHOME", None)
+    env.update(CURSO_DESDE=os.getcwd(), CURSO_NBGRADER=str(NBGRADER))
     for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH"):  # los ajustes y el kernel del curso
         env[name] = os.pathsep.join(filter(None, [str(ROOT / ".jupyter"), env.get(name, "")]))
     return env
@@ -359,23 +362,22 @@ def prepare():
         raise CourseError(diagnose(str(error))) from error
 
 
-def prepare_site():
-    """Añade al entorno, una sola vez, lo que hace el sitio web."""
-    wanted, done = ROOT / "sitio" / "requirements.txt", VENV / "sitio.txt"
+def prepare_more(name):
+    """Añade, una sola vez, lo que algunas órdenes necesitan además: lo de su requirements.txt."""
+    folder, what, required, *options = MORE[name]
+    wanted, done = ROOT / folder / "requirements.txt", VENV / f"{name}.txt"
     if not wanted.exists() or done.exists() and done.read_bytes() == wanted.read_bytes():
         return
-    uv, pip = (
-        ("uv", "pip", "install", "--python", VENV_PYTHON),
-        ("pip", "install", "--retries", "2"),
-    )
+    tools = ("uv", "pip", "install", "--python", VENV_PYTHON), ("pip", "install", "--retries", "2")
+    problem = "?"
     with install_lock():
-        say("Preparo lo que hace el sitio web:")
-        for tool in (uv, pip):
-            problem = attempt("Sphinx y lo suyo", VENV_PYTHON, "-m", *tool, "-r", wanted)
-            if not problem:
-                break
-        must(problem)
-        shutil.copyfile(str(wanted), str(done))
+        say(f"Preparo lo que necesita «{name}»:")
+        for tool in tools:
+            problem = problem and attempt(what, VENV_PYTHON, "-m", *tool, *options, "-r", wanted)
+        if required:
+            must(problem)
+        if not problem:
+            shutil.copyfile(str(wanted), str(done))
 
 
 # --- Las órdenes ----------------------------------------------------------------------------------
@@ -441,6 +443,7 @@ def restore_lesson(arguments):
 COMMANDS = {
     "probar": ["-m", "pytest"],
     "cuadernos": ["tests/tools/notebooks.py"],
+    "calificar": ["aula/calificar/calificar.py"],
     "medir": [  # en un solo proceso
         "-m",
         "pytest",
@@ -452,6 +455,22 @@ COMMANDS = {
         "tests/tools/bench_sitio.py",
     ],
     "sitio": ["sitio/construir.py"],
+    "aula": ["aula/hub/classroom.py"],
+}
+
+# Lo que se instala además: su carpeta, cómo se llama, si sin ello no se puede seguir y con qué opciones.
+NBGRADER = VENV / "nbgrader"
+MORE = {
+    "sitio": ("sitio", "Sphinx y lo suyo", True),
+    "calificar": ("aula/calificar", "nbgrader", False, "--no-deps", "--target", NBGRADER),
+    "aula": ("aula/hub", "JupyterHub y lo suyo", True),
+}
+NEEDS = {
+    "probar": ["sitio"],
+    "medir": ["sitio"],
+    "sitio": ["sitio"],
+    "calificar": ["calificar"],
+    "aula": ["aula"],
 }
 
 
@@ -487,8 +506,8 @@ def main(arguments):
         prepare()
         if command == "abrir":
             return open_course(rest)
-        if command in ("probar", "medir", "sitio"):
-            prepare_site()
+        for more in NEEDS.get(command, ()):
+            prepare_more(more)
         os.environ["CURSO_PROGRESO"] = "no"  # los ejercicios que alguien haya resuelto no cuentan
         return run(*COMMANDS[command], *rest)
     except CourseError as error:

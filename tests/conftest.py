@@ -10,6 +10,7 @@ from xdist.scheduler import LoadScopeScheduling
 # Con varios procesos a la vez, que los hilos que esperan no quiten el procesador a los demás.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ["CURSO_PROGRESO"] = "no"  # ninguna prueba resuelve ejercicios en nombre de nadie
+os.environ.pop("CURSO_DESDE", None)  # cada prueba se pone en su carpeta
 
 
 @pytest.fixture(scope="session")

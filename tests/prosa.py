@@ -19,8 +19,12 @@ ROOT = Path(__file__).resolve().parents[1]
 FIXED = (
     "README.md",
     "CONTRIBUTING.md",
+    "aula/README.md",
+    "aula/hub/README.md",
     "notebooks/glosario.md",
     "imagenes/textos_alternativos.md",
+    "aula/COSTES.md",
+    "aula/sin_instalar.md",
     "course_lib/probes/sentences_es.json",
     "notebooks/index.md",
     "notebooks/soluciones/index.md",
@@ -94,7 +98,7 @@ def sources():
     """Los archivos con prosa en español que lee un estudiante o quien contribuye."""
     modules = [
         path
-        for folder in ("course_lib", "imagenes", "sitio")
+        for folder in ("course_lib", "imagenes", "sitio", "aula")
         for path in (ROOT / folder).rglob("*.py")
     ]
     told = (ROOT / "course_lib/checkers").rglob("*.txt")  # las frases de las comprobaciones

@@ -288,12 +288,44 @@ def test_measure_runs_the_benchmarks_in_one_process(installed):
     assert arguments == ["-o", "addopts=", *benches, "--benchmark-only"]
 
 
+def test_the_classroom_installs_what_it_needs_the_first_time(installed):
+    folder = installed.root / "aula/hub"
+    folder.mkdir(parents=True)
+    (folder / "classroom.py").write_text(TOOL, encoding="utf-8")
+    make_wheel(installed.wheels, "cosa_del_aula", "1.0")
+    (folder / "requirements.txt").write_text("cosa_del_aula==1.0\n", encoding="utf-8")
+    code, output, _ = installed.run("aula", "--alta", "lista de clase.txt")
+    assert (code, "JupyterHub y lo suyo" in output) == (0, True), output
+    assert report(output)["arguments"] == ["--alta", "lista de clase.txt"]
+    assert "JupyterHub" not in installed.run("aula")[1]
+    (folder / "requirements.txt").write_text("no-existe==1.0\n", encoding="utf-8")
+    code, output, _ = installed.run("aula")
+    assert (code, "Los detalles están al final de" in output) == (1, True), output
+
+
 def test_notebooks_are_passed_to_their_tool(installed):
     tool = installed.root / "tests/tools/notebooks.py"
     tool.parent.mkdir(parents=True)
     tool.write_text(TOOL, encoding="utf-8")
     told = report(installed.run("cuadernos", "notebooks/01 x.ipynb")[1])
     assert told["arguments"] == ["notebooks/01 x.ipynb"]
+
+
+def test_grading_brings_its_own_tools_once_and_can_do_without_them(installed, closed_index):
+    tool = installed.root / "aula/calificar/calificar.py"
+    tool.parent.mkdir(parents=True)
+    tool.write_text(TOOL, encoding="utf-8")
+    (tool.parent / "requirements.txt").write_text("nbgrader==1.0\n", encoding="utf-8")
+    code, output, _ = installed.run("calificar", "mis entregas", index=closed_index)
+    assert code == 0
+    assert "nbgrader… no se puede" in output
+    assert report(output)["arguments"] == ["mis entregas"]
+    make_wheel(installed.wheels, "nbgrader", "1.0")
+    assert "Preparo lo que necesita «calificar»" in installed.run("calificar")[1]
+    assert list((installed.venv / "nbgrader/nbgrader").glob("__main__.py"))
+    code, output, _ = installed.run("calificar", index=closed_index)
+    assert code == 0
+    assert "Preparo" not in output
 
 
 def test_the_site_brings_its_own_tools_once(installed, closed_index):
@@ -306,7 +338,7 @@ def test_the_site_brings_its_own_tools_once(installed, closed_index):
     assert code == 1 and "no existe para tu sistema" in output
     make_wheel(installed.wheels, "sphinx", "1.0")
     code, output, _ = installed.run("sitio", "--ver")
-    assert code == 0 and "Preparo lo que hace el sitio" in output
+    assert code == 0 and "Preparo lo que necesita «sitio»" in output
     assert report(output)["arguments"] == ["--ver"]
     assert list(installed.venv.rglob("sphinx/__main__.py"))
     code, output, _ = installed.run("sitio", index=closed_index)
@@ -440,14 +472,14 @@ def test_unknown_command_names_the_known_ones(tmp_path):
     code, output, _ = Course(tmp_path).run("abre")
     assert code == 1
     assert "«abre»" in output
-    assert "abrir, reponer, probar, cuadernos, medir, sitio" in output
+    assert "abrir, reponer, probar, cuadernos, calificar, medir, sitio, aula" in output
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("ayuda",), ("abrir", "--help")])
 def test_help(tmp_path, arguments):
     code, output, _ = Course(tmp_path).run(*arguments)
     assert code == 0
-    for command in ("abrir", "reponer", "probar", "cuadernos", "medir"):
+    for command in ("abrir", "reponer", "probar", "cuadernos", "medir", "aula"):
         assert f"python curso.py {command}" in output
 
 
