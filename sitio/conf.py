@@ -17,7 +17,6 @@ from puertas import badges  # noqa: E402
 project = "Atención paso a paso"
 language = "es"
 extensions = ["myst_nb"]
-exclude_patterns = ["guia_docente.md"]
 html_theme = "sphinx_book_theme"
 html_title = project
 html_favicon = "web/icono.svg"

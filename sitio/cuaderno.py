@@ -8,9 +8,8 @@ WIDGET, STATES = (f"application/vnd.jupyter.widget-{kind}+json" for kind in ("vi
 # Un enlace a una celda de otro cuaderno, en un texto o en el HTML de una salida.
 LINK = re.compile(r"([./\w-]*?)((\d\d)_\w+)\.ipynb#cell-id=([\w-]+)")
 PAGE = re.compile(r'(href="[^"]*)\.ipynb')
-OUTSIDE = re.compile(
-    r"\[([^\]]*)\]\((?:\.\./)+(?!imagenes/|\d\d_)[^)]*\)"
-)  # lo que el sitio no tiene
+# Un enlace a lo que el sitio no tiene.
+OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?!imagenes/|\d\d_)[^)]*\)")
 PREDICT, PREDICT_HERE = "**Antes de ejecutar", "**Antes de mirar"
 # Hasta dónde llega la respuesta a una predicción: al título siguiente o a la predicción siguiente.
 ANSWER_ENDS = re.compile(r"^(\(celda-.*\n)?(#|\*\*Antes de)", re.MULTILINE)
@@ -62,14 +61,14 @@ def for_the_web(notebook, name, linked, lessons):
             if open_:
                 cells.append(_text(cell, "cierra", CLOSE))
             exercises = exercises or "## Ejercicios" in text
-            predicting, open_ = PREDICT_HERE in text and not exercises, False
+            predicting, open_ = f"{PREDICT_HERE}:" in text and not exercises, False
             cells += [cell | {"source": text}] if text.strip() else []
         elif not (lesson and (CHECKING.search(source) or _grades(cell))):
             cell["outputs"] = outputs = [] if UNSOLVED in source else outputs
             alive = [_bring_to_life(output, states, name) for output in outputs]
             if predicting and outputs and not any(alive) and not open_:
-                output = {"id": f"{cell['id']}-sale", "metadata": {"tags": ["remove-input"]}}
-                hidden = cell | output
+                only = {"id": f"{cell['id']}-sale", "metadata": {"tags": ["remove-input"]}}
+                hidden = cell | only
                 cells += [dict(cell, outputs=[]), _text(cell, "abre", OPEN), hidden]
                 open_ = True
             else:

@@ -139,6 +139,13 @@ def test_the_answer_to_a_prediction_waits():
     assert shown[4]["metadata"] == {"tags": ["remove-input"]}
 
 
+def test_to_speak_of_predictions_is_not_one():
+    cells = [markdown("Donde diga **Antes de ejecutar**, para."), code("2", {})]
+    shown = for_the_web("05_x", {"cells": cells, "metadata": {}})
+    assert [source(cell) for cell in shown] == ["Donde diga **Antes de mirar**, para.", "2"]
+    assert shown[1]["outputs"]
+
+
 def test_a_title_after_a_prediction_keeps_its_anchor():
     cells = [
         markdown("**Antes de ejecutar:** ¿qué sale?"),
