@@ -32,7 +32,7 @@ DRAWN = """() => document.fonts.status === 'loaded'
 
 
 class Renderer(IPythonRenderer):
-    """El Markdown de nbconvert, con las fórmulas como las busca KaTeX y las figuras dentro."""
+    """El Markdown de ``nbconvert``, con las fórmulas como las busca KaTeX y las figuras dentro."""
 
     def block_math(self, body):
         return f'<span class="math display">{escape(body.strip())}</span>'
@@ -86,10 +86,16 @@ def page(nb, number, what):
     jinja.filters.update(prose=prose, kind=kind, tagged=tagged, minutes=minutes)
     template = jinja.from_string((ROOT / "aula/hojas.html").read_text(encoding="utf-8"))
     deck = slides(nb)
-    title = f"{number} · {deck[0][0].source.splitlines()[0].lstrip(f'# {number}·')}"
-    return template.render(
-        what=what, title=title, nb=nb, slides=deck, explorer=explorer, view=WIDGET
-    )
+    title = re.sub(rf"^# ({number} · )?|[$*`]", "", deck[0][0].source.splitlines()[0])
+    given = {"what": what, "title": f"{number} · {title}", "nb": nb, "slides": deck}
+    return template.render(given, explorer=explorer, view=WIDGET)
+
+
+def dress(folder):
+    """Deja en la carpeta lo que las páginas usan."""
+    shutil.copytree(ROOT / "sitio/katex", folder / "aspecto/katex", dirs_exist_ok=True)
+    for look in LOOKS:
+        shutil.copy(ROOT / look, folder / "aspecto")
 
 
 def print_pages(paths):
@@ -136,9 +142,7 @@ def main(arguments=None):
             faults = 1
             print(f"No hay clase {number}, o está dañada. Las hay de: {', '.join(decks)}.")
     try:
-        shutil.copytree(ROOT / "sitio/katex", folder / "aspecto/katex", dirs_exist_ok=True)
-        for look in LOOKS:
-            shutil.copy(ROOT / look, folder / "aspecto")
+        dress(folder)
         for path, text in made.items():
             path.with_suffix(".pdf").unlink(missing_ok=True)  # el de antes ya no dice lo mismo
             path.write_text(text, encoding="utf-8")
