@@ -146,8 +146,9 @@ def main(arguments=None):
         for path, text in made.items():
             path.with_suffix(".pdf").unlink(missing_ok=True)  # el de antes ya no dice lo mismo
             path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        print(f"No se puede escribir en {folder} ({error.strerror}). Di otra con --carpeta.")
+    except OSError:
+        print(f"No se puede escribir en {folder}. Mira si es tuya y si queda disco, o di otra con")
+        print("«--carpeta OTRA».")
         return 1
     print(f"{len(made)} páginas hechas, en {folder}.")
     if made and not print_pages(made):

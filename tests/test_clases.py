@@ -291,7 +291,7 @@ SPOILED = {
     "diapositiva 6: no acaba en sus notas": lambda nb: nb.cells.insert(14, notes()),
     "diapositiva 2: no acaba en sus notas": lambda nb: nb.cells.insert(7, cell("## Después")),
     "diapositiva 4: sus notas no empiezan": (at(4, -1), "**Di:** sigue.\n\n**Minutos:** 3"),
-    "diapositiva 4: tiene 66 palabras": (at(4), "## Sube\n\n" + "una palabra 0.97 + " * 16 + "$x$ dos"),
+    "diapositiva 4: tiene 66 palabras": (at(4), "## Sube más\n\n" + "una palabra 0.97 + " * 21 + "$x$ dos"),
     "diapositiva 4: su título va «al-lado»": lambda nb: at(4)(nb).metadata.update(tags=["al-lado"]),
     "celda 10: sobran metadatos": lambda nb: at(4)(nb).metadata.update(editable=False),
     "celda 4: sobran metadatos": lambda nb: nb.cells[3].metadata.update(jupyter={"source_hidden": 1, "x": 1}),
