@@ -204,12 +204,16 @@ def test_running_twice_gives_the_same_bytes(tmp_path, capsys):
     assert "guardado" in capsys.readouterr().out
 
 
-def test_running_a_lesson_adds_its_slides(tmp_path):
-    (tmp_path / "notebooks").mkdir()
-    path = save(tmp_path / "notebooks/00_x.ipynb", "x = 1", "print('a\\n' * 40)")
-    assert notebooks.main([str(path)]) == 0
-    assert slide_types(notebooks.read(path)) == ["slide", "subslide"], "cuenta la salida nueva"
-    assert notebooks.main([str(path), "--comprobar"]) == 0
+def test_what_is_projected_is_the_class_and_not_the_lesson(tmp_path):
+    for folder, kept in (("notebooks", 0), ("clases", 1)):
+        path = tmp_path / folder / "00_x.ipynb"
+        path.parent.mkdir()
+        save(path, "x = 1")
+        nb = notebooks.read(path)
+        nb.cells[0].metadata.slideshow = {"slide_type": "slide"}
+        path.write_text(notebooks.to_text(nb), encoding="utf-8")
+        assert notebooks.main([str(path)]) == 0
+        assert len(notebooks.read(path).cells[0].metadata) == kept
 
 
 @pytest.mark.parametrize(

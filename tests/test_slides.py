@@ -229,8 +229,8 @@ def test_the_notes_are_seen_by_the_teacher_and_not_by_the_class(small):
     notes.keyboard.press("PageDown")  # también se anda desde aquí
     assert at(small) == 2
     assert "hasta el minuto 5.5" in notes.locator("header").inner_text()
-    small.keyboard.press("Escape")
-    assert notes.is_closed()
+    with notes.expect_event("close"):
+        small.keyboard.press("Escape")
 
 
 # --- Empezar y acabar -----------------------------------------------------------------------------
@@ -257,11 +257,12 @@ def test_it_is_never_found_on(lab, small):
 
 def test_a_lesson_opens_its_class(lab):
     lab.close()
-    lab.page.evaluate(OPEN, DECKS[0].as_posix().replace("clases/", ""))
+    name = f"{EVERY_DAY}.ipynb"
+    lab.page.evaluate(OPEN, f"notebooks/{name}")
     with presented(lab) as page:
         assert page.locator(".pr-bar").count() == 1
         path = page.evaluate("jupyterapp.shell.currentWidget.context.path")
-        assert path == DECKS[0].as_posix()
+        assert path == f"notebooks/clases/{name}"
         page.keyboard.press("Escape")
         page.evaluate("jupyterapp.commands.execute('application:close')")
 

@@ -94,8 +94,10 @@ export class Show {
     this.listen(panel.node, 'dblclick', event => {
       if (event.target.closest('.jp-MarkdownCell')) event.stopPropagation(); // no se edita
     });
-    const release = () => setTimeout(() => this.release(false));
-    this.listen(panel.node, 'pointerup', release);
+    const release = ({ target }) =>
+      this.mouse && setTimeout(() => this.release(target.matches('select')));
+    this.listen(panel.node, 'pointerdown', () => (this.mouse = true));
+    this.listen(panel.node, 'pointerup', event => event.target.matches('select') || release(event));
     this.listen(panel.node, 'change', release);
   }
 
@@ -290,6 +292,7 @@ export class Show {
   }
 
   key(event) {
+    this.mouse = false;
     if (event.target.closest?.('.jp-Dialog')) return; // JupyterLab pregunta algo
     const { key } = event;
     const stop = () => {
