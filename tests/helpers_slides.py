@@ -31,7 +31,7 @@ READ_SLIDE = r"""([smallestText, smallestFigure, emptiest]) => {
         .filter(([node, box]) => box.width && box.height && !node.closest('mjx-assistive-mml'));
     const wide = Math.round(Math.max(0, ...seen.map(([, box]) => box.right - innerWidth)));
     if (wide > 1) faults.push(`se sale ${wide} píxeles a lo ancho`);
-    for (const part of cells.flatMap(cell => [...cell.querySelectorAll('pre, .cm-scroller, table')])) {
+    for (const part of cells.flatMap(cell => [...cell.querySelectorAll('pre, .cm-scroller, table, .jp-RenderedMarkdown')])) {
         const cut = part.scrollWidth - part.clientWidth;
         if (part.clientWidth && cut > 2 && !part.closest('.exp'))
             faults.push(`se cortan ${cut} píxeles a lo ancho: ${part.textContent.slice(0, 40)}`);
@@ -44,7 +44,7 @@ READ_SLIDE = r"""([smallestText, smallestFigure, emptiest]) => {
             figures++;
             const scale = Math.min(box.width / node.naturalWidth, box.height / node.naturalHeight);
             const [tall, long] = [scale * node.naturalHeight, scale * node.naturalWidth];
-            if (tall < smallestFigure * innerHeight && long < 0.6 * innerWidth)
+            if (tall < smallestFigure * innerHeight && long < 0.33 * innerWidth)
                 faults.push(`la figura queda pequeña: ${Math.round(long)} × ${Math.round(tall)}`);
         } else if (node.matches('.exp')) figures++;
         else if (!node.closest('.exp, svg, mjx-container')) {

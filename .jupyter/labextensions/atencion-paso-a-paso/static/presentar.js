@@ -90,7 +90,9 @@ export class Show {
 
     this.listen(window, 'keydown', event => this.key(event));
     this.listen(window, 'resize', () => this.fit());
-    this.listen(panel.node, 'load', () => this.fit()); // una figura que llega
+    // Una figura que llega o un explorador que se dibuja; mientras la mano mueve uno, nada salta.
+    this.sizes = new ResizeObserver(() => this.mouse || this.fit());
+    this.undo.push(() => this.sizes.disconnect());
     this.listen(panel.node, 'dblclick', event => {
       if (event.target.closest('.jp-MarkdownCell')) event.stopPropagation(); // no se edita
     });
@@ -111,7 +113,7 @@ export class Show {
     if (this.panel.isDisposed) return;
     for (const cell of this.notebook.widgets)
       cell.node.classList.remove('pr-on', 'pr-later', 'pr-right', 'pr-first', 'pr-bare');
-    this.place.classList.remove('pr-place', 'pr-two', 'pr-cover', 'pr-poll');
+    this.place.classList.remove('pr-place', 'pr-two', 'pr-cover', 'pr-poll', 'pr-words');
     this.place.style.removeProperty('--pr-fit');
     left.set(this.panel, this.now % (this.slides.length - 1)); // tras la última, otra vez la primera
     const first = this.slides[this.now].cells[0].cell;
@@ -175,6 +177,7 @@ export class Show {
   }
 
   go(number, step = 0) {
+    this.mouse = false;
     this.lock(true);
     this.now = Math.min(Math.max(number, 0), this.slides.length - 1);
     this.step = Math.min(step, this.slide.steps);
@@ -198,7 +201,8 @@ export class Show {
     this.place.scrollTop = 0;
     this.say_where();
     this.fit();
-    setTimeout(() => this.fit(), 300); // un explorador se dibuja cuando se ve
+    this.sizes.disconnect();
+    for (const cell of shown.keys()) this.sizes.observe(cell.node);
   }
 
   say_where() {
@@ -219,24 +223,40 @@ export class Show {
     else if (this.now > 0) this.go(this.now - 1, Infinity);
   }
 
-  /** Figuras y exploradores crecen hasta llenar la pantalla, y se encogen hasta caber. */
+  /** Figuras, exploradores y, si no los hay, la letra crecen hasta llenar la pantalla. */
   fit() {
     const { place } = this;
     if (!this.undo.length || !place) return;
+    const shown = [...place.querySelectorAll(':scope > .pr-on')];
+    const all = what => shown.flatMap(cell => [...cell.querySelectorAll(what)]);
+    place.classList.toggle('pr-words', !all('img, .exp').length);
+    const wide = [place, ...all('.cm-scroller, .jp-OutputArea-output pre, .jp-RenderedMarkdown')];
     const fits = scale => {
       place.style.setProperty('--pr-fit', scale);
+      this.stack(shown);
       return (
-        place.scrollHeight <= place.clientHeight + 1 && place.scrollWidth <= place.clientWidth + 1
+        place.scrollHeight <= place.clientHeight + 1 &&
+        wide.every(part => part.scrollWidth <= part.clientWidth + 1)
       );
     };
     if (fits(1)) return;
-    let [low, high] = [0.1, 1];
+    let [low, high] = [0, 1];
     for (let turn = 0; turn < 7; turn++) {
       const middle = (low + high) / 2;
       if (fits(middle)) low = middle;
       else high = middle;
     }
     fits(low);
+  }
+
+  /** Pone una debajo de otra las celdas de la derecha. */
+  stack([first, ...shown]) {
+    const gap = parseFloat(getComputedStyle(this.place).rowGap);
+    let top = first.offsetTop + first.offsetHeight + gap;
+    for (const cell of shown.filter(cell => cell.classList.contains('pr-right'))) {
+      cell.style.top = `${top}px`;
+      top += cell.offsetHeight + gap;
+    }
   }
 
   // --- Código vivo ----------------------------------------------------------------------------------
