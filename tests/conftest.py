@@ -60,6 +60,11 @@ GROUPS = (
 )
 
 
+# De los cuadernos, los que se ejecutan cada día: las lecciones, sin lo que está al lado del camino;
+# unas soluciones, y las diapositivas de una clase. Los demás comprueban lo mismo con otros ejercicios.
+EVERY_DAY = r"notebooks/(\d\d_|soluciones/05_|clases/03_)"
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--todo", action="store_true", help="también las pruebas lentas, que se hacen cada noche"
@@ -69,11 +74,19 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """Deja para la noche las pruebas lentas, salvo que se pidan, y pone delante las que más tardan."""
     if not (config.option.todo or "lenta" in config.option.markexpr):
-        slow = [item for item in items if item.get_closest_marker("lenta")]
-        items[:] = [item for item in items if not item.get_closest_marker("lenta")]
+        slow = [item for item in items if is_slow(item)]
+        items[:] = [item for item in items if not is_slow(item)]
         config.hook.pytest_deselected(items=slow)
     order = [name for name, _ in GROUPS]
     items.sort(key=lambda item: [*order, group(item.nodeid)].index(group(item.nodeid)))
+
+
+def is_slow(item):
+    """Dice si es de la noche: una prueba, por su marca; la celda de un cuaderno, por dónde está."""
+    if cell := getattr(item, "cell", None):
+        place = item.nodeid.replace("\\", "/")
+        return not re.match(EVERY_DAY, place) or "profundizar" in cell.metadata.get("tags", ())
+    return item.get_closest_marker("lenta")
 
 
 def group(nodeid):
