@@ -49,6 +49,7 @@ GROUPS = (
     ),
     ("navegador: exploradores", r"test_explorer_\w+\.py"),
     ("sitio", r"test_sitio\w*\.py"),
+    ("prosa", r"test_(ortografia|glosario)\.py"),  # leen los mismos textos, y se leen una vez
     ("lección 10", r"notebooks/10_\w+\.ipynb"),
     ("corpus", r"test_answers\.py"),
     ("lección 12", r"notebooks/12_\w+\.ipynb"),

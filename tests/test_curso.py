@@ -435,6 +435,7 @@ def test_ctrl_c_is_clean(tmp_path, silent_index):
     assert "Traceback" not in output
 
 
+@pytest.mark.lenta  # hace otro entorno; la frase, sin hacerlo, en test_install_route
 def test_no_network_is_one_clear_sentence(tmp_path, closed_index):
     course = Course(tmp_path)
     code, output, seconds = course.run("abrir", index=closed_index)
@@ -446,6 +447,7 @@ def test_no_network_is_one_clear_sentence(tmp_path, closed_index):
     assert seconds < 20
 
 
+@pytest.mark.lenta  # rehace el entorno
 def test_broken_environment_is_made_again(installed):
     for path in installed.venv.glob("[bS]*/python*"):
         path.unlink()
@@ -519,6 +521,7 @@ def old_pythons():
                 break
 
 
+@pytest.mark.lenta  # cada día basta con que lo entienda Python 3.6
 def test_old_pythons_of_this_machine_explain_themselves():
     pythons = list(old_pythons())
     if not pythons:
