@@ -43,23 +43,26 @@ def lab(shared_lab):
 # Lo que más tarda, primero: al final, todos los procesos acaban casi a la vez. Lo del navegador va en
 # dos grupos, cada uno en un proceso con su JupyterLab; lo demás, archivo a archivo.
 GROUPS = (
+    ("navegador: exploradores", r"test_explorer_\w+\.py"),
     (
         "navegador: lecciones",
         r"test_(lessons|accesibilidad|browser|slides|explorers)\.py|::test_in_jupyter",
     ),
-    ("navegador: exploradores", r"test_explorer_\w+\.py"),
     ("sitio", r"test_sitio\w*\.py"),
-    ("prosa", r"test_(ortografia|glosario)\.py"),  # leen los mismos textos, y se leen una vez
-    ("lección 10", r"notebooks/10_\w+\.ipynb"),
     ("corpus", r"test_answers\.py"),
-    ("lección 12", r"notebooks/12_\w+\.ipynb"),
-    ("lección 13", r"notebooks/13_\w+\.ipynb"),
     ("lección 14", r"notebooks/14_\w+\.ipynb"),
-    ("comprobaciones", r"test_checkers\.py"),
+    ("lección 10", r"notebooks/10_\w+\.ipynb"),
+    ("lección 13", r"notebooks/13_\w+\.ipynb"),
+    ("lección 12", r"notebooks/12_\w+\.ipynb"),
+    ("gráficas", r"test_plots\.py"),
     ("curso.py", r"test_curso\.py"),
-    ("ejercicios", r"test_exercises\.py"),
+    ("lección 08", r"notebooks/08_\w+\.ipynb"),
+    ("BERT", r"test_bert\.py"),
+    ("traductor", r"test_translator\.py"),
+    ("lección 11", r"notebooks/11_\w+\.ipynb"),
+    ("prosa", r"test_(ortografia|glosario)\.py"),  # leen los mismos textos, y se leen una vez
+    ("comprobaciones", r"test_checkers\.py"),
 )
-
 
 # De los cuadernos, los que se ejecutan cada día: las lecciones, sin lo que está al lado del camino;
 # unas soluciones, y las diapositivas de una clase. Los demás comprueban lo mismo con otros ejercicios.

@@ -186,9 +186,10 @@ def test_the_embedded_weights_are_in_memory_once_and_nobody_spoils_them():
                 assert file_in_memory(encoder.get_parameter(name)) == "model.safetensors"
     weights = {name: load_bert().encoder.get_parameter(name).clone() for name in names}
     shift(mine)
+    others = another, load_bert().encoder, encoder_from_bert(load_bert())
     for name, expected in weights.items():
         assert torch.equal(mine.get_parameter(name), expected + 1)
-        for encoder in (another, load_bert().encoder, encoder_from_bert(load_bert())):
+        for encoder in others:
             assert torch.equal(encoder.get_parameter(name), expected)
     after = extract_embeddings(HUNGRY)
     assert torch.equal(before.contextual_embeddings, after.contextual_embeddings)
@@ -245,7 +246,7 @@ ODD = [
     [HUNGRY],
     SENTENCES,
     ODD,
-    ["dog " * 510],  # 512 tokens justos
+    pytest.param(["dog " * 510], marks=pytest.mark.lenta),  # 512 tokens justos
     ["dog " * 511, "It works"],  # una cortada, y una corta con mucho relleno
 ], ids=["una", "lote", "raras", "la más larga", "cortadas"])  # fmt: skip
 def test_embeddings_are_those_of_transformers(sentences):

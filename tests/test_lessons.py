@@ -1,7 +1,7 @@
 """Cada lección en JupyterLab: como está guardada, ejecutada y proyectada.
 
 En cada prueba se mira así una, y el texto de todas, con sus fórmulas y sus figuras; las demás, cada
-noche. Las salidas de todas las compara siempre nbval.
+noche. Las salidas las compara nbval: cada día, las del camino.
 """
 
 import os
