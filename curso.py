@@ -142,10 +142,14 @@ def diagnose(output):
 
 
 def environment():
-    """Devuelve las variables de entorno de lo que se ejecuta: UTF-8 y solo lo que hay en .venv."""
+    """Devuelve las variables de entorno de lo que se ejecuta: UTF-8 y solo lo que hay en .venv.
+
+    Lo que Python traduce se guarda: si no, cada cuaderno que se abre traduce otra vez el curso entero.
+    """
     env = dict(os.environ, PYTHONUTF8="1", PYTHONNOUSERSITE="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
     env.pop("PYTHONPATH", None)
     env.pop("PYTHONHOME", None)
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
     env.update(CURSO_DESDE=os.getcwd(), CURSO_NBGRADER=str(NBGRADER))
     for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH"):  # los ajustes y el kernel del curso
         env[name] = os.pathsep.join(filter(None, [str(ROOT / ".jupyter"), env.get(name, "")]))

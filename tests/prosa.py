@@ -140,7 +140,7 @@ def notebook_pieces(nb, file=""):
 
 def python_pieces(source, file="", cell=None):
     """Las docstrings, los comentarios y los textos con espacios de un programa."""
-    tree = ast.parse(source)
+    tree, lines = ast.parse(source), source.split("\n")
     names = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     for node in ast.walk(tree):  # lo que guarda un explorador o un informe se declara en su clase
         if isinstance(node, ast.ClassDef):
@@ -156,13 +156,13 @@ def python_pieces(source, file="", cell=None):
             docstrings.add(value)
             yield Piece(file, cell, value.lineno, _clean_python(value.value, names))
     for node, text in _strings(tree):
-        if " " in text and node not in docstrings and not _is_raw(source, node):
+        if " " in text and node not in docstrings and not _is_raw(lines, node):
             yield Piece(file, cell, node.lineno, _clean_python(text, names), is_string=True)
 
 
-def _is_raw(source, node):
+def _is_raw(lines, node):
     """Dice si un texto es r"…": una expresión regular."""
-    return re.match(r"(?i)r|fr|rf", ast.get_source_segment(source, node) or "")
+    return re.match(rb"(?i)r|fr|rf", lines[node.lineno - 1].encode()[node.col_offset :])
 
 
 def told_pieces(source, file=""):

@@ -1,7 +1,7 @@
 """Cada lección en JupyterLab: como está guardada y ejecutada.
 
 En cada prueba se mira así una, y el texto de todas, con sus fórmulas y sus figuras; las demás, cada
-noche. Las salidas de todas las compara siempre nbval.
+noche. Las salidas las compara nbval: cada día, las del camino.
 """
 
 import os
@@ -16,7 +16,7 @@ from tools import notebooks
 
 SCREENSHOTS = os.environ.get("CURSO_CAPTURAS")
 LESSONS = [p.relative_to(ROOT) for p in notebooks.course_notebooks() if notebooks.is_lesson(p)]
-EVERY_DAY = "03_softmax_y_escalado"  # tiene fórmulas, figuras y exploradores
+EVERY_DAY = "01_producto_escalar"  # tiene fórmulas, figuras y exploradores
 
 # nbval compara las salidas con los hilos por defecto, tantos como núcleos; aquí, con otro número.
 THREADS = 2 if "1" in (os.environ.get("OMP_NUM_THREADS"), str(os.cpu_count())) else 1

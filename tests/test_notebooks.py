@@ -449,6 +449,7 @@ def test_no_class_is_defined_twice():
 # --- Las salidas ----------------------------------------------------------------------------------
 
 
+@pytest.mark.lenta  # lo que se compara y lo que no está en pyproject.toml
 def test_nbval_accepts_no_wrong_output(tmp_path):
     """Las opciones del proyecto, con las salidas de antes de ejecutar cambiadas a propósito."""
 
