@@ -4,13 +4,16 @@ De una entrega se lee el JSON y nada más: su código no se analiza aquí, sino 
 """
 
 import ast
+import contextlib
 import json
+import os
 import re
-import stat
+import tempfile
+import time
 import zipfile
+import zlib
 from collections import Counter
 from functools import cache
-from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +23,7 @@ CELLS = 3000  # celdas de un cuaderno
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)")
 EXERCISE = re.compile(r"\s*# (Ejercicio|Comprobación) (\d+\.\d+)\b")
 MARK = re.compile(r"(ejercicio|comprobacion)-(\d+)-(\d+)")
+BAD_ZIP = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError)
 IGNORED = {"__MACOSX", "soluciones", ".ipynb_checkpoints"}
 
 
@@ -77,63 +81,43 @@ def section(read):
 # --- Los archivos ---------------------------------------------------------------------------------
 
 
-class Found(NamedTuple):
-    """Un archivo de las entregas: su camino, desde la carpeta o el zip, y cómo se lee."""
+class File(NamedTuple):
+    """Un archivo de las entregas: su camino, desde la carpeta o el zip, y dónde se lee."""
 
     parts: tuple
-    when: tuple
-    size: int
-    read: object
+    path: Path
 
 
-def in_zip(data, before=()):
-    """Los archivos de un zip. No se extrae nada: ningún nombre puede salirse de su sitio."""
-    archive = zipfile.ZipFile(data)
-    for info in archive.infolist():
-        parts = tuple(
-            part for part in re.split(r"[\\/]", info.filename) if part not in ("", ".", "..")
-        )
-        if info.is_dir() or not parts:
-            continue
-
-        def read(info=info):
-            with archive.open(info) as file:
-                return file.read(MOST + 1)
-
-        yield Found((*before, *parts), info.date_time, info.file_size, read)
+def visible(folder):
+    """Lo que hay en una carpeta, sin lo que ponen los programas."""
+    return [p for p in sorted(folder.iterdir()) if p.name[0] != "." and p.name not in IGNORED]
 
 
-def in_folder(folder, before=()):
-    """Los archivos de una carpeta. Los enlaces no se siguen: llevarían fuera."""
-    for path in sorted(folder.iterdir()):
-        parts, known = (*before, path.name), path.lstat()
-        if path.is_symlink():
-            yield Found(parts, (), -1, None)
-        elif path.is_dir():
-            yield from in_folder(path, parts) if path.name[0] != "." else ()
-        elif stat.S_ISREG(known.st_mode):
-            read = path.read_bytes if known.st_size <= MOST else None
-            yield Found(parts, (known.st_mtime,), known.st_size, read)
+def unzip(path, space, most=float("inf")):
+    """Abre un zip en una carpeta nueva de ``space``. ``extract`` no deja que un nombre se salga."""
+    place = tempfile.mkdtemp(dir=space)
+    with zipfile.ZipFile(path) as archive:
+        if sum(info.file_size for info in archive.infolist()) > most:
+            raise zipfile.BadZipFile("dentro hay demasiado")
+        for info in archive.infolist():
+            made = archive.extract(info, place)
+            when = time.mktime((*info.date_time, 0, 0, -1))
+            os.utime(made, (when, when))
+    return Path(place)
 
 
-def every_file(path):
-    """Todos los archivos de las entregas, también los que van en un zip dentro de otro."""
-    if path.is_dir():
-        found = list(in_folder(path))
-    else:
-        found = list(in_zip(path))
-        top = {file.parts[0] for file in found}
-        nested = all(len(file.parts) > 2 for file in found)
-        if len(top) == 1 and nested and not MOODLE.match(min(top)):  # se comprimió la carpeta
-            found = [file._replace(parts=file.parts[1:]) for file in found]
-    for file in found:
-        if file.parts[-1].lower().endswith(".zip") and 0 <= file.size <= MOST:
-            try:
-                yield from in_zip(BytesIO(file.read()), file.parts)
-                continue
-            except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError):
-                pass  # se dirá que no se puede leer
-        yield file
+def every_file(folder, space, before=()):
+    """Los archivos de una carpeta, también los que van en un zip. Los enlaces no se siguen."""
+    for path in visible(folder):
+        parts, inside = (*before, path.name), path.is_dir() and path
+        zips = sum(part.lower().endswith(".zip") for part in parts)
+        if zips == 1 and path.is_file() and not path.is_symlink():
+            with contextlib.suppress(*BAD_ZIP):  # se dirá que no se puede abrir
+                inside = unzip(path, space, most=10 * MOST)
+        if inside and not path.is_symlink():
+            yield from every_file(inside, space, parts)
+        else:
+            yield File(parts, path)
 
 
 def owner(parts):
@@ -149,19 +133,23 @@ def owner(parts):
     return rest or stem, ""
 
 
-def students(path):
-    """Quién entrega y qué: (nombre, identificador) → sus archivos."""
-    found = {}
-    try:
-        for file in every_file(Path(path)):
-            if IGNORED & set(file.parts) or any(part.startswith(".") for part in file.parts):
-                continue
-            found.setdefault(owner(file.parts), []).append(file)
-        for folder in Path(path).iterdir() if Path(path).is_dir() else ():
-            if folder.is_dir() and folder.name[0] != "." and folder.name not in IGNORED:
-                found.setdefault(owner((folder.name, "")), [])
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise Unreadable(f"No se puede abrir {path}: {error}. ¿Es el zip entero?") from None
+def students(path, space):
+    """Quién entrega y qué: (nombre, identificador) → sus archivos. Los zips se abren en ``space``."""
+    folder, found = Path(path), {}
+    if folder.is_file():
+        try:
+            folder = unzip(path, space)
+        except BAD_ZIP as error:
+            raise Unreadable(f"No se puede abrir {path}: {error}. ¿Es el zip entero?") from None
+        match visible(folder):
+            case [one] if one.is_dir() and not MOODLE.match(one.name):
+                if all(inside.is_dir() for inside in visible(one)):
+                    folder = one  # se comprimió la carpeta, y no lo que hay en ella
+    for place in visible(folder):
+        if place.is_dir():  # aunque no tenga nada
+            found[owner((place.name, ""))] = []
+    for file in every_file(folder, space):
+        found.setdefault(owner(file.parts), []).append(file)
     return dict(sorted(found.items(), key=lambda one: (one[0][0].casefold(), one[0])))
 
 
@@ -171,6 +159,7 @@ def students(path):
 class Notebook(NamedTuple):
     """Un cuaderno entregado: su lección, sus celdas de código y lo que hay que decir de él."""
 
+    name: str
     lesson: str
     cells: list  # (número, código)
     own: dict  # número del ejercicio → lo que hay en su celda
@@ -180,33 +169,31 @@ class Notebook(NamedTuple):
 
 def read_notebook(file):
     """El cuaderno de un archivo, o ``Unreadable`` con lo que le pasa."""
-    name = file.parts[-1]
-    if file.size < 0:
+    name, path = file.parts[-1], file.path
+    if path.is_symlink():
         raise Unreadable(f"{name} es un enlace a otro sitio, y no se sigue")
-    if file.size > MOST or file.read is None:
-        raise Unreadable(f"{name} es demasiado grande: {file.size / 2**20:.0f} MB")
+    if name.lower().endswith(".zip") or not path.is_file():
+        raise Unreadable(f"{name} no se puede abrir, o trae otro zip dentro")
+    if path.stat().st_size > MOST:
+        raise Unreadable(f"{name} es demasiado grande: {path.stat().st_size / 2**20:.0f} MB")
     try:
-        data = file.read()
-    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+        data = path.read_bytes()
+    except OSError as error:
         raise Unreadable(f"{name} no se puede leer: {error}") from None
     if not data.strip():
         raise Unreadable(f"{name} está vacío")
-    if len(data) > MOST:
-        raise Unreadable(f"{name} es demasiado grande")
     try:
         book = json.loads(data.decode("utf-8-sig"))
         cells = [cell for cell in book["cells"][:CELLS] if cell["cell_type"] == "code"]
+        marks = [cell.get("metadata", {}).get("nbgrader", {}).get("grade_id") for cell in cells]
         sources = ["".join(cell["source"]) for cell in cells]
-        names = [
-            str(cell.get("metadata", {}).get("nbgrader", {}).get("grade_id")) for cell in cells
-        ]
     except (ValueError, RecursionError):
         raise Unreadable(f"{name} está dañado: no se puede leer como cuaderno") from None
     except (KeyError, TypeError, AttributeError):
         raise Unreadable(f"{name} no es un cuaderno de Jupyter, o está dañado") from None
     if not any(source.strip() for source in sources):
         raise Unreadable(f"{name} no tiene ninguna celda de código")
-    return recognise(name, [*zip(sources, names)], data)
+    return recognise(name, [*zip(sources, map(str, marks))], data)
 
 
 def recognise(name, cells, data):
@@ -232,32 +219,24 @@ def recognise(name, cells, data):
             told.append(f"ha cambiado la comprobación {number}: se usa la del curso")
     numbered = [(k, source) for k, (source, _) in enumerate(cells, 1) if source.strip()]
     shown = {n: "\n\n".join(sources) for n, sources in own.items() if n in lesson.answers}
-    return Notebook(lesson.number, numbered, shown, told, data)
+    return Notebook(name, lesson.number, numbered, shown, told, data)
 
 
 def collect(files):
     """De los archivos de una persona: lección → su cuaderno más reciente, y lo que hay que decir."""
-    chosen, told, seen = {}, [], 0
-    for file in sorted(files, key=lambda file: (file.when, file.parts)):
-        name = file.parts[-1]
-        if not name.lower().endswith((".ipynb", ".zip")):
-            continue
-        seen += 1
-        if name.lower().endswith(".zip"):
-            told.append(f"{name} no se puede abrir, o trae otro zip dentro")
-            continue
+    chosen, told = {}, []
+    wanted = [file for file in files if file.parts[-1].lower().endswith((".ipynb", ".zip"))]
+    for file in sorted(wanted, key=lambda file: (file.path.lstat().st_mtime, file.parts)):
         try:
             book = read_notebook(file)
         except Unreadable as problem:
             told.append(str(problem))
             continue
-        if book.lesson in chosen:
-            old = chosen[book.lesson][0].parts[-1]
-            told.append(
-                f"trae varios cuadernos de la lección {book.lesson}: vale {name}, y no {old}"
-            )
-        chosen[book.lesson] = file, book
-    if not seen:
+        if old := chosen.get(book.lesson):
+            several = f"trae varios cuadernos de la lección {book.lesson}"
+            told.append(f"{several}: vale {book.name}, y no {old.name}")
+        chosen[book.lesson] = book
+    if not wanted:
         names = ", ".join(sorted(file.parts[-1] for file in files)[:3])
         told.append(f"no trae ningún cuaderno{f', sino {names}' if names else ''}")
-    return {lesson: book for lesson, (_, book) in chosen.items()}, told
+    return chosen, told
