@@ -23,13 +23,13 @@ class ClassroomError(Exception):
     """Algo que se puede arreglar: su texto dice qué pasa y qué hacer."""
 
 
-def do(*command, said=None):
+def do(*command, said=None, problem=""):
     """Ejecuta una orden del sistema; si falla, lo dice con sus palabras."""
-    done = subprocess.run(
-        [str(part) for part in command], input=said, capture_output=True, text=True
-    )
+    command = [str(part) for part in command]
+    done = subprocess.run(command, input=said, capture_output=True, text=True)
     if done.returncode:
-        raise ClassroomError(f"No se ha podido hacer «{command[0]}»: {done.stderr.strip()[-300:]}")
+        problem = problem or f"No se ha podido hacer «{command[0]}»."
+        raise ClassroomError(f"{problem}\n{done.stderr.strip()[-300:]}")
 
 
 def members():

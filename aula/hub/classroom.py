@@ -1,4 +1,4 @@
-"""Abre el aula: ``python curso.py aula``. También da de alta a la clase y hace el ensayo.
+"""Abre el aula: ``python curso.py aula``. También da de alta a la clase, hace el ensayo y el informe.
 
 Lo que falta para abrir se dice antes de abrir, con lo que hay que hacer.
 """
@@ -6,12 +6,14 @@ Lo que falta para abrir se dice antes de abrir, con lo que hay que hacer.
 import argparse
 import compileall
 import os
+import pwd
 import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,6 +23,11 @@ import spawner
 from accounts import ClassroomError
 
 CLOSING_S = 60
+COPIES = "atencion-paso-a-paso/mis_cuadernos"  # de cada estudiante, en su carpeta
+NOTICE = (
+    "Con los cuadernos que guardas aquí, quien da la clase hace un informe: cuánta gente resuelve cada "
+    "ejercicio y qué errores salen más. No dice quién ni pone notas."
+)
 
 
 def main(arguments):
@@ -30,6 +37,8 @@ def main(arguments):
     parser.add_argument("--alta", metavar="LISTA")
     parser.add_argument("--disco", default="", metavar="2G")
     parser.add_argument("--ensayo", type=int, metavar="40")
+    parser.add_argument("--avisar", action="store_true")
+    parser.add_argument("--informe", metavar="05")
     parser.add_argument("--ip", default="")
     parser.add_argument("--port", default="8000")
     options, rest = parser.parse_known_args(arguments)
@@ -38,11 +47,18 @@ def main(arguments):
         place.STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
         if options.alta:
             return enrol(Path(options.alta), options.disco)
+        if options.informe:
+            return report(options.informe)
         check_students()
         install()
         if options.ensayo:
             rehearsal = place.ROOT / "tests/tools/rehearse_classroom.py"
             return subprocess.call([sys.executable, str(rehearsal), str(options.ensayo), *rest])
+        if options.avisar:
+            place.TOLD.touch()  # si ya estaba, vale desde la primera vez
+            rest.append(f"--JupyterHub.template_vars.announcement={NOTICE}")
+        else:
+            place.TOLD.unlink(missing_ok=True)
         return serve(options.ip, options.port, rest)
     except ClassroomError as error:
         print(f"\nNo ha podido ser. {error}")
@@ -60,6 +76,7 @@ def check_administrator():
 def check_students():
     """Prueba, con una cuenta sin permisos, que se llega al curso y que la jaula se puede hacer."""
     python = [sys.executable, "-c", "import course_lib, jupyterhub.singleuser"]
+    nobody = {"user": "nobody", "group": "nogroup", "extra_groups": [], "cwd": "/"}
     for command, problem in (
         (
             python,
@@ -74,10 +91,8 @@ def check_students():
         ),
     ):
         try:
-            nobody = {"user": "nobody", "group": "nogroup", "extra_groups": []}
-            subprocess.run(
-                command, check=True, capture_output=True, cwd="/", env=place.environment(), **nobody
-            )
+            given = {"check": True, "capture_output": True, "env": place.environment()}
+            subprocess.run(command, **given, **nobody)
         except (OSError, subprocess.CalledProcessError) as error:
             said = (getattr(error, "stderr", b"") or b"").decode("utf-8", "replace").strip()
             raise ClassroomError(f"{problem}\n{said[-300:]}") from None
@@ -97,14 +112,9 @@ def install():
     for file in (lock, place.HERE / "package.json"):
         shutil.copy(file, place.PROXY)
     npm = [place.NODE / "bin/node", place.NODE / "lib/node_modules/npm/bin/npm-cli.js", "ci"]
-    path = f"{place.NODE / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    options = {"cwd": place.PROXY, "env": {**os.environ, "PATH": path}, "capture_output": True}
-    done = subprocess.run([*npm, "--ignore-scripts", "--no-audit", "--no-fund"], **options)
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace")[-300:]
-        raise ClassroomError(
-            f"No se puede descargar la puerta del aula. Mira la conexión y repite la orden.\n{said}"
-        )
+    npm += ["--ignore-scripts", "--no-audit", "--no-fund", "--prefix", place.PROXY]
+    problem = "No se puede descargar la puerta del aula. Mira la conexión y repite la orden."
+    accounts.do(*npm, problem=problem)
     compileall.compile_dir(sys.prefix, quiet=2, workers=0)
     compileall.compile_dir(place.ROOT / "course_lib", quiet=2)
     stamp.write_text(wanted)
@@ -129,12 +139,35 @@ def enrol(path, disk):
     return 0
 
 
+def report(lesson):
+    """El informe de una lección con lo que hay ahora en las carpetas, si la clase lo sabe."""
+    names = [path.name for path in place.ROOT.glob(f"notebooks/{lesson[:2]}_*.ipynb")]
+    if len(names) != 1:
+        raise ClassroomError("Di de qué lección, con dos cifras: «aula --informe 05».")
+    if not place.TOLD.exists():
+        raise ClassroomError(
+            "La clase no lo sabe. Abre el aula con «aula --avisar»: cada uno lo lee al entrar, y se "
+            "cuenta lo que guarde desde entonces."
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        for user in accounts.members().values():
+            home = Path(pwd.getpwnam(user).pw_dir).resolve()
+            accounts.mount(user, home)
+            own = home / COPIES / names[0]
+            real = own.resolve() == own and own.is_file()  # nadie pone un enlace a lo de otro
+            if real and own.stat().st_mtime > place.TOLD.stat().st_mtime:
+                shutil.copy(own, Path(folder, f"{user}.ipynb"))
+        if not os.listdir(folder):
+            raise ClassroomError("Desde que se avisó, nadie ha guardado esa lección.")
+        order = [sys.executable, place.ROOT / "aula/calificar/calificar.py", folder]
+        output = place.STATE / f"informe-{lesson[:2]}"
+        return subprocess.call([*order, "--solo-informe", "--salida", output])
+
+
 def serve(ip, port, rest):
     """Abre el Hub, dice dónde está y lo cierra en orden."""
     try:
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((ip, int(port)))
+        socket.create_server((ip, int(port))).close()
     except (OSError, ValueError, OverflowError):
         raise ClassroomError(
             f"El puerto {port} está ocupado. Elige otro: «aula --port 8080»."

@@ -9,6 +9,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STATE = Path(os.environ.get("CURSO_AULA", "/var/lib/atencion-paso-a-paso"))
 OWN = STATE / "local.py"  # lo que añade quien da la clase
+TOLD = STATE / "avisada"  # está desde que se avisa a la clase de que se hace un informe
 HOMES = Path(os.environ.get("CURSO_AULA_CASAS", "/home"))
 STUDENTS, TEACHERS = "aula", "aula-docentes"  # los grupos de Linux
 FIRST = "00_empieza_aqui.ipynb"
