@@ -8,7 +8,6 @@ import ast
 import builtins
 import contextlib
 import ctypes
-import functools
 import inspect
 import io
 import json
@@ -30,9 +29,7 @@ SEEDS = re.compile(r"\b(manual_seed|random\.seed)\(")
 DRAWS = re.compile(r"\brand\w*\(|\bnormal_?\(|\bnn\.\w+\(|\bmultinomial\(|\bshuffle\(")
 ORDERS = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)  # las de Jupyter, que no son Python
 MAKES = re.compile(r"^(?:(?:def|class)\s+)?(\w+)\s*[(=:]", re.MULTILINE)
-FORBIDDEN = "fork vfork execve execveat socket unshare ptrace process_vm_readv process_vm_writev"
-FORBIDDEN += " io_uring_setup"
-TRIED = ("socket.connect", "socket.getaddrinfo", "os.fork", "os.system", "subprocess.Popen")
+FORBIDDEN = "fork vfork execve execveat socket unshare ptrace process_vm_readv process_vm_writev io_uring_setup"
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -80,7 +77,7 @@ def frozen(value):
 
 
 def told(error):
-    """Un error, en piezas: su clase, las de Python de las que viene, qué dice y en qué línea."""
+    """Un error, en piezas: su clase, la de Python de la que viene, qué dice y en qué línea."""
     try:
         text = str(error)[:2000]
     except Exception:  # un error que ni siquiera sabe decir qué es
@@ -89,9 +86,8 @@ def told(error):
     line = (frames[-1].line or "").strip() if frames else ""
     if isinstance(error, SyntaxError) and error.text:
         line = error.text.strip()
-    line = line if len(line) <= 90 else line[:90] + "…"
-    kinds = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"]
-    return {"error": {"name": type(error).__name__, "kinds": kinds, "text": text, "line": line}}
+    base = next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
+    return {"error": {"name": type(error).__name__, "base": base, "text": text, "line": line}}
 
 
 # --- Las celdas que hacen falta -------------------------------------------------------------------
@@ -214,19 +210,14 @@ def number(library, name):
 
 
 def watch(noticed):
-    """Apunta lo que intenta el código de la entrega y la jaula no deja, o se queda en la jaula."""
-    home = os.environ["HOME"]
+    """Apunta los archivos que quiere escribir el código de la entrega."""
+    usual = os.environ["HOME"], "/dev/"
 
     def hook(event, arguments):
-        text = ""
-        if event in TRIED:
-            text = f"ha intentado usar {'la red' if event[0] == 's' else 'otro programa'}"
-        elif event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITING:
+        if event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITING:
             path = arguments[0] if isinstance(arguments[0], str) else "/dev/"
-            if not os.path.abspath(path).startswith((home, "/dev/")):
-                text = f"ha escrito archivos, que se han perdido ({path[-60:]})"
-        if text and len(noticed) < 5 and text not in noticed:
-            noticed.append(text)
+            if len(noticed) < 5 and not os.path.abspath(path).startswith(usual):
+                noticed[f"ha escrito archivos, que se han perdido ({path[-60:]})"] = True
 
     sys.addaudithook(hook)
 
@@ -238,17 +229,14 @@ class Student:
     """La entrega: sus celdas y la función que se llama."""
 
     def __init__(self, given):
-        self.given = given
+        self.given, self.cells = given, None
         self.module, self.function = types.ModuleType("__main__"), None
         self.module.display = self.module.get_ipython = lambda *_, **__: None
         sys.modules["__main__"] = self.module
 
-    @functools.cached_property
-    def cells(self):
-        return [part for index, source in self.given for part in split(index, source)]
-
     def get(self, target):
         """Ejecuta lo que hace falta para tener ``target`` y dice qué es."""
+        self.cells = self.cells or [c for one in self.given for c in split(*one)]
         space, chosen = vars(self.module), needed(self.cells, target)
         for cell in chosen:
             cell.run(space)
@@ -320,10 +308,10 @@ def main():
     os.makedirs(os.environ["HOME"], exist_ok=True)
     os.chdir(os.path.dirname(os.environ["HOME"]))
     set_limits(**limits)
-    noticed, student, answer, values = [], Student(cells), {}, {}
+    noticed, student, answer, values = {}, Student(cells), {}, {}
     watch(noticed)
     while True:
-        answer["noticed"] = noticed
+        answer["noticed"] = list(noticed)
         try:
             message = packed(answer, values)
         except Exception as error:  # algo que no se deja mandar

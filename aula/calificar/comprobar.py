@@ -11,11 +11,10 @@ import functools
 import inspect
 import json
 import pickle
-import queue
 import struct
 import subprocess
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import aislar
 import torch
@@ -65,17 +64,24 @@ def decode(value, tensors):
 
 def rebuilt(told):
     """Un error de dentro, como si fuera de aquí: su clase, lo que dice y su línea."""
-    kinds = [getattr(builtins, name, None) for name in told["kinds"]]
-    base = next(
-        (k for k in kinds if isinstance(k, type) and issubclass(k, BaseException)), Exception
-    )
-    text, name = str(told["text"]), str(told["name"])[:80]
-    body = {
-        "__str__": lambda self: text,
-        "__init__": lambda self: None,
-        "line": str(told["line"])[:91],
-    }
-    return type(name, (base,), body)()
+    base, text, line = getattr(builtins, told["base"], None), str(told["text"]), str(told["line"])
+    if not (isinstance(base, type) and issubclass(base, BaseException)):
+        base = Exception
+    line = line if len(line) <= 90 else line[:90] + "…"
+    body = {"__init__": lambda self: None, "__str__": lambda self: text, "line": line}
+    return type(str(told["name"])[:80], (base,), body)()
+
+
+def receive(pipe):
+    """Lo que contesta la jaula: el mensaje y sus valores. Nada de lo que llega se ejecuta."""
+    try:
+        text, numbers = struct.unpack("<II", pipe.read(8))
+        if text > MOST_TEXT or numbers > MOST:
+            raise ValueError
+        message, tensors = json.loads(pipe.read(text)), load(pipe.read(numbers))
+        return message, {name: decode(one, tensors) for name, one in message["values"].items()}
+    except Exception:  # se ha cerrado, o manda lo que nadie bueno manda
+        raise Gone(CLOSED) from None
 
 
 class Cage:
@@ -89,19 +95,15 @@ class Cage:
     def __init__(self, cells, caged, seconds=CELLS):
         self.cells, self.caged, self.seconds = cells, caged, seconds
         self.process, self.target, self.noticed, self.closed = None, None, [], False
-        self.endless = ENDLESS.format(seconds)
+        self.endless, self.reader = ENDLESS.format(seconds), ThreadPoolExecutor(1)
 
     def open(self):
         order, settings = aislar.command(self.caged)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}  # sus errores, a la pantalla
         self.process = subprocess.Popen(order, env=settings, start_new_session=True, **pipes)
-        self.arrived = queue.Queue(2)
-        given = self.process.stdout, self.arrived
-        threading.Thread(target=pump, args=given, daemon=True).start()
         limits = {"memory": aislar.MEMORY, "disk": aislar.DISK, "seconds": 4 * self.seconds}
         try:
-            self.send(self.cells, limits)
-            self.read(START)
+            self.send(self.cells, limits, seconds=START)
         except (Gone, TimeoutError):
             raise OSError("la jaula no se abre") from None
 
@@ -113,10 +115,20 @@ class Cage:
                 self.process.stdin.close()
             self.process = None
 
-    def send(self, *order):
+    def send(self, *order, seconds):
+        """Manda una orden y da lo que contesta."""
         with contextlib.suppress(OSError):  # si se ha cerrado, lo dice lo que llega
             self.process.stdin.write(pickle.dumps(order))
             self.process.stdin.flush()
+        waiting, until = (
+            self.reader.submit(receive, self.process.stdout),
+            time.monotonic() + seconds,
+        )
+        while not waiting.done():  # a trozos: así, quien comprueba puede interrumpirlo
+            if time.monotonic() > until:
+                raise TimeoutError
+            wait([waiting], 0.05)
+        return waiting.result()
 
     def get(self, target):
         """Ejecuta allí lo que hace falta para tener ``target``. Dice qué es y, si son datos, los da."""
@@ -126,40 +138,18 @@ class Cage:
         return self.ask("get", target, seconds=self.seconds)
 
     def ask(self, *order, seconds):
-        """Manda una orden y da lo que contesta. Si no contesta bien, cierra la jaula."""
+        """Lo que contesta a una orden. Si no contesta bien, o no acaba, cierra la jaula."""
         if self.closed:
             raise Gone(CLOSED)
-        if self.process is None:  # la cerró quien comprueba, por una llamada que no acababa
+        if self.process is None:  # la cerró una llamada que no acababa
             self.get(self.target)
         try:
-            self.send(*order)
-            return self.read(seconds)
-        except Gone:
-            self.closed = True
+            message, values = self.send(*order, seconds=seconds)
+        except BaseException as error:  # también, que lo pare quien comprueba
+            self.closed = isinstance(error, Gone)
             self.kill()
             raise
-        except BaseException:  # no acaba, o lo ha parado quien comprueba
-            self.kill()
-            raise
-
-    def read(self, seconds):
-        """Lo que contesta: el mensaje y sus valores. Nada de lo que llega se ejecuta."""
-        until, arrived = time.monotonic() + seconds, queue.Empty
-        while arrived is queue.Empty:  # a trozos: así, quien comprueba puede interrumpirlo
-            if time.monotonic() > until:
-                raise TimeoutError
-            with contextlib.suppress(queue.Empty):
-                arrived = self.arrived.get(timeout=0.05)
-        if arrived is None:
-            raise Gone(CLOSED)
-        try:
-            message, tensors = json.loads(arrived[0]), load(arrived[1])
-            values = {name: decode(one, tensors) for name, one in message["values"].items()}
-            for text in message.get("noticed", ()):
-                if str(text)[:200] not in self.noticed and len(self.noticed) < 5:
-                    self.noticed.append(str(text)[:200])
-        except Exception:  # un mensaje que nadie bueno manda
-            raise Gone(CLOSED) from None
+        self.noticed = [str(text)[:200] for text in message.get("noticed", self.noticed)][:5]
         return message, values
 
     def call(self, *arguments):
@@ -177,17 +167,6 @@ class Cage:
         if "error" in answer:
             raise rebuilt(answer["error"])
         return values.get("value")
-
-
-def pump(pipe, arrived):
-    """En otro hilo, lee lo que contesta la jaula y lo deja en una cola; al cerrarse, ``None``."""
-    with contextlib.suppress(OSError, ValueError):
-        while len(head := pipe.read(8)) == 8:
-            text, numbers = struct.unpack("<II", head)
-            if text > MOST_TEXT or numbers > MOST:
-                break
-            arrived.put((pipe.read(text), pipe.read(numbers)))
-    arrived.put(None)
 
 
 def change(argument, value):
@@ -226,41 +205,41 @@ def check(cage, exercise, target):
     return once(cage, exercise, target) if any(late) else report
 
 
+def reported(exercise, finding):
+    """El informe de un ejercicio con un solo error."""
+    return Report(exercise.number, exercise.title, (finding,))
+
+
 def once(cage, exercise, target):
     """El informe, a la primera."""
-    number, title = exercise.number, exercise.title
     try:
-        found, values = cage.get(target)
-        report = judge(cage, exercise, found, values, target)
+        report = judge(cage, exercise, target, *cage.get(target))
     except TimeoutError:
-        report = Report(number, title, (Finding("no-acaba", cage.endless),))
+        report = reported(exercise, Finding("no-acaba", cage.endless))
     except OSError:  # la jaula no se abre: no es culpa de la entrega
         raise
-    except Exception as error:  # contesta lo que nadie bueno contesta
-        found = ("se-cierra", CLOSED) if isinstance(error, Gone) else ("no-se-puede", STRANGE)
-        report = Report(number, title, (Finding(*found),))
+    except Exception:  # contesta lo que nadie bueno contesta
+        report = reported(exercise, Finding("no-se-puede", STRANGE))
     if {f.id for f in report.findings} & {"no-acaba", "tarda", "memoria"}:
         cage.kill()  # lo que queda dentro no atiende
     if cage.closed and not report.ok and not report.unsolved:
-        report = Report(number, title, (Finding("se-cierra", CLOSED),))
+        report = reported(exercise, Finding("se-cierra", CLOSED))
     return report
 
 
-def judge(cage, exercise, found, values, target):
+def judge(cage, exercise, target, found, values):
     """El informe, sabiendo ya qué es la respuesta."""
-    number, title = exercise.number, exercise.title
     if "error" in found:
-        return Report(number, title, (running.explain(rebuilt(found["error"])),))
+        return reported(exercise, running.explain(rebuilt(found["error"])))
     if "missing" in found:
-        text = MISSING.format(target)
-        return Report(number, title, (Finding("falta", text),))
+        return reported(exercise, Finding("falta", MISSING.format(target)))
     if not found["callable"]:
         return exercise.check(values["value"])
     if isinstance(exercise, questions.Question):
         return exercise.check(type("function", (), {})())
     if found["stub"] is True:
         return exercise.check(...)
-    if number in CLASSES:
+    if exercise.number in CLASSES:
         return check_class(cage, exercise)
     return exercise.check(stand_in(cage, found))
 
@@ -272,11 +251,11 @@ def stand_in(cage, found):
         return cage.call(*arguments)
 
     if found["signature"] is not None:
-        kinds = [inspect._ParameterKind(kind) for _, kind, _ in found["signature"]]
-        parameters = [
-            inspect.Parameter(str(name), kind, default=None if default else inspect.Parameter.empty)
-            for (name, _, default), kind in zip(found["signature"], kinds)
-        ]
+        parameters = []
+        for name, kind, optional in found["signature"]:
+            default = {"default": None} if optional else {}
+            kind = inspect._ParameterKind(kind)
+            parameters.append(inspect.Parameter(str(name), kind, **default))
         learner.__signature__ = inspect.Signature(parameters)
     return learner
 
@@ -284,13 +263,11 @@ def stand_in(cage, found):
 def check_class(cage, exercise):
     """Una clase se mira por dentro, y eso solo se puede hacer en la jaula. Lo bueno se confirma fuera."""
     told, _ = cage.ask("check", exercise.number, seconds=90)
-    if "error" in told:
-        raise Gone(CLOSED)
     findings = tuple(Finding(*(str(part)[:2000] for part in one)) for one in told["findings"][:20])
     notes = tuple(str(note)[:2000] for note in told["notes"][:10])
     report = Report(exercise.number, exercise.title, findings, notes, told["unsolved"] is True)
     if report.ok and not confirmed(cage, exercise):
-        return Report(exercise.number, exercise.title, (Finding("no-se-confirma", UNSURE),))
+        return reported(exercise, Finding("no-se-confirma", UNSURE))
     return report
 
 
@@ -325,10 +302,9 @@ def grade(cells, answers, caged, seconds=CELLS):
         answers: número del ejercicio → nombre de la respuesta.
         caged: si se aísla.
     """
-    known, cage = exercises(), Cage(cells, caged, seconds)
+    cage = Cage(cells, caged, seconds)
     try:
-        return [
-            check(cage, known[number], target) for number, target in answers.items()
-        ], cage.noticed
+        reports = [check(cage, exercises()[number], name) for number, name in answers.items()]
     finally:
         cage.kill()
+    return reports, cage.noticed

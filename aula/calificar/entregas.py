@@ -12,7 +12,7 @@ import tempfile
 import time
 import zipfile
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +22,6 @@ MOST = 20 * 2**20  # bytes de un cuaderno o de un zip dentro de otro
 CELLS = 3000  # celdas de un cuaderno
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)")
 EXERCISE = re.compile(r"\s*# (Ejercicio|Comprobación) (\d+\.\d+)\b")
-MARK = re.compile(r"(ejercicio|comprobacion)-(\d+)-(\d+)")
 BAD_ZIP = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError)
 IGNORED = {"__MACOSX", "soluciones", ".ipynb_checkpoints"}
 
@@ -60,10 +59,9 @@ def lessons():
                     if match := re.match(r"(\d+(?:\.\d+)?)[. ]+(.+)", head):
                         sections.setdefault(match[1], match[2].replace("Para profundizar: ", ""))
             elif marks.get("grade"):
-                number = ".".join(MARK.fullmatch(marks["grade_id"]).groups()[1:])
-                call = ast.parse(source).body[-1].value
-                answers[number], points[number] = call.args[-1].id, marks["points"]
-                checks[number] = source.strip()
+                number = EXERCISE.match(source)[2]
+                answers[number] = ast.parse(source).body[-1].value.args[-1].id
+                points[number], checks[number] = marks["points"], source.strip()
         if answers:
             name = path.stem
             found[name[:2]] = Lesson(name[:2], name, title, answers, points, checks, sections)
@@ -87,6 +85,10 @@ class File(NamedTuple):
     parts: tuple
     path: Path
 
+    @property
+    def name(self):
+        return self.parts[-1]
+
 
 def visible(folder):
     """Lo que hay en una carpeta, sin lo que ponen los programas."""
@@ -109,12 +111,12 @@ def unzip(path, space, most=float("inf")):
 def every_file(folder, space, before=()):
     """Los archivos de una carpeta, también los que van en un zip. Los enlaces no se siguen."""
     for path in visible(folder):
-        parts, inside = (*before, path.name), path.is_dir() and path
-        zips = sum(part.lower().endswith(".zip") for part in parts)
-        if zips == 1 and path.is_file() and not path.is_symlink():
+        parts, inside = (*before, path.name), path
+        nested = any(part.lower().endswith(".zip") for part in before)
+        if path.suffix.lower() == ".zip" and path.is_file() and not (nested or path.is_symlink()):
             with contextlib.suppress(*BAD_ZIP):  # se dirá que no se puede abrir
                 inside = unzip(path, space, most=10 * MOST)
-        if inside and not path.is_symlink():
+        if inside.is_dir() and not path.is_symlink():
             yield from every_file(inside, space, parts)
         else:
             yield File(parts, path)
@@ -169,7 +171,7 @@ class Notebook(NamedTuple):
 
 def read_notebook(file):
     """El cuaderno de un archivo, o ``Unreadable`` con lo que le pasa."""
-    name, path = file.parts[-1], file.path
+    name, path = file.name, file.path
     if path.is_symlink():
         raise Unreadable(f"{name} es un enlace a otro sitio, y no se sigue")
     if name.lower().endswith(".zip") or not path.is_file():
@@ -185,7 +187,6 @@ def read_notebook(file):
     try:
         book = json.loads(data.decode("utf-8-sig"))
         cells = [cell for cell in book["cells"][:CELLS] if cell["cell_type"] == "code"]
-        marks = [cell.get("metadata", {}).get("nbgrader", {}).get("grade_id") for cell in cells]
         sources = ["".join(cell["source"]) for cell in cells]
     except (ValueError, RecursionError):
         raise Unreadable(f"{name} está dañado: no se puede leer como cuaderno") from None
@@ -193,39 +194,35 @@ def read_notebook(file):
         raise Unreadable(f"{name} no es un cuaderno de Jupyter, o está dañado") from None
     if not any(source.strip() for source in sources):
         raise Unreadable(f"{name} no tiene ninguna celda de código")
-    return recognise(name, [*zip(sources, map(str, marks))], data)
+    return recognise(name, sources, data)
 
 
-def recognise(name, cells, data):
+def recognise(name, sources, data):
     """De qué lección es, y qué celda es de cada ejercicio."""
-    own, checks = {}, {}
-    for source, mark in cells:
-        line, grade = EXERCISE.match(source), MARK.fullmatch(mark)
-        if line or grade:
-            kind = line[1] if line else grade[1].capitalize()
-            number = line[2] if line else f"{grade[2]}.{grade[3]}"
-            place = own if kind == "Ejercicio" else checks
-            place.setdefault(number, []).append(source)
-    known = Counter(n.split(".")[0].zfill(2) for n in [*own, *checks])
+    own, checks = defaultdict(list), defaultdict(list)
+    for source in sources:
+        if line := EXERCISE.match(source):
+            place = own if line[1] == "Ejercicio" else checks
+            place[line[2]].append(source.strip())
+    known = Counter(number.split(".")[0].zfill(2) for number in [*own, *checks])
     lesson = next((lessons()[n] for n, _ in known.most_common() if n in lessons()), None)
     if lesson is None:
         raise Unreadable(f"{name} no es de este curso: no tiene ningún ejercicio")
     told = []
     if lesson.name not in name:
         told.append(f"el archivo se llama {name} y es la lección {lesson.number}")
-    for number, sources in checks.items():
-        good = lesson.checks.get(number)
-        if good and any(source.strip() != good for source in sources):
+    for number, good in lesson.checks.items():
+        if set(checks[number]) - {good}:
             told.append(f"ha cambiado la comprobación {number}: se usa la del curso")
-    numbered = [(k, source) for k, (source, _) in enumerate(cells, 1) if source.strip()]
-    shown = {n: "\n\n".join(sources) for n, sources in own.items() if n in lesson.answers}
-    return Notebook(name, lesson.number, numbered, shown, told, data)
+    cells = [(k, source) for k, source in enumerate(sources, 1) if source.strip()]
+    shown = {number: "\n\n".join(own[number]) for number in lesson.answers if number in own}
+    return Notebook(name, lesson.number, cells, shown, told, data)
 
 
 def collect(files):
     """De los archivos de una persona: lección → su cuaderno más reciente, y lo que hay que decir."""
     chosen, told = {}, []
-    wanted = [file for file in files if file.parts[-1].lower().endswith((".ipynb", ".zip"))]
+    wanted = [file for file in files if file.name.lower().endswith((".ipynb", ".zip"))]
     for file in sorted(wanted, key=lambda file: (file.path.lstat().st_mtime, file.parts)):
         try:
             book = read_notebook(file)
@@ -237,6 +234,6 @@ def collect(files):
             told.append(f"{several}: vale {book.name}, y no {old.name}")
         chosen[book.lesson] = book
     if not wanted:
-        names = ", ".join(sorted(file.parts[-1] for file in files)[:3])
+        names = ", ".join(sorted(file.name for file in files)[:3])
         told.append(f"no trae ningún cuaderno{f', sino {names}' if names else ''}")
     return chosen, told
