@@ -217,7 +217,6 @@ def test_each_person_counts_once_and_sections_are_ranked_by_people():
         ("05_atencion_ana paz.ipynb", ("ana paz", "")),
         ("ana-05_atencion.ipynb", ("ana", "")),
         ("05_atencion.ipynb", ("05_atencion", "")),
-        ("ana.zip/05_atencion.ipynb", ("ana", "")),
     ],
 )
 def test_whose_it_is(path, who):
@@ -226,43 +225,40 @@ def test_whose_it_is(path, who):
 
 @pytest.mark.skipif(os.name == "nt", reason="los enlaces piden permisos")
 def test_no_name_of_a_zip_leaves_its_place_and_no_link_is_followed(tmp_path):
-    inner = io.BytesIO()
-    with zipfile.ZipFile(inner, "w") as archive:
-        archive.writestr("../../05_atencion.ipynb", tiny(GOOD))
-    folder = tmp_path / "e"
-    (folder / "ana").mkdir(parents=True)
-    (folder / "ana/x.zip").write_bytes(inner.getvalue())
     (tmp_path / "secreto.ipynb").write_text(tiny(GOOD))
-    (folder / "eva").mkdir()
+    folder, space = tmp_path / "e", tmp_path / "dentro"
+    (folder / "eva").mkdir(parents=True)
     (folder / "eva/05_atencion.ipynb").symlink_to(tmp_path / "secreto.ipynb")
     (folder / "leo").symlink_to(tmp_path)
-    space = tmp_path / "zips"
-    space.mkdir()
-    found = {
-        who: entregas.collect(files) for who, files in entregas.students(folder, space).items()
-    }
-    assert list(found[("ana", "")][0]) == ["05"]
+    found = {who: entregas.collect(files) for who, files in entregas.students(folder, "").items()}
     assert found[("eva", "")] == (
         {},
         ["05_atencion.ipynb es un enlace a otro sitio, y no se sigue"],
     )
     assert ("leo", "") not in found or not found[("leo", "")][0]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["e", "secreto.ipynb", "zips"]
+    space.mkdir()
+    with zipfile.ZipFile(tmp_path / "clase.zip", "w") as archive:
+        archive.writestr("ana/../../../05_atencion.ipynb", tiny(GOOD))
+        archive.writestr("/leo/05_atencion.ipynb", tiny(BY_D_K))
+    found = entregas.students(tmp_path / "clase.zip", space)
+    assert {who: list(entregas.collect(files)[0]) for who, files in found.items()} == {
+        ("ana", ""): ["05"],
+        ("leo", ""): ["05"],
+    }
+    names = ["clase.zip", "dentro", "e", "secreto.ipynb"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
-def test_the_newest_of_several_is_graded_and_it_is_said(tmp_path):
-    place = tmp_path / "ana"
-    place.mkdir()
-    for name, code, when in (
-        ("05_atencion.ipynb", GOOD, 2000),
-        ("05_atencion-Copy1.ipynb", BY_D_K, 1000),
-    ):
-        (place / name).write_text(tiny(code))
-        os.utime(place / name, (when, when))
-    (books, told) = entregas.collect(entregas.students(tmp_path, "no hace falta")[("ana", "")])
-    assert "** 0.5" in books["05"].own["5.1"]
-    assert told == [
-        "trae varios cuadernos de la lección 05: vale 05_atencion.ipynb, y no 05_atencion-Copy1.ipynb"
+def test_a_zip_of_a_student_is_said_and_so_is_what_is_not_a_file(tmp_path):
+    (tmp_path / "ana").mkdir()
+    (tmp_path / "ana/05.zip").write_bytes(b"PK")
+    os.mkfifo(tmp_path / "ana/05_atencion.ipynb")
+    (files,) = entregas.students(tmp_path, "").values()
+    books, told = entregas.collect(files)
+    assert books == {}
+    assert sorted(told) == [
+        "05.zip no es un cuaderno: si es un zip, ábrelo en su carpeta",
+        "05_atencion.ipynb no es un cuaderno: si es un zip, ábrelo en su carpeta",
     ]
 
 
@@ -280,9 +276,8 @@ def test_the_newest_of_several_is_graded_and_it_is_said(tmp_path):
 )
 def test_a_broken_notebook_is_a_sentence(text, reason, tmp_path):
     (tmp_path / "a.ipynb").write_bytes(text)
-    file = entregas.File(("a.ipynb",), tmp_path / "a.ipynb")
     with pytest.raises(entregas.Unreadable, match=reason):
-        entregas.read_notebook(file)
+        entregas.read_notebook(tmp_path / "a.ipynb")
 
 
 def test_every_lesson_says_what_it_asks_for():

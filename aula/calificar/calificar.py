@@ -230,15 +230,6 @@ def results_folder(options):
     return folder
 
 
-def choose_cage(options):
-    """Si se aísla; y, si no se puede, se dice antes de empezar."""
-    caged = aislar.works()
-    if not caged and not options.sin_aislar:
-        raise Stop(aislar.ALONE)
-    print(aislar.WITH if caged else aislar.WITHOUT, flush=True)
-    return caged
-
-
 def read_options(arguments):
     parser = argparse.ArgumentParser(add_help=False)
     parser.error = lambda _: (_ for _ in ()).throw(Stop(f"No entiendo la orden.\n{__doc__}"))
@@ -260,7 +251,10 @@ def main(arguments):
     try:
         options = read_options(arguments)
         folder = results_folder(options)
-        caged = choose_cage(options)
+        caged = aislar.works()
+        if not caged and not options.sin_aislar:
+            raise Stop(aislar.ALONE)
+        print(aislar.WITH if caged else aislar.WITHOUT, flush=True)
         people, jobs = read_class(options, folder / DONE)
         grade_all(jobs, caged, options)
         for job in jobs:

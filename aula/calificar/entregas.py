@@ -4,11 +4,9 @@ De una entrega se lee el JSON y nada más: su código no se analiza aquí, sino 
 """
 
 import ast
-import contextlib
 import json
 import os
 import re
-import tempfile
 import time
 import zipfile
 import zlib
@@ -18,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST = 20 * 2**20  # bytes de un cuaderno o de un zip dentro de otro
+MOST = 20 * 2**20  # bytes de un cuaderno
 CELLS = 3000  # celdas de un cuaderno
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)")
 EXERCISE = re.compile(r"\s*# (Ejercicio|Comprobación) (\d+\.\d+)\b")
@@ -79,70 +77,50 @@ def section(read):
 # --- Los archivos ---------------------------------------------------------------------------------
 
 
-class File(NamedTuple):
-    """Un archivo de las entregas: su camino, desde la carpeta o el zip, y dónde se lee."""
-
-    parts: tuple
-    path: Path
-
-    @property
-    def name(self):
-        return self.parts[-1]
-
-
 def visible(folder):
     """Lo que hay en una carpeta, sin lo que ponen los programas."""
     return [p for p in sorted(folder.iterdir()) if p.name[0] != "." and p.name not in IGNORED]
 
 
-def unzip(path, space, most=float("inf")):
-    """Abre un zip en una carpeta nueva de ``space``. ``extract`` no deja que un nombre se salga."""
-    place = tempfile.mkdtemp(dir=space)
+def every_file(folder):
+    """Los archivos de una carpeta. Los enlaces no se siguen: llevarían fuera."""
+    for path in visible(folder):
+        if path.is_dir() and not path.is_symlink():
+            yield from every_file(path)
+        else:
+            yield path
+
+
+def unzip(path, place):
+    """Abre un zip en ``place``. ``extract`` no deja que ningún nombre se salga de ahí."""
     with zipfile.ZipFile(path) as archive:
-        if sum(info.file_size for info in archive.infolist()) > most:
-            raise zipfile.BadZipFile("dentro hay demasiado")
         for info in archive.infolist():
             made = archive.extract(info, place)
             when = time.mktime((*info.date_time, 0, 0, -1))
             os.utime(made, (when, when))
-    return Path(place)
-
-
-def every_file(folder, space, before=()):
-    """Los archivos de una carpeta, también los que van en un zip. Los enlaces no se siguen."""
-    for path in visible(folder):
-        parts, inside = (*before, path.name), path
-        nested = any(part.lower().endswith(".zip") for part in before)
-        if path.suffix.lower() == ".zip" and path.is_file() and not (nested or path.is_symlink()):
-            with contextlib.suppress(*BAD_ZIP):  # se dirá que no se puede abrir
-                inside = unzip(path, space, most=10 * MOST)
-        if inside.is_dir() and not path.is_symlink():
-            yield from every_file(inside, space, parts)
-        else:
-            yield File(parts, path)
 
 
 def owner(parts):
     """De quién es un archivo, por su carpeta o por su nombre: (nombre, identificador)."""
-    first, alone = parts[0], len(parts) == 1
-    if match := MOODLE.match(first):
+    if match := MOODLE.match(parts[0]):
         return match["name"].strip(), match["id"]
-    if not alone and not first.lower().endswith(".zip"):
-        return first, ""
-    stem = first.rsplit(".", 1)[0]
+    if len(parts) > 1:
+        return parts[0], ""
+    stem = parts[0].rsplit(".", 1)[0]
     names = "|".join(sorted((lesson.name for lesson in lessons().values()), key=len, reverse=True))
     rest = re.sub(rf"[-_ .]*(?:{names})[-_ .]*", " ", stem).strip(" -_.")
     return rest or stem, ""
 
 
 def students(path, space):
-    """Quién entrega y qué: (nombre, identificador) → sus archivos. Los zips se abren en ``space``."""
+    """Quién entrega y qué: (nombre, identificador) → sus archivos. Un zip se abre en ``space``."""
     folder, found = Path(path), {}
     if folder.is_file():
         try:
-            folder = unzip(path, space)
+            unzip(path, space)
         except BAD_ZIP as error:
             raise Unreadable(f"No se puede abrir {path}: {error}. ¿Es el zip entero?") from None
+        folder = Path(space)
         match visible(folder):
             case [one] if one.is_dir() and not MOODLE.match(one.name):
                 if all(inside.is_dir() for inside in visible(one)):
@@ -150,8 +128,8 @@ def students(path, space):
     for place in visible(folder):
         if place.is_dir():  # aunque no tenga nada
             found[owner((place.name, ""))] = []
-    for file in every_file(folder, space):
-        found.setdefault(owner(file.parts), []).append(file)
+    for file in every_file(folder):
+        found.setdefault(owner(file.relative_to(folder).parts), []).append(file)
     return dict(sorted(found.items(), key=lambda one: (one[0][0].casefold(), one[0])))
 
 
@@ -169,13 +147,13 @@ class Notebook(NamedTuple):
     data: bytes
 
 
-def read_notebook(file):
+def read_notebook(path):
     """El cuaderno de un archivo, o ``Unreadable`` con lo que le pasa."""
-    name, path = file.name, file.path
+    name = path.name
     if path.is_symlink():
         raise Unreadable(f"{name} es un enlace a otro sitio, y no se sigue")
     if name.lower().endswith(".zip") or not path.is_file():
-        raise Unreadable(f"{name} no se puede abrir, o trae otro zip dentro")
+        raise Unreadable(f"{name} no es un cuaderno: si es un zip, ábrelo en su carpeta")
     if path.stat().st_size > MOST:
         raise Unreadable(f"{name} es demasiado grande: {path.stat().st_size / 2**20:.0f} MB")
     try:
@@ -222,8 +200,8 @@ def recognise(name, sources, data):
 def collect(files):
     """De los archivos de una persona: lección → su cuaderno más reciente, y lo que hay que decir."""
     chosen, told = {}, []
-    wanted = [file for file in files if file.name.lower().endswith((".ipynb", ".zip"))]
-    for file in sorted(wanted, key=lambda file: (file.path.lstat().st_mtime, file.parts)):
+    wanted = [file for file in files if file.suffix.lower() in (".ipynb", ".zip")]
+    for file in sorted(wanted, key=lambda file: (file.lstat().st_mtime, file)):
         try:
             book = read_notebook(file)
         except Unreadable as problem:

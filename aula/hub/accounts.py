@@ -46,9 +46,8 @@ def enrol(names, disk=""):
     known, added = members(), []
     for group in (place.STUDENTS, place.TEACHERS):
         do("groupadd", "--force", group)
-    for name in dict.fromkeys(
-        filter(None, (re.sub(r"[\s:,]+", " ", one).strip() for one in names))
-    ):
+    tidy = dict.fromkeys(re.sub(r"[\s:,]+", " ", one).strip() for one in names)
+    for name in filter(None, tidy):
         if name in known:
             continue
         user = free_user(name)

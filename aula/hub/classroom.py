@@ -5,6 +5,7 @@ Lo que falta para abrir se dice antes de abrir, con lo que hay que hacer.
 
 import argparse
 import compileall
+import contextlib
 import os
 import pwd
 import re
@@ -31,16 +32,11 @@ NOTICE = (
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(
-        prog="python curso.py aula", add_help=False, allow_abbrev=False
-    )
-    parser.add_argument("--alta", metavar="LISTA")
-    parser.add_argument("--disco", default="", metavar="2G")
-    parser.add_argument("--ensayo", type=int, metavar="40")
+    parser = argparse.ArgumentParser("aula", add_help=False, allow_abbrev=False)
+    for name, usual in {"alta": "", "disco": "", "informe": "", "ip": "", "port": "8000"}.items():
+        parser.add_argument(f"--{name}", default=usual)
+    parser.add_argument("--ensayo", type=int)
     parser.add_argument("--avisar", action="store_true")
-    parser.add_argument("--informe", metavar="05")
-    parser.add_argument("--ip", default="")
-    parser.add_argument("--port", default="8000")
     options, rest = parser.parse_known_args(arguments)
     try:
         check_administrator()
@@ -75,11 +71,11 @@ def check_administrator():
 
 def check_students():
     """Prueba, con una cuenta sin permisos, que se llega al curso y que la jaula se puede hacer."""
-    python = [sys.executable, "-c", "import course_lib, jupyterhub.singleuser"]
     nobody = {"user": "nobody", "group": "nogroup", "extra_groups": [], "cwd": "/"}
+    nobody |= {"check": True, "capture_output": True, "env": place.environment()}
     for command, problem in (
         (
-            python,
+            [sys.executable, "-c", "import course_lib, jupyterhub.singleuser"],
             f"Una cuenta corriente no puede usar {place.ROOT}, o el Python de su entorno. Pon el "
             "curso en una carpeta que todos lean, fuera de la tuya, borra en ella .venv y repite "
             "la orden con el Python del sistema, que todos pueden usar.",
@@ -91,8 +87,7 @@ def check_students():
         ),
     ):
         try:
-            given = {"check": True, "capture_output": True, "env": place.environment()}
-            subprocess.run(command, **given, **nobody)
+            subprocess.run(command, **nobody)
         except (OSError, subprocess.CalledProcessError) as error:
             said = (getattr(error, "stderr", b"") or b"").decode("utf-8", "replace").strip()
             raise ClassroomError(f"{problem}\n{said[-300:]}") from None
@@ -113,8 +108,9 @@ def install():
         shutil.copy(file, place.PROXY)
     npm = [place.NODE / "bin/node", place.NODE / "lib/node_modules/npm/bin/npm-cli.js", "ci"]
     npm += ["--ignore-scripts", "--no-audit", "--no-fund", "--prefix", place.PROXY]
-    problem = "No se puede descargar la puerta del aula. Mira la conexión y repite la orden."
-    accounts.do(*npm, problem=problem)
+    accounts.do(
+        *npm, problem="No se puede descargar la puerta del aula. Mira la conexión y repite."
+    )
     compileall.compile_dir(sys.prefix, quiet=2, workers=0)
     compileall.compile_dir(place.ROOT / "course_lib", quiet=2)
     stamp.write_text(wanted)
@@ -181,33 +177,36 @@ def serve(ip, port, rest):
     command += [f"--JupyterHub.bind_url=http://{ip}:{port}", *rest]
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as writing:
-        hub = subprocess.Popen(
-            command, cwd=place.STATE, stdout=writing, stderr=writing, start_new_session=True
-        )
+    with open(log, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as writing:
+        out = {"stdout": writing, "stderr": writing, "start_new_session": True}
+        hub = subprocess.Popen(command, cwd=place.STATE, **out)
     try:
         while hub.poll() is None and "is now running at" not in log.read_text(errors="replace"):
             time.sleep(0.2)
         if hub.poll() is None:
-            secure = place.OWN.exists() and "ssl_cert" in place.OWN.read_text(encoding="utf-8")
-            directions(f"http{'s' * secure}://{ip or socket.gethostname()}:{port}")
+            directions(ip or socket.gethostname(), port)
         hub.wait()
-        print(f"El aula se ha cerrado sola. Lo último que dice; lo demás, en {log}:\n")
-        print("".join(log.read_text(errors="replace").splitlines(True)[-8:]))
+        last = log.read_text(errors="replace").splitlines()[-8:]
+        print(
+            f"El aula se ha cerrado sola. Lo último que dice; lo demás, en {log}:\n",
+            *last,
+            sep="\n",
+        )
         return hub.returncode or 1
     except KeyboardInterrupt:
         print("\nCierro el aula, en orden…", flush=True)
         hub.terminate()
-        try:
+        with contextlib.suppress(KeyboardInterrupt, subprocess.TimeoutExpired):
             hub.wait(CLOSING_S)
-        except (KeyboardInterrupt, subprocess.TimeoutExpired):
-            hub.kill()
+        hub.kill()
         print("Cerrada. Lo que cada uno guardó sigue en su carpeta.")
         return 0
 
 
-def directions(address):
+def directions(name, port):
     """Dice la dirección, el enlace a una lección, cuántos caben y cómo se dan de alta."""
+    secure = place.OWN.exists() and "ssl_cert" in place.OWN.read_text(encoding="utf-8")
+    address = f"http{'s' * secure}://{name}:{port}"
     print(f"El aula está abierta. Para cerrarla, pulsa aquí Ctrl+C.\n\n    {address}/\n")
     print(f"El enlace a una lección: {place.link(address, '05_atencion.ipynb')}")
     print(f"Caben unos {place.seats()} a la vez. Cuentas: {len(accounts.members())}.", flush=True)
