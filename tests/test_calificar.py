@@ -530,14 +530,19 @@ def test_every_refusal_says_what_to_do(arguments, reason, tmp_path, monkeypatch,
     assert (tmp_path / "llena/algo").read_text() == "mío"
 
 
-def test_names_of_pages_are_all_different_and_safe():
-    used = set()
+def test_pages_have_different_and_safe_names_and_the_old_ones_go(tmp_path):
     names = ["Ana", "ana", "ÁNA", "../../x", "con", "你好", "", "a" * 300]
-    made = [paginas.slug(name, used) for name in names]
-    assert len(set(made)) == len(made)
-    assert all(
-        part.isascii() and "/" not in part and "." not in part and len(part) < 70 for part in made
-    )
+    people = [{"name": name, "told": [], "lessons": {}, "marks": {}} for name in names]
+    paginas.write_feedback([*people, people[0]], tmp_path / "d")
+    paginas.write_feedback(people, tmp_path / "d")
+    made = [path.stem for path in tmp_path.rglob("*.html")]
+    assert len(made) == len(names)
+    assert {path.name for path in tmp_path.iterdir()} == {"d"}
+    for part in made:
+        assert part.isascii()
+        assert "." not in part
+        assert len(part) < 70
+        assert part != "con"
 
 
 @pytest.mark.parametrize(

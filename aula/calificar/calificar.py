@@ -37,12 +37,7 @@ import paginas
 from tqdm import tqdm
 
 DONE = ".calificado"  # en la carpeta de los resultados: lo que ya está, un archivo por cuaderno
-SECONDS = 60
-MADE = """\
-  notas.csv, las notas
-  devoluciones, una página por persona
-"""
-REPORT = "  clase.html, qué no se ha entendido"
+MADE = "  notas.csv, las notas\n  devoluciones, una página por persona"
 BROKEN = "Un proceso se ha cerrado solo: quizá falta memoria. Repite la orden con --procesos 1."
 
 
@@ -90,11 +85,9 @@ def missing(report, book):
 
 def fingerprint():
     """Un resumen de con qué se califica: si cambia una comprobación, se califica otra vez."""
-    digest, here = hashlib.sha256(), Path(__file__).parent
-    for folder, kinds in ((aislar.ROOT / "course_lib", ("py", "txt")), (here, ("py",))):
-        for path in sorted(path for kind in kinds for path in folder.rglob(f"*.{kind}")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    library = aislar.ROOT / "course_lib"
+    files = [*library.rglob("*.py"), *library.rglob("*.txt"), *aislar.HERE.glob("*.py")]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files))).hexdigest()
 
 
 class Job:
@@ -158,9 +151,7 @@ def read_class(options, folder):
                 told += book.told
                 jobs.append(Job(person, book, folder, seal))
     if not people:
-        raise Stop(
-            f"En {options.entregas} no hay entregas: pon una carpeta, o un archivo, por persona."
-        )
+        raise Stop(f"En {options.entregas} no hay entregas: pon una carpeta por persona.")
     return people, jobs
 
 
@@ -202,10 +193,10 @@ def write(people, folder, options):
     report = paginas.class_report(people, options.nombres)
     (folder / "clase.html").write_text(report, encoding="utf-8")
     if options.solo_informe:
-        return REPORT
+        return "  clase.html"
     write_marks(people, folder / "notas.csv")
     paginas.write_feedback(people, folder / "devoluciones")
-    return f"{MADE}{REPORT}\n{libro.write(people, folder)}"
+    return f"{MADE}\n  clase.html, qué no se ha entendido\n{libro.write(people, folder)}"
 
 
 # --- La orden -------------------------------------------------------------------------------------
@@ -215,9 +206,7 @@ def results_folder(options):
     """La carpeta de los resultados: nueva, o de otra vez que se calificó."""
     source = Path(options.entregas).resolve()
     if not source.exists():
-        raise Stop(
-            f"No existe {source}. Escribe la ruta de la carpeta, o del zip, de las entregas."
-        )
+        raise Stop(f"No existe {source}. Escribe la ruta de la carpeta, o del zip.")
     if source.is_file() and source.suffix.lower() != ".zip":
         raise Stop(f"{source.name} no es una carpeta ni un zip. Pon cada entrega en una carpeta.")
     beside = source.with_name(f"{source.stem if source.is_file() else source.name}-calificadas")
@@ -237,7 +226,7 @@ def read_options(arguments):
     parser.add_argument("--salida")
     for name in ("--nombres", "--solo-informe", "--sin-aislar"):
         parser.add_argument(name, action="store_true")
-    for name, value in (("--procesos", os.cpu_count() or 1), ("--segundos", SECONDS)):
+    for name, value in (("--procesos", os.cpu_count() or 1), ("--segundos", 60)):
         parser.add_argument(name, type=int, default=value)
     return parser.parse_args(arguments)
 
@@ -272,10 +261,9 @@ def main(arguments):
         print(f"\nInterrumpido: {done} de {len(jobs)} cuadernos calificados y guardados.")
         print("Repite la orden y sigue donde estaba.")
         return 130
-    warned = [(person["name"], told) for person in people for told in person["told"]]
+    warned = [f"  {person['name']}: {told}" for person in people for told in person["told"]]
     if warned and not options.solo_informe:
-        print("\nLo que hay que mirar:")
-        print("\n".join(f"  {name}: {told}" for name, told in warned))
+        print("\nLo que hay que mirar:", *warned, sep="\n")
     counts = f"{len(people)} entregas, {len(jobs)} cuadernos, en {time.monotonic() - start:.0f} s"
     print(f"\n{counts}. Está en {folder}:\n{made}")
     return 0

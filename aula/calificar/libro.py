@@ -6,10 +6,6 @@ import warnings
 
 import entregas
 
-NONE = "  (sin nbgrader, no hay gradebook.db)"
-FAILED = "  (gradebook.db no se ha podido escribir: {})"
-MADE = "  gradebook.db, lo mismo en el libro de nbgrader"
-
 
 def write(people, folder):
     """Escribe ``gradebook.db`` y dice cómo ha ido. Sin nbgrader, lo demás está igual."""
@@ -24,10 +20,10 @@ def write(people, folder):
         with Gradebook(f"sqlite:///{folder / 'gradebook.db'}") as book:
             fill(book, people)
     except ImportError:
-        return NONE
+        return "  (sin nbgrader, no hay gradebook.db)"
     except Exception as error:  # el libro es de otra versión, o no se deja escribir
-        return FAILED.format(error)
-    return MADE
+        return f"  (gradebook.db no se ha podido escribir: {error})"
+    return "  gradebook.db, lo mismo en el libro de nbgrader"
 
 
 def fill(book, people):

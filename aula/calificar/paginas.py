@@ -24,11 +24,6 @@ STOPPED = {
 }
 # Lo que la comprobación dice cuando no sabe qué error es: solo lo que se ve.
 UNNAMED = {"error", "otro", "respuesta", "respuesta-ilegible", "falta", *STOPPED}
-SIGNS = {
-    "ok": ("✓", "good", "está bien"),
-    "no": ("✗", "bad", "todavía no"),
-    "none": ("○", "soft", "sin hacer"),
-}
 
 
 def state(exercise):
@@ -40,30 +35,24 @@ def page(template, title, **given):
     writer = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True)
     style = Markup((HERE / "estilo.css").read_text(encoding="utf-8"))
     writer.globals |= {"style": style, "lessons": entregas.lessons(), "section": entregas.section}
-    writer.globals |= {"state": state, "signs": SIGNS, "unnamed": UNNAMED}
+    writer.globals |= {"state": state, "unnamed": UNNAMED}
     return writer.get_template(template).render(title=title, **given)
 
 
 def write_feedback(people, folder):
     """Escribe la devolución de cada persona."""
     folder.mkdir(exist_ok=True)
-    written = set()
-    for person in people:
-        path = folder / f"{slug(person['name'], written)}.html"
+    for old in folder.glob("*.html"):  # quizá, de alguien que ya no está entre las entregas
+        old.unlink()
+    for k, person in enumerate(people, 1):
+        path = folder / f"{slug(person['name'])}-{k}.html"
         path.write_text(feedback(person), encoding="utf-8")
-    for old in folder.glob("*.html"):  # de alguien que ya no está entre las entregas
-        if old.stem not in written:
-            old.unlink()
 
 
-def slug(name, used):
-    """Un nombre de archivo para una persona, que no tiene nadie más."""
+def slug(name):
+    """Un nombre como lo admite cualquier sistema de archivos: «Ana Ñandú» es ``ana-nandu``."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    base = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60] or "entrega"
-    base = f"_{base}" if base in ("con", "prn", "aux", "nul") else base
-    options = [base, *(f"{base}-{count}" for count in range(2, len(used) + 2))]
-    used.add(found := next(option for option in options if option not in used))
-    return found
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60] or "entrega"
 
 
 def feedback(person):
@@ -95,17 +84,9 @@ class Tally:
             self.texts[one][text] += 1
             self.read[one][read] += bool(read)
 
-    @property
-    def many(self):
-        return self.states.total()
-
     def ranked(self):
         """Los errores, de los que más gente comete a los que menos."""
         return sorted(self.people, key=lambda one: (-len(self.people[one]), one in UNNAMED, one))
-
-    def shown(self):
-        """Cuántos errores se ven sin desplegar: los de más de una persona, o cinco."""
-        return max(5, sum(len(names) > 1 for names in self.people.values()))
 
     def section_of(self, one):
         """Dónde se explica un error."""

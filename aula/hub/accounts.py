@@ -34,10 +34,7 @@ def do(*command, said=None, problem=""):
 
 def members():
     """Las cuentas de la clase: la de cada nombre."""
-    try:
-        users = grp.getgrnam(place.STUDENTS).gr_mem
-    except KeyError:
-        return {}
+    users = next((group.gr_mem for group in grp.getgrall() if group.gr_name == place.STUDENTS), ())
     return {pwd.getpwnam(user).pw_gecos.split(",")[0] or user: user for user in users}
 
 
@@ -72,7 +69,7 @@ def free_user(name):
     if not re.match("[a-z]", plain):
         plain = f"alumno-{plain}".strip("-")
     taken = {one.pw_name for one in pwd.getpwall()} | {one.gr_name for one in grp.getgrall()}
-    options = (f"{plain}{number}" for number in ("", *(f"-{k}" for k in range(2, 1000))))
+    options = (plain, *(f"{plain}-{k}" for k in range(2, 1000)))
     return next(option for option in options if option not in taken)
 
 
@@ -102,8 +99,7 @@ def mount(user, home):
 def write_passwords(added):
     """Añade las contraseñas a un archivo que solo lee el administrador. Devuelve su ruta."""
     path = place.STATE / "claves.csv"
-    with open(
-        path, "a", encoding="utf-8", newline="", opener=lambda p, f: os.open(p, f, 0o600)
-    ) as file:
+    path.touch(mode=0o600)
+    with path.open("a", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(added)
     return path

