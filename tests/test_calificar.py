@@ -178,6 +178,20 @@ def test_what_is_graded_is_not_graded_again_and_the_marks_do_not_change(
     assert "onerror=alert(1)&gt;" in page  # con --nombres, quién; y como texto
 
 
+def test_only_the_report_has_no_names_and_no_marks(graded, tmp_path, monkeypatch, capsys):
+    results = tmp_path / "r"
+    (results / calificar.DONE).mkdir(parents=True)
+    for kept in (graded[0] / calificar.DONE).iterdir():
+        (results / calificar.DONE / kept.name).write_bytes(kept.read_bytes())
+    order = [str(graded[0].with_name("tarea.zip")), "--salida", str(results), "--solo-informe"]
+    monkeypatch.chdir(tmp_path)
+    assert calificar.main([*order, *([] if CAGED else ["--sin-aislar"])]) == 0
+    assert {path.name for path in results.iterdir()} == {calificar.DONE, "clase.html"}
+    told = capsys.readouterr().out + (results / "clase.html").read_text(encoding="utf-8")
+    assert "Resuelto por 1 de" in told
+    assert not [name for name in ("Ana", "Luis", "Eva", "Roto") if name in told]
+
+
 def exercise(*findings, ok=False, unsolved=False):
     """Un ejercicio calificado, como se guarda."""
     known = {"exercise": "5.1", "title": "t", "points": 4, "notes": [], "printed": [], "answer": ""}
