@@ -49,9 +49,8 @@ class Stop(Exception):
 
 
 def prepare_helper():
-    """Un proceso que ayuda: Ctrl+C lo atiende quien manda, y al acabar cierra su jaula."""
+    """Un proceso que ayuda: Ctrl+C lo atiende quien manda. Si muere, su jaula muere con él."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     os.environ["CURSO_PROGRESO"] = "no"
 
 
@@ -130,7 +129,7 @@ def grade_all(jobs, caged, options):
                 job.result = {"lesson": job.book.lesson, "exercises": [], "told": told}
     except BaseException:
         for process in list((pool._processes or {}).values()):
-            process.terminate()
+            process.kill()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
