@@ -16,7 +16,7 @@ STUDENT = HERE / "alumno.py"
 MEMORY, DISK = 2 * 2**30, 64 * 2**20  # bytes que puede pedir, con los de torch; y escribir
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/nix/store")
 WALLS = "--unshare-all --die-with-parent --new-session --cap-drop ALL --uid 65534 --gid 65534"
-ROOMS = f"--proc /proc --dev /dev --size {DISK} --tmpfs /tmp --chdir /tmp --remount-ro /"
+ROOMS = rf"--proc /proc --dev /dev --size {DISK} --tmpfs /tmp --chdir /tmp --remount-ro /"
 INSIDE = {
     "HOME": "/tmp/.casa",
     "LOGNAME": "estudiante",

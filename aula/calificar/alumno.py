@@ -182,7 +182,7 @@ def set_limits(memory, disk, seconds):
         for name, most in limits.items():
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
     if sys.platform == "linux":
-        with contextlib.suppress(OSError):  # un Linux sin libseccomp
+        with contextlib.suppress(OSError):  # un Linux sin ``libseccomp``
             forbid_processes(ctypes.CDLL("libseccomp.so.2"))
 
 

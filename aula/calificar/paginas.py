@@ -1,6 +1,6 @@
 """Lo que se lee: la devolución de cada persona y el informe de la clase. HTML que se abre solo.
 
-Todo lo que viene de una entrega (nombres, textos, código, salidas) lo escapa Jinja.
+Todo lo que viene de una entrega (nombres, textos, código, salidas) lo escapa ``jinja2``.
 """
 
 import re
