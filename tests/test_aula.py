@@ -196,6 +196,13 @@ def test_sin_bubblewrap_o_con_un_python_que_nadie_mas_lee_se_dice_que_hacer(hub,
 # --- El informe de la clase, si se ha avisado -----------------------------------------------------
 
 
+def configured():
+    """La configuración, como la lee JupyterHub."""
+    from traitlets.config.loader import PyFileConfigLoader
+
+    return PyFileConfigLoader(str(HUB / "jupyterhub_config.py")).load_config()
+
+
 @pytest.fixture
 def homes(classroom, monkeypatch, tmp_path):
     """Tres cuentas con su lección 05, y lo que se manda calificar."""
@@ -221,9 +228,12 @@ def homes(classroom, monkeypatch, tmp_path):
 def test_no_hay_informe_si_la_clase_no_lo_sabe(classroom, homes, capsys, monkeypatch):
     monkeypatch.setattr(classroom, "serve", lambda ip, port, rest: rest)
     assert "--avisar" in refused(classroom, capsys, "--informe", "05")
-    (told,) = classroom.main(["--avisar"])
-    assert classroom.NOTICE in told
-    assert classroom.main([]) == []  # quien abre sin avisar deja de poder hacerlo
+    assert "template_vars" not in configured().JupyterHub
+    classroom.main(["--avisar"])
+    told = configured().JupyterHub.template_vars["announcement"]
+    assert all(word in told for word in ("informe", "errores", "No dice quién"))
+    classroom.main([])  # quien abre sin avisar deja de poder hacerlo
+    assert "template_vars" not in configured().JupyterHub
     assert "--avisar" in refused(classroom, capsys, "--informe", "05")
     assert "dos cifras" in refused(classroom, capsys, "--informe", "nada")
     assert homes[1] == {}
@@ -265,12 +275,11 @@ def test_en_la_jaula_solo_se_escribe_en_lo_propio(hub):
 def test_la_configuracion_se_lee_y_cierra_lo_que_tiene_que_cerrar(hub, monkeypatch):
     pytest.importorskip("jupyterhub", reason="lo instala «python curso.py aula»")
     from traitlets.config import Config
-    from traitlets.config.loader import PyFileConfigLoader
 
     place = hub("place")
     place.STATE.mkdir()
     (place.STATE / "local.py").write_text("c.Spawner.mem_limit = '3G'\n")
-    c = PyFileConfigLoader(str(HUB / "jupyterhub_config.py")).load_config()
+    c = configured()
     assert isinstance(c, Config)
     assert c.PAMAuthenticator.allowed_groups == {"aula"}
     assert "allow_all" not in c.Authenticator

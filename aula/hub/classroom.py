@@ -24,10 +24,6 @@ import spawner
 from accounts import ClassroomError
 
 COPIES = "atencion-paso-a-paso/mis_cuadernos"  # de cada estudiante, en su carpeta
-NOTICE = (
-    "Con los cuadernos que guardas aquí, quien da la clase hace un informe: cuánta gente resuelve cada "
-    "ejercicio y qué errores salen más. No dice quién ni pone notas."
-)
 
 
 def main(arguments):
@@ -51,7 +47,6 @@ def main(arguments):
             return subprocess.call([sys.executable, str(rehearsal), str(options.ensayo), *rest])
         if options.avisar:
             place.TOLD.touch()  # si ya estaba, vale desde la primera vez
-            rest.append(f"--JupyterHub.template_vars.announcement={NOTICE}")
         else:
             place.TOLD.unlink(missing_ok=True)
         return serve(options.ip, options.port, rest)

@@ -47,6 +47,8 @@ c.JupyterHub.load_roles = [{"name": "cierre", "services": ["cierre"], "scopes": 
 # --- En español -----------------------------------------------------------------------------------
 c.JupyterHub.jinja_environment_options = {"extensions": [spanish.Spanish]}
 c.Spawner.progress_ready_hook = spanish.ready
+if place.TOLD.exists():  # en todas las páginas; también, mientras se abre su JupyterLab
+    c.JupyterHub.template_vars = {"announcement": place.NOTICE}
 
 # --- Dónde: lo que guarda el Hub, en la carpeta desde la que se abre, ESTADO -----------------------
 c.ConfigurableHTTPProxy.command = [str(place.NODE / "bin/node"), str(place.PROXY_PROGRAM)]

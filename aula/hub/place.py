@@ -10,6 +10,10 @@ ROOT = HERE.parents[1]
 STATE = Path(os.environ.get("CURSO_AULA", "/var/lib/atencion-paso-a-paso"))
 OWN = STATE / "local.py"  # lo que añade quien da la clase
 TOLD = STATE / "avisada"  # está desde que se avisa a la clase de que se hace un informe
+NOTICE = (
+    "Con los cuadernos que guardas aquí, quien da la clase hace un informe: cuánta gente resuelve cada "
+    "ejercicio y qué errores salen más. No dice quién ni pone notas."
+)
 HOMES = Path(os.environ.get("CURSO_AULA_CASAS", "/home"))
 STUDENTS, TEACHERS = "aula", "aula-docentes"  # los grupos de Linux
 FIRST = "00_empieza_aqui.ipynb"
