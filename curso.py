@@ -40,6 +40,7 @@ HELP = """\
   python curso.py medir                  mide cuánto tardan la biblioteca y los exploradores
   python curso.py sitio                  hace con las lecciones un sitio web, en _sitio
   python curso.py sitio --ver            y lo abre en el navegador; con --zip, deja también un zip
+  python curso.py hojas [lecciones]      hace lo que se reparte en clase, para imprimir
   python curso.py calificar ENTREGAS     califica una clase; sin ENTREGAS, dice cómo
   python curso.py aula                   abre el curso a una clase, en este ordenador
 
@@ -141,10 +142,14 @@ def diagnose(output):
 
 
 def environment():
-    """Devuelve las variables de entorno de lo que se ejecuta: UTF-8 y solo lo que hay en .venv."""
+    """Devuelve las variables de entorno de lo que se ejecuta: UTF-8 y solo lo que hay en .venv.
+
+    Lo que Python traduce se guarda: si no, cada cuaderno que se abre traduce otra vez el curso entero.
+    """
     env = dict(os.environ, PYTHONUTF8="1", PYTHONNOUSERSITE="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
     env.pop("PYTHONPATH", None)
     env.pop("PYTHONHOME", None)
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
     env.update(CURSO_DESDE=os.getcwd(), CURSO_NBGRADER=str(NBGRADER))
     for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH"):  # los ajustes y el kernel del curso
         env[name] = os.pathsep.join(filter(None, [str(ROOT / ".jupyter"), env.get(name, "")]))
@@ -455,6 +460,7 @@ COMMANDS = {
         "tests/tools/bench_sitio.py",
     ],
     "sitio": ["sitio/construir.py"],
+    "hojas": ["aula/hojas.py"],
     "aula": ["aula/hub/classroom.py"],
 }
 

@@ -43,21 +43,30 @@ def lab(shared_lab):
 # Lo que más tarda, primero: al final, todos los procesos acaban casi a la vez. Lo del navegador va en
 # dos grupos, cada uno en un proceso con su JupyterLab; lo demás, archivo a archivo.
 GROUPS = (
+    ("navegador: exploradores", r"test_explorer_\w+\.py"),
     (
         "navegador: lecciones",
         r"test_(lessons|accesibilidad|browser|slides|explorers)\.py|::test_in_jupyter",
     ),
-    ("navegador: exploradores", r"test_explorer_\w+\.py"),
     ("sitio", r"test_sitio\w*\.py"),
-    ("lección 10", r"notebooks/10_\w+\.ipynb"),
     ("corpus", r"test_answers\.py"),
-    ("lección 12", r"notebooks/12_\w+\.ipynb"),
-    ("lección 13", r"notebooks/13_\w+\.ipynb"),
     ("lección 14", r"notebooks/14_\w+\.ipynb"),
-    ("comprobaciones", r"test_checkers\.py"),
+    ("lección 10", r"notebooks/10_\w+\.ipynb"),
+    ("lección 13", r"notebooks/13_\w+\.ipynb"),
+    ("lección 12", r"notebooks/12_\w+\.ipynb"),
+    ("gráficas", r"test_plots\.py"),
     ("curso.py", r"test_curso\.py"),
-    ("ejercicios", r"test_exercises\.py"),
+    ("lección 08", r"notebooks/08_\w+\.ipynb"),
+    ("BERT", r"test_bert\.py"),
+    ("traductor", r"test_translator\.py"),
+    ("lección 11", r"notebooks/11_\w+\.ipynb"),
+    ("prosa", r"test_(ortografia|glosario)\.py"),  # leen los mismos textos, y se leen una vez
+    ("comprobaciones", r"test_checkers\.py"),
 )
+
+# De los cuadernos, los que se ejecutan cada día: las lecciones, sin lo que está al lado del camino;
+# unas soluciones, y las diapositivas de una clase. Los demás comprueban lo mismo con otros ejercicios.
+EVERY_DAY = r"notebooks/(\d\d_|soluciones/05_|clases/03_)"
 
 
 def pytest_addoption(parser):
@@ -69,11 +78,19 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """Deja para la noche las pruebas lentas, salvo que se pidan, y pone delante las que más tardan."""
     if not (config.option.todo or "lenta" in config.option.markexpr):
-        slow = [item for item in items if item.get_closest_marker("lenta")]
-        items[:] = [item for item in items if not item.get_closest_marker("lenta")]
+        slow = [item for item in items if is_slow(item)]
+        items[:] = [item for item in items if not is_slow(item)]
         config.hook.pytest_deselected(items=slow)
     order = [name for name, _ in GROUPS]
     items.sort(key=lambda item: [*order, group(item.nodeid)].index(group(item.nodeid)))
+
+
+def is_slow(item):
+    """Dice si es de la noche: una prueba, por su marca; la celda de un cuaderno, por dónde está."""
+    if cell := getattr(item, "cell", None):
+        place = item.nodeid.replace("\\", "/")
+        return not re.match(EVERY_DAY, place) or "profundizar" in cell.metadata.get("tags", ())
+    return item.get_closest_marker("lenta")
 
 
 def group(nodeid):

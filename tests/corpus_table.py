@@ -19,7 +19,7 @@ from course_lib.checkers.engine.comparing import same
 from course_lib.checkers.engine.exercise import told_by  # noqa: E402
 
 FILE = ROOT / "tests" / "answers" / "README.md"
-SLOW = (3, 4)  # las columnas de las otras dos maneras de comprobar: calcularlas cuesta
+COUNTED = 3  # las primeras columnas: el ejercicio y cuántas hay. Las demás piden comprobarlas todas
 
 
 def einsum_output(equation):
@@ -70,38 +70,37 @@ def property_check(answer):
 NAMED = ("exacto", "en parte", "sin nombre")
 
 
-def row(number):
-    """La fila de un ejercicio, sin las columnas que cuestan."""
-    of = [answer for answer in ALL if answer.exercise == number]
-    bad = [answer for answer in of if answer.kind != "buena"]
+def count(number):
+    """Cuántas respuestas de un ejercicio son buenas y cuántas malas."""
+    kinds = [answer.kind for answer in ALL if answer.exercise == number]
+    return [kinds.count("buena"), len(kinds) - kinds.count("buena")]
+
+
+def judge(number):
+    """Lo que dicen de las malas una comprobación corriente, una de propiedades y la del curso."""
+    bad = [answer for answer in ALL if answer.exercise == number and answer.kind != "buena"]
+    others = [sum(map(check, bad)) for check in (ordinary_check, property_check)]
     verdicts = Counter(map(verdict, bad))
     named = [sum(a.kind == "mala" and verdict(a) == v for a in bad) for v in NAMED]
     odd = sum(answer.kind == "rara" for answer in bad)
-    return [len(of) - len(bad), len(bad), verdicts["pasa"], *named, odd, verdicts["nombre falso"]]
-
-
-def slow_columns(number):
-    """Cuántas de las malas aceptan una comprobación corriente y una que solo mira propiedades."""
-    bad = [answer for answer in ALL if answer.exercise == number and answer.kind != "buena"]
-    return [sum(map(check, bad)) for check in (ordinary_check, property_check)]
+    return [*others, verdicts["pasa"], *named, odd, verdicts["nombre falso"]]
 
 
 def table(slow=True):
-    """Las filas de la tabla, con las columnas que cuestan o sin ellas."""
+    """Las filas de la tabla, enteras o solo lo que se cuenta."""
     rows = []
     for number, exercise in sorted(EXERCISES.items(), key=lambda item: float(item[0])):
-        good, bad, *rest = row(number)
-        others = slow_columns(number) if slow else []
-        rows.append([f"{number} {exercise.title}", good, bad, *others, *rest])
+        judged = judge(number) if slow else []
+        rows.append([f"{number} {exercise.title}", *count(number), *judged])
     totals = ["**Todos**", *(sum(column) for column in list(zip(*rows))[1:])]
     return [[str(cell) for cell in cells] for cells in [*rows, totals]]
 
 
 def written(slow=True):
-    """Las filas que hay en el archivo, con las columnas que cuestan o sin ellas."""
+    """Las filas que hay en el archivo, enteras o solo lo que se cuenta."""
     found = re.findall(r"^\| ((?:\d|\*).*) \|$", FILE.read_text(encoding="utf-8"), re.MULTILINE)
     rows = [cells.split(" | ") for cells in found]
-    return [[cell for k, cell in enumerate(cells) if slow or k not in SLOW] for cells in rows]
+    return [cells if slow else cells[:COUNTED] for cells in rows]
 
 
 def main():

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from collections import Counter
 
 import answers
 
@@ -19,6 +20,19 @@ EXERCISES = {
     for module in progress.modules()
     for exercise in getattr(module, "EXERCISES", ())
 }
+
+
+def every_day():
+    """Las de cada día: la primera con cada error y, de las que no tienen ninguno, una de cada tres."""
+    seen, named, chosen = Counter(), set(), set()
+    for answer in ALL:
+        kind = answer.exercise, answer.kind
+        third = answer.kind != "mala" and seen[kind] % 3 == 0
+        if third or not seen[kind] or set(answer.expected) - named:
+            chosen.add((answer.exercise, answer.name))
+            named.update(answer.expected)
+        seen[kind] += 1
+    return chosen
 
 
 def mistakes_of(exercise):

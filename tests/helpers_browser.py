@@ -176,9 +176,19 @@ PLACES = """async () => {
 # Lo que Jupyter deja en el sitio de un control cuyo estado no encuentra.
 LOADING, LOST = "Loading widget...", "Error displaying widget: model not found"
 
-CLOSE = """async () => {
+# Lo que deja un kernel como recién arrancado, salvo lo que ya ha importado.
+BLANK = """import sys
+if "ipywidgets" in sys.modules:
+    sys.modules["ipywidgets"].Widget.close_all()
+get_ipython().reset()"""
+
+CLOSE = """async ([scratch, blank]) => {
     if (!window.lesson || lesson.isDisposed) return;
-    if (lesson.sessionContext.session?.kernel) await lesson.sessionContext.shutdown();
+    const context = lesson.sessionContext, kernel = context.session?.kernel;
+    if (kernel && lesson.context.path === scratch) {
+        context.kernelPreference = {...context.kernelPreference, shutdownOnDispose: false};
+        await kernel.requestExecute({code: blank, silent: true, store_history: false}).done;
+    } else if (kernel) await context.shutdown();
     lesson.content.model.dirty = false;
     lesson.dispose();
 }"""
@@ -400,8 +410,12 @@ class Lab:
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
 
     def close(self):
-        """Cierra el cuaderno abierto y su kernel."""
-        self.page.evaluate(CLOSE)
+        """Cierra el cuaderno abierto y su kernel.
+
+        El del cuaderno de prueba se queda, en blanco, para la prueba siguiente: arrancar uno e
+        importar el curso es lo que más tarda.
+        """
+        self.page.evaluate(CLOSE, [SCRATCH.as_posix(), BLANK])
 
 
 def is_local(url):

@@ -10,8 +10,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
+import pytest
 from helpers_browser import ROOT
-from sphinx.util.docutils import docutils_namespace
+
+pytest.importorskip("sphinx", reason="Falta lo del sitio web: lo instala «curso.py probar».")
+from sphinx.util.docutils import docutils_namespace  # noqa: E402
 
 sys.path[:0] = [str(ROOT), str(ROOT / "sitio")]
 

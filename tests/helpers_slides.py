@@ -1,9 +1,9 @@
-"""Las diapositivas: con jupyterlab-slideshow, en una pantalla pequeña, qué se ve y qué no cabe.
+"""Las clases, presentadas en JupyterLab: qué se ve en cada diapositiva y qué no cabe.
 
-tests/test_lessons.py mira así cada lección. También es una orden, para mirar las diapositivas de
-una, una imagen cada una:
+También es una orden, para mirar las diapositivas de una clase: una imagen de cada una en los dos
+tamaños de proyector, y una hoja con todas juntas.
 
-    python tests/helpers_slides.py notebooks/01_producto_escalar.ipynb CARPETA [--oscuro]
+    python tests/helpers_slides.py notebooks/clases/05_atencion.ipynb CARPETA [--oscuro]
 """
 
 import contextlib
@@ -11,151 +11,140 @@ import sys
 from pathlib import Path
 
 from helpers_browser import OPEN, VIEWPORT, asked, open_lab
-from playwright.sync_api import TimeoutError
+from PIL import Image
 
-SCREEN = {"width": 1280, "height": 720}  # la de un proyector modesto
-SMALLEST_FIGURE = 0.7  # de su tamaño en el cuaderno: más pequeña no se lee
+SCREENS = {"1280": (1280, 720), "1920": (1920, 1080)}  # un proyector modesto y uno corriente
+SMALLEST_TEXT = 20 / 720  # de alto, en partes de la pantalla
+SMALLEST_FIGURE = 0.3  # de alto, en partes de la pantalla
+EMPTIEST = 0.45  # de la pantalla: menos que esto, y sin figura, está medio vacía
 
-ACTIVE = "lesson.content.activeCellIndex"
-STARTED = f"{ACTIVE} === 0 && document.querySelector('.jp-Deck .jp-deck-mod-visible')"
-
-# Las barras laterales y el mando dejan de moverse: tres veces seguidas, todo está donde estaba.
-STILL = """() => {
-    const boxes = ['.jp-Notebook', '.jp-Deck-Remote', '.jp-deck-mod-visible']
-        .map(selector => document.querySelector('.jp-Deck ' + selector)
-            ?? document.querySelector(selector))
-        .map(node => node ? Object.values(node.getBoundingClientRect().toJSON()) : []);
-    const now = JSON.stringify(boxes);
-    window.still = now === window.place && boxes[1][2] > 0 ? (window.still ?? 0) + 1 : 0;
-    window.place = now;
-    return window.still >= 3;
-}"""
-
-# Las celdas ya no están una debajo de otra: solo queda la primera diapositiva.
-DEALT = """[...lesson.node.querySelectorAll('.jp-Notebook, .jp-WindowedPanel-outer')]
-    .every(part => part.scrollHeight < 2 * innerHeight)"""
-
-# Lo que se ve de las celdas de la diapositiva, y qué parte se sale de su sitio.
-READ_SLIDE = r"""smallest => {
-    const cells = lesson.content.widgets.map((cell, index) => [cell.node, index + 1])
-        .filter(([node]) => node.matches('.jp-deck-mod-onscreen.jp-deck-mod-visible'));
-    const remote = document.querySelector('.jp-Deck-Remote').getBoundingClientRect();
-    const leaves = 'p, li, h1, h2, h3, h4, pre, table, img, svg, mjx-container, .cm-line';
-    const painted = leaf => {  // una imagen puede no llenar su caja
-        const box = leaf.getBoundingClientRect();
-        if (!leaf.naturalHeight) return box;
-        const scale = Math.min(box.width / leaf.naturalWidth, box.height / leaf.naturalHeight);
-        return new DOMRect(
-            box.x, box.y, scale * leaf.naturalWidth, scale * leaf.naturalHeight);
-    };
+# Lo que se ve de la diapositiva: qué se corta, qué es pequeño y cuánto llena.
+READ_SLIDE = r"""([smallestText, smallestFigure, emptiest]) => {
+    const place = document.querySelector('.pr-place');
+    const cells = [...place.querySelectorAll(':scope > .pr-on')];
     const faults = [];
-    for (const [node, number] of cells) {
-        const say = text => faults.push(`celda ${number}: ${text}`);
-        const seen = [...node.querySelectorAll(leaves + ', .jp-OutputArea-output')]
-            .map(leaf => [leaf, painted(leaf)])
-            .filter(([leaf, box]) => box.width && box.height && !leaf.closest('mjx-assistive-mml'));
-        const over = Math.round(Math.max(
-            ...seen.map(([, box]) => Math.max(-box.top, box.bottom - innerHeight))));
-        const wide = Math.round(Math.max(
-            ...seen.map(([, box]) => Math.max(-box.left, box.right - innerWidth))));
-        if (over > 1) say(`se sale ${over} píxeles a lo alto`);
-        if (wide > 1) say(`se sale ${wide} píxeles a lo ancho`);
-        for (const part of [node, ...node.querySelectorAll('div, pre')]) {
-            const style = getComputedStyle(part);
-            const clips = axis => ['auto', 'scroll', 'hidden'].includes(style[axis]);
-            if (!part.clientHeight || part.matches('.cm-cursorLayer')) continue;
-            if (clips('overflowX') && part.scrollWidth > part.clientWidth + 2)
-                say(`se corta ${part.scrollWidth - part.clientWidth} píxeles a lo ancho`);
-            if (clips('overflowY') && part.scrollHeight > part.clientHeight + 2)
-                say(`se corta ${part.scrollHeight - part.clientHeight} píxeles a lo alto`);
-        }
-        for (const [leaf, box] of seen.filter(([leaf]) => !leaf.matches('.jp-OutputArea-output'))) {
-            if (leaf.matches('img')) {
-                const scale = box.height / (leaf.getAttribute('height') || leaf.naturalHeight);
-                if (scale < smallest) say(`la figura queda al ${Math.round(100 * scale)} %`);
-            }
-            const range = document.createRange();
-            range.selectNodeContents(leaf);
-            const inks = leaf.matches('img, svg, mjx-container') ? [box] : [...range.getClientRects()];
-            if (inks.some(ink => ink.right > remote.left + 2 && ink.bottom > remote.top + 2))
-                say('queda bajo el mando');
+    const over = place.scrollHeight - place.clientHeight;
+    if (over > 1) faults.push(`no cabe: faltan ${over} píxeles a lo alto`);
+    const leaves = 'p, li, h1, h2, h3, td, th, pre, img, svg, mjx-container, .cm-line, .exp';
+    const seen = cells.flatMap(cell => [...cell.querySelectorAll(leaves)])
+        .map(node => [node, node.getBoundingClientRect()])
+        .filter(([node, box]) => box.width && box.height && !node.closest('mjx-assistive-mml'));
+    const wide = Math.round(Math.max(0, ...seen.map(([, box]) => box.right - innerWidth)));
+    if (wide > 1) faults.push(`se sale ${wide} píxeles a lo ancho`);
+    for (const part of cells.flatMap(cell => [...cell.querySelectorAll('pre, .cm-scroller, table, .jp-RenderedMarkdown')])) {
+        const cut = part.scrollWidth - part.clientWidth;
+        if (part.clientWidth && cut > 2 && !part.closest('.exp'))
+            faults.push(`se cortan ${cut} píxeles a lo ancho: ${part.textContent.slice(0, 40)}`);
+    }
+    let bottom = 0;
+    let figures = 0;
+    for (const [node, box] of seen) {
+        bottom = Math.max(bottom, box.bottom);
+        if (node.matches('img')) {
+            figures++;
+            const scale = Math.min(box.width / node.naturalWidth, box.height / node.naturalHeight);
+            const [tall, long] = [scale * node.naturalHeight, scale * node.naturalWidth];
+            if (tall < smallestFigure * innerHeight && long < 0.33 * innerWidth)
+                faults.push(`la figura queda pequeña: ${Math.round(long)} × ${Math.round(tall)}`);
+        } else if (node.matches('.exp')) figures++;
+        else if (!node.closest('.exp, svg, mjx-container')) {
+            const size = parseFloat(getComputedStyle(node).fontSize);
+            if (size < smallestText * innerHeight)
+                faults.push(`letra de ${size.toFixed(0)} píxeles: ${node.textContent.slice(0, 30)}`);
         }
     }
-    for (const part of lesson.node.querySelectorAll('.jp-Notebook, .jp-WindowedPanel-outer')) {
-        const hidden = part.scrollHeight - part.clientHeight;
-        if (hidden > 2) faults.push(`celda ${cells.at(-1)[1]}: no cabe, faltan ${hidden} píxeles`);
+    const fill = bottom / place.clientHeight;
+    if (!figures && fill < emptiest) faults.push(`medio vacía: llena el ${Math.round(100 * fill)} %`);
+    return [...new Set(faults)];
+}"""
+
+SETTLED = """async () => {
+    const place = document.querySelector('.pr-place');
+    const state = () => [...place.querySelectorAll('.pr-on')]
+        .map(cell => JSON.stringify(cell.getBoundingClientRect())).join() + place.scrollHeight;
+    const ready = () => [...place.querySelectorAll('.pr-on img')].every(image => image.complete);
+    for (let before = '', same = 0, turn = 0; same < 4 && turn < 60; turn++) {
+        await new Promise(done => setTimeout(done, 100));
+        same = before === state() && ready() ? same + 1 : 0;
+        before = state();
     }
-    return {cells: cells.map(([, number]) => number), faults: [...new Set(faults)]};
 }"""
 
 
+def where(page):
+    """Lo que dice la barra: ``(diapositiva, cuántas hay)``."""
+    number, total = page.locator(".pr-bar span").first.text_content().split(" / ")
+    return int(number), int(total)
+
+
 @contextlib.contextmanager
-def deck(lab):
-    """Proyecta el cuaderno abierto, desde el principio."""
-    page = lab.page
-    page.set_viewport_size(SCREEN)
-    page.evaluate(f"{ACTIVE} = 0")
-    page.evaluate("jupyterapp.commands.execute('deck:start')")
+def presented(lab):
+    """Presenta el cuaderno abierto."""
+    lab.page.evaluate("jupyterapp.commands.execute('presentar:empezar')")
+    lab.page.wait_for_selector(".pr-place")
     try:
-        page.wait_for_function(STARTED)
-        page.wait_for_function(
-            "[...lesson.content.node.querySelectorAll('img')].every(i => i.complete)"
-        )
-        for _ in range(3):
-            with contextlib.suppress(TimeoutError):
-                page.wait_for_function(DEALT, timeout=10_000)
-                break
-            page.evaluate(f"{ACTIVE} = 1; {ACTIVE} = 0")  # reparte otra vez
-        page.wait_for_function(DEALT)
-        page.wait_for_function(STILL, polling=100)
-        yield page
+        yield lab.page
     finally:
-        page.evaluate("jupyterapp.commands.execute('deck:stop')")
-        page.set_viewport_size(VIEWPORT)
+        for _ in range(4):  # la lista, la pantalla tapada, un control… y la clase
+            if lab.page.locator(".pr-bar").count():
+                lab.page.keyboard.press("Escape")
 
 
-@contextlib.contextmanager
-def open_deck(lab, path):
-    """Abre el cuaderno `path` tal como está guardado y lo proyecta."""
+def open_deck(lab, path, run=True):
+    """Abre la clase `path` y, si se pide, la ejecuta."""
     lab.close()
-    lab.page.set_viewport_size(SCREEN)
     lab.page.evaluate(OPEN, Path(path).as_posix())
-    if "widgets" in lab.read(path).metadata:
-        lab.run_all()  # un control solo se ve si su kernel lo ha creado
-    with deck(lab) as page:
-        yield page
-    lab.close()
+    if run:
+        lab.run_all()
 
 
-def ends(nb):
-    """Dice con qué celda acaba cada diapositiva: la última que aparece en ella."""
-    kinds = [cell.metadata.get("slideshow", {}).get("slide_type") for cell in nb.cells]
-    shown = [k for k, kind in enumerate(kinds) if kind != "skip"]
-    following = [kinds[k] for k in shown[1:]] + ["slide"]
-    return [k for k, kind in zip(shown, following) if kind in ("slide", "subslide")]
-
-
-def slides(page, lab, path):
-    """Da lo que se ve en cada diapositiva, con todas sus celdas a la vista."""
-    for last in ends(lab.read(path)):
-        page.evaluate(f"{ACTIVE} = {last}")
-        yield page.evaluate(READ_SLIDE, SMALLEST_FIGURE)
+def slides(page):
+    """Da el número de cada diapositiva y lo que en ella se ve mal, con todos sus pasos a la vista."""
+    page.keyboard.press("Home")
+    while True:
+        number, total = where(page)
+        while page.locator(".pr-on.pr-later").count():
+            page.keyboard.press("PageDown")
+        page.evaluate(SETTLED)
+        yield number, page.evaluate(READ_SLIDE, [SMALLEST_TEXT, SMALLEST_FIGURE, EMPTIEST])
+        if number == total:
+            return
+        page.keyboard.press("PageDown")
 
 
 # --- La orden -------------------------------------------------------------------------------------
 
 
+def contact(paths, path):
+    """Junta las imágenes en una, de tres en tres."""
+    width, height = 640, 360
+    rows = -(-len(paths) // 3)
+    sheet = Image.new("RGB", (3 * width, rows * height), "white")
+    for k, one in enumerate(paths):
+        with Image.open(one) as image:
+            sheet.paste(image.resize((width - 4, height - 4)), (k % 3 * width, k // 3 * height))
+    sheet.save(path)
+
+
 def main():
-    """Guarda cómo se ve cada diapositiva de una lección."""
-    notebook, course, images_folder, theme = asked(main.__doc__)
-    images_folder.mkdir(parents=True, exist_ok=True)
+    """Guarda cómo se ve cada diapositiva de una clase."""
+    notebook, course, folder, theme = asked(main.__doc__)
+    folder.mkdir(parents=True, exist_ok=True)
     faults = []
-    with open_lab(course, theme) as lab, open_deck(lab, notebook.relative_to(course)) as page:
-        for number, slide in enumerate(slides(page, lab, notebook.relative_to(course)), 1):
-            page.wait_for_timeout(150)  # lo que aparece, aparece poco a poco
-            page.screenshot(path=images_folder / f"{notebook.stem}-{number:03}.png")
-            faults += [f"Diapositiva {number}, {fault}" for fault in slide["faults"]]
-    print(*faults, f"{number} imágenes en {images_folder}", sep="\n")
+    with open_lab(course, theme) as lab:
+        open_deck(lab, notebook.relative_to(course))
+        for size, (width, height) in SCREENS.items():
+            lab.page.set_viewport_size({"width": width, "height": height})
+            paths = []
+            with presented(lab) as page:
+                for number, found in slides(page):
+                    paths.append(folder / f"{notebook.stem[:2]}-{size}-{number:02}.png")
+                    page.screenshot(path=paths[-1])
+                    faults += [f"{size}, diapositiva {number}: {fault}" for fault in found]
+            contact(paths, folder / f"{notebook.stem[:2]}-{size}-todas.png")
+        lab.page.set_viewport_size(VIEWPORT)
+        lab.close()
+    print(*faults, f"{2 * len(paths)} imágenes en {folder}", sep="\n")
     return 1 if faults else 0
 
 

@@ -22,6 +22,7 @@ FIXED = (
     "aula/README.md",
     "aula/hub/README.md",
     "notebooks/glosario.md",
+    "notebooks/guia_docente.md",
     "imagenes/textos_alternativos.md",
     "aula/COSTES.md",
     "aula/sin_instalar.md",
@@ -37,6 +38,7 @@ NOT_PROSE = re.compile(
     r"|(?P<formula>(?<!\\)\$\$.+?\$\$|(?<!\\)\$[^$]+\$)"
     r"|(?P<tag><!--.*?-->|</?[A-Za-z][^<>]*>)"
     r"|(?P<target>(?<=\])\([^()\s]*(?:\s+\"[^\"]*\")?\))"
+    r"|(?P<mistake>(?<=\d · )[^\s:]+(?=:))"  # en las notas de una clase, el nombre de un error
     r"|(?P<address>https?://[^\s)>]+|&\w+;)"
     rf"|(?P<file>[\w./\\-]*\w\.(?:{EXTENSIONS})\b)"
     r"|(?P<option>(?<!\S)-(?:-[\w-]+|\w \w+))",
@@ -102,8 +104,11 @@ def sources():
         for path in (ROOT / folder).rglob("*.py")
     ]
     told = (ROOT / "course_lib/checkers").rglob("*.txt")  # las frases de las comprobaciones
+    decks = sorted(ROOT.glob("notebooks/clases/*.ipynb"))
     paths = [ROOT / "curso.py", *sorted(modules), *sorted(told), *notebooks.course_notebooks()]
-    return [path.relative_to(ROOT).as_posix() for path in paths] + list(FIXED)
+    return [path.relative_to(ROOT).as_posix() for path in dict.fromkeys(paths + decks)] + list(
+        FIXED
+    )
 
 
 @functools.cache
@@ -135,7 +140,7 @@ def notebook_pieces(nb, file=""):
 
 def python_pieces(source, file="", cell=None):
     """Las docstrings, los comentarios y los textos con espacios de un programa."""
-    tree = ast.parse(source)
+    tree, lines = ast.parse(source), source.split("\n")
     names = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     for node in ast.walk(tree):  # lo que guarda un explorador o un informe se declara en su clase
         if isinstance(node, ast.ClassDef):
@@ -151,13 +156,13 @@ def python_pieces(source, file="", cell=None):
             docstrings.add(value)
             yield Piece(file, cell, value.lineno, _clean_python(value.value, names))
     for node, text in _strings(tree):
-        if " " in text and node not in docstrings and not _is_raw(source, node):
+        if " " in text and node not in docstrings and not _is_raw(lines, node):
             yield Piece(file, cell, node.lineno, _clean_python(text, names), is_string=True)
 
 
-def _is_raw(source, node):
+def _is_raw(lines, node):
     """Dice si un texto es r"…": una expresión regular."""
-    return re.match(r"(?i)r|fr|rf", ast.get_source_segment(source, node) or "")
+    return re.match(rb"(?i)r|fr|rf", lines[node.lineno - 1].encode()[node.col_offset :])
 
 
 def told_pieces(source, file=""):

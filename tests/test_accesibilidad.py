@@ -288,6 +288,7 @@ def test_an_explorer_whose_cell_has_not_run_says_so_and_shows_no_icon(page):
     assert color == expected
 
 
+@pytest.mark.lenta  # espera a que JupyterLab se rinda, y mira un estilo que no cambia casi nunca
 def test_an_explorer_that_is_not_there_leaves_a_sentence(lab):
     codes = LOST, BROKEN, "print('hola')", "ipywidgets.IntSlider()"
     lab.open(write(lab, *map(new_code_cell, codes)))

@@ -1,18 +1,28 @@
 """Las comprobaciones, con respuestas como las escribe la gente: ni una mala pasa, ni una buena falla,
-ni se nombra un error que no está."""
+ni se nombra un error que no está.
+
+Cada día se comprueban unas mil: hay de todos los ejercicios, y cada error se nombra. Cada noche, todas.
+"""
 
 from collections import Counter
 
 import corpus_table
 import pytest
-from helpers_answers import ALL, EXERCISES, mistakes_of, report_of, verdict
+from helpers_answers import ALL, EXERCISES, every_day, mistakes_of, report_of, verdict
+
+EVERY_DAY = every_day()
 
 
 def by_name(kind):
-    chosen = [answer for answer in ALL if answer.kind == kind]
-    return pytest.mark.parametrize(
-        "answer", chosen, ids=[f"{answer.exercise}-{answer.name}" for answer in chosen]
-    )
+    found = [answer for answer in ALL if answer.kind == kind]
+    return pytest.mark.parametrize("answer", [
+        pytest.param(
+            answer,
+            id=f"{answer.exercise}-{answer.name}",
+            marks=() if (answer.exercise, answer.name) in EVERY_DAY else pytest.mark.lenta,
+        )
+        for answer in found
+    ])  # fmt: skip
 
 
 @by_name("buena")
@@ -40,29 +50,34 @@ def test_names_are_not_repeated():
     assert [name for name, times in repeated.items() if times > 1] == []
 
 
-def test_the_corpus_is_large_and_the_bars_are_held():
-    good = [answer for answer in ALL if answer.kind == "buena"]
+def test_the_corpus_is_large_and_each_day_has_something_of_everything():
+    of_today = [answer for answer in ALL if (answer.exercise, answer.name) in EVERY_DAY]
+    for answers in (ALL, of_today):
+        good = [answer for answer in answers if answer.kind == "buena"]
+        bad = [answer for answer in answers if answer.kind != "buena"]
+        assert {answer.exercise for answer in good} == set(EXERCISES)
+        assert {answer.exercise for answer in bad} == set(EXERCISES)
+        assert len(good) >= 40
+        assert len(bad) >= 200
+    assert {m for a in of_today for m in a.expected} == {m for a in ALL for m in a.expected}
+
+
+@pytest.mark.lenta
+def test_the_bars_are_held():
     bad = [answer for answer in ALL if answer.kind != "buena"]
     verdicts = Counter(map(verdict, bad))
-    assert (
-        {answer.exercise for answer in good}
-        == {answer.exercise for answer in bad}
-        == set(EXERCISES)
-    )
-    assert len(good) >= 40
-    assert len(bad) >= 200
     assert verdicts["pasa"] == 0
     assert verdicts["nombre falso"] == 0
     assert verdicts["exacto"] >= 0.95 * sum(answer.kind == "mala" for answer in bad)
 
 
-def test_the_table_of_the_corpus_is_todays():
+def test_the_table_of_the_corpus_has_todays_answers():
     """Si cambia, se escribe de nuevo con: python tests/corpus_table.py."""
     assert corpus_table.written(slow=False) == corpus_table.table(slow=False)
 
 
 @pytest.mark.lenta
-def test_what_other_checks_accept_is_todays():
+def test_what_the_table_says_of_each_check_is_todays():
     assert corpus_table.written() == corpus_table.table()
 
 

@@ -186,9 +186,10 @@ def test_the_embedded_weights_are_in_memory_once_and_nobody_spoils_them():
                 assert file_in_memory(encoder.get_parameter(name)) == "model.safetensors"
     weights = {name: load_bert().encoder.get_parameter(name).clone() for name in names}
     shift(mine)
+    others = another, load_bert().encoder, encoder_from_bert(load_bert())
     for name, expected in weights.items():
         assert torch.equal(mine.get_parameter(name), expected + 1)
-        for encoder in (another, load_bert().encoder, encoder_from_bert(load_bert())):
+        for encoder in others:
             assert torch.equal(encoder.get_parameter(name), expected)
     after = extract_embeddings(HUNGRY)
     assert torch.equal(before.contextual_embeddings, after.contextual_embeddings)
@@ -245,7 +246,7 @@ ODD = [
     [HUNGRY],
     SENTENCES,
     ODD,
-    ["dog " * 510],  # 512 tokens justos
+    pytest.param(["dog " * 510], marks=pytest.mark.lenta),  # 512 tokens justos
     ["dog " * 511, "It works"],  # una cortada, y una corta con mucho relleno
 ], ids=["una", "lote", "raras", "la más larga", "cortadas"])  # fmt: skip
 def test_embeddings_are_those_of_transformers(sentences):
@@ -276,13 +277,21 @@ def test_embeddings_are_those_of_transformers(sentences):
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_the_ids_are_those_of_transformers(text):
     """El tokenizador sin transformers da los mismos ids y los mismos trozos, con cualquier texto."""
+    same_ids(text)
+
+
+@pytest.mark.parametrize("text", ODD, ids=lambda text: ascii(text)[:12])
+def test_the_ids_of_what_is_odd_too(text):
+    same_ids(text)
+
+
+def same_ids(sentence):
     plain, theirs = load_bert().plain_tokenizer, load_bert().tokenizer
     assert isinstance(plain, PlainTokenizer)
-    for sentence in (text, *ODD):
-        (ids,) = plain([sentence])["input_ids"]
-        assert ids == theirs(sentence, verbose=False)["input_ids"]
-        assert plain.tokenize(sentence) == theirs.tokenize(sentence)
-        assert plain.convert_ids_to_tokens(ids) == theirs.convert_ids_to_tokens(ids)
+    (ids,) = plain([sentence])["input_ids"]
+    assert ids == theirs(sentence, verbose=False)["input_ids"]
+    assert plain.tokenize(sentence) == theirs.tokenize(sentence)
+    assert plain.convert_ids_to_tokens(ids) == theirs.convert_ids_to_tokens(ids)
     assert plain.num_special_tokens_to_add() == theirs.num_special_tokens_to_add()
     assert (plain.pad_token_id, plain.unk_token) == (theirs.pad_token_id, theirs.unk_token)
 
@@ -316,16 +325,19 @@ else:
     raise SystemExit("assert_close ya no compara")
 loaded = {name.split(".")[0] for name in sys.modules}
 assert not loaded & {"transformers", "huggingface_hub", "sympy", "matplotlib"}, loaded
+"""
+WITH_TRANSFORMERS = """
 assert bert.tokenizer("It works")["input_ids"] == [101, 2009, 2573, 102]
 assert bert.model.config.hidden_size == 384
 assert "transformers" in sys.modules
 """
 
 
-def test_the_embedded_model_does_not_need_transformers():
+@pytest.mark.parametrize("more", ["", pytest.param(WITH_TRANSFORMERS, marks=pytest.mark.lenta)])
+def test_the_embedded_model_does_not_need_transformers(more):
     """Ni los embeddings ni el encoder cargan transformers; pedir el modelo, sí."""
     run = subprocess.run(
-        [sys.executable, "-c", WITHOUT_TRANSFORMERS], capture_output=True, text=True
+        [sys.executable, "-c", WITHOUT_TRANSFORMERS + more], capture_output=True, text=True
     )
     assert (run.returncode, run.stderr) == (0, "")
 

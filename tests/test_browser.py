@@ -58,6 +58,20 @@ def test_a_sound_notebook_has_no_faults(lab):
     lab.close()
 
 
+def test_the_next_notebook_finds_the_kernel_blank(lab):
+    """Es el mismo, y no queda nada: ni nombres, ni controles, ni la cuenta de las celdas."""
+    code = "import os, ipywidgets\nmine = ipywidgets.IntSlider()\nmine"
+    assert lab.faults(write(lab, new_code_cell(code))) == []
+    first = lab.ask("print(os.getpid())")
+    lab.close()
+    code = "import os, sys\nprint(os.getpid(), 'mine' in globals())"
+    assert lab.faults(write(lab, new_code_cell(code))) == []
+    (output,) = lab.cells[0]["outputs"]
+    assert "".join(output["text"]) == f"{first} False\n"
+    assert lab.ask("print(len(sys.modules['ipywidgets.widgets.widget']._instances))") == "0"
+    lab.close()
+
+
 def test_every_kind_of_fault_is_seen(lab):
     path = write(
         lab,

@@ -151,8 +151,16 @@ def state():
     return torch.get_rng_state().tolist(), random.getstate(), np.random.get_state()[1].tolist()
 
 
-@each_exercise
-@pytest.mark.parametrize("name", STRANGE)
+def turn(i, j=0):
+    """De cada tres, una cada día; de las parejas, una de todos los ejercicios y de todo lo raro."""
+    return () if (i + j) % 3 == 0 else pytest.mark.lenta
+
+
+@pytest.mark.parametrize(("name", "exercise"), [
+    pytest.param(name, exercise, id=f"{name}-{exercise.number}", marks=turn(i, j))
+    for i, name in enumerate(STRANGE)
+    for j, exercise in enumerate(EXERCISES)
+])  # fmt: skip
 def test_anything_gets_an_answer_in_spanish_and_nothing_else_changes(exercise, name, capsys):
     before = state(), torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled()
     report = exercise.check(STRANGE[name])
@@ -166,7 +174,9 @@ def test_anything_gets_an_answer_in_spanish_and_nothing_else_changes(exercise, n
     assert "<script" not in report._repr_html_()
 
 
-@each_exercise
+@pytest.mark.parametrize("exercise", [
+    pytest.param(exercise, id=exercise.number, marks=turn(i)) for i, exercise in enumerate(EXERCISES)
+])  # fmt: skip
 def test_what_never_ends_is_stopped(exercise, monkeypatch):
     monkeypatch.setattr(running, "SECONDS", 0.2)
     start = time.monotonic()

@@ -20,8 +20,10 @@ import time
 import tomllib
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from conftest import is_slow
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -31,7 +33,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # Sustituye a pytest y a JupyterLab: cuenta cómo lo llaman y sale con el código que se le pida.
 TOOL = """\
 import json, os, sys
-names = ("PYTHONUTF8", "PYTHONPATH", "PYTHONNOUSERSITE", "JUPYTER_CONFIG_PATH", "JUPYTER_PATH")
+names = ("PYTHONUTF8", "PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONDONTWRITEBYTECODE")
+names += ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH")
 env = {name: os.environ.get(name) for name in names}
 told = {"module": __package__, "arguments": sys.argv[1:], "cwd": os.getcwd(), "env": env}
 print(json.dumps(told))
@@ -228,12 +231,14 @@ def test_exit_code_and_arguments_are_passed_on(installed):
 
 def test_programs_start_in_the_course_with_a_clean_environment(installed):
     extra = {"PYTHONPATH": "otra", "JUPYTER_CONFIG_PATH": "mía", "JUPYTER_PATH": ""}
+    extra["PYTHONDONTWRITEBYTECODE"] = "1"
     told = report(installed.run("probar", **extra)[1])
     assert Path(told["cwd"]).samefile(installed.root)
     assert told["env"] == {
         "PYTHONUTF8": "1",
         "PYTHONNOUSERSITE": "1",
         "PYTHONPATH": None,
+        "PYTHONDONTWRITEBYTECODE": None,
         "JUPYTER_CONFIG_PATH": os.pathsep.join([str(installed.root / ".jupyter"), "mía"]),
         "JUPYTER_PATH": str(installed.root / ".jupyter"),
     }
@@ -435,6 +440,7 @@ def test_ctrl_c_is_clean(tmp_path, silent_index):
     assert "Traceback" not in output
 
 
+@pytest.mark.lenta  # hace otro entorno; la frase, sin hacerlo, en test_install_route
 def test_no_network_is_one_clear_sentence(tmp_path, closed_index):
     course = Course(tmp_path)
     code, output, seconds = course.run("abrir", index=closed_index)
@@ -446,6 +452,7 @@ def test_no_network_is_one_clear_sentence(tmp_path, closed_index):
     assert seconds < 20
 
 
+@pytest.mark.lenta  # rehace el entorno
 def test_broken_environment_is_made_again(installed):
     for path in installed.venv.glob("[bS]*/python*"):
         path.unlink()
@@ -472,14 +479,14 @@ def test_unknown_command_names_the_known_ones(tmp_path):
     code, output, _ = Course(tmp_path).run("abre")
     assert code == 1
     assert "«abre»" in output
-    assert "abrir, reponer, probar, cuadernos, calificar, medir, sitio, aula" in output
+    assert "abrir, reponer, probar, cuadernos, calificar, medir, sitio, hojas, aula" in output
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("ayuda",), ("abrir", "--help")])
 def test_help(tmp_path, arguments):
     code, output, _ = Course(tmp_path).run(*arguments)
     assert code == 0
-    for command in ("abrir", "reponer", "probar", "cuadernos", "medir", "aula"):
+    for command in ("abrir", "reponer", "probar", "cuadernos", "medir", "hojas", "aula"):
         assert f"python curso.py {command}" in output
 
 
@@ -519,6 +526,7 @@ def old_pythons():
                 break
 
 
+@pytest.mark.lenta  # cada día basta con que lo entienda Python 3.6
 def test_old_pythons_of_this_machine_explain_themselves():
     pythons = list(old_pythons())
     if not pythons:
@@ -691,3 +699,22 @@ def test_what_is_slow_is_done_every_night():
     text = night.read_text(encoding="utf-8")
     assert "run: python curso.py probar --todo\n" in text
     assert re.search(r"schedule:\n    - cron: ", text)
+
+
+@pytest.mark.parametrize(
+    ("place", "tags", "slow"),
+    [
+        ("notebooks/05_atencion.ipynb::Cell 3", [], False),
+        ("notebooks/05_atencion.ipynb::Cell 4", ["profundizar"], True),
+        ("notebooks/soluciones/05_atencion.ipynb::Cell 0", [], False),
+        ("notebooks/soluciones/06_multi_cabeza.ipynb::Cell 0", [], True),
+        ("notebooks/clases/03_softmax_y_escalado.ipynb::Cell 0", [], False),
+        ("notebooks/clases/04_mascaras.ipynb::Cell 0", [], True),
+        (r"notebooks\clases\04_mascaras.ipynb::Cell 0", [], True),
+        (r"notebooks\05_atencion.ipynb::Cell 3", [], False),
+    ],
+)
+def test_which_notebooks_run_every_day(place, tags, slow):
+    metadata = {"tags": tags} if tags else {}
+    cell = SimpleNamespace(metadata=metadata)
+    assert is_slow(SimpleNamespace(nodeid=place, cell=cell)) is slow

@@ -225,8 +225,7 @@ def test_javascript_computes_the_same(lab):
             assert mine["difference"] == pytest.approx(other["difference"], abs=1e-12)
 
 
-@pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):
+def open_explorer(lab):
     path = write(
         lab,
         new_code_cell(
@@ -235,8 +234,12 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
         ),
     )
     assert lab.faults(path) == []
-    page = lab.page
-    explorer = page.locator(".exp")
+    return lab.page, lab.page.locator(".exp")
+
+
+@pytest.mark.navegador
+def test_it_answers_to_the_hand_and_to_the_keys(lab):
+    page, explorer = open_explorer(lab)
 
     def says(text):
         page.wait_for_function(
@@ -293,16 +296,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
 
 @pytest.mark.navegador
 def test_it_asks_the_kernel_for_sentences(lab):
-    path = write(
-        lab,
-        new_code_cell(
-            "from course_lib.explorers.attention import AttentionExplorer\n"
-            "explorer = AttentionExplorer()\nexplorer"
-        ),
-    )
-    assert lab.faults(path) == []
-    page = lab.page
-    explorer = page.locator(".exp")
+    page, explorer = open_explorer(lab)
     first = explorer.get_by_label("Frase", exact=True)
     second = explorer.get_by_label("Otra frase (opcional)")
     error, tokens = explorer.get_by_role("alert"), explorer.get_by_role("radio")
@@ -342,22 +336,31 @@ def test_it_asks_the_kernel_for_sentences(lab):
         "no se pueden restar"
         in explorer.get_by_role("region", name="La fila, en números").inner_text()
     )
+    assert page.evaluate("window.hacked") == 0
+    assert lab.messages == []
+    lab.close()
 
-    # La página sola: sin kernel se sigue cambiando de cabeza; pedir una frase avisa y no borra nada.
+
+@pytest.mark.lenta  # espera de verdad; cada día, con otro reloj, test_it_waits_with_patience
+@pytest.mark.navegador
+def test_the_page_alone(lab):
+    """Sin kernel se sigue cambiando de cabeza; pedir una frase avisa y no borra nada."""
+    page, explorer = open_explorer(lab)
+    first = explorer.get_by_label("Frase", exact=True)
+    tokens = explorer.get_by_role("radio")
     page.evaluate("lesson.sessionContext.shutdown()")
     page.wait_for_function("!lesson.sessionContext.session?.kernel")
     explorer.get_by_role("button", name="cabeza 4").click()
     assert explorer.get_by_label("Cabeza", exact=True).input_value() == "4"
     before = tokens.count()
     first.fill("The cat sat down")
-    second.fill("")
+    explorer.get_by_label("Otra frase (opcional)").fill("")
     first.press("Enter")
     state = explorer.locator(".exp-texts + p")
     assert "Calculando…" in state.inner_text()
     state.get_by_text("El kernel no contesta").wait_for(timeout=12_000)
     assert tokens.count() == before
     assert first.input_value() == "The cat sat down"
-    assert page.evaluate("window.hacked") == 0
     # JupyterLab apunta que no tiene a quién mandar lo que se ha cambiado: nada más.
     assert [text for text in lab.messages if "Could not send widget sync" not in text] == []
     lab.close()

@@ -578,6 +578,7 @@ def test_every_state_is_drawn(lab):
     lab.close()
 
 
+@pytest.mark.lenta  # cada día, en el de la softmax
 @pytest.mark.navegador
 def test_a_late_kernel_does_not_undo_what_the_hand_does(lab):
     explorer, page = open_explorer(lab), lab.page

@@ -257,7 +257,10 @@ def test_it_waits_with_patience(browser, name):
 
 
 @pytest.mark.navegador
-@each_lesson
+@pytest.mark.parametrize("path", [
+    pytest.param(path, id=path.stem, marks=pytest.mark.lenta if k % 4 else ())
+    for k, path in enumerate(LESSONS)
+])  # fmt: skip
 def test_it_lives_in_an_exported_page_at_200_percent(lab, path):
     """Una lección exportada a HTML lleva sus exploradores: en una página estrecha, responden."""
     html, _ = HTMLExporter().from_filename(str(path))

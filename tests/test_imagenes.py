@@ -72,7 +72,7 @@ def alike(first, second):
     )
 
 
-@pytest.mark.parametrize("name", dibujar.FIGURES)
+@pytest.mark.parametrize("name", [*SVGS, *(pytest.param(x, marks=pytest.mark.lenta) for x in GIFS)])
 def test_drawing_again_gives_the_same_file(name):
     stored, drawn = dibujar.stored(name), dibujar.render(name)
     if name.endswith(".gif") and (sys.platform, machine()) != ("linux", "x86_64"):

@@ -180,76 +180,6 @@ def test_json_is_what_nbformat_writes(tmp_path):
     assert re.search("no se puede leer", notebooks.file_problems(path)[0])
 
 
-# --- Las diapositivas -----------------------------------------------------------------------------
-
-
-def slide_types(nb):
-    return [cell.metadata.get("slideshow", {}).get("slide_type") for cell in nb.cells]
-
-
-def figure(height):
-    size = {"image/png": {"height": height, "width": 400}}
-    return new_output("display_data", data={"image/png": ""}, metadata=size)
-
-
-def lesson_to_project():
-    long_text = "Una frase que llena ella sola casi una línea entera de la diapositiva.\n\n" * 8
-    cells = [
-        new_markdown_cell("# 00 · Prueba"),
-        new_code_cell("import torch"),
-        new_markdown_cell("## 1. Sección"),
-        new_code_cell("plot()", outputs=[figure(height=300)]),
-        new_code_cell("print(1)"),
-        new_markdown_cell("### 1.1 Detalle"),
-        new_code_cell("x = 1\n" * 10, outputs=[figure(height=600)]),
-        new_markdown_cell(long_text),
-        new_code_cell("plot()", outputs=[figure(height=600)]),
-        new_code_cell("x = 1\n" * 10),
-    ]
-    return new_notebook(cells=cells)
-
-
-def test_code_goes_on_the_slide_of_its_text_if_it_fits():
-    nb = lesson_to_project()
-    notebooks.add_slides(nb)
-    assert slide_types(nb) == [
-        *("slide", "fragment"),
-        *("slide", "fragment", "fragment"),
-        *("subslide", "subslide"),  # un título, y una celda que llena otra diapositiva
-        *("subslide", "subslide", "subslide"),
-    ]
-    before = deepcopy(nb)
-    notebooks.add_slides(nb)
-    assert nb == before
-
-
-def test_what_the_author_says_about_slides_stays():
-    nb = lesson_to_project()
-    for position, slide_type in {3: "subslide", 5: "skip", 6: "fragment"}.items():
-        nb.cells[position].metadata.slideshow = {"slide_type": slide_type}
-    notebooks.add_slides(nb)
-    assert slide_types(nb)[2:7] == ["slide", "subslide", "fragment", "skip", "fragment"]
-    assert slide_types(notebooks.normalize(nb)) == slide_types(nb)
-
-
-def test_every_cell_of_a_lesson_says_what_it_is_on_the_slides(tmp_path):
-    def check(name, nb):
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(notebooks.to_text(nb), encoding="utf-8")
-        return notebooks.file_problems(path)
-
-    nb = sound_notebook()
-    assert check("notebooks/de_prueba.ipynb", nb) == []
-    assert check("otra/00_prueba.ipynb", nb) == []
-    assert len(check("notebooks/00_prueba.ipynb", nb)) == len(nb.cells)
-    notebooks.add_slides(nb)
-    assert check("notebooks/00_prueba.ipynb", nb) == []
-    nb.cells[2].metadata.slideshow = {"slide_type": "-"}
-    assert "Celda 3: «-» no es" in check("notebooks/00_prueba.ipynb", nb)[0]
-    assert notebooks.main([str(tmp_path / "notebooks/00_prueba.ipynb"), "--comprobar"]) == 1
-
-
 # --- La orden «cuadernos» -------------------------------------------------------------------------
 
 
@@ -274,12 +204,16 @@ def test_running_twice_gives_the_same_bytes(tmp_path, capsys):
     assert "guardado" in capsys.readouterr().out
 
 
-def test_running_a_lesson_adds_its_slides(tmp_path):
-    (tmp_path / "notebooks").mkdir()
-    path = save(tmp_path / "notebooks/00_x.ipynb", "x = 1", "print('a\\n' * 40)")
-    assert notebooks.main([str(path)]) == 0
-    assert slide_types(notebooks.read(path)) == ["slide", "subslide"], "cuenta la salida nueva"
-    assert notebooks.main([str(path), "--comprobar"]) == 0
+def test_what_is_projected_is_the_class_and_not_the_lesson(tmp_path):
+    for folder, kept in (("notebooks", 0), ("clases", 1)):
+        path = tmp_path / folder / "00_x.ipynb"
+        path.parent.mkdir()
+        save(path, "x = 1")
+        nb = notebooks.read(path)
+        nb.cells[0].metadata.slideshow = {"slide_type": "slide"}
+        path.write_text(notebooks.to_text(nb), encoding="utf-8")
+        assert notebooks.main([str(path)]) == 0
+        assert len(notebooks.read(path).cells[0].metadata) == kept
 
 
 @pytest.mark.parametrize(
@@ -515,6 +449,7 @@ def test_no_class_is_defined_twice():
 # --- Las salidas ----------------------------------------------------------------------------------
 
 
+@pytest.mark.lenta  # lo que se compara y lo que no está en pyproject.toml
 def test_nbval_accepts_no_wrong_output(tmp_path):
     """Las opciones del proyecto, con las salidas de antes de ejecutar cambiadas a propósito."""
 

@@ -1,5 +1,6 @@
 """El libro de frases: que concuerda, que no trae las frases que se guardan para medir, y sin faltas."""
 
+import functools
 import random
 import re
 from pathlib import Path
@@ -21,28 +22,35 @@ from course_lib.translator_model.phrase_book import (
 )
 
 FIRST = read_first_sentences(Path(__file__).with_name("primeras_frases.tsv"))
-BOOKS = [phrase_pairs(seed, 30, FIRST) for seed in (1, 1000, 1001)]
-PAIRS = [pair for book in BOOKS for pair in book]
+
+
+@functools.cache
+def books():
+    return [phrase_pairs(seed, 30, FIRST) for seed in (1, 1000, 1001)]
+
+
+def pairs():
+    return [pair for book in books() for pair in book]
 
 
 def test_the_first_sentences_are_not_in_the_book():
     assert len(FIRST) == 150
     assert len({plain(sentence) for sentence in FIRST}) == 150
-    made = {plain(english) for english, _ in PAIRS}
+    made = {plain(english) for english, _ in pairs()}
     assert not made & {plain(sentence) for sentence in FIRST}
     # Y no es por casualidad: sin apartarlas, saldrían.
     assert {plain(english) for english, _ in phrase_pairs(1)} & {plain(s) for s in FIRST}
 
 
 def test_there_are_thousands_and_each_seed_gives_others():
-    for book in BOOKS:
+    for book in books():
         assert len(book) == len(dict(book)) > 8000
-    assert BOOKS[0] == phrase_pairs(1, 30, FIRST)
-    assert len(set(BOOKS[0]) - set(BOOKS[1])) > 2000
+    assert books()[0] == phrase_pairs(1, 30, FIRST)
+    assert len(set(books()[0]) - set(books()[1])) > 2000
 
 
 def test_nothing_is_left_to_fill():
-    for english, spanish in PAIRS:
+    for english, spanish in pairs():
         for text in (english, spanish):
             assert not re.search(r"[{}\[\]|@=]|  | [.,?!]|^\s|\s$", text), text
             first = text.lstrip('¿¡"')[0]
@@ -75,7 +83,7 @@ def test_words_are_in_the_dictionaries():
         for part in form.split()
     }
     for language, side in (("en_US", 0), ("es_ES", 1)):
-        words = {word for pair in PAIRS for word in re.findall(r"[^\W\d_]+", pair[side])} - names
+        words = {word for pair in pairs() for word in re.findall(r"[^\W\d_]+", pair[side])} - names
         short = {
             "I",
             "m",
@@ -191,7 +199,7 @@ def test_articles_and_nouns_agree():
         "esta": "f",
     }
     seen = 0
-    for _, spanish in PAIRS:
+    for _, spanish in pairs():
         words = re.findall(r"\w+", spanish.lower())
         for article, noun in zip(words, words[1:]):
             if article in articles and noun in gender and (article, noun) != ("esta", "es"):

@@ -1,6 +1,7 @@
 """Las gráficas: puras, legibles y capaces de contarse con palabras."""
 
 import base64
+import functools
 import io
 import subprocess
 import sys
@@ -51,15 +52,24 @@ EXAMPLES = {
 }  # fmt: skip
 
 
-@pytest.fixture(params=EXAMPLES, ids=lambda name: name.replace(" ", "_"))
-def draw(request):
+each_example = pytest.mark.parametrize("name", EXAMPLES, ids=lambda name: name.replace(" ", "_"))
+
+
+def draw(name):
     torch.manual_seed(0)
-    return EXAMPLES[request.param]
+    return EXAMPLES[name]()
 
 
 def picture(figure):
     data, metadata = figure._repr_mimebundle_()
     return data, metadata["image/png"]
+
+
+@functools.cache
+def drawn(name):
+    """Un ejemplo y su imagen. Se dibuja una vez: es lo que tarda."""
+    figure = draw(name)
+    return figure, *picture(figure)
 
 
 def images(page):
@@ -81,9 +91,9 @@ def test_short_log_axis_names_a_few_round_marks():
     assert shown == [500, 1000, 2000, 5000]
 
 
-def test_a_figure_is_an_image_with_its_description(draw):
-    figure = draw()
-    data, metadata = picture(figure)
+@each_example
+def test_a_figure_is_an_image_with_its_description(name):
+    figure, data, metadata = drawn(name)
     image = Image.open(io.BytesIO(data["image/png"]))
     assert isinstance(figure, Figure)
     assert data["text/plain"] == metadata["alt"] == repr(figure) == str(figure) == describe(figure)
@@ -100,12 +110,11 @@ def test_a_figure_is_an_image_with_its_description(draw):
     assert base64.b64decode(pixels) == data["image/png"]
 
 
-def test_same_figure_same_bytes_and_nothing_global_changes(draw):
+@each_example
+def test_same_figure_same_bytes_and_nothing_global_changes(name):
+    _, first, _ = drawn(name)
     settings = dict(matplotlib.rcParams)
-    torch.manual_seed(0)
-    first = picture(draw())[0]
-    torch.manual_seed(0)
-    assert picture(draw())[0] == first
+    assert picture(draw(name))[0] == first
     assert dict(matplotlib.rcParams) == settings
 
 
@@ -213,8 +222,9 @@ def test_labels_do_not_overlap(length):
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
-def test_letters_are_big_enough(draw):
-    figure = draw()
+@each_example
+def test_letters_are_big_enough(name):
+    figure, *_ = drawn(name)
     sizes = [
         text.get_fontsize()
         for text in figure.findobj(matplotlib.text.Text)
@@ -256,7 +266,10 @@ def test_bad_input_says_what_and_why(call, words):
     assert all(word in str(error.value) for word in words), error.value
 
 
-@pytest.mark.parametrize("setup", ["", "import matplotlib.pyplot as plt; plt.plot([1])"])
+@pytest.mark.parametrize(
+    "setup",
+    [pytest.param("", marks=pytest.mark.lenta), "import matplotlib.pyplot as plt; plt.plot([1])"],
+)  # sin más, lo hacen las lecciones
 def test_the_notebook_shows_our_image(setup):
     """También con el modo «inline» de matplotlib, que tiene su forma de mostrar figuras."""
     from nbclient import NotebookClient

@@ -1,74 +1,310 @@
-"""Las diapositivas: las teclas que dice el README, y que se vea lo que no cabe."""
+"""Presentar una clase: las teclas que dice el README, que ninguna cambie nada y que todo quepa."""
 
 import re
 
 import pytest
-from helpers_browser import write
-from helpers_slides import ACTIVE, deck, open_deck, slides
+from helpers_browser import OPEN, ROOT, VIEWPORT, write
+from helpers_slides import SCREENS, open_deck, presented, slides, where
 from nbformat.v4 import new_code_cell, new_markdown_cell
+from tools import notebooks
 
 pytestmark = pytest.mark.navegador
 
+DECKS = [p.relative_to(ROOT) for p in notebooks.course_notebooks() if notebooks.is_deck(p)]
+EVERY_DAY = "03_softmax_y_escalado"
+EACH = [
+    pytest.param(path, id=path.stem, marks=() if path.stem == EVERY_DAY else pytest.mark.lenta)
+    for path in DECKS
+]
+CONTENT = "JSON.stringify(lesson.content.model.sharedModel.toJSON().cells)"
+SOURCES = "lesson.content.widgets.map(cell => cell.model.sharedModel.source)"
 
-def test_the_keys_of_the_readme(lab):
-    kinds = "slide", "fragment", "slide", "subslide", "fragment", "subslide", "slide", "fragment"
-    cells = [
-        new(f"'{k}'", metadata={"slideshow": {"slide_type": kind}})
-        for k, (new, kind) in enumerate(zip([new_markdown_cell, new_code_cell] * 4, kinds))
-    ]
-    second, third = 2, 6
 
-    def press(key):
-        before = page.evaluate(ACTIVE)
-        page.keyboard.press(key)
-        page.wait_for_function(f"{ACTIVE} !== {before}", polling=10)
-        return page.evaluate(ACTIVE)
+def cell(source, kind=None, *tags):
+    new = new_markdown_cell if source.startswith(("#", "*", "- ")) else new_code_cell
+    metadata = {"slideshow": {"slide_type": kind}} if kind else {}
+    return new(source, metadata=metadata | ({"tags": list(tags)} if tags else {}))
 
-    with open_deck(lab, write(lab, *cells)) as page:
-        assert [press("Space") for _ in cells[1:]] == list(range(1, len(cells)))
-        assert press("Shift+Space") == len(cells) - 2
+
+def deck(lab, *cells):
+    """Abre una clase con estas celdas, sin ejecutarla."""
+    open_deck(lab, write(lab, *cells), run=False)
+
+
+@pytest.fixture
+def small(lab):
+    """Una clase de tres diapositivas presentada: la segunda, con código que aparece después."""
+    deck(
+        lab,
+        cell("start = 40", "skip"),
+        cell("# Una", "slide"),
+        cell("**Minutos:** 3\n\n**Di:** secreto", "notes"),
+        cell("## Dos", "slide"),
+        cell("print(start + 2)", "fragment"),
+        cell("**Minutos:** 2,5", "notes"),
+        cell("## Tres", "slide"),
+        cell("**Minutos:** 4", "notes"),
+    )
+    with presented(lab) as page:
+        yield page
+
+
+def at(page):
+    return where(page)[0]
+
+
+# --- Andar ----------------------------------------------------------------------------------------
+
+
+def test_forward_and_back_with_every_key_of_a_presenter(small):
+    for forward, back in (
+        ("PageDown", "PageUp"),
+        ("ArrowRight", "ArrowLeft"),
+        ("ArrowDown", "ArrowUp"),
+        ("Space", "Shift+Space"),
+        ("Enter", "Backspace"),
+    ):
+        seen = [at(small)]
+        for key in (forward, forward, forward, forward, back, back, back, back):
+            small.keyboard.press(key)
+            seen.append(at(small))
+        assert seen == [1, 2, 2, 3, 3, 2, 2, 1, 1], forward  # en la 2 hay dos pasos
+
+
+def test_what_appears_later_waits(small):
+    small.keyboard.press("PageDown")
+    code = small.locator(".pr-on.jp-CodeCell")
+    assert not code.is_visible()
+    small.keyboard.press("PageDown")
+    assert code.is_visible()
+
+
+def test_jump_by_number_from_the_list_and_to_the_ends(small):
+    small.keyboard.type("3")
+    assert small.locator(".pr-bar span").first.text_content() == "→ 3"
+    small.keyboard.press("Enter")
+    assert at(small) == 3
+    small.keyboard.press("g")
+    assert small.locator(".pr-list button").all_text_contents() == ["Una", "Dos", "Tres"]
+    small.keyboard.press("ArrowUp")
+    small.keyboard.press("Enter")
+    assert (at(small), small.locator(".pr-list").count()) == (2, 0)
+    small.keyboard.press("End")
+    assert at(small) == 3
+    small.keyboard.press("Home")
+    assert at(small) == 1
+    small.keyboard.type("99")
+    small.keyboard.press("Enter")
+    assert at(small) == 3
+
+
+def test_the_bar_moves_it_too(small):
+    small.get_by_role("button", name="Adelante (AvPág)").click()
+    assert at(small) == 2
+    small.keyboard.press("Space")  # el botón no se queda con las teclas
+    small.keyboard.press("Space")
+    assert at(small) == 3
+    assert re.fullmatch(r"\d:\d\d", small.locator(".pr-bar span").nth(1).text_content())
+
+
+@pytest.mark.parametrize(("key", "look"), [("b", "black"), (".", "black"), ("w", "white")])
+def test_a_covered_screen_comes_back_where_it_was(small, key, look):
+    small.keyboard.press("PageDown")
+    for back in (key, "Escape", "PageDown"):
+        small.keyboard.press(key)
+        assert small.locator(f".pr-blank[data-look={look}]").is_visible()
+        small.keyboard.press(back)
+        assert not small.locator(".pr-blank").is_visible()
+        assert at(small) == 2
+
+
+# --- Ninguna tecla cambia nada --------------------------------------------------------------------
+
+
+def test_no_key_changes_inserts_or_deletes_a_cell(small):
+    before = small.evaluate(CONTENT)
+    one = [*"abcdhijklmnopqstuvxyzABCDMRXYZ-_+'?0123", "Delete", "Tab", "F1", "F5", "Insert"]
+    many = [f"{with_}+{key}" for with_ in ("Control", "Shift", "Alt") for key in "aczxvhmsy"]
+    for number in (1, 2, 3):
+        small.keyboard.type(str(number))
+        small.keyboard.press("Enter")
+        if number == 2:
+            small.keyboard.press("PageDown")
+            small.locator(".pr-on.jp-CodeCell .cm-content").click()  # el código, sin pedir editarlo
+        for key in [*one, "d", "d", "m", *many, "Control+Shift+Minus"]:
+            small.keyboard.press(key)
+        assert small.locator(".jp-Dialog").count() == 0
+        assert small.evaluate(CONTENT) == before
+    small.locator(".pr-on h2").first.dblclick()
+    small.keyboard.type("hola")
+    assert small.evaluate(CONTENT) == before
+
+
+def test_the_code_is_edited_only_if_asked(small):
+    small.keyboard.press("PageDown")
+    small.keyboard.press("PageDown")
+    small.keyboard.press("e")
+    small.keyboard.press("End")
+    small.keyboard.type(" + 1  # b dd")
+    assert small.evaluate(SOURCES)[4] == "print(start + 2) + 1  # b dd"
+    small.keyboard.press("Escape")
+    small.keyboard.type("dd")
+    assert small.evaluate(SOURCES)[4] == "print(start + 2) + 1  # b dd"
+    small.keyboard.press("e")
+    small.keyboard.press("PageDown")  # el mando manda también mientras se escribe
+    assert at(small) == 3
+
+
+# --- Código vivo ----------------------------------------------------------------------------------
+
+
+def test_running_a_slide_runs_first_what_comes_before(small):
+    small.keyboard.press("PageDown")
+    small.keyboard.press("PageDown")
+    small.keyboard.press("Shift+Enter")
+    small.wait_for_selector(".pr-on .jp-OutputArea-output:has-text('42')")
+    assert at(small) == 2
+
+
+def test_a_hidden_cell_that_fails_is_told(lab):
+    deck(lab, cell("1 / 0", "skip"), cell("# Una", "slide"), cell("print(1)"))
+    with presented(lab) as page:
+        page.keyboard.press("r")
+        dialog = page.wait_for_selector(".jp-Dialog")
+        assert "falla una celda anterior" in dialog.text_content()
         page.keyboard.press("Escape")
-        page.wait_for_function("!document.body.dataset.jpDeckMode")
-        with deck(lab):
-            page.evaluate(f"{ACTIVE} = {second}")
-            assert press("ArrowRight") == third
-            assert press("ArrowLeft") == second
-            assert press("ArrowDown") == second + 1
+        page.wait_for_selector(".jp-Dialog", state="detached")
+        assert page.locator(".pr-bar").count() == 1  # la clase sigue
+
+
+# --- Un explorador suelta las teclas --------------------------------------------------------------
+
+
+@pytest.fixture
+def explorer(lab):
+    source = "from course_lib.explorers import SoftmaxExplorer\nSoftmaxExplorer()"
+    open_deck(lab, write(lab, cell("# Una", "slide"), cell(source), cell("## Dos", "slide")))
+    with presented(lab) as page:
+        page.wait_for_selector(".pr-on .exp")
+        yield page
+
+
+@pytest.mark.parametrize("key", ["Space", "ArrowRight", "PageDown"])
+def test_after_the_mouse_the_keys_are_of_the_class(explorer, key):
+    heat = explorer.get_by_role("slider", name="temperatura")
+    heat.click(position={"x": 8, "y": 5})
+    assert float(heat.input_value()) < 1
+    explorer.keyboard.press(key)
+    assert at(explorer) == 2
+
+
+def test_with_the_tab_key_the_control_has_them_until_escape(explorer):
+    heat = explorer.get_by_role("slider", name="temperatura")
+    before = heat.input_value()
+    explorer.keyboard.press("Tab")
+    for _ in range(30):
+        if heat.evaluate("node => node === document.activeElement"):
+            break
+        explorer.keyboard.press("Tab")
+    explorer.keyboard.press("ArrowRight")
+    assert (heat.input_value() != before, at(explorer)) == (True, 1)
+    explorer.keyboard.press("Escape")
+    explorer.keyboard.press("ArrowRight")
+    assert at(explorer) == 2
+    explorer.keyboard.press("Escape")
+    assert explorer.locator(".pr-bar").count() == 0
+
+
+# --- Las notas ------------------------------------------------------------------------------------
+
+
+def test_the_notes_are_seen_by_the_teacher_and_not_by_the_class(small):
+    assert "secreto" not in small.locator(".pr-place").inner_text()
+    with small.expect_popup() as opened:
+        small.keyboard.press("n")
+    notes = opened.value
+    assert "secreto" in notes.locator("main").inner_text()
+    assert "Después: Dos" in notes.locator("footer").inner_text()
+    assert "1 / 3 · hasta el minuto 3 de 9.5" in notes.locator("header").inner_text()
+    notes.keyboard.press("PageDown")  # también se anda desde aquí
+    assert at(small) == 2
+    assert "hasta el minuto 5.5" in notes.locator("header").inner_text()
+    with notes.expect_event("close"):
+        small.keyboard.press("Escape")
+
+
+# --- Empezar y acabar -----------------------------------------------------------------------------
+
+
+def test_it_leaves_no_trace(lab, small):
+    small.keyboard.press("PageDown")
+    small.keyboard.press("Escape")
+    assert small.locator(".pr-bar, .pr-chain, .pr-panel, .pr-on, .pr-place").count() == 0
+    assert small.locator("#jp-top-panel").is_visible()
+    assert small.evaluate("lesson.content.activeCellIndex") == 3  # donde estaba la clase
+    small.keyboard.press("b")  # los atajos de JupyterLab vuelven
+    small.wait_for_function("lesson.content.widgets.length === 9")
+
+
+def test_it_is_never_found_on(lab, small):
+    lab.page.reload()
+    lab.page.wait_for_function("window.jupyterapp !== undefined")
+    lab.page.evaluate("jupyterapp.restored")
+    assert lab.page.locator(".pr-bar").count() == 0
+    assert lab.page.locator("#jp-top-panel").is_visible()
+    lab.start()
+
+
+def test_a_lesson_opens_its_class(lab):
+    lab.close()
+    name = f"{EVERY_DAY}.ipynb"
+    lab.page.evaluate(OPEN, f"notebooks/{name}")
+    with presented(lab) as page:
+        assert page.locator(".pr-bar").count() == 1
+        path = page.evaluate("jupyterapp.shell.currentWidget.context.path")
+        assert path == f"notebooks/clases/{name}"
+        page.keyboard.press("Escape")
+        page.evaluate("jupyterapp.commands.execute('application:close')")
+
+
+def test_what_has_no_slides_says_where_they_are(lab):
+    deck(lab, cell("# Sin diapositivas"))
+    lab.page.evaluate("void jupyterapp.commands.execute('presentar:empezar')")
+    assert "notebooks/clases" in lab.page.wait_for_selector(".jp-Dialog").text_content()
+    lab.page.keyboard.press("Escape")
+    assert lab.page.locator(".pr-bar").count() == 0
+
+
+# --- Todo se ve -----------------------------------------------------------------------------------
 
 
 def test_what_does_not_fit_is_seen(lab):
-    def cell(new, source):
-        return new(source, metadata={"slideshow": {"slide_type": "slide"}})
-
-    path = write(
+    deck(
         lab,
-        cell(new_markdown_cell, "# Cabe"),
-        cell(new_markdown_cell, "Una línea más.\n\n" * 30),
-        cell(new_code_cell, "x = 0\n" * 40),
-        cell(new_code_cell, "y = " + "1 + " * 60 + "1"),
-        cell(
-            new_markdown_cell, "Mucho texto.\n\n" * 14 + "![Una figura alta](../imagenes/sdpa.svg)"
-        ),
+        cell("## Cabe\n\n" + "Una línea.\n\n" * 6, "slide"),
+        cell("## No cabe\n\n" + "Una línea más.\n\n" * 30, "slide"),
+        cell("## Larga", "slide"),
+        cell("y = " + "1 + " * 60 + "1\n" * 12),
+        cell("## Media vacía", "slide"),
     )
-    with open_deck(lab, path) as page:
-        seen = list(slides(page, lab, path))
-    report = "\n".join(fault for slide in seen for fault in slide["faults"])
-    for expected in (
-        "celda 2: no cabe, faltan",
-        "celda 3: se sale .* a lo alto",
-        "celda 4: se corta .* a lo ancho",
-        "celda 5: la figura queda al",
-    ):
-        assert re.search(expected, report), f"Falta «{expected}»:\n{report}"
-    assert "celda 1:" not in report
+    lab.page.set_viewport_size({"width": 1280, "height": 720})
+    with presented(lab) as page:
+        seen = {number: "; ".join(found) for number, found in slides(page)}
+    lab.page.set_viewport_size(VIEWPORT)
+    assert seen[1] == ""
+    assert re.search("no cabe: faltan", seen[2])
+    assert re.search("se (cortan|sale)", seen[3])
+    assert re.search("medio vacía", seen[4])
 
 
-def test_a_hyphen_hides_a_cell(lab):
-    """Por eso tools.notebooks no lo admite como tipo."""
-    kinds = "slide", "-", "fragment"
-    cells = [
-        new_markdown_cell(kind, metadata={"slideshow": {"slide_type": kind}}) for kind in kinds
-    ]
-    path = write(lab, *cells)
-    with open_deck(lab, path) as page:
-        assert [slide["cells"] for slide in slides(page, lab, path)] == [[1, 3]]
+@pytest.mark.parametrize("path", EACH)
+def test_every_slide_fits_both_screens(lab, path):
+    lab.restore(path)
+    open_deck(lab, path)
+    faults = []
+    for width, height in SCREENS.values():
+        lab.page.set_viewport_size({"width": width, "height": height})
+        with presented(lab) as page:
+            faults += [f"{width}, {number}: {x}" for number, found in slides(page) for x in found]
+    lab.page.set_viewport_size(VIEWPORT)
+    assert faults == []

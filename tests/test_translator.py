@@ -186,7 +186,7 @@ def test_numbers_are_the_models(translator):
     assert written[-1] == translator.eos
 
 
-@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize("beam", [1, pytest.param(4, marks=pytest.mark.lenta)])
 def test_cache_changes_nothing(translator, beam):
     for pair in probes.aligned_pairs()[:12]:
         with_cache = quietly(translator.translate, pair.english, beam)
@@ -195,6 +195,7 @@ def test_cache_changes_nothing(translator, beam):
         torch.testing.assert_close(with_cache.cross_attention, without.cross_attention)
 
 
+@pytest.mark.lenta
 def test_beam_is_at_least_as_probable(translator):
     """El haz busca más probabilidad (con su penalización por longitud) y casi siempre la encuentra."""
 
@@ -308,6 +309,7 @@ def test_warnings(translator, sentence, warning):
     assert {one.filename for one in told} == {__file__}, "señala a quien lo ha pedido"
 
 
+@pytest.mark.lenta  # un Python nuevo, con sus filtros de avisos
 def test_a_warning_is_given_every_time():
     """Aun en la misma línea, y sin que nadie toque los filtros de avisos."""
     program = (
@@ -376,7 +378,10 @@ Percival Quentin Ramona Roderick Saoirse Siobhan Tadeusz Thandiwe Ulrich Vikram 
 Yevgenia Zorblax Zuleika"""
 
 
-@pytest.mark.parametrize("sentence", ["{} is in the kitchen.", "We know {} very well."])
+@pytest.mark.parametrize(
+    "sentence",
+    ["{} is in the kitchen.", pytest.param("We know {} very well.", marks=pytest.mark.lenta)],
+)
 def test_an_unknown_name_is_copied_or_told(translator, sentence):
     copied = 0
     for name in NAMES.split():
@@ -450,10 +455,10 @@ def test_anything_typed_ends_well(sentence):
     "sentence",
     ["a " * 60, "zzzz " * 20, "x", "Buffalo " * 12, "!?" * 20 + "no", "<s> </s> hi", *FOREIGN],
 )
-def test_no_endless_loop(translator, sentence):
-    for beam in (1, 4):
-        found = quietly(translator.translate, sentence, beam)
-        assert len(found.target_tokens) <= 127
+@pytest.mark.parametrize("beam", [1, pytest.param(4, marks=pytest.mark.lenta)])
+def test_no_endless_loop(translator, sentence, beam):
+    found = quietly(translator.translate, sentence, beam)
+    assert len(found.target_tokens) <= 127
 
 
 # --- Lo primero que se escribe ---------------------------------------------------------------------
@@ -464,11 +469,12 @@ JUDGED = [
 ]
 
 
-def test_the_first_sentences_are_translated_as_judged(translator):
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.lenta)])
+def test_the_first_sentences_are_translated_as_judged(translator, step):
     """Quien las ha juzgado leía español. Si una cambia, se juzga otra vez y se apunta."""
     new = {
         english: found
-        for _, english, spanish, *_ in JUDGED
+        for _, english, spanish, *_ in JUDGED[::step]
         if (found := quietly(translator.translate, english).text) != spanish
     }
     assert new == {}

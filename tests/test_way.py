@@ -44,7 +44,7 @@ def test_places():
     assert [i for i, (_, opens) in enumerate(way.walk(SMALL)) if opens] == [3, 8]
 
 
-def test_what_is_beside_is_folded_tagged_and_skipped():
+def test_what_is_beside_is_folded_and_tagged():
     nb = lesson(*(cell.source for cell in SMALL.cells))
     way.mark(nb, "03_una.ipynb")
     folded = [cell.id for cell in nb.cells if cell.metadata.get(way.FOLDED)]
@@ -53,7 +53,6 @@ def test_what_is_beside_is_folded_tagged_and_skipped():
         i for i, cell in enumerate(nb.cells) if way.ASIDE_TAG in cell.metadata.get("tags", ())
     ]
     assert tagged == [3, 4, 5, 8, 9, 10]
-    assert all(nb.cells[i].metadata.slideshow.slide_type == "skip" for i in tagged)
     assert "[sigue en «2. Después»](03_una.ipynb#cell-id=c6)" in nb.cells[3].source
     assert "[sigue en «Ejercicios»](03_una.ipynb#cell-id=c11)" in nb.cells[8].source
     once = [cell.copy() for cell in nb.cells]
@@ -66,8 +65,8 @@ def test_what_returns_to_the_way_is_unfolded():
     way.mark(nb, "03_una.ipynb")
     nb.cells[3].source = nb.cells[3].source.replace("Para profundizar: más", "Más")
     way.mark(nb, "03_una.ipynb")
-    assert not {way.FOLDED, "tags", "slideshow"} & set(nb.cells[3].metadata)
-    assert not {"tags", "slideshow"} & set(nb.cells[4].metadata)
+    assert not {way.FOLDED, "tags"} & set(nb.cells[3].metadata)
+    assert "tags" not in nb.cells[4].metadata
 
 
 def test_a_section_of_one_cell_is_not_folded():

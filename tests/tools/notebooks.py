@@ -10,8 +10,8 @@ en un cuaderno se ve, línea a línea, y no trae ruido:
 - nbformat 4.5, con identificadores de celda válidos y únicos;
 - solo los metadatos que sirven para algo, y ninguna celda vacía;
 - celdas numeradas 1…N y ningún error, aviso, ruta o dirección de memoria en las salidas;
-- en las lecciones, qué está al lado del camino (``way``), qué hace cada celda cuando se proyectan
-  (`add_slides`) y qué celdas son de un ejercicio, para calificarlas (`add_grades`);
+- en las lecciones, qué está al lado del camino (``way``) y qué celdas son de un ejercicio, para
+  calificarlas (`add_grades`); lo que se proyecta son las clases (`is_deck`), que dicen qué es cada celda;
 - el JSON, tal como lo escribe nbformat.
 """
 
@@ -31,13 +31,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # cuando es una orden, falta
 
 from tools import way  # noqa: E402
-from tools.slides import WIDGET_VIEW, add_slides, slide_problems  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 CELL_TIMEOUT_S = 120
 
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
 CELL_METADATA = ("deletable", "editable", "jupyter", way.FOLDED, "nbgrader", "slideshow", "tags")
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 MAX_WIDGETS_BYTES = 200_000
 
@@ -265,14 +265,21 @@ def _way_problems(nb, name):
 
 def course_notebooks():
     """Devuelve las rutas de todos los cuadernos del curso."""
-    folders = ROOT / "notebooks", ROOT / "notebooks" / "soluciones"
-    return [path for folder in folders for path in sorted(folder.glob("*.ipynb"))]
+    folders = "", "clases", "soluciones"
+    return [
+        path for name in folders for path in sorted((ROOT / "notebooks" / name).glob("*.ipynb"))
+    ]
 
 
 def is_lesson(path):
     """Dice si `path` es una lección: ``notebooks/NN_nombre.ipynb``."""
     path = Path(path).resolve()
     return path.parent.name == "notebooks" and bool(re.fullmatch(r"\d\d_\w+\.ipynb", path.name))
+
+
+def is_deck(path):
+    """Dice si `path` es una clase: ``notebooks/clases/NN_nombre.ipynb``."""
+    return Path(path).resolve().parent.name == "clases"
 
 
 def read(path):
@@ -300,7 +307,7 @@ def file_problems(path):
         return [str(error)]
     found = problems(nb)
     if is_lesson(path):
-        found += [*slide_problems(nb), *_grade_problems(nb), *_way_problems(nb, Path(path).name)]
+        found += [*_grade_problems(nb), *_way_problems(nb, Path(path).name)]
     if not found and Path(path).read_text(encoding="utf-8") != to_text(nb):
         found.append("El JSON no está escrito como lo escribe nbformat.")
     return found
@@ -355,7 +362,6 @@ def update(path):
     nb = execute(read(path), path.resolve().parent)
     if is_lesson(path):
         way.mark(nb, path.name)
-        add_slides(nb)
         add_grades(nb)
     found = problems(nb)
     if found:

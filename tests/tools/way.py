@@ -67,12 +67,8 @@ def mark(nb, name):
     where = walk(nb)
     for i, (cell, (place, opens)) in enumerate(zip(nb.cells, where)):
         tags = [tag for tag in cell.metadata.get("tags", ()) if tag != ASIDE_TAG]
-        was_aside = len(tags) < len(cell.metadata.get("tags", ()))
         cell.metadata["tags"] = tags + [ASIDE_TAG] * (place == ASIDE)
-        if place == ASIDE:
-            cell.metadata["slideshow"] = {"slide_type": "skip"}
-        elif was_aside:
-            cell.metadata.pop("slideshow", None)
+        cell.metadata.pop("slideshow", None)  # lo que se proyecta es su clase
         if not cell.metadata["tags"]:
             del cell.metadata["tags"]
         cell.metadata.pop(FOLDED, None)

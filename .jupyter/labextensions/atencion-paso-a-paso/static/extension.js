@@ -1,0 +1,50 @@
+/* La orden «Presentar», en la barra de un cuaderno, en el menú Ver y en la paleta. */
+import { Show, slidesOf } from './presentar.js';
+
+const CALL = 'presentar:empezar';
+const LESSON = /\d\d_\w+\.ipynb$/;
+const NOTHING =
+  'Este cuaderno no tiene diapositivas. Las clases están en notebooks/clases: abre una y pulsa Presentar.';
+
+export const plugin = (apputils, { INotebookTracker, NotebookActions }) => ({
+  id: 'atencion-paso-a-paso:presentar',
+  description: 'Presenta una clase.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  optional: [apputils.ICommandPalette],
+  activate: (app, tracker, palette) => {
+    const present = panel => {
+      const run = cells => NotebookActions.runCells(panel.content, cells, panel.sessionContext);
+      const say = text => apputils.showErrorMessage('Presentar', text);
+      return new Show(app, panel, { run, say });
+    };
+
+    /** La clase de una lección: el cuaderno que se llama igual, en notebooks/clases. */
+    async function deckOf(panel) {
+      const name = panel.context.path.match(LESSON)?.[0];
+      if (!name) return null;
+      const deck = await app.commands
+        .execute('docmanager:open', { path: `notebooks/clases/${name}` })
+        .catch(() => null);
+      await deck?.context.ready;
+      await deck?.revealed;
+      return deck;
+    }
+
+    app.commands.addCommand(CALL, {
+      label: 'Presentar',
+      caption: 'Proyectar la clase: → avanza, G la lista, N las notas, Esc sale',
+      isEnabled: () => tracker.currentWidget !== null,
+      execute: async () => {
+        let panel = tracker.currentWidget;
+        if (!panel || document.body.dataset.clase) return;
+        await panel.context.ready;
+        if (!slidesOf(panel.content).length) panel = await deckOf(panel);
+        if (panel && slidesOf(panel.content).length) present(panel);
+        else await apputils.showErrorMessage('Presentar', NOTHING);
+      },
+    });
+    palette?.addItem({ command: CALL, category: 'Clase' });
+    tracker.currentChanged.connect(() => app.commands.notifyCommandChanged(CALL));
+  },
+});
