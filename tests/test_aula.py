@@ -1,6 +1,7 @@
 """El aula, sin abrirla: sus versiones, su enlace, sus nombres de cuenta, sus páginas y lo que rechaza."""
 
 import json
+import os
 import re
 import sys
 from importlib.metadata import requires, version
@@ -192,6 +193,71 @@ def test_sin_bubblewrap_o_con_un_python_que_nadie_mas_lee_se_dice_que_hacer(hub,
             classroom.check_students()
 
 
+# --- El informe de la clase, si se ha avisado -----------------------------------------------------
+
+
+def configured():
+    """La configuración, como la lee JupyterHub."""
+    from traitlets.config.loader import PyFileConfigLoader
+
+    return PyFileConfigLoader(str(HUB / "jupyterhub_config.py")).load_config()
+
+
+@pytest.fixture
+def homes(classroom, monkeypatch, tmp_path):
+    """Tres cuentas con su lección 05, y lo que se manda calificar."""
+    sent = {}
+
+    def grade(command):
+        sent.update({path.name: path.read_text() for path in Path(command[2]).iterdir()})
+        sent["orden"] = [str(part) for part in command[3:]]
+        return 0
+
+    users = {name: tmp_path / name for name in ("ana", "eva", "leo")}
+    for name, home in users.items():
+        (home / classroom.COPIES).mkdir(parents=True)
+        (home / classroom.COPIES / "05_atencion.ipynb").write_text(f"de {name}")
+    monkeypatch.setattr(classroom.accounts, "members", lambda: {name: name for name in users})
+    monkeypatch.setattr(classroom.accounts, "mount", lambda *_: None)
+    entry = lambda user: type("Cuenta", (), {"pw_dir": str(users[user])})  # noqa: E731
+    monkeypatch.setattr(classroom.pwd, "getpwnam", entry)
+    monkeypatch.setattr(classroom.subprocess, "call", grade)
+    return users, sent
+
+
+def test_no_hay_informe_si_la_clase_no_lo_sabe(classroom, homes, capsys, monkeypatch):
+    monkeypatch.setattr(classroom, "serve", lambda ip, port, rest: rest)
+    assert "--avisar" in refused(classroom, capsys, "--informe", "05")
+    assert "template_vars" not in configured().JupyterHub
+    classroom.main(["--avisar"])
+    told = configured().JupyterHub.template_vars["announcement"]
+    assert all(word in told for word in ("informe", "errores", "No dice quién"))
+    classroom.main([])  # quien abre sin avisar deja de poder hacerlo
+    assert "template_vars" not in configured().JupyterHub
+    assert "--avisar" in refused(classroom, capsys, "--informe", "05")
+    assert "dos cifras" in refused(classroom, capsys, "--informe", "nada")
+    assert homes[1] == {}
+
+
+def test_el_informe_lee_lo_guardado_desde_el_aviso_y_ningun_enlace(classroom, homes, capsys):
+    users, sent = homes
+    classroom.place.STATE.mkdir()
+    classroom.place.TOLD.touch()
+    own = {name: home / classroom.COPIES / "05_atencion.ipynb" for name, home in users.items()}
+    for path in own.values():
+        os.utime(path, (4e9, 4e9))
+    os.utime(own["eva"], (1, 1))  # lo guardó antes de saberlo
+    own["leo"].unlink()
+    own["leo"].symlink_to(own["ana"])
+    assert classroom.main(["--informe", "05"]) == 0
+    assert set(sent) == {"ana.ipynb", "orden"}
+    assert sent["ana.ipynb"] == "de ana"
+    state = classroom.place.STATE
+    assert sent["orden"] == ["--solo-informe", "--salida", str(state / "informe-05")]
+    os.utime(own["ana"], (1, 1))
+    assert "nadie ha guardado" in refused(classroom, capsys, "--informe", "05")
+
+
 # --- La jaula y la configuración ------------------------------------------------------------------
 
 
@@ -209,12 +275,11 @@ def test_en_la_jaula_solo_se_escribe_en_lo_propio(hub):
 def test_la_configuracion_se_lee_y_cierra_lo_que_tiene_que_cerrar(hub, monkeypatch):
     pytest.importorskip("jupyterhub", reason="lo instala «python curso.py aula»")
     from traitlets.config import Config
-    from traitlets.config.loader import PyFileConfigLoader
 
     place = hub("place")
     place.STATE.mkdir()
     (place.STATE / "local.py").write_text("c.Spawner.mem_limit = '3G'\n")
-    c = PyFileConfigLoader(str(HUB / "jupyterhub_config.py")).load_config()
+    c = configured()
     assert isinstance(c, Config)
     assert c.PAMAuthenticator.allowed_groups == {"aula"}
     assert "allow_all" not in c.Authenticator

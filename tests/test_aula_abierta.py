@@ -303,7 +303,7 @@ for pid in {theirs}:
 
 def test_los_secretos_del_hub_no_se_leen(room):
     state = os.environ["CURSO_AULA"]
-    for name in ("aula.sqlite", "secreto", "aula.log", "discos"):
+    for name in ("jupyterhub.sqlite", "jupyterhub_cookie_secret", "aula.log", "discos"):
         _, error = room.run(room.ana, f"open('{state}/{name}')")
         assert error == "PermissionError", name
 

@@ -4,8 +4,8 @@ import csv
 import io
 import json
 import os
-import queue
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -13,7 +13,10 @@ import zipfile
 from html.parser import HTMLParser
 
 import helpers_class as pretend
+import numpy as np
 import pytest
+import torch
+from safetensors.torch import save
 from tools import class_of_40
 
 import aislar  # isort: skip — los pone en la ruta helpers_class
@@ -24,9 +27,8 @@ import entregas
 import paginas
 
 ROOT = pretend.ROOT
-KIND = aislar.choose()
-KINDS = [kind for kind in ("bwrap", "unshare") if aislar.works(kind)]
-caged = pytest.mark.skipif(not KIND, reason="este sistema no deja aislar")
+CAGED = aislar.works()
+caged = pytest.mark.skipif(not CAGED, reason="este sistema no deja aislar: falta bubblewrap")
 
 GOOD = """def my_attention(query, key, value, mask=None):
     scores = query @ key.mT / query.shape[-1] ** 0.5
@@ -43,10 +45,10 @@ def tiny(code, *more):
     return json.dumps(pretend.notebook("import torch", f"# Ejercicio 5.1\n{code}", CHECK, *more))
 
 
-def grade(code, kind=KIND, answers=None, seconds=20):
+def grade(code, answers=None, seconds=20):
     """El informe de una respuesta al 5.1, y lo que ha intentado."""
     cells = [(1, "import torch"), (2, code)]
-    reports, noticed = comprobar.grade(cells, answers or {"5.1": "my_attention"}, kind, seconds)
+    reports, noticed = comprobar.grade(cells, answers or {"5.1": "my_attention"}, CAGED, seconds)
     return reports[0], noticed
 
 
@@ -75,7 +77,7 @@ def graded(tmp_path_factory):
     with zipfile.ZipFile(base / "tarea.zip", "w") as archive:
         for name, text in CLASS.items():
             archive.writestr(name, text)
-    options = ["--segundos", "3"] + ([] if KIND else ["--sin-aislar"])
+    options = ["--segundos", "3"] + ([] if CAGED else ["--sin-aislar"])
     results, told, _ = class_of_40.grade(base / "tarea.zip", *options)
     return results, told
 
@@ -169,16 +171,32 @@ def test_what_is_graded_is_not_graded_again_and_the_marks_do_not_change(
     monkeypatch.setattr(calificar, "grade_one", None)
     source = str(results.with_name("tarea.zip"))
     monkeypatch.chdir(results)
-    assert calificar.main([source, *([] if KIND else ["--sin-aislar"]), "--nombres"]) == 0
+    assert calificar.main([source, *([] if CAGED else ["--sin-aislar"]), "--nombres"]) == 0
     assert "Ya estaban calificados 3 de 3" in capsys.readouterr().out
     assert (results / "notas.csv").read_bytes() == before
     assert "Ana" not in (page := (results / "clase.html").read_text(encoding="utf-8"))
     assert "onerror=alert(1)&gt;" in page  # con --nombres, quién; y como texto
 
 
+def test_only_the_report_has_no_names_and_no_marks(graded, tmp_path, monkeypatch, capsys):
+    results = tmp_path / "r"
+    (results / calificar.DONE).mkdir(parents=True)
+    for kept in (graded[0] / calificar.DONE).iterdir():
+        (results / calificar.DONE / kept.name).write_bytes(kept.read_bytes())
+    order = [str(graded[0].with_name("tarea.zip")), "--salida", str(results), "--solo-informe"]
+    monkeypatch.chdir(tmp_path)
+    assert calificar.main([*order, *([] if CAGED else ["--sin-aislar"])]) == 0
+    assert {path.name for path in results.iterdir()} == {calificar.DONE, "clase.html"}
+    told = capsys.readouterr().out + (results / "clase.html").read_text(encoding="utf-8")
+    assert "Resuelto por 1 de" in told
+    assert not [name for name in ("Ana", "Luis", "Eva", "Roto") if name in told]
+
+
 def exercise(*findings, ok=False, unsolved=False):
     """Un ejercicio calificado, como se guarda."""
-    known = {"number": "5.1", "title": "t", "points": 4, "notes": [], "printed": [], "answer": ""}
+    known = {"exercise": "5.1", "title": "t", "points": 4, "notes": [], "printed": [], "answer": ""}
+    names = ("id", "text", "consequence", "read")
+    findings = [dict(zip(names, finding)) for finding in findings]
     return known | {"ok": ok, "unsolved": unsolved, "findings": findings}
 
 
@@ -213,7 +231,6 @@ def test_each_person_counts_once_and_sections_are_ranked_by_people():
         ("05_atencion_ana paz.ipynb", ("ana paz", "")),
         ("ana-05_atencion.ipynb", ("ana", "")),
         ("05_atencion.ipynb", ("05_atencion", "")),
-        ("ana.zip/05_atencion.ipynb", ("ana", "")),
     ],
 )
 def test_whose_it_is(path, who):
@@ -222,39 +239,40 @@ def test_whose_it_is(path, who):
 
 @pytest.mark.skipif(os.name == "nt", reason="los enlaces piden permisos")
 def test_no_name_of_a_zip_leaves_its_place_and_no_link_is_followed(tmp_path):
-    inner = io.BytesIO()
-    with zipfile.ZipFile(inner, "w") as archive:
-        archive.writestr("../../05_atencion.ipynb", tiny(GOOD))
-    folder = tmp_path / "e"
-    (folder / "ana").mkdir(parents=True)
-    (folder / "ana/x.zip").write_bytes(inner.getvalue())
     (tmp_path / "secreto.ipynb").write_text(tiny(GOOD))
-    (folder / "eva").mkdir()
+    folder, space = tmp_path / "e", tmp_path / "dentro"
+    (folder / "eva").mkdir(parents=True)
     (folder / "eva/05_atencion.ipynb").symlink_to(tmp_path / "secreto.ipynb")
     (folder / "leo").symlink_to(tmp_path)
-    found = {who: entregas.collect(files) for who, files in entregas.students(folder).items()}
-    assert list(found[("ana", "")][0]) == ["05"]
+    found = {who: entregas.collect(files) for who, files in entregas.students(folder, "").items()}
     assert found[("eva", "")] == (
         {},
         ["05_atencion.ipynb es un enlace a otro sitio, y no se sigue"],
     )
     assert ("leo", "") not in found or not found[("leo", "")][0]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["e", "secreto.ipynb"]
+    space.mkdir()
+    with zipfile.ZipFile(tmp_path / "clase.zip", "w") as archive:
+        archive.writestr("ana/../../../05_atencion.ipynb", tiny(GOOD))
+        archive.writestr("/leo/05_atencion.ipynb", tiny(BY_D_K))
+    found = entregas.students(tmp_path / "clase.zip", space)
+    assert {who: list(entregas.collect(files)[0]) for who, files in found.items()} == {
+        ("ana", ""): ["05"],
+        ("leo", ""): ["05"],
+    }
+    names = ["clase.zip", "dentro", "e", "secreto.ipynb"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
-def test_the_newest_of_several_is_graded_and_it_is_said(tmp_path):
-    place = tmp_path / "ana"
-    place.mkdir()
-    for name, code, when in (
-        ("05_atencion.ipynb", GOOD, 2000),
-        ("05_atencion-Copy1.ipynb", BY_D_K, 1000),
-    ):
-        (place / name).write_text(tiny(code))
-        os.utime(place / name, (when, when))
-    (books, told) = entregas.collect(entregas.students(tmp_path)[("ana", "")])
-    assert "** 0.5" in books["05"].own["5.1"]
-    assert told == [
-        "trae varios cuadernos de la lección 05: vale 05_atencion.ipynb, y no 05_atencion-Copy1.ipynb"
+def test_a_zip_of_a_student_is_said_and_so_is_what_is_not_a_file(tmp_path):
+    (tmp_path / "ana").mkdir()
+    (tmp_path / "ana/05.zip").write_bytes(b"PK")
+    os.mkfifo(tmp_path / "ana/05_atencion.ipynb")
+    (files,) = entregas.students(tmp_path, "").values()
+    books, told = entregas.collect(files)
+    assert books == {}
+    assert sorted(told) == [
+        "05.zip no es un cuaderno: si es un zip, ábrelo en su carpeta",
+        "05_atencion.ipynb no es un cuaderno: si es un zip, ábrelo en su carpeta",
     ]
 
 
@@ -270,10 +288,10 @@ def test_the_newest_of_several_is_graded_and_it_is_said(tmp_path):
         (b"{}", "no es un cuaderno"),
     ],
 )
-def test_a_broken_notebook_is_a_sentence(text, reason):
-    file = entregas.Found(("a.ipynb",), (), len(text), lambda: text)
+def test_a_broken_notebook_is_a_sentence(text, reason, tmp_path):
+    (tmp_path / "a.ipynb").write_bytes(text)
     with pytest.raises(entregas.Unreadable, match=reason):
-        entregas.read_notebook(file)
+        entregas.read_notebook(tmp_path / "a.ipynb")
 
 
 def test_every_lesson_says_what_it_asks_for():
@@ -285,14 +303,14 @@ def test_every_lesson_says_what_it_asks_for():
 
 
 def needed(target, *sources):
-    cells = [alumno.Cell(k, source) for k, source in enumerate(sources)]
-    return [int(cell.label[7:-1]) for cell in alumno.needed(cells, target)[0]]
+    cells = [cell for k, source in enumerate(sources) for cell in alumno.split(k, source)]
+    return [int(cell.label[7:-1]) for cell in alumno.needed(cells, target)]
 
 
 def test_only_what_the_answer_needs_is_run():
     assert needed(
         "f",
-        "import torch\nimport math",
+        "import torch\nimport math\nprint('hola')",
         "slow = compute()",
         "k = 2",
         "k += 1",
@@ -345,7 +363,7 @@ for frame in sys._current_frames().values():
     while frame:
         if "frozen" in frame.f_globals:
             frame.f_globals["told"] = lambda error: {"ok": True, "callable": False}
-            frame.f_globals["send"] = lambda *a, **k: None
+            frame.f_globals["packed"] = lambda *a, **k: b""
         frame = frame.f_back""",
     "escribe en la conversación": """
 import json, os, struct, threading
@@ -380,13 +398,12 @@ for number in range(3, 20):
 
 @pytest.mark.lenta
 @caged
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("trick", CHEATS)
-def test_no_trick_raises_a_mark(trick, kind):
-    report, _ = grade(f"{WRONG}\n{CHEATS[trick]}", kind)
+def test_no_trick_raises_a_mark(trick):
+    report, _ = grade(f"{WRONG}\n{CHEATS[trick]}")
     assert not report.ok
     # La trampa tampoco estropea la respuesta de otro: el siguiente empieza en una jaula nueva.
-    assert grade(GOOD, kind)[0].ok
+    assert grade(GOOD)[0].ok
 
 
 @pytest.mark.lenta
@@ -432,8 +449,7 @@ def my_attention(query, key, value, mask=None):
 
 @pytest.mark.lenta
 @caged
-@pytest.mark.parametrize("kind", KINDS)
-def test_nothing_of_the_teacher_is_seen_and_nothing_is_written(kind, tmp_path):
+def test_nothing_of_the_teacher_is_seen_and_nothing_is_written(tmp_path):
     import socket
 
     (tmp_path / "notas.csv").write_text("secreto")
@@ -447,16 +463,15 @@ def test_nothing_of_the_teacher_is_seen_and_nothing_is_written(kind, tmp_path):
     ]
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        report, noticed = grade(LOOKS.format(paths=paths, root=ROOT, port=port), kind, seconds=60)
+        report, noticed = grade(LOOKS.format(paths=paths, root=ROOT, port=port), seconds=60)
     assert "ValueError" in report.findings[0].text
     assert ": nada." in report.findings[0].text, report
-    assert "ha intentado usar la red" in noticed
+    assert "fuera)" in " ".join(noticed)
     assert not (ROOT / "course_lib/fuera").exists()
 
 
 @pytest.mark.lenta
 @caged
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("code", "finding"),
     [
@@ -468,8 +483,8 @@ def test_nothing_of_the_teacher_is_seen_and_nothing_is_written(kind, tmp_path):
         ("\n    exit()", "error"),
     ],
 )  # fmt: skip
-def test_limits(code, finding, kind):
-    report, _ = grade(f"def my_attention(query, key, value, mask=None):{code}", kind)
+def test_limits(code, finding):
+    report, _ = grade(f"def my_attention(query, key, value, mask=None):{code}")
     assert [one.id for one in report.findings] == [finding], report
     left = subprocess.run(["pgrep", "-f", str(aislar.STUDENT)], capture_output=True, text=True)
     mine = [pid for pid in left.stdout.split() if child_of(pid, os.getpid())]
@@ -494,7 +509,7 @@ def test_without_a_cage_it_does_not_start_unless_asked(tmp_path, monkeypatch, ca
     (tmp_path / "e/ana").mkdir(parents=True)
     (tmp_path / "e/ana/05_atencion.ipynb").write_text("")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(aislar, "choose", lambda: "")
+    monkeypatch.setattr(aislar, "works", lambda: False)
     assert calificar.main(["e"]) == 1
     assert "puede leer tus archivos" in (told := capsys.readouterr().out)
     assert "--sin-aislar" in told
@@ -523,34 +538,73 @@ def test_every_refusal_says_what_to_do(arguments, reason, tmp_path, monkeypatch,
     (tmp_path / "a.txt").write_text("x")
     (tmp_path / "mal.zip").write_text("x")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(aislar, "choose", lambda: "bwrap")
+    monkeypatch.setattr(aislar, "works", lambda: True)
     assert calificar.main(arguments) == 1
     assert reason in capsys.readouterr().out
     assert (tmp_path / "llena/algo").read_text() == "mío"
 
 
-def test_names_of_pages_are_all_different_and_safe():
-    used = set()
+def test_pages_have_different_and_safe_names_and_the_old_ones_go(tmp_path):
     names = ["Ana", "ana", "ÁNA", "../../x", "con", "你好", "", "a" * 300]
-    made = [paginas.slug(name, used) for name in names]
-    assert len(set(made)) == len(made)
-    assert all(
-        part.isascii() and "/" not in part and "." not in part and len(part) < 70 for part in made
-    )
+    people = [{"name": name, "told": [], "lessons": {}, "marks": {}} for name in names]
+    paginas.write_feedback([*people, people[0]], tmp_path / "d")
+    paginas.write_feedback(people, tmp_path / "d")
+    made = [path.stem for path in tmp_path.rglob("*.html")]
+    assert len(made) == len(names)
+    assert {path.name for path in tmp_path.iterdir()} == {"d"}
+    for part in made:
+        assert part.isascii()
+        assert "." not in part
+        assert len(part) < 70
+        assert part != "con"
 
 
 @pytest.mark.parametrize(
     "value",
-    [["tensor", "__class__", [1]], ["ndarray", "O", [1]], ["int", "x"], [], ["tuple"], ["dict", 3], 4],
+    [{"tensor": "__class__"}, {"ndarray": "1"}, {"tuple": 3}, {"dict": 3}, {"dict": [[{"list": []}, 1]]},
+     {}, {"int": 1, "str": 2}, {"other": "\0"}, {"ndarray": "0"}],
 )  # fmt: skip
 def test_what_comes_from_the_cage_is_only_data(value):
-    cage = comprobar.Cage([], "")
-    cage.arrived = queue.Queue()
-    cage.arrived.put((json.dumps({"value": value, "buffers": [4]}).encode(), b"0000"))
-    with pytest.raises(comprobar.Gone):
-        cage.read(1)
-    thing = type(comprobar.decode(["other", "Thing"], iter(())))
+    numbers = save({"0": torch.zeros(1, dtype=torch.bfloat16)})
+    for values, blob in (({"value": value}, numbers), ([value], numbers), ({}, numbers[:-1])):
+        text = json.dumps({"values": values}).encode()
+        sent = struct.pack("<II", len(text), len(blob)) + text + blob
+        with pytest.raises(comprobar.Gone):
+            comprobar.receive(io.BytesIO(sent))
+    thing = type(comprobar.decode({"other": "Thing"}, {}))
     assert (thing.__name__, thing.__mro__[1:]) == ("Thing", (object,))
+
+
+class Named(dict):
+    """Un diccionario que no es de los de siempre."""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, ..., "ñ", 10**30, -0.0, float("inf"), [1, (2.5, [])], {"a": [1], (1, 2): None},
+     torch.arange(6).reshape(2, 3).mT, torch.zeros(0, 3), torch.tensor(2.5), torch.eye(2).to_sparse(),
+     torch.tensor([True]), torch.ones(2, dtype=torch.bfloat16), torch.ones(1, dtype=torch.complex64).conj(),
+     np.float64(0.1), np.arange(3), np.array([[True]])],
+    ids=str,
+)  # fmt: skip
+def test_a_value_arrives_from_the_cage_as_it_was(value):
+    sent = alumno.packed({}, {"value": value})
+    got = comprobar.receive(io.BytesIO(sent))[1]["value"]
+    assert type(got) is type(value)
+    if isinstance(value, torch.Tensor):
+        assert torch.equal(got, value.to_dense() if value.is_sparse else value.resolve_conj())
+        assert got.dtype == value.dtype
+    else:
+        assert (
+            np.array_equal(got, value)
+            if isinstance(value, np.ndarray)
+            else repr(got) == repr(value)
+        )
+
+
+def test_what_is_not_data_arrives_as_a_name():
+    for value in (print, 1j, Named(), np.array([print]), torch.zeros(1).expand(10**12)):
+        assert alumno.encode(value, {}) == {"other": type(value).__name__}
 
 
 @pytest.mark.lenta
@@ -559,7 +613,7 @@ def test_what_comes_from_the_cage_is_only_data(value):
 def test_the_solutions_of_a_lesson_get_every_point(number):
     book = pretend.solved(number)
     cells = [(k, cell["source"]) for k, cell in enumerate(book["cells"], 1)]
-    reports, noticed = comprobar.grade(cells, entregas.lessons()[number].answers, KIND)
+    reports, noticed = comprobar.grade(cells, entregas.lessons()[number].answers, CAGED)
     assert [str(report) for report in reports if not report.ok] == []
     assert noticed == []
 

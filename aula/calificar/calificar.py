@@ -8,12 +8,14 @@ ENTREGAS es una carpeta con una carpeta (o un archivo) por persona, o el zip que
   --nombres          el informe de la clase dice también quién; sin esto, es anónimo
   --procesos N       cuántas entregas a la vez (si no, una por núcleo)
   --segundos N       lo que se espera a las celdas de un ejercicio (si no, 60)
+  --solo-informe     ni notas ni devoluciones: solo el informe de la clase
   --sin-aislar       sigue aunque el sistema no pueda aislar el código de las entregas
 
 Lo calificado se guarda según se califica: si se corta, la misma orden sigue donde estaba.
 """
 
 import argparse
+import contextlib
 import csv
 import hashlib
 import json
@@ -21,9 +23,11 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict
 from pathlib import Path
 
 import aislar
@@ -33,19 +37,7 @@ import paginas
 from tqdm import tqdm
 
 DONE = ".calificado"  # en la carpeta de los resultados: lo que ya está, un archivo por cuaderno
-SECONDS = 60
-STOPPED = {
-    "no-acaba": "no acaba",
-    "memoria": "pide demasiada memoria",
-    "tarda": "tarda demasiado",
-    "se-cierra": "cierra Python",
-    "no-se-puede": "no se ha podido comprobar",
-    "no-se-confirma": "no se confirma aparte",
-}
-MADE = """\
-  notas.csv, las notas
-  devoluciones, una página por persona
-  clase.html, qué no se ha entendido"""
+MADE = "  notas.csv, las notas\n  devoluciones, una página por persona"
 BROKEN = "Un proceso se ha cerrado solo: quizá falta memoria. Repite la orden con --procesos 1."
 
 
@@ -57,27 +49,23 @@ class Stop(Exception):
 
 
 def prepare_helper():
-    """Un proceso que ayuda: Ctrl+C lo atiende quien manda, y al acabar cierra su jaula."""
+    """Un proceso que ayuda: Ctrl+C lo atiende quien manda. Si muere, su jaula muere con él."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     os.environ["CURSO_PROGRESO"] = "no"
 
 
-def grade_one(book, kind, seconds):
+def grade_one(book, caged, seconds):
     """Un cuaderno calificado, listo para guardarse."""
     import comprobar
 
     lesson = entregas.lessons()[book.lesson]
-    reports, noticed = comprobar.grade(book.cells, lesson.answers, kind, seconds)
+    reports, noticed = comprobar.grade(book.cells, lesson.answers, caged, seconds)
     marks = [
-        {
-            "number": report.exercise,
-            "title": report.title,
+        asdict(report)
+        | {
             "ok": report.ok,
             "unsolved": report.unsolved or missing(report, book),
             "points": lesson.points[report.exercise],
-            "findings": [[f.id, f.text, f.consequence, f.read] for f in report.findings],
-            "notes": list(report.notes),
             "printed": report.printed_lines() if report.printed else [],
             "answer": book.own.get(report.exercise, "")[:6000],
         }
@@ -96,105 +84,101 @@ def missing(report, book):
 
 def fingerprint():
     """Un resumen de con qué se califica: si cambia una comprobación, se califica otra vez."""
-    digest, here = hashlib.sha256(), Path(__file__).parent
-    for folder, kinds in ((aislar.ROOT / "course_lib", ("py", "txt")), (here, ("py",))):
-        for path in sorted(path for kind in kinds for path in folder.rglob(f"*.{kind}")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    library = aislar.ROOT / "course_lib"
+    files = [*library.rglob("*.py"), *library.rglob("*.txt"), *aislar.HERE.glob("*.py")]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files))).hexdigest()
 
 
 class Job:
-    """Un cuaderno por calificar, y dónde se guarda."""
+    """Un cuaderno por calificar, dónde se guarda lo que sale y, si ya estaba, qué salió."""
 
     def __init__(self, who, book, folder, seal):
-        self.who, self.book = who, book
+        self.who, self.book, self.result = who, book, None
         self.path = folder / f"{hashlib.sha256(seal.encode() + book.data).hexdigest()[:40]}.json"
-
-    def kept(self):
-        """Lo que se guardó de él, o ``None``."""
-        try:
-            return json.loads(self.path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
+        with contextlib.suppress(OSError, ValueError):
+            self.result = json.loads(self.path.read_text(encoding="utf-8"))
 
     def keep(self, result):
-        half = self.path.with_suffix(".a-medias")
+        self.result, half = result, self.path.with_suffix(".a-medias")
         half.write_text(json.dumps(result), encoding="utf-8")
         half.replace(self.path)
 
 
-def grade_all(jobs, kind, options):
-    """Califica lo que falta, a la vez y con su barra. Da los resultados, por cuaderno."""
-    results = {job: kept for job in jobs if (kept := job.kept())}
-    pending = [job for job in jobs if job not in results]
-    if results:
-        print(f"Ya estaban calificados {len(results)} de {len(jobs)} cuadernos: sigo con el resto.")
-    if not pending:
-        return results
-    many = max(1, min(options.procesos, len(pending)))
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(many, mp_context=context, initializer=prepare_helper)
-    slim = {job: job.book._replace(data=b"") for job in pending}
+def grade_all(jobs, caged, options):
+    """Califica lo que falta, a la vez y con su barra, y lo guarda según sale."""
+    pending = [job for job in jobs if not job.result]
+    done = len(jobs) - len(pending)
+    if done:
+        print(f"Ya estaban calificados {done} de {len(jobs)} cuadernos: sigo con el resto.")
+    many, context = min(options.procesos, len(pending)), multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(max(1, many), mp_context=context, initializer=prepare_helper)
     try:
-        more = kind, options.segundos
-        waiting = {pool.submit(grade_one, slim[job], *more): job for job in pending}
-        count = {"total": len(jobs), "initial": len(results), "unit": "cuaderno"}
+        more = caged, options.segundos
+        waiting = {pool.submit(grade_one, job.book, *more): job for job in pending}
+        count = {"total": len(jobs), "initial": done, "unit": "cuaderno"}
         for future in tqdm(as_completed(waiting), "Califico", **count):
             job = waiting[future]
             try:
-                results[job] = future.result()
-                job.keep(results[job])
+                job.keep(future.result())
             except BrokenProcessPool:
                 raise Stop(BROKEN) from None
             except OSError as error:
                 if error.filename:  # es nuestra carpeta la que no deja escribir
                     raise
                 told = [f"no se ha podido calificar: {error}"]
-                results[job] = {"lesson": job.book.lesson, "exercises": [], "told": told}
-        pool.shutdown()
+                job.result = {"lesson": job.book.lesson, "exercises": [], "told": told}
     except BaseException:
         for process in list((pool._processes or {}).values()):
-            process.terminate()
-        pool.shutdown(wait=False, cancel_futures=True)
+            process.kill()
         raise
-    return results
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def read_class(options, folder):
     """De cada persona, sus cuadernos por calificar y lo que hay que decir de su entrega."""
     seal, people, jobs = fingerprint(), [], []
-    found = entregas.students(options.entregas)
-    if not found:
-        raise Stop(
-            f"En {options.entregas} no hay entregas: pon una carpeta, o un archivo, por persona."
-        )
-    names = [name for name, _ in found]
-    for (name, ident), files in found.items():
-        shown = f"{name} ({ident})" if ident and names.count(name) > 1 else name
-        books, told = entregas.collect(files)
-        person = {"name": shown, "id": ident, "told": told, "lessons": {}}
-        people.append(person)
-        for _, book in sorted(books.items()):
-            person["told"] += book.told
-            jobs.append(Job(person, book, folder, seal))
+    with tempfile.TemporaryDirectory(prefix="entregas-") as space:
+        found = entregas.students(options.entregas, space)
+        names = [name for name, _ in found]
+        for (name, ident), files in found.items():
+            shown = f"{name} ({ident})" if ident and names.count(name) > 1 else name
+            books, told = entregas.collect(files)
+            person = {"name": shown, "id": ident, "told": told, "lessons": {}, "marks": {}}
+            people.append(person)
+            for _, book in sorted(books.items()):
+                told += book.told
+                jobs.append(Job(person, book, folder, seal))
+    if not people:
+        raise Stop(f"En {options.entregas} no hay entregas: pon una carpeta por persona.")
     return people, jobs
+
+
+def join(person, result):
+    """Añade a una persona lo calificado en un cuaderno: sus puntos y lo que ha pasado al ejecutarlo."""
+    person["lessons"][result["lesson"]] = result
+    told = [f"lección {result['lesson']}: {text}" for text in result["told"]]
+    for one in result["exercises"]:
+        number = one["exercise"]
+        person["marks"][number] = one["points"] * one["ok"]
+        ids = [finding["id"] for finding in one["findings"]]
+        told += [f"el {number} {paginas.STOPPED[name]}" for name in ids if name in paginas.STOPPED]
+    person["told"] += dict.fromkeys(told)
 
 
 def write_marks(people, path):
     """Las notas: una fila por persona, y al final, lo que hay que mirar."""
     lessons = sorted({lesson for person in people for lesson in person["lessons"]})
-    numbers = [(n, lesson) for lesson in lessons for n in entregas.lessons()[lesson].answers]
-    points = {n: entregas.lessons()[lesson].points[n] for n, lesson in numbers}
-    heads = [f"{n} (de {points[n]})" for n, _ in numbers]
+    points = {n: mark for one in lessons for n, mark in entregas.lessons()[one].points.items()}
+    heads = [f"{number} (de {most})" for number, most in points.items()]
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         table = csv.writer(file)
         table.writerow(["Nombre", "Identificador", *heads, "Total", "De", "Qué mirar"])
         for person in people:
-            row = [marks_of(person, lesson).get(n, "") for n, lesson in numbers]
-            total = sum(mark for mark in row if mark != "")
-            told = "; ".join(told_of(person))
-            cells = [person["name"], person["id"], *row, total, sum(points.values()), told]
-            table.writerow([safe(cell) for cell in cells])
+            marks = person["marks"]
+            row = [person["name"], person["id"], *(marks.get(number, "") for number in points)]
+            row += [sum(marks.values()), sum(points.values()), "; ".join(person["told"])]
+            table.writerow([safe(cell) for cell in row])
 
 
 def safe(cell):
@@ -203,21 +187,15 @@ def safe(cell):
     return f"'{text}" if isinstance(text, str) and text[:1] in tuple("=+-@") else text
 
 
-def marks_of(person, lesson):
-    """Los puntos de una persona en una lección."""
-    exercises = person["lessons"].get(lesson, {}).get("exercises", ())
-    return {one["number"]: one["points"] * one["ok"] for one in exercises}
-
-
-def told_of(person):
-    """Todo lo que hay que decir de una entrega: lo que trae y lo que ha pasado al ejecutarla."""
-    told = list(person["told"])
-    for result in person["lessons"].values():
-        told += [f"lección {result['lesson']}: {text}" for text in result["told"]]
-        for exercise in result["exercises"]:
-            ids = [finding[0] for finding in exercise["findings"]]
-            told += [f"el {exercise['number']} {STOPPED[one]}" for one in ids if one in STOPPED]
-    return list(dict.fromkeys(told))
+def write(people, folder, options):
+    """Escribe los resultados, y dice cuáles."""
+    report = paginas.class_report(people, options.nombres)
+    (folder / "clase.html").write_text(report, encoding="utf-8")
+    if options.solo_informe:
+        return "  clase.html"
+    write_marks(people, folder / "notas.csv")
+    paginas.write_feedback(people, folder / "devoluciones")
+    return f"{MADE}\n  clase.html, qué no se ha entendido\n{libro.write(people, folder)}"
 
 
 # --- La orden -------------------------------------------------------------------------------------
@@ -227,9 +205,7 @@ def results_folder(options):
     """La carpeta de los resultados: nueva, o de otra vez que se calificó."""
     source = Path(options.entregas).resolve()
     if not source.exists():
-        raise Stop(
-            f"No existe {source}. Escribe la ruta de la carpeta, o del zip, de las entregas."
-        )
+        raise Stop(f"No existe {source}. Escribe la ruta de la carpeta, o del zip.")
     if source.is_file() and source.suffix.lower() != ".zip":
         raise Stop(f"{source.name} no es una carpeta ni un zip. Pon cada entrega en una carpeta.")
     beside = source.with_name(f"{source.stem if source.is_file() else source.name}-calificadas")
@@ -242,40 +218,36 @@ def results_folder(options):
     return folder
 
 
-def choose_cage(options):
-    """Cómo se aísla; y, si no se puede, se dice antes de empezar."""
-    kind = aislar.choose()
-    if not kind and not options.sin_aislar:
-        raise Stop(aislar.ALONE)
-    print(aislar.WITH.format(kind) if kind else aislar.WITHOUT, flush=True)
-    return kind
-
-
-def main(arguments):
+def read_options(arguments):
     parser = argparse.ArgumentParser(add_help=False)
     parser.error = lambda _: (_ for _ in ()).throw(Stop(f"No entiendo la orden.\n{__doc__}"))
     parser.add_argument("entregas")
     parser.add_argument("--salida")
-    for name in ("--nombres", "--sin-aislar"):
+    for name in ("--nombres", "--solo-informe", "--sin-aislar"):
         parser.add_argument(name, action="store_true")
-    for name, value in (("--procesos", os.cpu_count() or 1), ("--segundos", SECONDS)):
+    for name, value in (("--procesos", os.cpu_count() or 1), ("--segundos", 60)):
         parser.add_argument(name, type=int, default=value)
+    return parser.parse_args(arguments)
+
+
+def main(arguments):
     if not arguments or {"-h", "--help"} & set(arguments):
         print(__doc__)
         return 0
     start, jobs = time.monotonic(), []
     os.chdir(os.environ.get("CURSO_DESDE", "."))  # desde donde se da la orden
     try:
-        options = parser.parse_args(arguments)
+        options = read_options(arguments)
         folder = results_folder(options)
-        kind = choose_cage(options)
+        caged = aislar.works()
+        if not caged and not options.sin_aislar:
+            raise Stop(aislar.ALONE)
+        print(aislar.WITH if caged else aislar.WITHOUT, flush=True)
         people, jobs = read_class(options, folder / DONE)
-        results = grade_all(jobs, kind, options)
-        for job, result in results.items():
-            job.who["lessons"][job.book.lesson] = result
-        write_marks(people, folder / "notas.csv")
-        paginas.write(people, folder, told_of, options.nombres)
-        ledger = libro.write(people, folder, marks_of)
+        grade_all(jobs, caged, options)
+        for job in jobs:
+            join(job.who, job.result)
+        made = write(people, folder, options)
     except (Stop, entregas.Unreadable) as problem:
         print(f"\nNo ha podido ser. {problem}")
         return 1
@@ -288,13 +260,11 @@ def main(arguments):
         print(f"\nInterrumpido: {done} de {len(jobs)} cuadernos calificados y guardados.")
         print("Repite la orden y sigue donde estaba.")
         return 130
-    warned = [(person["name"], told) for person in people for told in told_of(person)]
-    if warned:
-        print("\nLo que hay que mirar:")
-        print("\n".join(f"  {name}: {told}" for name, told in warned))
+    warned = [f"  {person['name']}: {told}" for person in people for told in person["told"]]
+    if warned and not options.solo_informe:
+        print("\nLo que hay que mirar:", *warned, sep="\n")
     counts = f"{len(people)} entregas, {len(jobs)} cuadernos, en {time.monotonic() - start:.0f} s"
-    print(f"\n{counts}. Está todo en {folder}:\n{MADE}")
-    print(ledger)
+    print(f"\n{counts}. Está en {folder}:\n{made}")
     return 0
 
 

@@ -11,18 +11,16 @@ import functools
 import inspect
 import json
 import pickle
-import queue
 import struct
 import subprocess
-import tempfile
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import aislar
-import numpy as np
 import torch
+from safetensors.torch import load
 
-from course_lib.checkers.engine import Case, Finding, questions, running
+from course_lib.checkers.engine import Attempt, Case, Finding, questions, running
 from course_lib.checkers.engine.comparing import same
 from course_lib.checkers.engine.progress import modules
 from course_lib.checkers.engine.report import Report
@@ -30,8 +28,6 @@ from course_lib.checkers.steps import layers
 
 MOST_TEXT, MOST = 4 * 2**20, 256 * 2**20  # bytes de un mensaje, y de sus números: más, no se lee
 START, CELLS = 120, 120  # segundos para arrancar, y para ejecutar las celdas de un ejercicio
-RESTARTS = 3  # veces que se abre otra jaula en un mismo ejercicio
-DTYPES = {str(x)[6:]: x for x in vars(torch).values() if isinstance(x, torch.dtype)}
 CLASSES = ("6.2",)  # los ejercicios que piden una clase, y no una función
 
 ENDLESS = "Tus celdas no acaban en {} segundos: busca un bucle que no termine."
@@ -45,86 +41,71 @@ class Gone(RuntimeError):
     """La jaula se ha cerrado, o lo que contesta no se entiende."""
 
 
-class Late(RuntimeError):
-    """Las celdas no acaban."""
-
-
 # --- Hablar con la jaula --------------------------------------------------------------------------
 
 
-def decode(value, buffers):
+def decode(value, tensors):
     """Un valor de ``alumno.encode``. Solo salen datos: números, textos, tensores, listas."""
-    if value is None or isinstance(value, bool):
+    if not isinstance(value, dict):
         return value
-    kind, *rest = value
+    ((kind, inside),) = value.items()
     if kind == "...":
         return ...
     if kind in ("tuple", "list"):
-        return (tuple if kind == "tuple" else list)(decode(item, buffers) for item in rest[0])
+        return (tuple if kind == "tuple" else list)(decode(item, tensors) for item in inside)
     if kind == "dict":
-        return {decode(k, buffers): decode(v, buffers) for k, v in rest[0]}
-    if kind in ("int", "str", "float"):
-        return {"int": int, "str": str, "float": float.fromhex}[kind](rest[0])
-    if kind == "tensor":
-        data, dtype = next(buffers), DTYPES[rest[0]]
-        flat = (
-            torch.frombuffer(bytearray(data), dtype=dtype) if data else torch.empty(0, dtype=dtype)
-        )
-        return flat.reshape(rest[1])
-    if kind in ("ndarray", "number"):
-        array = np.frombuffer(next(buffers), dtype=np.dtype(rest[0])).reshape(rest[1]).copy()
-        return array if kind == "ndarray" else array[()]
-    return type(str(rest[0])[:80], (), {})()  # de lo que no son datos, el nombre de su clase
+        return {decode(k, tensors): decode(v, tensors) for k, v in inside}
+    if kind in ("tensor", "ndarray", "number"):
+        tensor = tensors[inside]
+        array = tensor if kind == "tensor" else tensor.numpy()
+        return array[()] if kind == "number" else array
+    return type(str(inside)[:80], (), {})()  # de lo que no son datos, el nombre de su clase
 
 
 def rebuilt(told):
     """Un error de dentro, como si fuera de aquí: su clase, lo que dice y su línea."""
-    kinds = [getattr(builtins, name, None) for name in told["kinds"]]
-    base = next(
-        (k for k in kinds if isinstance(k, type) and issubclass(k, BaseException)), Exception
-    )
-    text, name = str(told["text"]), str(told["name"])[:80]
-    body = {
-        "__str__": lambda self: text,
-        "__init__": lambda self: None,
-        "line": str(told["line"])[:91],
-    }
-    return type(name, (base,), body)()
+    base, text, line = getattr(builtins, told["base"], None), str(told["text"]), str(told["line"])
+    if not (isinstance(base, type) and issubclass(base, BaseException)):
+        base = Exception
+    line = line if len(line) <= 90 else line[:90] + "…"
+    body = {"__init__": lambda self: None, "__str__": lambda self: text, "line": line}
+    return type(str(told["name"])[:80], (base,), body)()
+
+
+def receive(pipe):
+    """Lo que contesta la jaula: el mensaje y sus valores. Nada de lo que llega se ejecuta."""
+    try:
+        text, numbers = struct.unpack("<II", pipe.read(8))
+        if text > MOST_TEXT or numbers > MOST:
+            raise ValueError
+        message, tensors = json.loads(pipe.read(text)), load(pipe.read(numbers))
+        return message, {name: decode(one, tensors) for name, one in message["values"].items()}
+    except Exception:  # se ha cerrado, o manda lo que nadie bueno manda
+        raise Gone(CLOSED) from None
 
 
 class Cage:
-    """Una entrega en su jaula. Si se cierra, se abre otra cuando hace falta.
+    """Una entrega en su jaula. Si se cierra, se abre otra para el ejercicio siguiente.
 
     Args:
         cells: pares (número, código) de sus celdas.
-        kind: cómo se aísla (véase ``aislar.choose``).
+        caged: si se aísla (véase ``aislar.works``).
     """
 
-    def __init__(self, cells, kind, seconds=CELLS):
-        self.cells, self.kind, self.seconds = cells, kind, seconds
-        self.process, self.noticed, self.target = None, [], None
-        self.closed = self.restarts = 0
-        self.endless = ENDLESS.format(seconds)
+    def __init__(self, cells, caged, seconds=CELLS):
+        self.cells, self.caged, self.seconds = cells, caged, seconds
+        self.process, self.target, self.noticed, self.closed = None, None, [], False
+        self.endless, self.reader = ENDLESS.format(seconds), ThreadPoolExecutor(1)
 
     def open(self):
-        self.returned = {}
-        order, settings = aislar.command(self.kind)
-        self.errors = tempfile.TemporaryFile()  # noqa: SIM115
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.errors}
-        env = settings | aislar.outer()
-        self.process = subprocess.Popen(order, env=env, start_new_session=True, **pipes)
-        self.arrived = queue.Queue(2)
-        given = self.process.stdout, self.arrived
-        threading.Thread(target=self.pump, args=given, daemon=True).start()
+        order, settings = aislar.command(self.caged)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}  # sus errores, a la pantalla
+        self.process = subprocess.Popen(order, env=settings, start_new_session=True, **pipes)
         limits = {"memory": aislar.MEMORY, "disk": aislar.DISK, "seconds": 4 * self.seconds}
-        self.write(limits)
         try:
-            self.read(START)
-            self.ask("open", self.cells, seconds=START)
-        except (Gone, Late):
-            self.errors.seek(0)
-            text = self.errors.read()[-500:].decode("utf-8", "replace").strip()
-            raise OSError(f"La jaula no se abre: {text or 'no contesta'}") from None
+            self.send(self.cells, limits, seconds=START)
+        except (Gone, TimeoutError):
+            raise OSError("la jaula no se abre") from None
 
     def kill(self):
         if self.process:
@@ -132,71 +113,44 @@ class Cage:
             self.process.wait()
             with contextlib.suppress(OSError):
                 self.process.stdin.close()
-            self.errors.close()
             self.process = None
 
-    def write(self, message):
-        try:
-            self.process.stdin.write(pickle.dumps(message))
+    def send(self, *order, seconds):
+        """Manda una orden y da lo que contesta."""
+        with contextlib.suppress(OSError):  # si se ha cerrado, lo dice lo que llega
+            self.process.stdin.write(pickle.dumps(order))
             self.process.stdin.flush()
-        except OSError:
-            raise Gone(CLOSED) from None
-
-    def pump(self, pipe, arrived):
-        """En otro hilo, lee lo que contesta y lo deja en una cola; al cerrarse, ``None``."""
-        with contextlib.suppress(OSError, ValueError):
-            while len(head := pipe.read(8)) == 8:
-                text, rest = struct.unpack("<II", head)
-                if text > MOST_TEXT or rest > MOST:
-                    break
-                arrived.put((pipe.read(text), pipe.read(rest)))
-        arrived.put(None)
-
-    def read(self, seconds):
-        """Lo que contesta: el mensaje y sus valores. Nada de lo que llega se ejecuta."""
-        until, arrived = time.monotonic() + seconds, queue.Empty
-        while arrived is queue.Empty:  # a trozos: así, quien comprueba puede interrumpirlo
+        waiting, until = (
+            self.reader.submit(receive, self.process.stdout),
+            time.monotonic() + seconds,
+        )
+        while not waiting.done():  # a trozos: así, quien comprueba puede interrumpirlo
             if time.monotonic() > until:
-                raise Late
-            with contextlib.suppress(queue.Empty):
-                arrived = self.arrived.get(timeout=0.05)
-        if arrived is None:
-            raise Gone(CLOSED)
-        try:
-            message, blob = json.loads(arrived[0]), arrived[1]
-            parts, values, start = [], {}, 0
-            for size in message.pop("buffers"):
-                parts.append(blob[start : start + size])
-                start += size
-            parts = iter(parts)
-            for name in [n for n in message if n.startswith(("value", "changed ", "again "))]:
-                values[name] = decode(message.pop(name), parts)
-            for text in message.get("noticed", ()):
-                if str(text)[:200] not in self.noticed and len(self.noticed) < 5:
-                    self.noticed.append(str(text)[:200])
-            return message, values
-        except Exception:  # un mensaje que nadie bueno manda
-            raise Gone(CLOSED) from None
+                raise TimeoutError
+            wait([waiting], 0.05)
+        return waiting.result()
+
+    def get(self, target):
+        """Ejecuta allí lo que hace falta para tener ``target``. Dice qué es y, si son datos, los da."""
+        self.target, self.closed = target, False
+        if self.process is None:
+            self.open()
+        return self.ask("get", target, seconds=self.seconds)
 
     def ask(self, *order, seconds):
-        """Manda una orden y da lo que contesta. Si no contesta bien, cierra la jaula."""
-        if self.process is None:
-            if self.restarts >= RESTARTS:
-                raise Gone(CLOSED)
-            self.restarts += 1
-            self.open()
-            if self.target and order[0] != "get":
-                self.ask("get", self.target, seconds=self.seconds)
+        """Lo que contesta a una orden. Si no contesta bien, o no acaba, cierra la jaula."""
+        if self.closed:
+            raise Gone(CLOSED)
+        if self.process is None:  # la cerró una llamada que no acababa
+            self.get(self.target)
         try:
-            self.write(order)
-            return self.read(seconds)
-        except Gone:
-            self.closed += 1
+            message, values = self.send(*order, seconds=seconds)
+        except BaseException as error:  # también, que lo pare quien comprueba
+            self.closed = isinstance(error, Gone)
             self.kill()
             raise
-        except BaseException:  # no acaba, o lo ha parado quien comprueba
-            self.kill()
-            raise
+        self.noticed = [str(text)[:200] for text in message.get("noticed", self.noticed)][:5]
+        return message, values
 
     def call(self, *arguments):
         """La respuesta, como función de aquí: la ejecuta allí y da, o lanza, lo mismo."""
@@ -207,12 +161,9 @@ class Cage:
         for mode in heard:
             mode.names.update(map(str, answer.get("heard", ())))
         print(str(answer.get("printed", ""))[:20000], end="")
-        for name, value in values.items():
-            if name.startswith("changed "):
-                change(arguments[int(name[8:])], value)
-            elif name.startswith("again "):
-                update(self.returned.get(name), value)
-        self.returned[f"again {len(self.returned)}"] = values.get("value")
+        for k, argument in enumerate(arguments):
+            if str(k) in values:
+                change(argument, values[str(k)])
         if "error" in answer:
             raise rebuilt(answer["error"])
         return values.get("value")
@@ -226,15 +177,6 @@ def change(argument, value):
         argument.data = value
     elif isinstance(argument, list):
         argument[:] = value if isinstance(value, list) else []
-
-
-def update(old, new):
-    """Pone al día lo que devolvió otra llamada, si la respuesta lo ha cambiado después."""
-    if isinstance(old, tuple | list) and isinstance(new, tuple | list):
-        for one, other in zip(old, new):
-            update(one, other)
-    elif isinstance(old, torch.Tensor) and isinstance(new, torch.Tensor) and old.shape == new.shape:
-        old.copy_(new)
 
 
 # --- Comprobar ------------------------------------------------------------------------------------
@@ -263,42 +205,41 @@ def check(cage, exercise, target):
     return once(cage, exercise, target) if any(late) else report
 
 
+def reported(exercise, finding):
+    """El informe de un ejercicio con un solo error."""
+    return Report(exercise.number, exercise.title, (finding,))
+
+
 def once(cage, exercise, target):
     """El informe, a la primera."""
-    cage.closed, cage.restarts, cage.target, cage.returned = 0, 0, target, {}
-    number, title = exercise.number, exercise.title
     try:
-        found, values = cage.ask("get", target, seconds=cage.seconds)
-        report = judge(cage, exercise, found, values, target)
+        report = judge(cage, exercise, target, *cage.get(target))
+    except TimeoutError:
+        report = reported(exercise, Finding("no-acaba", cage.endless))
     except OSError:  # la jaula no se abre: no es culpa de la entrega
         raise
-    except Late:
-        report = Report(number, title, (Finding("no-acaba", cage.endless),))
-    except Exception as error:  # contesta lo que nadie bueno contesta
-        found = ("se-cierra", CLOSED) if isinstance(error, Gone) else ("no-se-puede", STRANGE)
-        report = Report(number, title, (Finding(*found),))
+    except Exception:  # contesta lo que nadie bueno contesta
+        report = reported(exercise, Finding("no-se-puede", STRANGE))
     if {f.id for f in report.findings} & {"no-acaba", "tarda", "memoria"}:
         cage.kill()  # lo que queda dentro no atiende
     if cage.closed and not report.ok and not report.unsolved:
-        report = Report(number, title, (Finding("se-cierra", CLOSED),))
+        report = reported(exercise, Finding("se-cierra", CLOSED))
     return report
 
 
-def judge(cage, exercise, found, values, target):
+def judge(cage, exercise, target, found, values):
     """El informe, sabiendo ya qué es la respuesta."""
-    number, title = exercise.number, exercise.title
     if "error" in found:
-        return Report(number, title, (running.explain(rebuilt(found["error"])),))
+        return reported(exercise, running.explain(rebuilt(found["error"])))
     if "missing" in found:
-        text = MISSING.format(target)
-        return Report(number, title, (Finding("falta", text),))
+        return reported(exercise, Finding("falta", MISSING.format(target)))
     if not found["callable"]:
         return exercise.check(values["value"])
     if isinstance(exercise, questions.Question):
         return exercise.check(type("function", (), {})())
     if found["stub"] is True:
         return exercise.check(...)
-    if number in CLASSES:
+    if exercise.number in CLASSES:
         return check_class(cage, exercise)
     return exercise.check(stand_in(cage, found))
 
@@ -310,25 +251,23 @@ def stand_in(cage, found):
         return cage.call(*arguments)
 
     if found["signature"] is not None:
-        kinds = [inspect._ParameterKind(kind) for _, kind, _ in found["signature"]]
-        parameters = [
-            inspect.Parameter(str(name), kind, default=None if default else inspect.Parameter.empty)
-            for (name, _, default), kind in zip(found["signature"], kinds)
-        ]
+        parameters = []
+        for name, kind, optional in found["signature"]:
+            default = {"default": None} if optional else {}
+            kind = inspect._ParameterKind(kind)
+            parameters.append(inspect.Parameter(str(name), kind, **default))
         learner.__signature__ = inspect.Signature(parameters)
     return learner
 
 
 def check_class(cage, exercise):
     """Una clase se mira por dentro, y eso solo se puede hacer en la jaula. Lo bueno se confirma fuera."""
-    told, _ = cage.ask("check", exercise.number, seconds=90)
-    if "error" in told:
-        raise Gone(CLOSED)
+    told, _ = cage.ask("check", seconds=90)
     findings = tuple(Finding(*(str(part)[:2000] for part in one)) for one in told["findings"][:20])
     notes = tuple(str(note)[:2000] for note in told["notes"][:10])
     report = Report(exercise.number, exercise.title, findings, notes, told["unsolved"] is True)
     if report.ok and not confirmed(cage, exercise):
-        return Report(exercise.number, exercise.title, (Finding("no-se-confirma", UNSURE),))
+        return reported(exercise, Finding("no-se-confirma", UNSURE))
     return report
 
 
@@ -342,31 +281,26 @@ def confirmed(cage, exercise):
             weights.bias[role] = torch.zeros_like(weights.bias[role])
         fresh = Case(case.name, (*(torch.randn_like(x) for x in inputs), mask, weights))
         with running.within_limits():
-            outcome = exercise.call(cage.call, *fresh.arguments)
-        if outcome.problem:
-            if mask is None:
-                return False
+            yours = Attempt(exercise, cage.call).ask(*fresh.arguments)
+        if yours is None and mask is not None:
             continue  # hay máscaras que una clase buena no admite
-        value, problem = exercise.reader.read(outcome.value, fresh)
-        right = exercise.trace({}, fresh)["output"]
-        if problem or not same(exercise.reader.main(value, fresh), right):
+        if not same(yours, exercise.trace({}, fresh)["output"]):
             return False
         agree += mask is not None
     return agree > 0
 
 
-def grade(cells, answers, kind, seconds=CELLS):
+def grade(cells, answers, caged, seconds=CELLS):
     """Los informes de una entrega, y lo que ha intentado hacer fuera de lo suyo.
 
     Args:
         cells: pares (número, código) de sus celdas de código.
         answers: número del ejercicio → nombre de la respuesta.
-        kind: cómo se aísla.
+        caged: si se aísla.
     """
-    known, cage = exercises(), Cage(cells, kind, seconds)
+    cage = Cage(cells, caged, seconds)
     try:
-        return [
-            check(cage, known[number], target) for number, target in answers.items()
-        ], cage.noticed
+        reports = [check(cage, exercises()[number], name) for number, name in answers.items()]
     finally:
         cage.kill()
+    return reports, cage.noticed

@@ -23,21 +23,18 @@ class ClassroomError(Exception):
     """Algo que se puede arreglar: su texto dice qué pasa y qué hacer."""
 
 
-def do(*command, said=None):
+def do(*command, said=None, problem=""):
     """Ejecuta una orden del sistema; si falla, lo dice con sus palabras."""
-    done = subprocess.run(
-        [str(part) for part in command], input=said, capture_output=True, text=True
-    )
+    command = [str(part) for part in command]
+    done = subprocess.run(command, input=said, capture_output=True, text=True)
     if done.returncode:
-        raise ClassroomError(f"No se ha podido hacer «{command[0]}»: {done.stderr.strip()[-300:]}")
+        problem = problem or f"No se ha podido hacer «{command[0]}»."
+        raise ClassroomError(f"{problem}\n{done.stderr.strip()[-300:]}")
 
 
 def members():
     """Las cuentas de la clase: la de cada nombre."""
-    try:
-        users = grp.getgrnam(place.STUDENTS).gr_mem
-    except KeyError:
-        return {}
+    users = next((group.gr_mem for group in grp.getgrall() if group.gr_name == place.STUDENTS), ())
     return {pwd.getpwnam(user).pw_gecos.split(",")[0] or user: user for user in users}
 
 
@@ -46,9 +43,8 @@ def enrol(names, disk=""):
     known, added = members(), []
     for group in (place.STUDENTS, place.TEACHERS):
         do("groupadd", "--force", group)
-    for name in dict.fromkeys(
-        filter(None, (re.sub(r"[\s:,]+", " ", one).strip() for one in names))
-    ):
+    tidy = dict.fromkeys(re.sub(r"[\s:,]+", " ", one).strip() for one in names)
+    for name in filter(None, tidy):
         if name in known:
             continue
         user = free_user(name)
@@ -73,7 +69,7 @@ def free_user(name):
     if not re.match("[a-z]", plain):
         plain = f"alumno-{plain}".strip("-")
     taken = {one.pw_name for one in pwd.getpwall()} | {one.gr_name for one in grp.getgrall()}
-    options = (f"{plain}{number}" for number in ("", *(f"-{k}" for k in range(2, 1000))))
+    options = (plain, *(f"{plain}-{k}" for k in range(2, 1000)))
     return next(option for option in options if option not in taken)
 
 
@@ -103,8 +99,7 @@ def mount(user, home):
 def write_passwords(added):
     """Añade las contraseñas a un archivo que solo lee el administrador. Devuelve su ruta."""
     path = place.STATE / "claves.csv"
-    with open(
-        path, "a", encoding="utf-8", newline="", opener=lambda p, f: os.open(p, f, 0o600)
-    ) as file:
+    path.touch(mode=0o600)
+    with path.open("a", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(added)
     return path

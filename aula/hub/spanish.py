@@ -28,10 +28,8 @@ SAID = {  # lo que dice el programa, y no una plantilla; vale la primera que coi
     r"Forbidden|not (have|authorized)|insufficient": "No tienes permiso: es de otra persona.",
     r"No access to resources": "No existe, o es de otra persona",
     r"Not Found|^None$": "No existe",
-    r"Bad Request": "Petición mal hecha",
-    r"Unauthorized": "Tienes que entrar",
-    r"Service Unavailable|Bad Gateway": "Ahora no contesta. Prueba dentro de un momento.",
-    r"Too Many Requests": "Demasiadas a la vez",
+    r"Unauthorized|Bad Request": "Así no se puede. Entra otra vez desde el principio.",
+    r"Unavailable|Bad Gateway|Too Many": "Ahora no contesta. Prueba dentro de un momento.",
     r"Internal Server Error": "Algo ha fallado dentro. Avisa a quien da la clase.",
 }
 
@@ -44,11 +42,8 @@ def say(text):
 
 def ready(spawner, event):
     """Lo que se lee cuando el JupyterLab ya está abierto."""
-    return {
-        **event,
-        "message": "Ya está.",
-        "html_message": f'<a href="{event["url"]}">Ya está.</a>',
-    }
+    link = f'<a href="{event["url"]}">Ya está.</a>'
+    return event | {"message": "Ya está.", "html_message": link}
 
 
 class Spanish(Extension):

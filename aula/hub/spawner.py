@@ -27,16 +27,15 @@ def cgroup(name, memory, cores=0, processes=0):
     Raises:
         OSError: si este sistema no deja.
     """
-    quota = int(cores * 1e5)
+    quota, most = int(cores * 1e5), processes or "max"
+    limits = {
+        "memory": {"memory.limit_in_bytes": memory},
+        "cpu": {"cpu.cfs_quota_us": quota or -1},
+        "pids": {"pids.max": most},
+    }
     if (CGROUPS / "cgroup.controllers").exists():  # versión 2
-        limits = {"": {"memory.max": memory, "cpu.max": f"{quota or 'max'} 100000"}}
-        limits[""]["pids.max"] = processes or "max"
-    else:
-        limits = {
-            "memory": {"memory.limit_in_bytes": memory},
-            "cpu": {"cpu.cfs_quota_us": quota or -1},
-            "pids": {"pids.max": processes or "max"},
-        }
+        used = f"{quota or 'max'} 100000"
+        limits = {"": {"memory.max": memory, "cpu.max": used, "pids.max": most}}
     joined = []
     for kind, values in limits.items():
         folder = CGROUPS / kind / "aula" / name
