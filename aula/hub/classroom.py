@@ -33,6 +33,9 @@ def main(arguments):
     parser.add_argument("--ensayo", type=int)
     parser.add_argument("--avisar", action="store_true")
     options, rest = parser.parse_known_args(arguments)
+    if {"-h", "--help", "--ayuda"} & set(rest):
+        print((place.ROOT / "aula/hub/README.md").read_text(encoding="utf-8"))
+        return 0
     try:
         check_administrator()
         place.STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
