@@ -40,6 +40,7 @@ HELP = """\
   python curso.py medir                  mide cuánto tardan la biblioteca y los exploradores
   python curso.py sitio                  hace con las lecciones un sitio web, en _sitio
   python curso.py sitio --ver            y lo abre en el navegador; con --zip, deja también un zip
+  python curso.py hojas [lecciones]      hace lo que se reparte en clase, para imprimir
   python curso.py calificar ENTREGAS     califica una clase; sin ENTREGAS, dice cómo
   python curso.py aula                   abre el curso a una clase, en este ordenador
 
@@ -459,6 +460,7 @@ COMMANDS = {
         "tests/tools/bench_sitio.py",
     ],
     "sitio": ["sitio/construir.py"],
+    "hojas": ["aula/hojas.py"],
     "aula": ["aula/hub/classroom.py"],
 }
 

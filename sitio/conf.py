@@ -11,12 +11,13 @@ from docutils import nodes
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "aula")]
 
-from cuaderno import for_the_web, linked_cells  # noqa: E402
+from cuaderno import OUTSIDE, for_the_web, linked_cells  # noqa: E402
 from puertas import badges  # noqa: E402
 
 project = "Atención paso a paso"
 language = "es"
 extensions = ["myst_nb"]
+exclude_patterns = ["clases"]  # se presentan en JupyterLab
 html_theme = "sphinx_book_theme"
 html_title = project
 html_favicon = "web/icono.svg"
@@ -60,6 +61,8 @@ def read_source(app, docname, content):
         notebook = json.loads(content[0])
         for_the_web(notebook, docname, *app.env.course_links)
         content[0] = json.dumps(notebook)
+    else:
+        content[0] = OUTSIDE.sub(r"\1", content[0])
 
 
 def find_links(app):

@@ -118,14 +118,21 @@ def _bring_to_life(output, states, name):
     if WIDGET not in data:
         return False
     state = states[data[WIDGET]["model_id"]]["state"]
-    kept = {key: value for key, value in state.items() if key[0] != "_" or key in ("_esm", "_css")}
-    kind = state["_anywidget_id"].rpartition(".")[2]
-    words = html.escape("".join(data["text/plain"]))
-    packed = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    picture = f"_static/{name[:2]}-{kind}.png"
-    output["data"] = {
-        "text/html": f'<div class="course-explorer" data-explorer="{kind}">'
-        f'<img src="{picture}" alt="" loading="lazy"><p>{words}</p>'
-        f'<script type="application/json">{packed}</script></div>'
-    }
+    picture = f'<img src="_static/{name[:2]}-{explorer_kind(state)}.png" alt="" loading="lazy">'
+    output["data"] = {"text/html": explorer_html(state, "".join(data["text/plain"]), picture)}
     return True
+
+
+def explorer_kind(state):
+    return state["_anywidget_id"].rpartition(".")[2]
+
+
+def explorer_html(state, words, picture=""):
+    """Un explorador: su estado, con el que ``modelo.js`` lo dibuja, y lo que se lee si no puede."""
+    kept = {key: value for key, value in state.items() if key[0] != "_" or key in ("_esm", "_css")}
+    packed = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        f'<div class="course-explorer" data-explorer="{explorer_kind(state)}">'
+        f"{picture}<p>{html.escape(words)}</p>"
+        f'<script type="application/json">{packed}</script></div>'
+    )

@@ -22,6 +22,7 @@ FIXED = (
     "aula/README.md",
     "aula/hub/README.md",
     "notebooks/glosario.md",
+    "notebooks/guia_docente.md",
     "imagenes/textos_alternativos.md",
     "aula/COSTES.md",
     "aula/sin_instalar.md",
@@ -37,6 +38,7 @@ NOT_PROSE = re.compile(
     r"|(?P<formula>(?<!\\)\$\$.+?\$\$|(?<!\\)\$[^$]+\$)"
     r"|(?P<tag><!--.*?-->|</?[A-Za-z][^<>]*>)"
     r"|(?P<target>(?<=\])\([^()\s]*(?:\s+\"[^\"]*\")?\))"
+    r"|(?P<mistake>(?<=\d · )[^\s:]+(?=:))"  # en las notas de una clase, el nombre de un error
     r"|(?P<address>https?://[^\s)>]+|&\w+;)"
     rf"|(?P<file>[\w./\\-]*\w\.(?:{EXTENSIONS})\b)"
     r"|(?P<option>(?<!\S)-(?:-[\w-]+|\w \w+))",
@@ -102,8 +104,11 @@ def sources():
         for path in (ROOT / folder).rglob("*.py")
     ]
     told = (ROOT / "course_lib/checkers").rglob("*.txt")  # las frases de las comprobaciones
+    decks = sorted(ROOT.glob("notebooks/clases/*.ipynb"))
     paths = [ROOT / "curso.py", *sorted(modules), *sorted(told), *notebooks.course_notebooks()]
-    return [path.relative_to(ROOT).as_posix() for path in paths] + list(FIXED)
+    return [path.relative_to(ROOT).as_posix() for path in dict.fromkeys(paths + decks)] + list(
+        FIXED
+    )
 
 
 @functools.cache

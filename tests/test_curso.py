@@ -479,14 +479,14 @@ def test_unknown_command_names_the_known_ones(tmp_path):
     code, output, _ = Course(tmp_path).run("abre")
     assert code == 1
     assert "«abre»" in output
-    assert "abrir, reponer, probar, cuadernos, calificar, medir, sitio, aula" in output
+    assert "abrir, reponer, probar, cuadernos, calificar, medir, sitio, hojas, aula" in output
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("ayuda",), ("abrir", "--help")])
 def test_help(tmp_path, arguments):
     code, output, _ = Course(tmp_path).run(*arguments)
     assert code == 0
-    for command in ("abrir", "reponer", "probar", "cuadernos", "medir", "aula"):
+    for command in ("abrir", "reponer", "probar", "cuadernos", "medir", "hojas", "aula"):
         assert f"python curso.py {command}" in output
 
 

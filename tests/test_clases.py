@@ -1,0 +1,588 @@
+"""Las clases: que cada una se pueda dar tal como está, la guía docente y lo que se imprime.
+
+Una clase es un cuaderno de ``notebooks/clases`` con el nombre de su lección. Lo que se le pide está
+en ``faults``; después, una clase pequeña y buena se estropea de una en una y se ve que se nota.
+"""
+
+import ast
+import base64
+import functools
+import os
+import re
+import subprocess
+import sys
+from copy import deepcopy
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from tools import notebooks, way
+
+from course_lib.checkers.engine import progress
+from course_lib.checkers.engine.mistakes import lines
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "aula"))
+
+import hojas  # noqa: E402
+from hojas import kind, minutes, slides, tagged  # noqa: E402
+
+DECKS = sorted((ROOT / "notebooks/clases").glob("*.ipynb"))
+LESSONS = [path for path in notebooks.course_notebooks() if notebooks.is_lesson(path)]
+GUIDE = (ROOT / "notebooks/guia_docente.md").read_text(encoding="utf-8")
+each_deck = pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)
+
+SLIDES, MINUTES, WORDS = range(15, 21), range(45, 51), 65
+LINES, COLUMNS = 9, 72  # de código, y de lo que imprime
+SHEET_WORDS, GUIDE_WORDS = 260, 1600
+FIRST_CELL_TAGS = {"encuesta", "respuesta", "salida"}
+TAGS = FIRST_CELL_TAGS | {"al-lado", "hoja", "raises-exception", "nbval-ignore-output"}
+DISTRACTOR = re.compile(r"^- ([A-D]) · (\d+\.\d+) · ([^:\s]+): \S", re.MULTILINE)
+MATH = r"\$\$.+?\$\$|\$[^$]+\$"
+
+
+# --- Lo que se le pide a una clase ----------------------------------------------------------------
+
+
+@functools.cache
+def mistakes_of(number):
+    """Los errores que la comprobación de un ejercicio nombra: → dónde se explica cada uno."""
+    found = {}
+    for path in sorted((ROOT / "course_lib/checkers/lessons").glob("*.txt")):
+        for section, told in lines(path).items():
+            if re.match(rf"{re.escape(number)}(?!\d)", section):
+                found |= {name: read for name, (read, _) in told.items()}
+                found |= {name.split("#")[0]: read for name, (read, _) in told.items()}
+    for module in progress.modules(number.split(".")[0]):
+        for exercise in getattr(module, "EXERCISES", ()):
+            if exercise.number == number:
+                found |= {name: found.get(name, "") for name in exercise.mistake_ids()}
+                options = [option for axis in exercise.axes.values() for option in axis]
+                found |= {m.id: m.read for option in options for m in option.mistakes}
+        for question in getattr(module, "QUESTIONS", ()):
+            if question.number == number:
+                found |= {wrong.id: wrong.read for wrong in question.wrong}
+    return found
+
+
+def words(text):
+    """Las palabras que se leen: sin figuras ni fórmulas. Un número es una."""
+    text = re.sub(rf"!\[[^]]*\]\([^)]*\)|<[^>]*>|{MATH}", " ", text, flags=re.DOTALL)
+    return sum(bool(re.search(r"\w", word)) for word in text.split())
+
+
+def faults(nb):
+    """Dice qué no cumple una clase."""
+    deck = slides(nb)
+    if len(deck) not in SLIDES:
+        yield f"tiene {len(deck)} diapositivas"
+    if sum(minutes(cells) for cells in deck) not in MINUTES:
+        yield f"dura {sum(minutes(cells) for cells in deck)} minutos"
+    for number, cells in enumerate(deck, 1):
+        yield from (f"diapositiva {number}: {fault}" for fault in slide_faults(cells, number == 1))
+    yield from poll_faults(deck)
+    yield from sheet_faults(nb)
+    for number, cell in enumerate(nb.cells, 1):
+        yield from (f"celda {number}: {fault}" for fault in cell_faults(cell))
+    first = [cells[0] for cells in deck]
+    for cell in nb.cells:
+        for tag in FIRST_CELL_TAGS.intersection(cell.metadata.get("tags", ())):
+            if cell not in first:
+                yield f"«{tag}» no está en la primera celda de su diapositiva"
+
+
+def slide_faults(cells, is_first):
+    start = "# " if is_first else "## "
+    if kind(cells[0]) != "slide" or not cells[0].source.startswith(start):
+        yield f"no empieza por una celda «slide» con «{start}»"
+    if tagged(cells[:1], "al-lado"):
+        yield "su título va «al-lado»"
+    notes = [cell for cell in cells if kind(cell) == "notes"]
+    if notes != cells[-1:]:
+        yield "no acaba en sus notas, una sola celda"
+    if not all(re.match(r"\*\*Minutos:\*\* \d+(\n|$)", cell.source) for cell in notes):
+        yield "sus notas no empiezan por los minutos"
+    text = "\n".join(c.source for c in cells if c.cell_type == "markdown" and c not in notes)
+    if words(text) > WORDS:
+        yield f"tiene {words(text)} palabras"
+
+
+def cell_faults(cell):
+    shown = kind(cell) not in ("skip", "notes")
+    hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
+    allowed = {"slideshow", "tags"} | ({"jupyter"} if cell.cell_type == "code" else set())
+    if set(cell.metadata) - allowed or cell.metadata.get("jupyter", {"source_hidden": True}) != {
+        "source_hidden": True
+    }:
+        yield f"sobran metadatos: {dict(cell.metadata)}"
+    if set(cell.metadata.get("tags", ())) - TAGS:
+        yield f"no hay etiquetas {cell.metadata.tags}"
+    if kind(cell) not in ("", "slide", "fragment", "notes", "skip"):
+        yield f"no hay celdas «{kind(cell)}»"
+    for alternative, target in re.findall(r"!\[([^]]*)\]\(([^)\s]*)\)", cell.source):
+        if not target.startswith("../../") or not (ROOT / target[6:]).is_file():
+            yield f"no hay ninguna figura {target}"
+        if words(alternative) < 5:
+            yield f"el texto alternativo de {target} no cuenta lo que se ve"
+    if cell.cell_type != "code":
+        return
+    code = cell.source.splitlines()
+    if shown and not hidden and (len(code) > LINES or max(map(len, code)) > COLUMNS):
+        yield f"el código mide {len(code)} × {max(map(len, code))}"
+    text = "".join(o.get("text") or o.data.get("text/plain", "") for o in cell.outputs if plain(o))
+    printed = text.splitlines()
+    if shown and (len(printed) > LINES or max(map(len, printed), default=0) > COLUMNS):
+        yield f"lo impreso mide {len(printed)} × {max(map(len, printed))}"
+    calls = {
+        ast.unparse(n.func) for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.Call)
+    }
+    tells = any(re.fullmatch(r"print|(\w+\.)*(plot_\w+|\w+Explorer)", name) for name in calls)
+    if not cell.execution_count or (shown and (hidden or tells) and not cell.outputs):
+        yield "no está ejecutada, o no tiene lo que tenía que salir"
+
+
+def plain(output):
+    """Si de una salida se ve su texto."""
+    return set(output.get("data", {})) <= {"text/plain"}
+
+
+def poll_faults(deck):
+    """Las dos encuestas, sus respuestas y la pregunta de salida."""
+    polls = [k for k, cells in enumerate(deck) if tagged(cells[:1], "encuesta")]
+    answers = [k for k, cells in enumerate(deck) if tagged(cells[:1], "respuesta")]
+    if len(polls) != 2 or answers != [k + 1 for k in polls]:
+        yield f"las encuestas están en {polls} y sus respuestas, en {answers}"
+        return
+    for asked, answered in zip(polls, answers):
+        options = re.findall(r"^- \*\*([A-Z])\.\*\* \S", deck[asked][0].source, re.MULTILINE)
+        right = re.match(r"## Respuesta: ([A-D])\b", deck[answered][0].source)
+        if not deck[asked][0].source.startswith("## Encuesta · ") or options != list("ABCD"):
+            yield f"la encuesta de la {asked + 1} no tiene su título y sus opciones, de la A a la D"
+        if not right:
+            yield f"la diapositiva {answered + 1} no dice «## Respuesta:» y la letra"
+        found = DISTRACTOR.findall(deck[answered][-1].source)
+        if len({letter for letter, *_ in found}) < 2:
+            yield f"las notas de la {answered + 1} dicen de qué error salen menos de dos opciones"
+        for letter, exercise, name in found:
+            if right and letter == right[1]:
+                yield f"la {letter} de la {answered + 1} es la buena, y dice de qué error sale"
+            if name not in mistakes_of(exercise):
+                yield f"en el {exercise} no hay ningún error «{name}»"
+    ends = [k for k, cells in enumerate(deck) if tagged(cells[:1], "salida")]
+    if ends != [len(deck) - 1] or "**Clave:** " not in deck[-1][-1].source:
+        yield "no acaba en una pregunta de salida con su clave"
+
+
+def sheet_faults(nb):
+    if tagged(nb.cells, "hoja") != nb.cells[-1:] or kind(nb.cells[-1]) != "skip":
+        yield "la última celda, y solo ella, es la hoja"
+        return
+    text = nb.cells[-1].source
+    if not re.match(r"# \d\d · .", text) or "Para casa" not in text:
+        yield "la hoja no empieza por el número de la lección, o no dice qué hacer en casa"
+    if len(re.findall(r"!\[", text)) != 1 or len(re.findall("…{4,}", text)) < 3:
+        yield "la hoja no tiene una figura y tres sitios para contestar"
+    if words(text) > SHEET_WORDS:
+        yield f"la hoja tiene {words(text)} palabras"
+
+
+@each_deck
+def test_deck(path):
+    assert list(faults(notebooks.read(path))) == []
+
+
+@each_deck
+def test_the_sheet_and_the_deck_are_of_their_lesson(path):
+    (lesson,) = (one for one in LESSONS if one.name == path.name)
+    number, at_home = path.name[:2], way.ON_THE_WAY.findall(whole_text(lesson))
+    sheet = notebooks.read(path).cells[-1].source
+    assert sheet.startswith(f"# {number} · ")
+    assert set(at_home) <= set(re.findall(r"\d+\.\d+", sheet.partition("Para casa")[2]))
+
+
+def test_each_lesson_has_its_deck():
+    assert [path.name for path in DECKS] == [path.name for path in LESSONS]
+
+
+# --- Una clase buena, y cómo se estropea -----------------------------------------------------------
+
+
+def cell(source, type_="", *tags, **metadata):
+    """Una celda de una clase: de código si no empieza como un texto."""
+    if type_:
+        metadata["slideshow"] = {"slide_type": type_}
+    if tags:
+        metadata["tags"] = list(tags)
+    if re.match(r"[#*-] |##|\*\*", source):
+        return new_markdown_cell(source, metadata=metadata)
+    return new_code_cell(source, metadata=metadata, execution_count=1)
+
+
+def notes(more=""):
+    return cell(f"**Minutos:** 3\n\n**Di:** sigue.{more}", "notes")
+
+
+SHEET = """# 03 · Softmax
+
+La softmax reparte, y lo que reparte suma 1.
+
+![La softmax, sus pesos y la suma ponderada](../../imagenes/softmax-suma-ponderada.svg)
+
+$$p_i = e^{s_i} / \\textstyle\\sum_j e^{s_j}$$
+
+1. ¿Cuánto suman? ………………
+2. ¿Y si sumas 5 a todas? ………………
+3. ¿Y si las doblas? ………………
+
+**Para casa:** el 3.1.
+"""
+
+
+def good_deck():
+    """Una clase de quince diapositivas a la que no le falta nada."""
+    printed = cell("print('<script>alert(1)</script>')")
+    printed.outputs = [new_output("stream", name="stdout", text="<script>alert(1)</script>\n")]
+    picture = cell("plot_rows(w)", "", "al-lado", jupyter={"source_hidden": True})
+    pixel = base64.b64encode(b"no es una imagen").decode()
+    picture.outputs = [new_output("display_data", {"image/png": pixel, "text/plain": "<Figure>"})]
+    poll = "## Encuesta · ¿Qué divide?\n\n- **A.** $d_k$\n- **B.** nada\n- **C.** $\\sqrt{d_k}$\n- **D.** 1"
+    why = "\n\n- A · 3.2 · escala-d_k: olvida la raíz.\n- B · 3.2 · escala-ninguna: olvida dividir."
+    middle = [cell("## Sube la varianza, $d_k < 9$\n\nUn texto corto.", "slide"), notes()]
+    asked = [cell(poll, "slide", "encuesta"), notes()]
+    answered = [cell("## Respuesta: C\n\nSin la raíz se aplana.", "slide", "respuesta"), notes(why)]
+    cells = [
+        cell("import math", "skip"),
+        cell("# ¿Por qué *una* raíz?\n\nHoy se sabe.", "slide"),
+        notes(),
+    ]
+    cells += [cell("## Se ve", "slide"), printed, picture, notes()] + middle * 8
+    cells += (asked + answered) * 2
+    cells += [
+        cell("## Antes de salir\n\n¿Qué pasa con 64?", "slide", "salida"),
+        notes("\n\n**Clave:** 8."),
+    ]
+    cells.append(cell(SHEET, "skip", "hoja"))
+    copies = [nbformat.from_dict({**deepcopy(one), "id": f"c{k}"}) for k, one in enumerate(cells)]
+    return new_notebook(cells=copies)
+
+
+@pytest.fixture
+def deck():
+    return good_deck()
+
+
+def test_the_good_deck_is_good(deck):
+    assert list(faults(deck)) == []
+
+
+def at(number, part=0):
+    """Para estropear una celda: la ``part`` de la diapositiva ``number``."""
+    return lambda nb: slides(nb)[number - 1][part]
+
+
+SPOILED = {
+    "tiene 14 diapositivas": lambda nb: nb.cells.pop(7) and nb.cells.pop(7),
+    "dura 42 minutos": lambda nb: nb.cells.pop(7) and nb.cells.pop(7),
+    "dura 145 minutos": (at(4, -1), "**Minutos:** 103"),
+    "diapositiva 4: no empieza por": (at(4), "Sin título"),
+    "diapositiva 1: no empieza por": (at(1), "## Un título pequeño"),
+    "diapositiva 5: no acaba en sus notas": lambda nb: nb.cells.remove(at(5, -1)(nb)),
+    "diapositiva 6: no acaba en sus notas": lambda nb: nb.cells.insert(14, notes()),
+    "diapositiva 2: no acaba en sus notas": lambda nb: nb.cells.insert(7, cell("## Después")),
+    "diapositiva 4: sus notas no empiezan": (at(4, -1), "**Di:** sigue.\n\n**Minutos:** 3"),
+    "diapositiva 4: tiene 66 palabras": (at(4), "## Sube más\n\n" + "una palabra 0.97 + " * 21 + "$x$ dos"),
+    "diapositiva 4: su título va «al-lado»": lambda nb: at(4)(nb).metadata.update(tags=["al-lado"]),
+    "celda 10: sobran metadatos": lambda nb: at(4)(nb).metadata.update(editable=False),
+    "celda 4: sobran metadatos": lambda nb: nb.cells[3].metadata.update(jupyter={"source_hidden": 1, "x": 1}),
+    "celda 10: no hay etiquetas": lambda nb: at(4)(nb).metadata.update(tags=["encuestas"]),
+    "celda 5: no hay celdas «subslide»": lambda nb: nb.cells[4].metadata.update(slideshow={"slide_type": "subslide"}),
+    "«salida» no está en la primera": lambda nb: nb.cells[4].metadata.update(tags=["salida"]),
+    "no hay ninguna figura ../../imagenes/otra.svg": (at(4), "## Sube\n\n![1 2 3 4 5](../../imagenes/otra.svg)"),
+    "el texto alternativo de ../../imagenes/sdpa.svg": (at(4), "## Sube\n\n![SDPA](../../imagenes/sdpa.svg)"),
+    "celda 5: el código mide 10 × 9": lambda nb: nb.cells[4].update(source="print(12)\n" * 10),
+    "celda 5: el código mide 1 × 75": lambda nb: nb.cells[4].update(source=f"print({'1' * 68})"),
+    "celda 5: lo impreso mide 10 × 2": lambda nb: nb.cells[4].outputs[0].update(text="12\n" * 10),
+    "celda 5: lo impreso mide 1 × 73": lambda nb: nb.cells[4].outputs[0].update(text="1" * 73),
+    "celda 5: no está ejecutada": lambda nb: nb.cells[4].update(outputs=[]),
+    "celda 6: no está ejecutada": lambda nb: nb.cells[5].update(outputs=[]),
+    "celda 1: no está ejecutada": lambda nb: nb.cells[0].update(execution_count=None),
+    "las encuestas están en [10] y sus respuestas, en [11, 13]": lambda nb: at(13)(nb).metadata.pop("tags"),
+    "la encuesta de la 11 no tiene": (at(11), "## Encuesta · ¿Qué?\n\n- **A.** 1\n- **B.** 2\n- **D.** 3"),
+    "la diapositiva 12 no dice": (at(12), "## Respuesta: la C"),
+    "las notas de la 14 dicen de qué error salen menos": (
+        at(14, -1),
+        "**Minutos:** 3\n\n- A · 3.2 · escala-d_k: raíz.\n- A · 3.2 · escala-ninguna: nada.",
+    ),
+    "la C de la 12 es la buena": (
+        at(12, -1),
+        "**Minutos:** 3\n\n- C · 3.2 · escala-d_k: raíz.\n- A · 3.2 · escala-ninguna: nada.",
+    ),
+    "en el 3.2 no hay ningún error «escala-inventada»": (
+        at(12, -1),
+        "**Minutos:** 3\n\n- A · 3.2 · escala-inventada: raíz.\n- B · 3.2 · escala-ninguna: nada.",
+    ),
+    "en el 3.3 no hay ningún error «escala-d_k»": (
+        at(12, -1),
+        "**Minutos:** 3\n\n- A · 3.3 · escala-d_k: raíz.\n- B · 3.2 · escala-ninguna: nada.",
+    ),
+    "no acaba en una pregunta de salida": lambda nb: at(15)(nb).metadata.pop("tags"),
+    "no acaba en una pregunta de salida con su clave": (at(15, -1), "**Minutos:** 3"),
+    "la última celda, y solo ella, es la hoja": lambda nb: nb.cells.pop(),
+    "la última celda, y solo ella, es la hoja ": lambda nb: nb.cells[0].metadata.update(tags=["hoja"]),
+    "la hoja no empieza por": lambda nb: nb.cells[-1].update(source=SHEET.replace("03 · ", "")),
+    "o no dice qué hacer en casa": lambda nb: nb.cells[-1].update(source=SHEET.replace("casa", "")),
+    "la hoja no tiene una figura": lambda nb: nb.cells[-1].update(source=SHEET.replace("![", "[")),
+    "tres sitios para contestar": lambda nb: nb.cells[-1].update(source=SHEET.replace("doblas? ………………", "")),
+    "la hoja tiene 28": lambda nb: nb.cells[-1].update(source=SHEET + "una palabra " * 125),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("phrase", SPOILED)
+def test_a_spoiled_deck_is_seen(deck, phrase):
+    how = SPOILED[phrase]
+    if isinstance(how, tuple):
+        where, source = how
+        spoiled = where(deck)
+        spoiled.source = source
+    else:
+        how(deck)
+    found = list(faults(deck))
+    assert [fault for fault in found if phrase.strip() in fault], found
+
+
+def test_mistakes_are_those_of_the_exercise():
+    assert {"sin-keepdim", "inestable", "máximo-global"} <= set(mistakes_of("3.1"))
+    assert {"escala-d_k", "sin-trasponer"} <= set(mistakes_of("3.2"))  # uno, de un paso compartido
+    assert {"máscara-después", "sin-lote"} <= set(mistakes_of("5.1"))
+    assert "otra-capa" in mistakes_of("5.2")  # se dice de varias formas, y es un solo error
+    assert "sin-keepdim" not in mistakes_of("3.2")
+    assert not mistakes_of("1.9")
+
+
+# --- La guía --------------------------------------------------------------------------------------
+
+
+def whole_text(path):
+    return "\n".join(one.source for one in notebooks.read(path).cells)
+
+
+def tables():
+    """Las tablas de la guía: de cada una, sus filas, sin la cabecera."""
+    found = re.findall(r"(?:^\|.*\n)+", GUIDE, re.MULTILINE)
+    return [
+        [[box.strip() for box in row.strip("|\n").split("|")] for row in table.splitlines()][2:]
+        for table in found
+    ]
+
+
+LIST, SIX, THREE, _, TOLD = tables()
+
+
+@each_deck
+def test_the_guide_says_how_long_and_with_what(path):
+    (row,) = (row for row in LIST if f"({path.name})" in row[0])
+    nb = notebooks.read(path)
+    shown = "\n".join(c.source for c in nb.cells if c.cell_type == "code" and kind(c) != "skip")
+    assert int(row[1]) == sum(minutes(cells) for cells in slides(nb))
+    assert set(re.findall(r"`(\w+)`", row[4])) == set(re.findall(r"(\w+Explorer)\(", shown))
+
+
+def test_the_guide_has_every_lesson_and_its_home_exercises():
+    assert [re.search(r"\((.+)\)", row[0])[1] for row in LIST] == [path.name for path in LESSONS]
+    for row, lesson in zip(LIST, LESSONS, strict=True):
+        text = whole_text(lesson)
+        assert f"# {row[0][1:].partition(']')[0]}\n" in text
+        assert row[3].split(", ") == way.ON_THE_WAY.findall(text)
+
+
+@pytest.mark.parametrize("route", [SIX, THREE], ids=["seis", "tres"])
+def test_the_minutes_of_a_route_add_up(route):
+    *classes, total = route
+    given = {row[0][1:3]: int(row[1]) for row in LIST}
+    read = {path.name[:2]: way.stated_times(notebooks.read(path))[0][0] for path in LESSONS}
+    for number, (class_, lessons, in_class, home, at_home) in enumerate(classes, 1):
+        assert int(class_) == number
+        assert int(in_class) == sum(given[one] for one in lessons.split(", "))
+        assert int(at_home) == sum(read[one] for one in home.split(", ") if one)
+    assert [int(total[k]) for k in (2, 4)] == [sum(int(row[k]) for row in classes) for k in (2, 4)]
+    seen = []  # nada se da antes de lo que pide
+    for _, lessons, _, home, _ in classes:
+        seen += [one for one in f"{home}, {lessons}".split(", ") if one]
+    assert seen == sorted(seen)
+
+
+def test_the_mistakes_of_the_guide_are_those_of_the_checkers():
+    assert [row[0] for row in TOLD] == [row[3] for row in LIST]
+    for exercise, name, place, _ in TOLD:
+        assert mistakes_of(exercise)[name.strip("`")] == place
+
+
+def test_the_guide_is_short():
+    assert len(GUIDE.split()) <= GUIDE_WORDS
+
+
+# --- Lo que se imprime ----------------------------------------------------------------------------
+
+
+def test_the_handout_has_the_slides_and_the_answers_at_the_end(deck):
+    html = hojas.page(deck, "03", "diapositivas")
+    assert "03 · ¿Por qué una raíz?" in html
+    assert html.count('<section class="slide">') == 15
+    numbers = re.findall(r'class="number">(\d+)<', html)
+    assert numbers == [str(n) for n in [*range(1, 12), 13, 15, 12, 14]]
+    assert html.index("Las respuestas a las encuestas") < html.index("Respuesta: C")
+    assert "Minutos" not in html
+    assert "Clave" not in html
+    assert "import math" not in html
+    assert "Para casa" not in html
+    assert '<span class="math">d_k &lt; 9</span>' in html
+
+
+def test_an_output_is_escaped_and_hidden_code_is_not_there(deck):
+    html = hojas.page(deck, "03", "diapositivas")
+    assert "<script>alert" not in html
+    assert "<pre>&lt;script&gt;alert(1)&lt;/script&gt;\n</pre>" in html
+    assert "plot_rows" not in html
+    assert "data:image/png;base64," in html
+
+
+def test_the_script_has_the_notes_and_the_clock(deck):
+    html = hojas.page(deck, "03", "guion")
+    assert html.count("<strong>Minutos:</strong> 3") == 15
+    assert "Del minuto 0 al 3<" in html
+    assert "Del minuto 42 al 45<" in html
+    assert html.index("Respuesta: C") < html.index("Antes de salir")
+
+
+def test_the_sheet_is_the_last_cell_with_its_figure_inside(deck):
+    html = hojas.page(deck, "03", "hoja")
+    assert html.count('<span class="line">') == 3
+    assert "…" not in html
+    assert 'src="data:image/svg+xml;base64,' in html
+    assert "../../imagenes" not in html
+    assert "Antes de salir" not in html
+
+
+@pytest.fixture
+def printer(monkeypatch, tmp_path, deck):
+    """Una carpeta con una clase, y lo que se hace de ella: sin navegador."""
+    (tmp_path / "clases").mkdir()
+    nbformat.write(deck, tmp_path / "clases/03_softmax.ipynb")
+    monkeypatch.setattr(hojas, "DECKS", tmp_path / "clases")
+    monkeypatch.setattr(hojas, "print_pages", lambda paths: False)
+    return lambda *arguments: hojas.main([*arguments, "--carpeta", str(tmp_path / "hojas")])
+
+
+def test_the_order_writes_the_pages(printer, tmp_path, capsys):
+    (tmp_path / "hojas").mkdir()
+    old = tmp_path / "hojas/03_softmax-hoja.pdf"
+    old.write_text("de antes")
+    assert printer() == 0
+    made = sorted(path.name for path in (tmp_path / "hojas").glob("*.*"))
+    assert made == ["03_softmax-diapositivas.html", "03_softmax-hoja.html"]
+    told = capsys.readouterr().out
+    assert "2 páginas hechas" in told
+    assert "hace falta Chromium, Chrome o Edge" in told
+    for name in re.findall(
+        r'(?:src|href)="(aspecto/[^"]+)"', (tmp_path / "hojas" / made[0]).read_text("utf-8")
+    ):
+        assert (tmp_path / "hojas" / name).is_file()
+    assert printer("3", "--notas") == 0
+    assert (tmp_path / "hojas/03_softmax-guion.html").exists()
+
+
+def test_what_cannot_be_done_is_said(printer, tmp_path, capsys):
+    assert printer("77") == 1
+    assert "No hay clase 77, o está dañada. Las hay de: 03." in capsys.readouterr().out
+    (tmp_path / "clases/04_rota.ipynb").write_text('{"cells": [')
+    nbformat.write(new_notebook(), tmp_path / "clases/05_vacia.ipynb")
+    assert printer() == 1
+    told = capsys.readouterr().out
+    assert "No hay clase 04" in told
+    assert "No hay clase 05" in told
+    assert "2 páginas hechas" in told
+    (tmp_path / "ocupado").write_text("un archivo")
+    assert hojas.main(["3", "--carpeta", str(tmp_path / "ocupado/dentro")]) == 1
+    assert "No se puede escribir en" in capsys.readouterr().out
+
+
+# --- En papel -------------------------------------------------------------------------------------
+
+
+def paper(page, nb, what, folder):
+    """Cuántas páginas tiene el PDF, y lo que en la página no ha salido bien."""
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    path = folder / f"{what}.html"
+    path.write_text(hojas.page(nb, "03", what), encoding="utf-8")
+    page.goto(path.as_uri())
+    page.wait_for_function(hojas.DRAWN, timeout=20_000)
+    said += [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
+    said += page.locator(".katex-error, .math:not(:has(.katex))").all_text_contents()
+    pdf = page.pdf(prefer_css_page_size=True, print_background=True)
+    return len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf)), said
+
+
+@pytest.fixture(scope="module")
+def sheets(tmp_path_factory):
+    """Una carpeta con lo que usan las páginas."""
+    folder = tmp_path_factory.mktemp("hojas")
+    hojas.dress(folder)
+    return folder
+
+
+@pytest.fixture
+def page(browser):
+    with browser.new_page() as page:
+        yield page
+
+
+@pytest.mark.navegador
+@each_deck
+def test_the_sheet_is_one_page(page, sheets, path):
+    assert paper(page, notebooks.read(path), "hoja", sheets) == (1, [])
+
+
+@pytest.mark.navegador
+@pytest.mark.parametrize("long", [False, True])
+def test_the_sheet_of_the_small_deck(page, sheets, deck, long):
+    """Con poco texto llena una página; con demasiado, se ve que son dos."""
+    deck.cells[-1].source += "\n\n".join(["Otra línea."] * 60) * long
+    assert paper(page, deck, "hoja", sheets) == (1 + long, [])
+
+
+@pytest.mark.navegador
+def test_the_handout_and_the_script_are_drawn_without_network(page, sheets):
+    """Con un explorador, que se dibuja sin kernel, como está guardado."""
+    lesson = notebooks.read(ROOT / "notebooks/03_softmax_y_escalado.ipynb")
+    explorers = [
+        c
+        for c in lesson.cells
+        if "Explorer(" in c.source and "profundizar" not in c.metadata.get("tags", ())
+    ]
+    page.set_viewport_size({"width": 1000, "height": 20_000})  # se dibuja lo que se ve
+    deck = good_deck()
+    deck.metadata = lesson.metadata
+    deck.cells[5:5] = explorers
+    for what in ("diapositivas", "guion"):
+        pages, said = paper(page, deck, what, sheets)
+        assert said == []
+        assert 2 <= pages <= 5
+        assert page.locator(".course-explorer.alive svg").count()
+
+
+@pytest.mark.lenta
+@pytest.mark.navegador
+def test_the_pdf_is_left_beside(browser, printer, tmp_path):
+    code = f"import pathlib, hojas; hojas.DECKS = pathlib.Path({str(tmp_path / 'clases')!r})"
+    code += f"; hojas.main(['--notas', '--carpeta', {str(tmp_path)!r}])"
+    command = [sys.executable, "-c", code]
+    env = dict(os.environ, PYTHONPATH=str(ROOT / "aula"), PYTHONUTF8="1")
+    told = subprocess.check_output(command, env=env, text=True, encoding="utf-8")
+    assert "3 páginas hechas" in told
+    assert "Chromium" not in told
+    for what in ("hoja", "diapositivas", "guion"):
+        assert (tmp_path / f"03_softmax-{what}.pdf").read_bytes().startswith(b"%PDF")
