@@ -223,8 +223,14 @@ def test_what_is_projected_is_the_class_and_not_the_lesson(tmp_path):
             "# la prueba\n1 / 0",
             "la celda 2 falla:\n\n    # la prueba\n    1 / 0\n\nZeroDivisionError",
         ),
-        ("import os; os._exit(1)", "la celda 2 falla:.*el kernel ha muerto"),
-        ("import os; print(os.getcwd())", "Celda 2: muestra una ruta"),
+        pytest.param(
+            "import os; os._exit(1)",
+            "la celda 2 falla:.*el kernel ha muerto",
+            marks=pytest.mark.lenta,
+        ),
+        pytest.param(
+            "import os; print(os.getcwd())", "Celda 2: muestra una ruta", marks=pytest.mark.lenta
+        ),
     ],
 )
 def test_a_notebook_that_fails_is_not_touched(tmp_path, capsys, source, says):
