@@ -8,9 +8,8 @@ tamaños de proyector, y una hoja con todas juntas.
 
 import contextlib
 import sys
-from pathlib import Path
 
-from helpers_browser import OPEN, VIEWPORT, asked, open_lab
+from helpers_browser import VIEWPORT, asked, open_lab
 from PIL import Image
 
 SCREENS = {"1280": (1280, 720), "1920": (1920, 1080)}  # un proyector modesto y uno corriente
@@ -31,7 +30,8 @@ READ_SLIDE = r"""([smallestText, smallestFigure, emptiest]) => {
         .filter(([node, box]) => box.width && box.height && !node.closest('mjx-assistive-mml'));
     const wide = Math.round(Math.max(0, ...seen.map(([, box]) => box.right - innerWidth)));
     if (wide > 1) faults.push(`se sale ${wide} píxeles a lo ancho`);
-    for (const part of cells.flatMap(cell => [...cell.querySelectorAll('pre, .cm-scroller, table, .jp-RenderedMarkdown')])) {
+    const boxes = 'pre, .cm-scroller, table, .jp-RenderedMarkdown';
+    for (const part of cells.flatMap(cell => [...cell.querySelectorAll(boxes)])) {
         const cut = part.scrollWidth - part.clientWidth;
         if (part.clientWidth && cut > 2 && !part.closest('.exp'))
             faults.push(`se cortan ${cut} píxeles a lo ancho: ${part.textContent.slice(0, 40)}`);
@@ -62,7 +62,11 @@ SETTLED = """async () => {
     const place = document.querySelector('.pr-place');
     const state = () => [...place.querySelectorAll('.pr-on')]
         .map(cell => JSON.stringify(cell.getBoundingClientRect())).join() + place.scrollHeight;
-    const ready = () => [...place.querySelectorAll('.pr-on img')].every(image => image.complete);
+    const view = 'application/vnd.jupyter.widget-view+json';
+    const waits = cell => cell.node.matches('.pr-on') && !cell.node.querySelector('.exp')
+        && cell.model.outputs?.toJSON().some(output => output.data?.[view]);
+    const ready = () => !lesson.content.widgets.some(waits)
+        && [...place.querySelectorAll('.pr-on img')].every(image => image.complete);
     for (let before = '', same = 0, turn = 0; same < 4 && turn < 60; turn++) {
         await new Promise(done => setTimeout(done, 100));
         same = before === state() && ready() ? same + 1 : 0;
@@ -91,9 +95,8 @@ def presented(lab):
 
 
 def open_deck(lab, path, run=True):
-    """Abre la clase `path` y, si se pide, la ejecuta."""
-    lab.close()
-    lab.page.evaluate(OPEN, Path(path).as_posix())
+    """Abre la clase `path`, sin sus salidas, y, si se pide, la ejecuta."""
+    lab.open(path)
     if run:
         lab.run_all()
 

@@ -17,6 +17,12 @@ EACH = [
     for path in DECKS
 ]
 CONTENT = "JSON.stringify(lesson.content.model.sharedModel.toJSON().cells)"
+CLOSE_DECK = """async () => {
+    const panel = jupyterapp.shell.currentWidget;
+    await panel.sessionContext.ready;
+    await panel.sessionContext.shutdown();
+    panel.dispose();
+}"""
 SOURCES = "lesson.content.widgets.map(cell => cell.model.sharedModel.source)"
 
 
@@ -264,7 +270,7 @@ def test_a_lesson_opens_its_class(lab):
         path = page.evaluate("jupyterapp.shell.currentWidget.context.path")
         assert path == f"notebooks/clases/{name}"
         page.keyboard.press("Escape")
-        page.evaluate("jupyterapp.commands.execute('application:close')")
+        page.evaluate(CLOSE_DECK)
 
 
 def test_what_has_no_slides_says_where_they_are(lab):
