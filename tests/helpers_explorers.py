@@ -14,7 +14,8 @@ def saved_explorers(path):
     return [state for state in states if "_esm" in state]
 
 
-LESSONS = [path for path in notebooks.course_notebooks() if saved_explorers(path)]
+SAVED = [path for path in notebooks.course_notebooks() if saved_explorers(path)]
+LESSONS = [path for path in SAVED if not notebooks.is_deck(path)]
 
 
 def controls(explorer):

@@ -11,6 +11,7 @@ from helpers_explorers import (
     CUT,
     FOLDER,
     LESSONS,
+    SAVED,
     SHOW,
     WIDGETS,
     answers,
@@ -90,7 +91,7 @@ def test_its_files_are_tidy(path):
     )
 
 
-@each_lesson
+@pytest.mark.parametrize("path", SAVED, ids=lambda path: f"{path.parent.stem}-{path.stem}")
 def test_saved_code_is_todays(path):
     """Si cambia el JavaScript o el CSS: «python curso.py cuadernos --exploradores»."""
     for state in saved_explorers(path):
@@ -191,7 +192,7 @@ def test_it_stands_in_its_lessons_with_a_question(name):
         rf"^\| `{name}` \|([^|]*)\|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE
     )
     found = []
-    for path in notebooks.course_notebooks():
+    for path in filter(notebooks.is_lesson, notebooks.course_notebooks()):
         question = False  # en el último texto
         for cell in notebooks.read(path).cells:
             if cell.cell_type == "markdown":
