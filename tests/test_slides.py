@@ -129,7 +129,7 @@ def test_a_covered_screen_comes_back_where_it_was(small, key, look):
 
 def test_no_key_changes_inserts_or_deletes_a_cell(small):
     before = small.evaluate(CONTENT)
-    one = [*"abcdhijklmnopqstuvxyzABCDMRXYZ-_+'?0123", "Delete", "Tab", "F1", "F5", "Insert"]
+    one = [*"abcdhijklmnopqstuvxyzABCDMXYZ-_+'?0123", "Delete", "Tab", "F1", "F5", "Insert"]
     many = [f"{with_}+{key}" for with_ in ("Control", "Shift", "Alt") for key in "aczxvhmsy"]
     for number in (1, 2, 3):
         small.keyboard.type(str(number))
@@ -144,6 +144,15 @@ def test_no_key_changes_inserts_or_deletes_a_cell(small):
     small.locator(".pr-on h2").first.dblclick()
     small.keyboard.type("hola")
     assert small.evaluate(CONTENT) == before
+
+
+@pytest.mark.parametrize("key", ["Space", "ArrowRight"])
+def test_code_touched_with_the_mouse_lets_go_of_the_keys(small, key):
+    small.keyboard.press("PageDown")
+    small.keyboard.press("PageDown")
+    small.locator(".pr-on.jp-CodeCell .cm-content").click()
+    small.keyboard.press(key)
+    assert at(small) == 3
 
 
 def test_the_code_is_edited_only_if_asked(small):
@@ -170,6 +179,15 @@ def test_running_a_slide_runs_first_what_comes_before(small):
     small.keyboard.press("Shift+Enter")
     small.wait_for_selector(".pr-on .jp-OutputArea-output:has-text('42')")
     assert at(small) == 2
+
+
+def test_a_failure_of_the_slide_is_seen_in_the_slide(lab):
+    deck(lab, cell("x = 1", "skip"), cell("# Una", "slide"), cell("x / 0"))
+    with presented(lab) as page:
+        page.keyboard.press("r")
+        page.wait_for_selector(".pr-on .jp-OutputArea-output:has-text('ZeroDivisionError')")
+        page.wait_for_selector(".pr-bar:not(.pr-busy)")
+        assert page.locator(".jp-Dialog").count() == 0
 
 
 def test_a_hidden_cell_that_fails_is_told(lab):

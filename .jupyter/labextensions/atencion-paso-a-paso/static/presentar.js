@@ -32,6 +32,7 @@ const FORWARD = ['ArrowRight', 'ArrowDown', 'PageDown', ' ', 'Enter'];
 const BACK = ['ArrowLeft', 'ArrowUp', 'PageUp', 'Backspace'];
 const TYPED =
   'input:not([type=range], [type=checkbox], [type=radio], [type=button]), textarea, select';
+const EDITED = '.cm-content:not([aria-readonly=true])'; // el código que se deja cambiar
 const CLICKER = ['PageDown', 'PageUp', 'F5']; // los de un mando: ni escribiendo son de otro
 
 const left = new WeakMap(); // en qué diapositiva se dejó cada clase
@@ -111,8 +112,10 @@ export class Show {
     this.blank.remove();
     this.list?.remove();
     if (this.panel.isDisposed) return;
-    for (const cell of this.notebook.widgets)
+    for (const cell of this.notebook.widgets) {
       cell.node.classList.remove('pr-on', 'pr-later', 'pr-right', 'pr-first', 'pr-bare');
+      cell.node.style.removeProperty('top');
+    }
     this.place.classList.remove('pr-place', 'pr-two', 'pr-cover', 'pr-poll', 'pr-words');
     this.place.style.removeProperty('--pr-fit');
     left.set(this.panel, this.now % (this.slides.length - 1)); // tras la última, otra vez la primera
@@ -277,14 +280,12 @@ export class Show {
     this.bar.classList.add('pr-busy');
     const well = await this.runCells(due).catch(() => false);
     this.bar.classList.remove('pr-busy');
-    for (const cell of due) this.ran.add(cell);
     if (!this.undo.length) return;
-    if (!well && due.some(cell => !mine.includes(cell))) {
-      for (const cell of due) this.ran.delete(cell);
-      this.say(
-        'El código no se ha ejecutado entero: mira si falla una celda anterior de esta clase.',
-      );
-    }
+    const fails = cell => cell.model.outputs.toJSON().some(one => one.output_type === 'error');
+    const failed = well ? null : due.find(fails);
+    if (well) for (const cell of due) this.ran.add(cell);
+    else if (!mine.includes(failed))
+      this.say('El código no se ha ejecutado: mira si falla una celda anterior de esta clase.');
     if (!this.notebook.widgets.some(cell => cell.editor?.hasFocus())) this.release(true);
     this.fit();
   }
@@ -307,7 +308,7 @@ export class Show {
   /** Quita el foco de donde esté, para que las teclas vuelvan a la clase; un texto a medias lo conserva. */
   release(always) {
     const active = document.activeElement;
-    if (!always && (active.matches(TYPED) || active.closest('.cm-editor'))) return;
+    if (!always && (active.matches(TYPED) || active.closest(EDITED))) return;
     if (active !== document.body && !this.list?.contains(active)) active.blur();
   }
 
@@ -321,9 +322,7 @@ export class Show {
     };
     const active = event.view.document.activeElement;
     const inside = active.closest?.('.pr-on :is(.jp-OutputArea, .jp-InputArea)');
-    const editing =
-      active.closest?.('.cm-editor') && !active.closest('.cm-readonly, [aria-readonly=true]');
-    const writing = editing || active.matches?.(TYPED);
+    const writing = active.closest?.(EDITED) || active.matches?.(TYPED);
     if (key === 'Escape' || (key === 'Enter' && event.shiftKey)) {
       stop();
       return key === 'Enter' ? this.run() : this.escape(inside);
