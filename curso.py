@@ -38,6 +38,7 @@ HELP = """\
   python curso.py abrir --editar         abre las lecciones del curso, para cambiarlas
   python curso.py cuadernos [archivos]   ejecuta los cuadernos y guarda sus salidas
   python curso.py medir                  mide cuánto tardan la biblioteca y los exploradores
+  python curso.py mutantes [módulos]     cambia la biblioteca y mira si las pruebas lo notan
   python curso.py sitio                  hace con las lecciones un sitio web, en _sitio
   python curso.py sitio --ver            y lo abre en el navegador; con --zip, deja también un zip
   python curso.py hojas [lecciones]      hace lo que se reparte en clase, para imprimir
@@ -213,18 +214,19 @@ def install_lock():
         yield
 
 
-def attempt(label, *command):
-    """Ejecuta `command` con su salida en LOG. Devuelve "" si va bien; si no, lo que ha escrito."""
+def attempt(label, *command, log=None):
+    """Ejecuta `command` con su salida en `log`. Devuelve "" si va bien; si no, lo que ha escrito."""
+    path = log or LOG
     start, live = time.monotonic(), sys.stdout.isatty()
     say(f"  {label}…", end="")
-    with LOG.open("ab") as log:
-        begin = log.tell()
+    with path.open("ab") as writing:
+        begin = writing.tell()
         process = subprocess.Popen(
             [str(part) for part in command],
             cwd=str(ROOT),
             env=environment(),
             stdin=subprocess.DEVNULL,
-            stdout=log,
+            stdout=writing,
             stderr=subprocess.STDOUT,
         )
         try:
@@ -240,27 +242,34 @@ def attempt(label, *command):
         say("" if live else f" {time.monotonic() - start:.0f} s")
         return ""
     say(" no se puede")
-    return LOG.read_bytes()[begin:].decode("utf-8", "replace") or "?"
+    return path.read_bytes()[begin:].decode("utf-8", "replace") or "?"
 
 
-def must(problem):
+def must(problem, log=None):
     """Detiene la preparación si `problem`, lo que devuelve `attempt`, no está vacío."""
     if problem:
-        raise CourseError(f"{diagnose(problem)}\nLos detalles están al final de {LOG}")
+        raise CourseError(f"{diagnose(problem)}\nLos detalles están al final de {log or LOG}")
 
 
-def install():
-    """Instala en .venv todo lo que pide requirements.txt."""
+def install_here(log):
+    """Instala el curso en el Python que lo ejecuta, el de una imagen. Dice si está BERT."""
+    install(sys.executable, log)
+    return install_bert(sys.executable, log)
+
+
+def install(python=None, log=None):
+    """Instala en un Python, el de .venv si no se dice otro, todo lo que pide requirements.txt."""
+    python = python or VENV_PYTHON
     constraints = ("-c", ROOT / "constraints.txt")
-    pip = (VENV_PYTHON, "-m", "pip", "install", "--retries", "2", *constraints)
-    uv = (VENV_PYTHON, "-m", "uv", "pip", "install", "--python", VENV_PYTHON, *constraints)
+    pip = (python, "-m", "pip", "install", "--retries", "2", *constraints)
+    uv = (python, "-m", "uv", "pip", "install", "--python", python, *constraints)
     with_dependencies, _ = read_requirements()
 
     def pip_finds(label, requirement):
         """Instala `requirement` con pip. Devuelve False si no lo encuentra; otro fallo detiene."""
-        problem = attempt(label, *pip, requirement)
+        problem = attempt(label, *pip, requirement, log=log)
         if problem and diagnose(problem) != NOT_FOUND:
-            must(problem)
+            must(problem, log)
         return not problem
 
     # uv tarda la mitad que pip. Donde uv no puede (una red que solo deja pasar a pip), sigue pip.
@@ -270,8 +279,8 @@ def install():
         """Instala `requirements` con la primera herramienta que pueda."""
         problem = "?"
         for tool in tools:
-            problem = problem and attempt(label, *tool, *requirements)
-        must(problem)
+            problem = problem and attempt(label, *tool, *requirements, log=log)
+        must(problem, log)
 
     # El PyTorch habitual de Linux trae varios GB para tarjetas NVIDIA. El que usa solo el
     # procesador puede estar donde busca pip; si no, uv sabe dónde. En macOS y Windows, es el
@@ -282,19 +291,23 @@ def install():
         and sys.platform == "linux"
         and os.environ.get("CURSO_TORCH") != "cuda"
         and not pip_finds("PyTorch para el procesador, con pip", torch[0] + "+cpu")
-        and attempt("PyTorch para el procesador, con uv", *uv, "--torch-backend=cpu", *torch)
+        and attempt(
+            "PyTorch para el procesador, con uv", *uv, "--torch-backend=cpu", *torch, log=log
+        )
     ):
         say("  Se instala el PyTorch habitual, que ocupa varios GB más.")
     install_all("Las bibliotecas del curso", *with_dependencies)
 
 
-def install_bert():
+def install_bert(python=None, log=None):
     """Instala el modelo: con pip o, si el paquete no se puede tener, de Hugging Face. Dice si está."""
     _, alone = read_requirements()
+    run_module = python or VENV_PYTHON, "-m"
     pip = ("pip", "install", "--retries", "0", "--no-deps", "-c", ROOT / "constraints.txt", *alone)
-    if not alone or not attempt("BERT", VENV_PYTHON, "-m", *pip):
+    if not alone or not attempt("BERT", *run_module, *pip, log=log):
         return True
-    problem = attempt("BERT, de Hugging Face", VENV_PYTHON, "-m", "course_lib.bert_files")
+    download = *run_module, "course_tools.download_bert"
+    problem = attempt("BERT, de Hugging Face", *download, log=log)
     if problem:
         last = problem.strip().splitlines()[-1]
         say(WITHOUT_BERT.format(problem=last, waiting="; ".join(lessons_with_bert())))
@@ -390,7 +403,7 @@ def prepare_more(name):
 
 def open_course(arguments):
     """Abre JupyterLab en la copia de quien estudia; con «--editar», en las lecciones del curso."""
-    from course_lib.opening import copies, server
+    from course_tools.opening import copies, server
 
     own = {"--editar", "--otro"}
     editing, other = "--editar" in arguments, "--otro" in arguments
@@ -415,7 +428,7 @@ def open_course(arguments):
 
 def copy_lessons(make, *arguments):
     """Hace o pone al día las copias con `make`, una función de `copies`, y lo cuenta."""
-    from course_lib.opening import copies
+    from course_tools.opening import copies
 
     try:
         told, written = make(*arguments)
@@ -437,7 +450,7 @@ def trust(notebooks):
 
 def restore_lesson(arguments):
     """Deja limpia la copia de una lección."""
-    from course_lib.opening import copies
+    from course_tools.opening import copies
 
     if len(arguments) != 1:
         raise CourseError("Di qué lección, y solo una: «python curso.py reponer 05».")
@@ -448,7 +461,7 @@ def restore_lesson(arguments):
 COMMANDS = {
     "probar": ["-m", "pytest"],
     "cuadernos": ["tests/tools/notebooks.py"],
-    "calificar": ["aula/calificar/calificar.py"],
+    "calificar": ["-m", "aula.calificar.grade"],
     "medir": [  # en un solo proceso
         "-m",
         "pytest",
@@ -459,9 +472,10 @@ COMMANDS = {
         "tests/tools/bench_translator.py",
         "tests/tools/bench_sitio.py",
     ],
-    "sitio": ["sitio/construir.py"],
-    "hojas": ["aula/hojas.py"],
-    "aula": ["aula/hub/classroom.py"],
+    "mutantes": ["tests/tools/mutants.py"],
+    "sitio": ["-m", "sitio.build"],
+    "hojas": ["-m", "aula.sheets"],
+    "aula": ["-m", "aula.hub.classroom"],
 }
 
 # Lo que se instala además: su carpeta, cómo se llama, si sin ello no se puede seguir y con qué opciones.
@@ -470,10 +484,12 @@ MORE = {
     "sitio": ("sitio", "Sphinx y lo suyo", True),
     "calificar": ("aula/calificar", "nbgrader", False, "--no-deps", "--target", NBGRADER),
     "aula": ("aula/hub", "JupyterHub y lo suyo", True),
+    "mutantes": ("tests/tools", "mutmut", True),
 }
 NEEDS = {
     "probar": ["sitio"],
     "medir": ["sitio"],
+    "mutantes": ["mutantes"],
     "sitio": ["sitio"],
     "calificar": ["calificar"],
     "aula": ["aula"],

@@ -8,6 +8,8 @@ Lo que enseñan las lecciones, en su orden. Cada módulo se lee de una sentada:
 - ``layers``: las piezas que la rodean, de los embeddings a la red densa.
 - ``transformer``: con todas ellas, el encoder, el decoder y el Transformer entero.
 - ``cache``: las keys y los values que un decoder guarda mientras escribe.
+- ``training``: cómo se entrena un Transformer.
+- ``grammar``: el juguete que se entrena en un minuto, una gramática de dos lenguas.
 - ``decoding``: cómo escribe un Transformer entrenado, token a token.
 - ``bert``: embeddings de un BERT real, sin red, calculados por el encoder de aquí arriba.
 - ``translator``: un traductor entrenado que dice adónde ha mirado.
@@ -20,11 +22,12 @@ Lo que enseñan las lecciones, en su orden. Cada módulo se lee de una sentada:
 Lo demás tiene su propio cuarto:
 
 - ``explorers``: las piezas que responden a la mano en un cuaderno.
-- ``checkers``: las comprobaciones de los ejercicios.
 - ``probes``: preguntas que se le hacen a un modelo entrenado, y las tablas con sus frases.
-- ``bert_files``: los archivos de un BERT: de dónde se descargan, su huella y cómo se leen.
-- ``translator_model``: los pesos del traductor, los ids de sus marcas y cómo se entrenó.
-- ``opening``: lo que abre el curso a quien estudia.
+- ``model_files``: los archivos de un modelo: de dónde se descargan, su huella y cómo se leen.
+- ``translator_model``: los pesos del traductor, los ids de sus marcas y cómo se leen.
+
+Al lado, lo usan los demás: ``course_tools``, lo que abre el curso y entrena el traductor;
+``course_checkers``, las comprobaciones de los ejercicios; ``imagenes``, ``sitio`` y ``aula``.
 
 Las letras de las formas son las mismas en todo el curso:
 

@@ -14,8 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.layers import rotary
-from course_lib.masks import check_mask
+from course_lib.masks import check_shapes
 
 
 def scaled_dot_product_attention(query, key, value, mask=None):
@@ -41,7 +40,7 @@ def scaled_dot_product_attention(query, key, value, mask=None):
 
     Fuente: Vaswani et al. (2017), §3.2.1, ecuación 1.
     """
-    _check_shapes(query, key, value, mask)
+    check_shapes(query, key, value, mask)
     d_k = query.shape[-1]
     scores = query @ key.transpose(-2, -1)  # (B, h, L_q, L_k)
     scaled = scores / math.sqrt(d_k)  # (B, h, L_q, L_k)
@@ -93,7 +92,7 @@ class ScaledDotProductAttention(nn.Module):
                 f"ScaledDotProductAttention(dim_key={self.dim_key}): query tiene forma "
                 f"{tuple(query.shape)} y su último eje tiene que medir {self.dim_key}."
             )
-        _check_shapes(query, key, value, mask)
+        check_shapes(query, key, value, mask)
         if need_weights:
             return _attend_fast(query, key, value, mask)
         if mask is not None:
@@ -121,50 +120,23 @@ class MultiHeadAttention(nn.Module):
     Args:
         heads: número de cabezas, h.
         dim_embedding: anchura del modelo, d_model; ``heads`` tiene que dividirla.
-        kv_heads: cabezas de keys y values, h_kv, si son menos que las de queries: las
-            comparten ``heads / kv_heads`` cabezas seguidas (GQA; con 1, MQA).
         kdim, vdim: anchura de lo que entra como key y como value, si no es
             d_model (en la atención cruzada el encoder puede tener otra).
         bias: si las cuatro proyecciones llevan sesgo.
-        rotary_base: si se da, queries y keys se giran según su posición (``layers.rotary``).
+        dim_kv: lo que miden juntas las keys de todas las cabezas: d_model, salvo en la heredera
+            que las comparte, ``course_lib.decoder_only.GroupedQueryAttention``.
 
     Raises:
-        ValueError: si ``heads`` no divide a ``dim_embedding``, o ``kv_heads`` a ``heads``.
-
-    Fuente de ``kv_heads``: Shazeer (2019) y Ainslie et al., «GQA» (2023), §2.
+        ValueError: si ``heads`` no divide a ``dim_embedding``.
     """
 
-    def __init__(
-        self,
-        heads,
-        dim_embedding,
-        *,
-        kv_heads=None,
-        kdim=None,
-        vdim=None,
-        bias=True,
-        rotary_base=None,
-    ):
+    def __init__(self, heads, dim_embedding, *, kdim=None, vdim=None, bias=True, dim_kv=None):
         super().__init__()
-        self.kv_heads = heads if kv_heads is None else kv_heads
-        _check_positive_integers(
-            "MultiHeadAttention", heads=heads, dim_embedding=dim_embedding, kv_heads=self.kv_heads
-        )
-        if dim_embedding % heads:
-            raise ValueError(
-                f"MultiHeadAttention: heads = {heads} no divide a dim_embedding = {dim_embedding}"
-                f"{_suggest_heads(heads, dim_embedding)}"
-            )
+        check_heads(type(self).__name__, heads, dim_embedding)
         self.heads = heads
         self.dim_embedding = dim_embedding
-        if heads % self.kv_heads:
-            raise ValueError(
-                f"MultiHeadAttention: kv_heads = {kv_heads} no divide a heads = {heads}: cada cabeza "
-                "de keys y values la comparten las mismas cabezas de queries. Prueba con otro divisor."
-            )
         self.dim_key = dim_embedding // heads
-        self.rotary_base = rotary_base
-        dim_kv = self.kv_heads * self.dim_key
+        dim_kv = dim_kv or dim_embedding
         self.query_projection = nn.Linear(dim_embedding, dim_embedding, bias=bias)
         self.key_projection = nn.Linear(kdim or dim_embedding, dim_kv, bias=bias)
         self.value_projection = nn.Linear(vdim or dim_embedding, dim_kv, bias=bias)
@@ -176,16 +148,14 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             query: ``(B, L_q, d_model)``.
-            key: ``(B, L_k, d_model)`` (o kdim).
-            value: ``(B, L_k, d_model)`` (o vdim).
+            key, value: ``(B, L_k, d_model)`` (o kdim y vdim).
             mask: booleana, se difunde hasta ``(B, h, L_q, L_k)``; True = puede atender.
             need_weights: si es False usa el núcleo fundido y no devuelve pesos.
             cache: una ``KeyValueCache``. Guarda las keys y los values nuevos, y se atiende a
                 todo lo guardado: en la máscara y en los pesos, L_k lo cuenta también.
 
         Returns:
-            ``(output, weights)``: ``(B, L_q, d_model)`` y, por cabeza,
-            ``(B, h, L_q, L_k)``; ``None`` si ``need_weights=False``.
+            ``(output, weights)``: ``(B, L_q, d_model)`` y ``(B, h, L_q, L_k)``, o ``None``.
 
         Raises:
             ValueError: si las formas no encajan; el mensaje las nombra.
@@ -195,7 +165,8 @@ class MultiHeadAttention(nn.Module):
         q = self.split_heads(self.query_projection(query))
         k = self.split_heads(self.key_projection(key))
         v = self.split_heads(self.value_projection(value))
-        q, k, v = self._rotate_keep_share(q, k, v, cache)  # solo en los modelos de hoy
+        if cache is not None:  # para escribir token a token: con lo de los tokens de antes
+            k, v = cache.extend(k, v)
         output, weights = self.attention(q, k, v, mask, need_weights)
         return self.output_projection(self.concat_heads(output)), weights
 
@@ -208,82 +179,63 @@ class MultiHeadAttention(nn.Module):
         """Junta las cabezas, una tras otra: (B, h, L, d_k) → (B, L, h·d_k)."""
         return x.transpose(1, 2).flatten(-2)
 
-    def _rotate_keep_share(self, q, k, v, cache=None):
-        """Lo que añaden los modelos de hoy; sin ``rotary_base``, caché ni ``kv_heads``, nada.
-
-        Gira queries y keys (B, h, L, d_k), desde la primera posición que no está en la caché;
-        guarda keys y values; y repite los de cada cabeza para todas las que los comparten.
-        """
-        if self.rotary_base is not None:
-            start = 0 if cache is None else cache.length
-            positions = torch.arange(start, start + k.shape[-2], device=k.device)
-            q, k = (rotary(x, positions, self.rotary_base) for x in (q, k))
-        if cache is not None:
-            k, v = cache.extend(k, v)
-        if self.kv_heads < self.heads:  # (B, h_kv, L_k, d_k) → (B, h, L_k, d_k)
-            k, v = (x.repeat_interleave(self.heads // self.kv_heads, dim=1) for x in (k, v))
-        return q, k, v
-
     def _check_inputs(self, query, key, value):
-        named = {"query": query, "key": key, "value": value}
-        linears = (self.query_projection, self.key_projection, self.value_projection)
-        for (name, x), linear in zip(named.items(), linears):
+        for name, x in (("query", query), ("key", key), ("value", value)):
+            linear = getattr(self, f"{name}_projection")
             if x.dim() != 3:
                 advice = f" Si es una sola frase, usa {name}.unsqueeze(0)." if x.dim() == 2 else ""
                 raise ValueError(
-                    f"MultiHeadAttention: {name} tiene forma {tuple(x.shape)} y tiene que tener "
+                    f"{type(self).__name__}: {name} tiene forma {tuple(x.shape)} y tiene que tener "
                     f"tres ejes: (B, L, {linear.in_features}).{advice}"
                 )
             if x.shape[-1] != linear.in_features:
                 raise ValueError(
-                    f"MultiHeadAttention: {name} tiene forma {tuple(x.shape)} y su último eje tiene "
+                    f"{type(self).__name__}: {name} tiene forma {tuple(x.shape)} y su último eje tiene "
                     f"que medir {linear.in_features}. ¿Es el embedding del modelo que toca?"
                 )
 
 
-def _check_shapes(query, key, value, mask):
-    """Comprueba que Q, K, V y la máscara encajan, y si no, dice qué no encaja."""
-    named = {"query": query, "key": key, "value": value}
-    for name, x in named.items():
-        if x.dim() < 2:
+def check_heads(where, heads, dim_embedding, kv_heads=1):
+    """Comprueba que las cabezas se reparten d_model, y las de keys y values, las de queries.
+
+    Args:
+        where: quién pregunta, para el mensaje.
+        heads: cabezas de queries, h.
+        dim_embedding: anchura del modelo, d_model.
+        kv_heads: cabezas de keys y values, h_kv.
+
+    Raises:
+        ValueError: si no son enteros positivos, ``heads`` no divide a ``dim_embedding`` o
+            ``kv_heads`` no divide a ``heads``.
+    """
+    given = {"heads": heads, "dim_embedding": dim_embedding, "kv_heads": kv_heads}
+    for name, value in given.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise ValueError(
-                f"atención: {name} necesita al menos dos ejes, (L, d). Formas: {_shapes(named)}."
+                f"{where}: {name} = {value!r} y tiene que ser un entero de 1 en adelante."
             )
-    if query.shape[-1] != key.shape[-1]:
+    if dim_embedding % heads:
         raise ValueError(
-            f"atención: las queries miden {query.shape[-1]} y las keys {key.shape[-1]}: para "
-            f"multiplicarlas tienen que medir lo mismo, d_k. Formas: {_shapes(named)}."
+            f"{where}: heads = {heads} no divide a dim_embedding = {dim_embedding}"
+            f"{_suggest_heads(heads, dim_embedding)}"
         )
-    if key.shape[-2] != value.shape[-2]:
+    if heads % kv_heads:
         raise ValueError(
-            f"atención: hay {key.shape[-2]} keys y {value.shape[-2]} values: cada key lleva su value, "
-            f"así que L_k tiene que coincidir. Formas: {_shapes(named)}."
+            f"{where}: kv_heads = {kv_heads} no divide a heads = {heads}: cada cabeza de keys y "
+            "values la comparten las mismas cabezas de queries. Prueba con otro divisor."
         )
-    leading = query.shape[:-2]
-    try:
-        if not leading == key.shape[:-2] == value.shape[:-2]:  # lo normal es que sean iguales
-            torch.broadcast_shapes(*(x.shape[:-2] for x in named.values()))
-            leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2])
-    except RuntimeError:
-        raise ValueError(
-            "atención: los ejes anteriores a (L, d) —lote y cabezas— no coinciden. "
-            f"Formas: {_shapes(named)}."
-        ) from None
-    if not query.dtype == key.dtype == value.dtype:
-        dtypes = ", ".join(f"{name} {x.dtype}" for name, x in named.items())
-        raise ValueError(
-            f"atención: los tipos no coinciden: {dtypes}. Usa .to(dtype) para igualarlos."
-        )
-    check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
 
 
 def _attend_fast(query, key, value, mask):
     """Da lo mismo que ``scaled_dot_product_attention``, con dos trucos para ir más deprisa."""
+    learns = query.requires_grad or key.requires_grad
+    scale = query.shape[-1] ** -0.5  # se multiplica, como en BERT: así redondea igual que él
     # 1. Las keys de cada cabeza están a saltos en la memoria: juntarlas ahorra una copia lenta.
-    scores = query @ key.contiguous().transpose(-2, -1)
-    # 2. La escala, la máscara y, si no hay gradiente que guardar, la softmax se escriben encima.
-    # Se multiplica por 1/√d_k, como en BERT: así sus números salen iguales, también al redondear.
-    scores *= query.shape[-1] ** -0.5
+    scores = (query * scale if learns else query) @ key.contiguous().transpose(-2, -1)
+    # 2. La escala, la máscara y la softmax se escriben encima de las puntuaciones. Con gradiente que
+    # guardar, solo la máscara: la escala va antes, en las queries, que son muchos menos números.
+    if not learns:
+        scores *= scale
     if mask is not None:
         scores.masked_fill_(~mask, torch.finfo(scores.dtype).min)
     weights = torch.softmax(scores, dim=-1, out=None if scores.requires_grad else scores)
@@ -292,20 +244,8 @@ def _attend_fast(query, key, value, mask):
     return weights @ value, weights
 
 
-def _shapes(named):
-    return ", ".join(f"{name} {tuple(x.shape)}" for name, x in named.items())
-
-
 def _suggest_heads(heads, dim_embedding):
     divisors = [n for n in range(1, dim_embedding + 1) if dim_embedding % n == 0]
     *others, last = map(str, sorted(sorted(divisors, key=lambda n: abs(n - heads))[:4]))
     options = f"{', '.join(others)} o {last}" if others else last
     return f": sobran {dim_embedding % heads} dimensiones. Prueba con heads = {options}."
-
-
-def _check_positive_integers(where, **arguments):
-    for name, value in arguments.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ValueError(
-                f"{where}: {name} = {value!r} y tiene que ser un entero de 1 en adelante."
-            )

@@ -6,8 +6,8 @@ calcula el encoder del curso, ``course_lib.transformer``, con los pesos de BERT.
 otro, con red, pasa su nombre o ponlo en la variable de entorno ``CURSO_BERT``: ese lo carga
 y lo calcula transformers.
 
-De dónde salen los archivos, en ``course_lib.bert_files``; cómo se trocea una frase, en
-``course_lib.bert_files.sentences``.
+De dónde salen los archivos, en ``course_lib.model_files``; cómo se trocea una frase, en
+``course_lib.model_files.sentences``.
 
 Fuente: Devlin et al., «BERT» (2019); Wang et al., «MiniLM» (2020); Reimers y Gurevych,
 «Sentence-BERT» (2019).
@@ -21,24 +21,28 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from course_lib.bert_files import (  # noqa: F401
-    ENVIRONMENT_VARIABLE,
-    ModelUnavailableError,
-    lighter,  # noqa: F401
-)
-from course_lib.bert_files.embedded import EMBEDDED_MODEL, embedded_folder
-from course_lib.bert_files.folders import read_model, read_tokenizer
-from course_lib.bert_files.hub import hub_folder
-from course_lib.bert_files.sentences import (
+from course_lib.layers import LearnedPositionalEncoding
+from course_lib.masks import padding_mask
+from course_lib.model_files import Kind, ModelUnavailableError, lighter  # noqa: F401
+from course_lib.model_files.embedded import EMBEDDED_MODEL, embedded_folder
+from course_lib.model_files.folders import read_model, read_tokenizer
+from course_lib.model_files.hub import hub_folder
+from course_lib.model_files.sentences import (
     PlainTokenizer,
     TokenizationWarning,  # noqa: F401
     check_sentences,
     tokenize,
 )
-from course_lib.bert_files.weights import WithoutDraws, copy_weights, name_in_bert, read_weights
-from course_lib.layers import Embedding, LearnedPositionalEncoding
-from course_lib.masks import padding_mask
-from course_lib.transformer import Encoder, TransformerEncoder
+from course_lib.model_files.weights import WithoutDraws, copy_weights, name_in_bert, read_weights
+from course_lib.transformer import TransformerEncoder
+
+ENVIRONMENT_VARIABLE = "CURSO_BERT"
+BERT = Kind(
+    "bert",
+    "BertModel",
+    ("bert-base-uncased", "dccuchile/bert-base-spanish-wwm-uncased"),
+    f"sigue con el modelo del curso: quita el argumento y la variable {ENVIRONMENT_VARIABLE}",
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Bert:
     @cached_property
     def model(self):
         """El ``BertModel`` de transformers, en modo evaluación."""
-        return read_model(self.name, self.folder)
+        return read_model(self.name, self.folder, BERT)
 
     @cached_property
     def tokenizer(self):
@@ -200,22 +204,22 @@ class BertEncoder(TransformerEncoder):
     """
 
     def __init__(self, config):
-        nn.Module.__init__(self)  # la puerta de TransformerEncoder no se construye: es otra
         d_model, eps = config.hidden_size, config.layer_norm_eps
-        self.input_embedding = Embedding(config.vocab_size, d_model, scale=False)
-        self.positional_encoding = LearnedPositionalEncoding(
-            config.max_position_embeddings, d_model
-        )
-        self.sentence_type = nn.Embedding(config.type_vocab_size, d_model)
-        self.normalization = nn.LayerNorm(d_model, eps=eps)
-        self.encoder = Encoder(
-            config.num_attention_heads,
+        longest = config.max_position_embeddings
+        super().__init__(
+            config.vocab_size,
             d_model,
+            longest,
+            config.num_attention_heads,
             config.num_hidden_layers,
             increment=config.intermediate_size / d_model,
             activation=config.hidden_act,
             eps=eps,
         )
+        self.input_embedding.factor = 1.0
+        self.positional_encoding = LearnedPositionalEncoding(longest, d_model)
+        self.sentence_type = nn.Embedding(config.type_vocab_size, d_model)
+        self.normalization = nn.LayerNorm(d_model, eps=eps)
 
     def embed(self, token_ids):
         """Lo que entra en la capa 1: (B, L) ids → (B, L, d_model). Todo es del tipo 0."""
@@ -257,7 +261,7 @@ def _run(bert, input_ids, attention_mask):
     x, mask = bert.encoder.embed(input_ids), padding_mask(attention_mask)
     states, attentions = [x], []
     for layer in bert.encoder.encoder.encoder_layers:
-        x, weights = layer(x, mask, return_weights=True)
+        x, weights = layer(x, mask, need_weights=True)
         states.append(x)
         attentions.append(weights)
     return tuple(states), tuple(attentions)
@@ -269,7 +273,7 @@ def _load(model_name):
         return Bert(model_name, embedded_folder())
     folder = Path(model_name).expanduser()
     if not folder.is_dir():
-        folder = hub_folder(model_name)
+        folder = hub_folder(model_name, BERT)
     bert = Bert(model_name, folder)
     _ = bert.model, bert.tokenizer  # se leen ya: si algo falla, se dice al cargarlo
     return bert

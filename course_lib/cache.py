@@ -4,7 +4,7 @@ Lo ya escrito no cambia, y con máscara causal tampoco sus keys ni sus values: s
 En cada paso entra solo el token nuevo; su query atiende a todo lo guardado y a sí mismo.
 
 Por frase ocupa 2 · capas · h_kv · d_k · L números: keys y values, de cada capa, de cada cabeza de
-keys y values, de cada token. Crece con L, y por eso se reduce h_kv (``MultiHeadAttention``).
+keys y values, de cada token. Crece con L, y por eso se reduce h_kv (``GroupedQueryAttention``).
 
 Fuente: Shazeer, «Fast Transformer Decoding: One Write-Head is All You Need» (2019), §2.
 """

@@ -8,11 +8,64 @@ queries y keys en cada capa (``rotary``); varias cabezas comparten keys y values
 Fuente: Touvron et al., «LLaMA» (2023), §2.2; Ainslie et al., «GQA» (2023), §2.
 """
 
+import torch
 from torch import nn
 
-from course_lib.attention import MultiHeadAttention
-from course_lib.layers import Embedding, RMSNorm, SwiGLU
+from course_lib.attention import MultiHeadAttention, check_heads
+from course_lib.layers import Embedding, RMSNorm, SwiGLU, rotary
 from course_lib.masks import causal_mask, combine_masks
+
+
+class GroupedQueryAttention(MultiHeadAttention):
+    """La multi-cabeza de los modelos de hoy: cabezas que comparten keys y values, y que giran.
+
+    Args:
+        heads: número de cabezas de queries, h.
+        dim_embedding: anchura del modelo, d_model.
+        kv_heads: cabezas de keys y values, h_kv: cada una la comparten ``heads / kv_heads`` cabezas
+            de queries seguidas (GQA; con 1, MQA). Por defecto, tantas como ``heads``.
+        bias: si las cuatro proyecciones llevan sesgo.
+        rotary_base: si se da, queries y keys se giran según su posición (``layers.rotary``).
+
+    Raises:
+        ValueError: si ``heads`` no divide a ``dim_embedding``, o ``kv_heads`` a ``heads``.
+
+    Fuente: Shazeer (2019); Ainslie et al., «GQA» (2023), §2; el giro, Su et al., «RoFormer» (2021).
+    """
+
+    def __init__(self, heads, dim_embedding, *, kv_heads=None, bias=True, rotary_base=None):
+        kv_heads = heads if kv_heads is None else kv_heads
+        check_heads("GroupedQueryAttention", heads, dim_embedding, kv_heads)
+        super().__init__(heads, dim_embedding, bias=bias, dim_kv=dim_embedding * kv_heads // heads)
+        self.kv_heads = kv_heads
+        self.rotary_base = rotary_base
+
+    def forward(self, query, key, value, mask=None, need_weights=True, cache=None):
+        """Atiende con todas las cabezas, y cada una con las keys y los values de su grupo.
+
+        Args:
+            query, key, value: ``(B, L_q, d_model)`` y ``(B, L_k, d_model)``.
+            mask, need_weights: como en ``MultiHeadAttention``.
+            cache: una ``KeyValueCache``, que guarda las keys ya giradas y sin repetir,
+                ``(B, h_kv, L, d_k)``. El giro sigue donde se quedó.
+
+        Returns:
+            ``(output, weights)``: ``(B, L_q, d_model)`` y ``(B, h, L_q, L_k)``, o ``None``.
+        """
+        self._check_inputs(query, key, value)
+        q = self.split_heads(self.query_projection(query))  # (B, h, L, d_k)
+        k = self.split_heads(self.key_projection(key))  # (B, h_kv, L, d_k)
+        v = self.split_heads(self.value_projection(value))
+        if self.rotary_base is not None:
+            start = 0 if cache is None else cache.length
+            positions = torch.arange(start, start + k.shape[-2], device=k.device)
+            q, k = (rotary(x, positions, self.rotary_base) for x in (q, k))
+        if cache is not None:
+            k, v = cache.extend(k, v)
+        if self.kv_heads < self.heads:  # (B, h_kv, L, d_k) → (B, h, L, d_k)
+            k, v = (x.repeat_interleave(self.heads // self.kv_heads, dim=1) for x in (k, v))
+        output, weights = self.attention(q, k, v, mask, need_weights)
+        return self.output_projection(self.concat_heads(output)), weights
 
 
 class DecoderOnlyLayer(nn.Module):
@@ -34,29 +87,28 @@ class DecoderOnlyLayer(nn.Module):
     ):
         super().__init__()
         self.normalization_1 = RMSNorm(dim_embedding, eps)
-        self.attention = MultiHeadAttention(
+        self.attention = GroupedQueryAttention(
             heads, dim_embedding, kv_heads=kv_heads, bias=False, rotary_base=rotary_base
         )
         self.normalization_2 = RMSNorm(dim_embedding, eps)
         self.feed_forward = SwiGLU(dim_embedding, dim_hidden)
 
-    def forward(self, x, mask=None, return_weights=False, cache=None):
+    def forward(self, x, mask=None, need_weights=False, cache=None):
         """Procesa un lote de frases.
 
         Args:
             x: ``(B, L, d_model)``.
             mask: se difunde hasta ``(B, h, L, L)``; sin ella cada posición ve el futuro.
-            return_weights: si se devuelven también los pesos ``(B, h, L, L)``.
+            need_weights: si se guardan los pesos.
             cache: una ``KeyValueCache``; x son solo los tokens nuevos.
 
         Returns:
-            ``(B, L, d_model)``, o el par ``(salida, pesos)``.
+            ``(output, weights)``: ``(B, L, d_model)`` y ``(B, h, L, L)``; sin pesos, ``None``.
         """
         seen = self.normalization_1(x)
-        attended, weights = self.attention(seen, seen, seen, mask, return_weights, cache)
+        attended, weights = self.attention(seen, seen, seen, mask, need_weights, cache)
         x = x + attended
-        x = x + self.feed_forward(self.normalization_2(x))
-        return (x, weights) if return_weights else x
+        return x + self.feed_forward(self.normalization_2(x)), weights
 
 
 class DecoderOnly(nn.Module):
@@ -100,18 +152,19 @@ class DecoderOnly(nn.Module):
         if tied:
             self.output_projection.weight = self.embedding.table.weight
 
-    def forward(self, token_ids, mask=None, cache=None, return_weights=False):
+    def forward(self, token_ids, mask=None, need_weights=False, cache=None):
         """Puntúa, en cada posición, todos los tokens que pueden venir después.
 
         Args:
             token_ids: enteros ``(B, L)``; con ``cache``, solo los nuevos.
             mask: relleno, ``(B, 1, 1, L)``, al final; con ``cache``, también lo guardado cuenta en
                 L. La causal la pone el modelo.
+            need_weights: si se guardan los pesos.
             cache: una ``DecoderCache``.
-            return_weights: si se devuelven también los pesos de cada capa.
 
         Returns:
-            *Logits* ``(B, L, vocab_size)``, o ``(logits, pesos)``, con una lista de Nx tensores.
+            ``(logits, weights)``: ``(B, L, vocab_size)`` y una lista de Nx tensores
+            ``(B, h, L, L)``; sin pesos, ``None``.
         """
         past = 0 if cache is None else cache.length
         causal = causal_mask(past + token_ids.shape[-1], token_ids.device)[past:]
@@ -119,9 +172,7 @@ class DecoderOnly(nn.Module):
         x, all_weights = self.embedding(token_ids), []
         for i, layer in enumerate(self.layers):
             kept = None if cache is None else cache.own[i]
-            x = layer(x, mask, return_weights, kept)
-            if return_weights:
-                x, weights = x
-                all_weights.append(weights)
+            x, weights = layer(x, mask, need_weights, kept)
+            all_weights.append(weights)
         logits = self.output_projection(self.normalization(x))
-        return (logits, all_weights) if return_weights else logits
+        return logits, all_weights if need_weights else None

@@ -19,8 +19,8 @@ __all__ = ["BEAM", "CachedDecoder", "beam_search", "greedy_search"]
 BEAM = 16  # lo más ancho que se admite
 
 
-class CachedDecoder:
-    """El decoder de un ``Transformer``, un token cada vez, con las keys y los values guardados.
+class StepDecoder:
+    """El decoder de un ``Transformer``, un token cada vez: lo que lee, con memoria o sin ella.
 
     Args:
         model: un ``Transformer``.
@@ -30,23 +30,33 @@ class CachedDecoder:
 
     def __init__(self, model, encoded, source_mask=None):
         self.model, self.encoded, self.source_mask = model, encoded, source_mask
-        self.cache = DecoderCache(len(model.decoder.decoder.decoder_layers))
-
-    def step(self, token_ids):
-        """Lee un token más de cada frase y puntúa los que pueden venir: (N,) → (N, vocab_size)."""
-        new = token_ids[:, None]
-        x = self.model.decoder(new, self.encoded, source_mask=self.source_mask, cache=self.cache)
-        return self.model.output_projection(x[:, -1])
 
     def keep(self, rows):
         """Se queda con esas frases, en ese orden (una puede repetirse): ``rows``, ``(M,)``."""
-        self.cache.keep(rows)
         self.encoded = self.encoded[rows]
         if self.source_mask is not None:
             self.source_mask = self.source_mask[rows]
 
 
-class PlainDecoder(CachedDecoder):
+class CachedDecoder(StepDecoder):
+    """Guarda las keys y los values: en cada paso entra solo el token nuevo."""
+
+    def __init__(self, model, encoded, source_mask=None):
+        super().__init__(model, encoded, source_mask)
+        self.cache = DecoderCache(len(model.decoder.decoder.decoder_layers))
+
+    def step(self, token_ids):
+        """Lee un token más de cada frase y puntúa los que pueden venir: (N,) → (N, vocab_size)."""
+        new = token_ids[:, None]
+        x, _ = self.model.decoder(new, self.encoded, source_mask=self.source_mask, cache=self.cache)
+        return self.model.output_projection(x[:, -1])
+
+    def keep(self, rows):
+        super().keep(rows)
+        self.cache.keep(rows)
+
+
+class PlainDecoder(StepDecoder):
     """Lo mismo sin guardar nada: cada paso vuelve a leer todo lo escrito."""
 
     def __init__(self, model, encoded, source_mask=None):
@@ -54,8 +64,9 @@ class PlainDecoder(CachedDecoder):
         self.written = torch.empty(len(encoded), 0, dtype=torch.long)
 
     def step(self, token_ids):
+        """Como el de ``CachedDecoder``, con todos los tokens leídos hasta ahora."""
         self.written = torch.cat([self.written, token_ids[:, None]], dim=1)
-        x = self.model.decoder(self.written, self.encoded, source_mask=self.source_mask)
+        x, _ = self.model.decoder(self.written, self.encoded, source_mask=self.source_mask)
         return self.model.output_projection(x[:, -1])
 
     def keep(self, rows):

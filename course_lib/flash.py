@@ -11,7 +11,7 @@ import math
 
 import torch
 
-from course_lib.attention import _check_shapes
+from course_lib.masks import check_shapes
 
 
 def flash_attention(query, key, value, mask=None, *, causal=False, block=128):
@@ -40,7 +40,7 @@ def flash_attention(query, key, value, mask=None, *, causal=False, block=128):
 
     Fuente: Dao et al. (2022), §3.1.
     """
-    _check_shapes(query, key, value, mask)
+    check_shapes(query, key, value, mask)
     if not isinstance(block, int) or isinstance(block, bool) or block < 1:
         raise ValueError(f"flash_attention: block = {block!r} y tiene que ser un entero positivo.")
     L_q, L_k = query.shape[-2], key.shape[-2]

@@ -10,12 +10,18 @@ transformers.
 import os
 from pathlib import Path
 
-from course_lib.bert_files import ModelUnavailableError
-from course_lib.bert_files.folders import KINDS, read_model, read_tokenizer
-from course_lib.bert_files.hub import hub_folder
 from course_lib.decoder_only import DecoderOnly
+from course_lib.model_files import Kind, ModelUnavailableError
+from course_lib.model_files.folders import read_model, read_tokenizer
+from course_lib.model_files.hub import hub_folder
 
 ENVIRONMENT_VARIABLE = "CURSO_LLAMA"
+LLAMA = Kind(
+    "llama",
+    "LlamaForCausalLM",
+    ("HuggingFaceTB/SmolLM2-135M",),
+    f"sigue sin él: quita el argumento y la variable {ENVIRONMENT_VARIABLE}",
+)
 
 # El nombre de cada pieza en el curso → el suyo en transformers.
 NAMES = {
@@ -109,7 +115,8 @@ def load_llama(model_name=None):
     if not name:
         raise ModelUnavailableError(
             "load_llama: con el curso no viene ningún Llama. Si tienes red, abre el curso con la "
-            f"variable {ENVIRONMENT_VARIABLE}={KINDS['llama'][1]} (unos 270 MB), o pon la ruta de una carpeta."
+            f"variable {ENVIRONMENT_VARIABLE}={LLAMA.examples[0]} (unos 270 MB), o pon la ruta de una "
+            "carpeta."
         )
     if not isinstance(name, (str, os.PathLike)):
         raise TypeError(
@@ -117,6 +124,5 @@ def load_llama(model_name=None):
         )
     folder = Path(name).expanduser()
     if not folder.is_dir():
-        without = f"sigue sin él: quita el argumento y la variable {ENVIRONMENT_VARIABLE}"
-        folder = hub_folder(os.fspath(name), without)
-    return decoder_from_llama(read_model(name, folder, "llama")), read_tokenizer(name, folder)
+        folder = hub_folder(os.fspath(name), LLAMA)
+    return decoder_from_llama(read_model(name, folder, LLAMA)), read_tokenizer(name, folder)

@@ -247,6 +247,53 @@ def check_mask(mask, scores_shape):
         )
 
 
+def check_shapes(query, key, value, mask):
+    """Comprueba que Q, K, V y la máscara encajan.
+
+    Args:
+        query: ``(..., L_q, d_k)``.
+        key: ``(..., L_k, d_k)``.
+        value: ``(..., L_k, d_v)``.
+        mask: ``None``, o se difunde hasta ``(..., L_q, L_k)``.
+
+    Raises:
+        ValueError: si algo no encaja; el mensaje nombra las formas.
+        TypeError: si la máscara no es booleana.
+    """
+    named = {"query": query, "key": key, "value": value}
+    for name, x in named.items():
+        if x.dim() < 2:
+            raise ValueError(
+                f"atención: {name} necesita al menos dos ejes, (L, d). Formas: {_shapes(named)}."
+            )
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(
+            f"atención: las queries miden {query.shape[-1]} y las keys {key.shape[-1]}: para "
+            f"multiplicarlas tienen que medir lo mismo, d_k. Formas: {_shapes(named)}."
+        )
+    if key.shape[-2] != value.shape[-2]:
+        raise ValueError(
+            f"atención: hay {key.shape[-2]} keys y {value.shape[-2]} values: cada key lleva su value, "
+            f"así que L_k tiene que coincidir. Formas: {_shapes(named)}."
+        )
+    leading = query.shape[:-2]
+    try:
+        if not leading == key.shape[:-2] == value.shape[:-2]:  # lo normal es que sean iguales
+            torch.broadcast_shapes(*(x.shape[:-2] for x in named.values()))
+            leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2])
+    except RuntimeError:
+        raise ValueError(
+            "atención: los ejes anteriores a (L, d) —lote y cabezas— no coinciden. "
+            f"Formas: {_shapes(named)}."
+        ) from None
+    if not query.dtype == key.dtype == value.dtype:
+        dtypes = ", ".join(f"{name} {x.dtype}" for name, x in named.items())
+        raise ValueError(
+            f"atención: los tipos no coinciden: {dtypes}. Usa .to(dtype) para igualarlos."
+        )
+    check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
+
+
 def _hint(shape, target):
     """Adivina qué quería quien pasó una máscara de forma ``shape``."""
     batch, L_k = target[0], target[-1]
@@ -276,3 +323,7 @@ def _require_bool(where, mask):
             f"{where}: la máscara es {mask.dtype} y tiene que ser torch.bool "
             f"(True = puede atender). {advice}"
         )
+
+
+def _shapes(named):
+    return ", ".join(f"{name} {tuple(x.shape)}" for name, x in named.items())

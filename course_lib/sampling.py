@@ -61,7 +61,8 @@ def generate(model, token_ids, longest, end=None, cache=True, generator=None, **
     memory = DecoderCache(len(model.layers)) if cache else None
     written, new = token_ids, token_ids
     while written.shape[1] - token_ids.shape[1] < longest:
-        scores = model(new if cache else written, cache=memory)[:, -1]  # (B, vocab_size)
+        logits, _ = model(new if cache else written, cache=memory)
+        scores = logits[:, -1]  # (B, vocab_size)
         chances = next_token_probabilities(scores, **{"temperature": 0.0, **options})
         new = torch.multinomial(chances, 1, generator=generator)  # (B, 1)
         if end is not None:

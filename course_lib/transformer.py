@@ -3,9 +3,14 @@
 Todo es *post-norm*, como en el artículo: cada subcapa calcula LayerNorm(x + f(x)).
 Las máscaras son booleanas y True significa «puede atender» (``course_lib.masks``).
 
-Cada capa y cada pila devuelve su salida. Con ``return_weights=True`` devuelve
-además los pesos de atención, capa por capa y cabeza por cabeza; sin ellos trabaja el
-núcleo fundido de torch, que es más rápido y gasta menos memoria.
+Todo lo que atiende devuelve un par, ``(output, weights)``: una atención, una capa, una pila y el
+modelo entero. Aquí los pesos no se guardan si no se piden, con ``need_weights=True``: el segundo es
+``None`` y trabaja el núcleo fundido de torch, que es más rápido y gasta menos memoria. Pedidos:
+
+- ``EncoderLayer`` da los suyos, ``(B, h, L, L)``.
+- ``DecoderLayer`` da dos: ``(propios, cruzados)``, ``(B, h, m_D, m_D)`` y ``(B, h, m_D, m_E)``.
+- Una pila, sola o con su embedding, da una lista: lo que ha dado cada una de sus Nx capas.
+- ``Transformer`` da un diccionario de tres listas: ``"encoder"``, ``"decoder"`` y ``"cross"``.
 
 Opciones que comparten todas, por nombre: ``increment`` (anchura de la red densa,
 en veces d_model), ``activation`` ("relu" o "gelu"), ``dropout`` y ``eps``.
@@ -40,21 +45,17 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(dim_embedding, increment, activation)
         self.add_and_norm_2 = AddAndNorm(dim_embedding, dropout, eps)
 
-    def forward(self, x, mask=None, return_weights=False):
-        """Procesa un lote de frases.
+    def forward(self, x, mask=None, need_weights=False):
+        """Procesa un lote de frases: (B, L, d_model) → (B, L, d_model), y los pesos.
 
         Args:
             x: ``(B, L, d_model)``.
             mask: se difunde hasta ``(B, h, L, L)``; lo normal, ``padding_mask(...)``.
-            return_weights: si se devuelven también los pesos ``(B, h, L, L)``.
-
-        Returns:
-            ``(B, L, d_model)``, o el par ``(salida, pesos)``.
+            need_weights: véase el módulo.
         """
-        attended, weights = self.multi_head_attention(x, x, x, mask, need_weights=return_weights)
+        attended, weights = self.multi_head_attention(x, x, x, mask, need_weights)
         x = self.add_and_norm_1(x, attended)
-        x = self.add_and_norm_2(x, self.feed_forward(x))
-        return (x, weights) if return_weights else x
+        return self.add_and_norm_2(x, self.feed_forward(x)), weights
 
 
 class Encoder(nn.Module):
@@ -75,21 +76,13 @@ class Encoder(nn.Module):
             EncoderLayer(heads, dim_embedding, **options) for _ in range(Nx)
         )
 
-    def forward(self, x, mask=None, return_weights=False):
-        """Pasa por todas las capas: (B, L, d_model) → (B, L, d_model).
-
-        Returns:
-            La salida, o ``(salida, pesos)``, con una lista de Nx tensores
-            ``(B, h, L, L)``, si ``return_weights=True``.
-        """
+    def forward(self, x, mask=None, need_weights=False):
+        """Pasa por todas las capas: (B, L, d_model) → (B, L, d_model), y los pesos."""
         all_weights = []
         for layer in self.encoder_layers:
-            if return_weights:
-                x, weights = layer(x, mask, return_weights=True)
-                all_weights.append(weights)
-            else:
-                x = layer(x, mask)
-        return (x, all_weights) if return_weights else x
+            x, weights = layer(x, mask, need_weights)
+            all_weights.append(weights)
+        return x, all_weights if need_weights else None
 
 
 class TransformerEncoder(nn.Module):
@@ -119,15 +112,15 @@ class TransformerEncoder(nn.Module):
         """Lo que entra en la primera capa: (B, L) ids → (B, L, d_model)."""
         return self.positional_encoding(self.input_embedding(token_ids))
 
-    def forward(self, token_ids, mask=None, return_weights=False):
-        """De los ids a los vectores contextuales: (B, L) → (B, L, d_model).
+    def forward(self, token_ids, mask=None, need_weights=False):
+        """De los ids a los vectores contextuales: (B, L) → (B, L, d_model), y los pesos.
 
         Args:
             token_ids: enteros ``(B, L)``.
             mask: ``padding_mask(attention_mask)``, ``(B, 1, 1, L)``.
-            return_weights: si se devuelven también los pesos de cada capa.
+            need_weights: véase el módulo.
         """
-        return self.encoder(self.embed(token_ids), mask, return_weights)
+        return self.encoder(self.embed(token_ids), mask, need_weights)
 
 
 class DecoderLayer(nn.Module):
@@ -171,10 +164,10 @@ class DecoderLayer(nn.Module):
         encoder_output,
         mask=None,
         source_mask=None,
-        return_weights=False,
+        need_weights=False,
         cache=(None, None),
     ):
-        """Procesa un lote de frases de destino.
+        """Procesa un lote de frases de destino: → (B, m_D, d_model), y los dos pesos.
 
         Args:
             x: ``(B, m_D, d_model)``.
@@ -183,25 +176,21 @@ class DecoderLayer(nn.Module):
                 pone sola: sin ella cada posición ve el futuro.
             source_mask: para la atención cruzada, se difunde hasta ``(B, h, m_D, m_E)``;
                 lo normal, la ``padding_mask`` del origen.
-            return_weights: si se devuelven también los pesos.
+            need_weights: véase el módulo.
             cache: dos ``KeyValueCache``, la de lo escrito y la del origen. x son solo los tokens
                 nuevos; ``encoder_output`` se proyecta la primera vez y después no se usa.
-
-        Returns:
-            ``(B, m_D, d_model)``, o ``(salida, pesos propios, pesos cruzados)``, de formas
-            ``(B, h, m_D, m_D)`` y ``(B, h, m_D, m_E)``.
         """
         own, cross = cache
-        attended, self_weights = self.masked_attention(x, x, x, mask, return_weights, own)
+        attended, self_weights = self.masked_attention(x, x, x, mask, need_weights, own)
         x = self.add_and_norm_1(x, attended)
         if cross is not None and cross.length:
             encoder_output = encoder_output[:, :0]  # ya está guardado: nada nuevo que leer
         attended, cross_weights = self.cross_attention(
-            x, encoder_output, encoder_output, source_mask, return_weights, cross
+            x, encoder_output, encoder_output, source_mask, need_weights, cross
         )
         x = self.add_and_norm_2(x, attended)
         x = self.add_and_norm_3(x, self.feed_forward(x))
-        return (x, self_weights, cross_weights) if return_weights else x
+        return x, (self_weights, cross_weights) if need_weights else None
 
 
 class Decoder(nn.Module):
@@ -223,23 +212,15 @@ class Decoder(nn.Module):
         )
 
     def forward(
-        self, x, encoder_output, mask=None, source_mask=None, return_weights=False, cache=None
+        self, x, encoder_output, mask=None, source_mask=None, need_weights=False, cache=None
     ):
-        """Pasa por todas las capas: (B, m_D, d_model) → (B, m_D, d_model).
-
-        Returns:
-            La salida, o ``(salida, pesos propios, pesos cruzados)``, con una lista de Nx
-            tensores cada una, si ``return_weights=True``.
-        """
-        all_self, all_cross = [], []
+        """Pasa por todas las capas: (B, m_D, d_model) → (B, m_D, d_model), y los pesos."""
+        all_weights = []
         for i, layer in enumerate(self.decoder_layers):
             kept = (None, None) if cache is None else (cache.own[i], cache.cross[i])
-            x = layer(x, encoder_output, mask, source_mask, return_weights, kept)
-            if return_weights:
-                x, self_weights, cross_weights = x
-                all_self.append(self_weights)
-                all_cross.append(cross_weights)
-        return (x, all_self, all_cross) if return_weights else x
+            x, weights = layer(x, encoder_output, mask, source_mask, need_weights, kept)
+            all_weights.append(weights)
+        return x, all_weights if need_weights else None
 
 
 class TransformerDecoder(nn.Module):
@@ -271,17 +252,17 @@ class TransformerDecoder(nn.Module):
         encoder_output,
         target_mask=None,
         source_mask=None,
-        return_weights=False,
+        need_weights=False,
         cache=None,
     ):
-        """De los ids de destino (ya desplazados) a sus vectores: (B, m_D) → (B, m_D, d_model).
+        """De los ids de destino (ya desplazados) a sus vectores: (B, m_D, d_model), y los pesos.
 
         Args:
             token_ids: enteros ``(B, m_D)``.
             encoder_output: ``(B, m_E, d_model)``.
             target_mask: relleno del destino, ``(B, 1, 1, m_D)``; se suma a la causal.
             source_mask: relleno del origen, ``(B, 1, 1, m_E)``.
-            return_weights: si se devuelven también los pesos de cada capa.
+            need_weights: véase el módulo.
             cache: una ``DecoderCache``. ``token_ids`` son entonces solo los nuevos, que siguen a
                 los guardados: m_D, en las máscaras y los pesos, cuenta también estos como keys.
         """
@@ -289,7 +270,7 @@ class TransformerDecoder(nn.Module):
         causal = causal_mask(past + token_ids.shape[-1], token_ids.device)[past:]
         mask = combine_masks(causal, target_mask)
         x = self.positional_encoding(self.output_embedding(token_ids), past)
-        return self.decoder(x, encoder_output, mask, source_mask, return_weights, cache)
+        return self.decoder(x, encoder_output, mask, source_mask, need_weights, cache)
 
 
 class Transformer(nn.Module):
@@ -342,7 +323,7 @@ class Transformer(nn.Module):
             self.output_projection.weight = shared.weight
 
     def forward(
-        self, source_ids, target_ids, source_mask=None, target_mask=None, return_weights=False
+        self, source_ids, target_ids, source_mask=None, target_mask=None, need_weights=False
     ):
         """Puntúa, en cada posición del destino, todos los tokens que pueden venir después.
 
@@ -351,20 +332,18 @@ class Transformer(nn.Module):
             target_ids: enteros ``(B, m_D)``, desplazados: empiezan por el token de inicio.
             source_mask: relleno del origen, ``(B, 1, 1, m_E)``.
             target_mask: relleno del destino, ``(B, 1, 1, m_D)``.
-            return_weights: si se devuelven también los pesos.
+            need_weights: véase el módulo.
 
         Returns:
-            Puntuaciones sin softmax (*logits*) ``(B, m_D, target_vocab_size)``; o ``(logits,
-            pesos)``, un diccionario de listas de Nx tensores: ``"encoder"``, ``"decoder"`` y
-            ``"cross"``.
+            ``(logits, weights)``: puntuaciones sin softmax, ``(B, m_D, target_vocab_size)``, y los
+            pesos de las tres atenciones.
         """
-        if not return_weights:
-            encoded = self.encoder(source_ids, source_mask)
-            decoded = self.decoder(target_ids, encoded, target_mask, source_mask)
-            return self.output_projection(decoded)
-        encoded, encoder_weights = self.encoder(source_ids, source_mask, return_weights=True)
-        decoded, decoder_weights, cross_weights = self.decoder(
-            target_ids, encoded, target_mask, source_mask, return_weights=True
+        encoded, encoder_weights = self.encoder(source_ids, source_mask, need_weights)
+        decoded, decoder_weights = self.decoder(
+            target_ids, encoded, target_mask, source_mask, need_weights
         )
-        weights = {"encoder": encoder_weights, "decoder": decoder_weights, "cross": cross_weights}
-        return self.output_projection(decoded), weights
+        logits = self.output_projection(decoded)
+        if not need_weights:
+            return logits, None
+        own, cross = map(list, zip(*decoder_weights, strict=True))
+        return logits, {"encoder": encoder_weights, "decoder": own, "cross": cross}

@@ -5,7 +5,7 @@
 
 Traduce una frase cada vez, y con ella devuelve adónde ha mirado cada palabra. Su ficha, con los
 datos, las notas y los límites, está en ``course_lib/translator_model/README.md``. Al lado están los
-pesos, lo que comprueba de cada frase y cómo se entrenó.
+pesos y lo que comprueba de cada frase; cómo se entrenó, en ``course_tools/training``.
 
 Fuente: Vaswani et al., «Attention Is All You Need» (2017); la búsqueda, §6.1.
 """
@@ -26,8 +26,7 @@ from course_lib.translator_model.checks import (
     read_sentence,
 )
 from course_lib.translator_model.marks import BOS, BOS_TOKEN, EOS, PAD, UNKNOWN
-from course_lib.translator_model.pieces import shown_tokens, words_of
-from course_lib.translator_model.tokens import whole_words
+from course_lib.translator_model.pieces import shown_tokens, whole_words, words_of
 from course_lib.translator_model.weights import read_model, read_words
 
 __all__ = ["Translation", "Translator", "TranslatorError", "TranslatorWarning", "load_translator"]
@@ -161,7 +160,7 @@ class Translator:
         if not isinstance(beam, int) or isinstance(beam, bool) or not 1 <= beam <= BEAM:
             raise ValueError(f"translate: beam = {beam!r} y tiene que ser un entero de 1 a {BEAM}.")
         source, source_ids = self._prepare(sentence)
-        encoded = self.model.encoder(torch.tensor([source_ids]))
+        encoded, _ = self.model.encoder(torch.tensor([source_ids]))
         longest = min(self.max_sequence_len - 1, 2 * len(source_ids) + 10)
         marks = self.bos, self.eos, [PAD, self.unknown, self.bos]
         if beam == 1:
@@ -204,7 +203,7 @@ class Translator:
     def _look(self, source, source_ids, target_ids):
         """Un solo paso por todo el modelo da los pesos y las probabilidades de lo ya escrito."""
         seen = torch.tensor([[self.bos, *target_ids[:-1]]])
-        logits, weights = self.model(torch.tensor([source_ids]), seen, return_weights=True)
+        logits, weights = self.model(torch.tensor([source_ids]), seen, need_weights=True)
         chosen = torch.tensor(target_ids)[:, None]
         stacked = {name: torch.stack(layers)[:, 0] for name, layers in weights.items()}
         return Translation(
@@ -231,12 +230,12 @@ class Translator:
         return shown_tokens(map(self.tokenizer.id_to_token, ids))
 
 
-def _warn(message):
+def _warn(note):
     """Avisa, y señala la línea de quien ha llamado a la biblioteca: ni esta ni PyTorch."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back and _inside(frame):
         level, frame = level + 1, frame.f_back
-    warnings.warn(f"traductor: {message}", TranslatorWarning, level)
+    warnings.warn(TranslatorWarning(note), stacklevel=level)
 
 
 def _inside(frame):
@@ -257,7 +256,7 @@ def load_translator():
 
 
 def read_translator(folder):
-    """Lee un traductor de una carpeta como la que deja ``translator_model.train_translator``.
+    """Lee un traductor de una carpeta como la que deja ``course_tools.training.train_translator``.
 
     Raises:
         TranslatorError: si sus archivos faltan o están dañados.

@@ -9,9 +9,9 @@ from torch import isneginf
 from course_lib.example import TARGET_TOKENS, TOKENS, W_K, W_O, W_Q, W_V, X
 from course_lib.plots import palette as c
 from course_lib.plots.inputs import number_text
-from imagenes.bloques import MASK, PRODUCT, SCALE, SOFTMAX, SUM
-from imagenes.ejemplo import D_K, steps, vector, written
-from imagenes.trazos import MINIMUM, SIZE, SMALL, TINT, WIDTH, card, line, n, text
+from imagenes.blocks import MASK, PRODUCT, SCALE, SOFTMAX, SUM
+from imagenes.example import D_K, steps, vector, written
+from imagenes.strokes import MINIMUM, SIZE, SMALL, TINT, WIDTH, card, line, n, text
 
 ROW = TOKENS.index("hungry")  # la fila que se sigue en todas
 HEIGHT = 30  # de una casilla

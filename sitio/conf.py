@@ -1,18 +1,14 @@
-"""El sitio web del curso, para Sphinx. Lo usa sitio/construir.py."""
+"""El sitio web del curso, para Sphinx. Lo usa sitio/build.py."""
 
 import json
 import os
 import re
-import sys
 from pathlib import Path
 
 from docutils import nodes
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "aula")]
-
-from cuaderno import OUTSIDE, for_the_web, linked_cells  # noqa: E402
-from puertas import badges  # noqa: E402
+from course_tools.opening.doors import badges
+from sitio.notebook import FOLDS, OUTSIDE, for_the_web, linked_cells
 
 project = "Atención paso a paso"
 language = "es"
@@ -52,8 +48,6 @@ myst_substitutions = {
 }
 myst_heading_anchors = 3
 
-BESIDE = re.compile(r"^([\d.]+ )?Para profundizar")
-
 
 def read_source(app, docname, content):
     """Cada cuaderno, tal como se lee en la web."""
@@ -73,15 +67,11 @@ def find_links(app):
 
 def fold_beside(app, doctree):
     """Pliega lo que está fuera del camino, menos el título y la frase que dice qué hay."""
-    for section in list(doctree.findall(nodes.section)):
-        if BESIDE.match(section[0].astext()):
-            skip = [
-                i for i, node in enumerate(section) if "Puedes saltártelo" in node.astext()[:40]
-            ]
-            first = (skip or [0])[0] + 1
-            about = '<details class="beside"><summary>Desplegar</summary>'
-            section.insert(first, nodes.raw("", about, format="html"))
-            section.append(nodes.raw("", "</details>", format="html"))
+    about = '<details class="beside"><summary>Desplegar</summary>'
+    for comment in list(doctree.findall(nodes.comment)):
+        if comment.astext() == FOLDS:
+            comment.parent.append(nodes.raw("", "</details>", format="html"))
+            comment.replace_self(nodes.raw("", about, format="html"))
 
 
 def write_math(self, node):

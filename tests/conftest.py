@@ -7,6 +7,8 @@ import pytest
 from helpers_browser import VIEWPORT, find_chromium, open_browser, open_lab
 from xdist.scheduler import LoadScopeScheduling
 
+from course_tools.cells import BESIDE, tagged
+
 # Con varios procesos a la vez, que los hilos que esperan no quiten el procesador a los demás.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ["CURSO_PROGRESO"] = "no"  # ninguna prueba resuelve ejercicios en nombre de nadie
@@ -64,8 +66,9 @@ GROUPS = (
     ("comprobaciones", r"test_checkers\.py"),
 )
 
-# De los cuadernos, los que se ejecutan cada día: las lecciones, sin lo que está al lado del camino;
-# unas soluciones, y las diapositivas de una clase. Los demás comprueban lo mismo con otros ejercicios.
+# De los cuadernos, los que se ejecutan cada día: las lecciones, sin lo que está al lado del camino,
+# y así se ve que el camino solo da lo que tiene guardado; unas soluciones, y las diapositivas de una
+# clase. Los demás comprueban lo mismo con otros ejercicios.
 EVERY_DAY = r"notebooks/(\d\d_|soluciones/05_|clases/03_)"
 
 
@@ -77,6 +80,9 @@ def pytest_addoption(parser):
 
 def pytest_collection_modifyitems(config, items):
     """Deja para la noche las pruebas lentas, salvo que se pidan, y pone delante las que más tardan."""
+    for item in items:
+        if hasattr(item, "output_timeout"):  # nbval: lo que espera una salida que ya ha salido
+            item.output_timeout = 120  # los 5 segundos de siempre no bastan a un ordenador ocupado
     if not (config.option.todo or "lenta" in config.option.markexpr):
         slow = [item for item in items if is_slow(item)]
         items[:] = [item for item in items if not is_slow(item)]
@@ -89,7 +95,7 @@ def is_slow(item):
     """Dice si es de la noche: una prueba, por su marca; la celda de un cuaderno, por dónde está."""
     if cell := getattr(item, "cell", None):
         place = item.nodeid.replace("\\", "/")
-        return not re.match(EVERY_DAY, place) or "profundizar" in cell.metadata.get("tags", ())
+        return not re.match(EVERY_DAY, place) or tagged(cell, BESIDE)
     return item.get_closest_marker("lenta")
 
 

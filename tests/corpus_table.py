@@ -4,20 +4,16 @@ python tests/corpus_table.py    la escribe en tests/answers/README.md
 """
 
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 
 import torch
+from helpers_answers import ALL, EXERCISES, verdict
+
+from course_checkers.engine.comparing import same
+from course_checkers.engine.exercise import told_by
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from helpers_answers import ALL, EXERCISES, verdict  # noqa: E402
-
-from course_lib.checkers.engine.comparing import same
-from course_lib.checkers.engine.exercise import told_by  # noqa: E402
-
 FILE = ROOT / "tests" / "answers" / "README.md"
 COUNTED = 3  # las primeras columnas: el ejercicio y cuántas hay. Las demás piden comprobarlas todas
 

@@ -23,7 +23,7 @@ from course_lib import (
     sampling,
     transformer,
 )
-from course_lib.bert_files import embedded, folders, hub, sentences, weights
+from course_lib.model_files import embedded, folders, hub, sentences, weights
 from course_lib.plots import source
 
 # Los módulos de referencia.

@@ -6,7 +6,7 @@ from collections import Counter
 
 import answers
 
-from course_lib.checkers.engine import progress
+from course_checkers.engine import catalog
 
 for module in pkgutil.iter_modules(answers.__path__):
     importlib.import_module(f"answers.{module.name}")
@@ -17,18 +17,18 @@ CHECKED = {}
 
 EXERCISES = {
     exercise.number: exercise
-    for module in progress.modules()
+    for module in catalog.modules()
     for exercise in getattr(module, "EXERCISES", ())
 }
 
 
 def every_day():
-    """Las de cada día: la primera con cada error y, de las que no tienen ninguno, una de cada tres."""
+    """Las de cada día: la primera con cada error y, de las que no tienen ninguno, una de cada seis."""
     seen, named, chosen = Counter(), set(), set()
     for answer in ALL:
         kind = answer.exercise, answer.kind
-        third = answer.kind != "mala" and seen[kind] % 3 == 0
-        if third or not seen[kind] or set(answer.expected) - named:
+        turn = answer.kind != "mala" and seen[kind] % 6 == 0
+        if turn or not seen[kind] or set(answer.expected) - named:
             chosen.add((answer.exercise, answer.name))
             named.update(answer.expected)
         seen[kind] += 1

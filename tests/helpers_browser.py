@@ -22,7 +22,7 @@ import nbformat
 from helpers_server import serve_lab
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_notebook
-from playwright.sync_api import TimeoutError, sync_playwright
+from playwright.sync_api import TimeoutError, expect, sync_playwright
 from tools import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,7 +41,8 @@ VIEWPORT = {"width": 1200, "height": 1600}
 PHONE = {"width": 390, "height": 800}
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 TIMEOUT_S = 180  # lo que puede tardar una lección entera
-DRAWING_S = 5  # lo que puede tardar en dibujarse todo cuando ya se ha ejecutado
+DRAWING_S = 30  # lo que puede tardar en dibujarse todo cuando ya se ha ejecutado
+WAITING_MS = 180_000  # lo que se espera a lo que, con el ordenador libre, llega enseguida
 SAVING_MS = 200  # un explorador avisa al kernel cuando la mano para: 120 ms después
 
 # JupyterLab pide una vez cada imagen de un texto con la ruta tal como está escrita y, al no
@@ -51,6 +52,8 @@ CONSOLE_ALLOWED = re.compile(
     r"status of 404 .*/imagenes/[^/]+$|Error in Auto-Save Disposed"
     r"|Cannot read properties of null \(reading 'footer'\)[^)]*_ensureFocus"
 )
+
+expect.set_options(timeout=30_000)  # los 5 segundos de siempre no bastan a un ordenador ocupado
 
 # Qué celdas de código hay, qué número llevan y qué ha fallado, según JupyterLab.
 READ_CELLS = """() => lesson.content.widgets
@@ -113,8 +116,7 @@ READ_PAGE = r"""() => {
         images: find('img').map(image => ({
             name: image.alt || image.src.slice(0, 60),
             described: !['', 'Image'].includes(image.alt.trim()),  // JupyterLab pone «Image»
-            complete: image.complete,
-            width: image.naturalWidth,
+            width: image.complete && image.naturalWidth,
         })),
         formulas: [
             ...texts('merror, mtext[mathcolor=red]'),
@@ -132,7 +134,7 @@ READ_PAGE = r"""() => {
 # Lo que está al lado del camino se abre plegado: se despliega, para mirarlo también.
 OPEN = """async path => {
     const late = new Promise((_, reject) => setTimeout(
-        () => reject(new Error('El cuaderno no se abre: ¿JupyterLab pregunta algo?')), 60000));
+        () => reject(new Error('El cuaderno no se abre: ¿JupyterLab pregunta algo?')), 180000));
     const open = async () => {
         await jupyterapp.restored;
         const options = {path, factory: 'Notebook'};
@@ -371,7 +373,8 @@ class Lab:
         while True:
             page = self.page.evaluate(READ_PAGE)
             pending = page["formulas"] or page["widgets"] or page["waiting"]
-            done = not pending and all(image["complete"] for image in page["images"])
+            # Una imagen pedida con la ruta tal como está escrita ha acabado, y no se ve: falta la buena.
+            done = not pending and all(image["width"] for image in page["images"])
             if done or time.monotonic() > deadline:
                 return page
             self.page.wait_for_timeout(100)
@@ -405,7 +408,7 @@ class Lab:
     def start(self):
         """Carga la página de JupyterLab, como recién abierto, y espera a que esté lista."""
         self.page.goto(self.url)
-        self.page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+        self.page.wait_for_function("window.jupyterapp !== undefined", timeout=WAITING_MS)
         self.page.evaluate("jupyterapp.restored")
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
 

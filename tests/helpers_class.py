@@ -9,7 +9,6 @@ import functools
 import json
 import random
 import re
-import sys
 import zlib
 from pathlib import Path
 from typing import NamedTuple
@@ -17,12 +16,10 @@ from typing import NamedTuple
 import answers
 import helpers_answers
 
+from aula.calificar import submissions
+from course_checkers.engine import questions
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "aula/calificar"))
-
-import entregas  # noqa: E402
-
-from course_lib.checkers.engine import questions  # noqa: E402
 
 # Pone el corpus entero, con sus módulos, dentro de una celda: la jaula no ve la carpeta de las pruebas.
 WITH_CORPUS = """import base64, importlib.abc, importlib.util, json, sys, types, zlib
@@ -65,7 +62,7 @@ def notebook(*sources):
 @functools.cache
 def lesson_cells(number):
     """Las celdas de código de una lección, sin sus salidas."""
-    path = ROOT / "notebooks" / f"{entregas.lessons()[number].name}.ipynb"
+    path = ROOT / "notebooks" / f"{submissions.lessons()[number].name}.ipynb"
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     return [
         cell("".join(one["source"]), **one["metadata"])
@@ -78,7 +75,7 @@ def submitted(number, codes):
     """La lección, con estas respuestas en sus huecos: ejercicio → código."""
     made = []
     for one in lesson_cells(number):
-        match = entregas.EXERCISE.match(one["source"])
+        match = submissions.EXERCISE.match(one["source"])
         if match and match[1] == "Ejercicio" and match[2] in codes:
             one = one | {"source": f"# Ejercicio {match[2]}\n{codes[match[2]]}"}
         made.append(one)
@@ -146,7 +143,7 @@ def draw(many, lessons, seed=40):
     for _ in range(many):
         given = {}
         for number in lessons:
-            for exercise, name in entregas.lessons()[number].answers.items():
+            for exercise, name in submissions.lessons()[number].answers.items():
                 if exercise not in pool:
                     chosen = from_question(exercise, name, chance)
                 elif (
@@ -167,13 +164,13 @@ def write_class(folder, people):
             place = folder / f"Persona {k:02}"
             place.mkdir(parents=True, exist_ok=True)
             codes = {exercise: one.code for exercise, one in given.items() if one}
-            path = place / f"{entregas.lessons()[number].name}.ipynb"
+            path = place / f"{submissions.lessons()[number].name}.ipynb"
             path.write_text(json.dumps(submitted(number, codes)), encoding="utf-8")
 
 
 def solved(number):
     """Las soluciones de una lección, como entrega: sus respuestas se calculan en la jaula."""
-    lesson = entregas.lessons()[number]
+    lesson = submissions.lessons()[number]
     path = ROOT / "notebooks/soluciones" / f"{lesson.name}.ipynb"
     cells, pending = [], dict(lesson.answers)
     for one in json.loads(path.read_text(encoding="utf-8"))["cells"]:

@@ -31,6 +31,7 @@ def compared_outputs(nb):
     for _, outputs in compared:
         for output in outputs:
             output.pop("metadata", None)  # el tamaño de las imágenes
+            output.pop("execution_count", None)  # de una parte, las celdas se cuentan otra vez
             for kind in ("image/png", "image/jpeg", notebooks.WIDGET_VIEW):
                 output.get("data", {}).pop(kind, None)
             if "text/html" in output.get("data", {}):

@@ -59,7 +59,7 @@ def serve_lab(course, home):
 
 def wait_for_server(server, home):
     """Espera a que el servidor escriba dónde atiende."""
-    for _ in range(600):
+    for _ in range(1800):  # tres minutos
         for path in (home / "runtime").glob("jpserver-*.json"):
             with contextlib.suppress(ValueError):  # a medio escribir
                 info = json.loads(path.read_text(encoding="utf-8"))

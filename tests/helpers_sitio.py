@@ -4,7 +4,6 @@ import contextlib
 import functools
 import http.server
 import re
-import sys
 import threading
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,10 +15,7 @@ from helpers_browser import ROOT
 pytest.importorskip("sphinx", reason="Falta lo del sitio web: lo instala «curso.py probar».")
 from sphinx.util.docutils import docutils_namespace  # noqa: E402
 
-sys.path[:0] = [str(ROOT), str(ROOT / "sitio")]
-
-import construir  # noqa: E402
-import cuaderno  # noqa: E402, F401
+from sitio import build as site  # noqa: E402
 
 NOTEBOOKS = ROOT / "notebooks"
 LAPTOP = {"width": 1280, "height": 800}
@@ -30,7 +26,7 @@ def build(folder, *documents):
     """Hace el sitio en `folder`, o solo esas páginas. Devuelve cuántos avisos ha dado Sphinx."""
     settings = {"include_patterns": documents, "suppress_warnings": MISSING} if documents else {}
     with docutils_namespace():
-        return construir.build(folder, **settings)
+        return site.build(folder, **settings)
 
 
 # --- Los programas de la página, solos ------------------------------------------------------------
@@ -126,7 +122,7 @@ ANSWERED = "({model}) => model.get('answered') === model.get('request').serial"
 def ask(page, explorer, *sentences):
     """Escribe frases con el teclado y las pide. Devuelve lo que ha ido mal, cuando hay respuesta."""
     write(page, explorer, *sentences)
-    page.wait_for_function(ANSWERED, arg=explorer.element_handle(), timeout=60_000)
+    page.wait_for_function(ANSWERED, arg=explorer.element_handle(), timeout=180_000)
     return "".join(explorer.locator(".exp-error:visible").all_inner_texts())
 
 

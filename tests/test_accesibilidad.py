@@ -229,7 +229,7 @@ def test_nor_does_a_page_without_jupyter(lab):
     for path in LESSONS:
         for state in saved_explorers(path):
             module = state["_anywidget_id"].split(".")[-2]
-            css = (FOLDER / "explorador.css").read_text(encoding="utf-8")
+            css = (FOLDER / "explorer.css").read_text(encoding="utf-8")
             states[module] = state | {"_esm": esm(module), "_css": css}
     assert len(states) == len(explorers.__all__)
     page = lab.page.context.new_page()

@@ -5,6 +5,7 @@
 import ast
 import inspect
 import math
+import re
 
 import pytest
 import torch
@@ -645,6 +646,28 @@ def test_mask_with_batch_where_heads_go_warns():
     """Con B = h, (B, L_q, L_k) se toma por cabezas: avisa y dice cómo se pone el lote."""
     with pytest.warns(MaskWarning, match=r"B = h = 3.*unsqueeze\(1\)"):
         attend(torch.ones(3, 4, 5, dtype=torch.bool), (3, 3, 4, 6), (3, 3, 5, 6), (3, 3, 5, 7))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("need_weights", [True, False], ids=["pesos", "fundida"])
+@pytest.mark.parametrize(("of_queries", "of_keys"), [((1,), (5,)), ((5, 1), (2,)), ((2,), (5, 1))])
+def test_the_mask_fits_the_scores_and_not_the_queries(of_queries, of_keys, need_weights):
+    """Si las keys tienen ejes que las queries no, las puntuaciones también, y la máscara vale."""
+    torch.manual_seed(0)
+    scores = torch.broadcast_shapes(of_queries, of_keys)
+    q, k, v = (
+        torch.randn(*of_queries, 3, 4),
+        torch.randn(*of_keys, 6, 4),
+        torch.randn(*of_keys, 6, 7),
+    )
+    mask = torch.rand(*scores, 3, 6) > 0.3
+    output, _ = ScaledDotProductAttention(4)(q, k, v, mask, need_weights)
+    by_itself, _ = scaled_dot_product_attention(
+        q.expand(*scores, 3, 4), k.expand(*scores, 6, 4), v.expand(*scores, 6, 7), mask
+    )
+    torch.testing.assert_close(output, by_itself)
+    with pytest.raises(ValueError, match=re.escape(str((*scores, 3, 6)))):
+        ScaledDotProductAttention(4)(q, k, v, mask[..., :2], need_weights)
 
 
 @pytest.mark.filterwarnings("error")

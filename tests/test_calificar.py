@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import os
+import py_compile
+import re
 import signal
 import struct
 import subprocess
@@ -11,6 +13,7 @@ import sys
 import time
 import zipfile
 from html.parser import HTMLParser
+from pathlib import Path
 
 import helpers_class as pretend
 import numpy as np
@@ -19,15 +22,11 @@ import torch
 from safetensors.torch import save
 from tools import class_of_40
 
-import aislar  # isort: skip — los pone en la ruta helpers_class
-import alumno
-import calificar
-import comprobar
-import entregas
-import paginas
+from aula.calificar import cage, check, pages, student, submissions
+from aula.calificar import grade as grading
 
 ROOT = pretend.ROOT
-CAGED = aislar.works()
+CAGED = cage.works()
 caged = pytest.mark.skipif(not CAGED, reason="este sistema no deja aislar: falta bubblewrap")
 
 GOOD = """def my_attention(query, key, value, mask=None):
@@ -48,12 +47,13 @@ def tiny(code, *more):
 def grade(code, answers=None, seconds=20):
     """El informe de una respuesta al 5.1, y lo que ha intentado."""
     cells = [(1, "import torch"), (2, code)]
-    reports, noticed = comprobar.grade(cells, answers or {"5.1": "my_attention"}, CAGED, seconds)
+    reports, noticed = check.grade(cells, answers or {"5.1": "my_attention"}, CAGED, seconds)
     return reports[0], noticed
 
 
 # --- La orden entera ------------------------------------------------------------------------------
 
+OPTIONS = ["--segundos", "3"] + ([] if CAGED else ["--sin-aislar"])
 EVIL = "<img src=x onerror=alert(1)>"
 CLASS = {
     "Ana Ñandú_101_assignsubmission_file_/05_atencion.ipynb": tiny(
@@ -77,8 +77,7 @@ def graded(tmp_path_factory):
     with zipfile.ZipFile(base / "tarea.zip", "w") as archive:
         for name, text in CLASS.items():
             archive.writestr(name, text)
-    options = ["--segundos", "3"] + ([] if CAGED else ["--sin-aislar"])
-    results, told, _ = class_of_40.grade(base / "tarea.zip", *options)
+    results, told, _ = class_of_40.grade(base / "tarea.zip", *OPTIONS)
     return results, told
 
 
@@ -168,25 +167,60 @@ def test_what_is_graded_is_not_graded_again_and_the_marks_do_not_change(
 ):
     results = graded[0]
     before = (results / "notas.csv").read_bytes()
-    monkeypatch.setattr(calificar, "grade_one", None)
+    monkeypatch.setattr(grading, "grade_one", None)
     source = str(results.with_name("tarea.zip"))
     monkeypatch.chdir(results)
-    assert calificar.main([source, *([] if CAGED else ["--sin-aislar"]), "--nombres"]) == 0
+    assert grading.main([source, *OPTIONS, "--nombres"]) == 0
     assert "Ya estaban calificados 3 de 3" in capsys.readouterr().out
     assert (results / "notas.csv").read_bytes() == before
     assert "Ana" not in (page := (results / "clase.html").read_text(encoding="utf-8"))
     assert "onerror=alert(1)&gt;" in page  # con --nombres, quién; y como texto
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "course_lib/masks.py",
+        "course_lib/translator_model/weights.safetensors",
+        "course_checkers/lessons/l05.txt",
+        "course_checkers/inside/layers.py",
+        "course_tools/renewed.py",
+        "aula/calificar/student.py",
+        "requirements.txt",
+    ],
+)
+def test_whatever_decides_a_mark_makes_it_be_graded_again(name, tmp_path, monkeypatch):
+    for part in (*grading.DECIDES, *grading.PINS):
+        place = tmp_path / part
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.mkdir() if (ROOT / part).is_dir() else place.touch()
+    monkeypatch.setattr(cage, "ROOT", tmp_path)
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    seals = []
+    for text in ("a", "b"):
+        (tmp_path / name).write_text(text)
+        (tmp_path / "course_lib/__pycache__").mkdir(exist_ok=True)
+        (tmp_path / "course_lib/__pycache__/masks.pyc").write_text(text)  # esto no decide nada
+        seals += [grading.fingerprint(True, 60), grading.fingerprint(True, 60)]
+    assert seals[0] == seals[1] != seals[2] == seals[3]
+
+
+def test_the_order_and_the_lessons_decide_a_mark_too(monkeypatch):
+    seals = {grading.fingerprint(*options) for options in ((True, 60), (True, 3), (False, 60))}
+    fewer = {"05": submissions.lessons()["05"]._replace(points={"5.1": 9})}
+    monkeypatch.setattr(submissions, "lessons", lambda: fewer)
+    assert len(seals | {grading.fingerprint(True, 60)}) == 4
+
+
 def test_only_the_report_has_no_names_and_no_marks(graded, tmp_path, monkeypatch, capsys):
     results = tmp_path / "r"
-    (results / calificar.DONE).mkdir(parents=True)
-    for kept in (graded[0] / calificar.DONE).iterdir():
-        (results / calificar.DONE / kept.name).write_bytes(kept.read_bytes())
+    (results / grading.DONE).mkdir(parents=True)
+    for kept in (graded[0] / grading.DONE).iterdir():
+        (results / grading.DONE / kept.name).write_bytes(kept.read_bytes())
     order = [str(graded[0].with_name("tarea.zip")), "--salida", str(results), "--solo-informe"]
     monkeypatch.chdir(tmp_path)
-    assert calificar.main([*order, *([] if CAGED else ["--sin-aislar"])]) == 0
-    assert {path.name for path in results.iterdir()} == {calificar.DONE, "clase.html"}
+    assert grading.main([*order, *OPTIONS]) == 0
+    assert {path.name for path in results.iterdir()} == {grading.DONE, "clase.html"}
     told = capsys.readouterr().out + (results / "clase.html").read_text(encoding="utf-8")
     assert "Resuelto por 1 de" in told
     assert not [name for name in ("Ana", "Luis", "Eva", "Roto") if name in told]
@@ -209,13 +243,13 @@ def test_each_person_counts_once_and_sections_are_ranked_by_people():
         {"name": f"P{k}", "told": [], "lessons": {"05": {"lesson": "05", "exercises": [one]}}}
         for k, one in enumerate(every)
     ]
-    page = paginas.class_report(people, with_names=False)
+    page = pages.class_report(people, with_names=False)
     assert class_of_40.reported(page) == {"5.1": {"bien": 1, "x": 2, "y": 1}}
     assert "1 sin hacer" in page
     assert "&lt;i&gt;" in page
     assert "P0" not in page
-    assert "P0, P1" in paginas.class_report(people, with_names=True)
-    ranking = paginas.again(paginas.tallies(people))
+    assert "P0, P1" in pages.class_report(people, with_names=True)
+    ranking = pages.again(pages.tallies(people))
     assert ranking == [("03 §2", {"P0", "P1"}), ("05 §4", {"P0"})]
 
 
@@ -234,7 +268,7 @@ def test_each_person_counts_once_and_sections_are_ranked_by_people():
     ],
 )
 def test_whose_it_is(path, who):
-    assert entregas.owner(tuple(path.split("/"))) == who
+    assert submissions.owner(tuple(path.split("/"))) == who
 
 
 @pytest.mark.skipif(os.name == "nt", reason="los enlaces piden permisos")
@@ -244,7 +278,9 @@ def test_no_name_of_a_zip_leaves_its_place_and_no_link_is_followed(tmp_path):
     (folder / "eva").mkdir(parents=True)
     (folder / "eva/05_atencion.ipynb").symlink_to(tmp_path / "secreto.ipynb")
     (folder / "leo").symlink_to(tmp_path)
-    found = {who: entregas.collect(files) for who, files in entregas.students(folder, "").items()}
+    found = {
+        who: submissions.collect(files) for who, files in submissions.students(folder, "").items()
+    }
     assert found[("eva", "")] == (
         {},
         ["05_atencion.ipynb es un enlace a otro sitio, y no se sigue"],
@@ -254,8 +290,8 @@ def test_no_name_of_a_zip_leaves_its_place_and_no_link_is_followed(tmp_path):
     with zipfile.ZipFile(tmp_path / "clase.zip", "w") as archive:
         archive.writestr("ana/../../../05_atencion.ipynb", tiny(GOOD))
         archive.writestr("/leo/05_atencion.ipynb", tiny(BY_D_K))
-    found = entregas.students(tmp_path / "clase.zip", space)
-    assert {who: list(entregas.collect(files)[0]) for who, files in found.items()} == {
+    found = submissions.students(tmp_path / "clase.zip", space)
+    assert {who: list(submissions.collect(files)[0]) for who, files in found.items()} == {
         ("ana", ""): ["05"],
         ("leo", ""): ["05"],
     }
@@ -267,8 +303,8 @@ def test_a_zip_of_a_student_is_said_and_so_is_what_is_not_a_file(tmp_path):
     (tmp_path / "ana").mkdir()
     (tmp_path / "ana/05.zip").write_bytes(b"PK")
     os.mkfifo(tmp_path / "ana/05_atencion.ipynb")
-    (files,) = entregas.students(tmp_path, "").values()
-    books, told = entregas.collect(files)
+    (files,) = submissions.students(tmp_path, "").values()
+    books, told = submissions.collect(files)
     assert books == {}
     assert sorted(told) == [
         "05.zip no es un cuaderno: si es un zip, ábrelo en su carpeta",
@@ -290,21 +326,29 @@ def test_a_zip_of_a_student_is_said_and_so_is_what_is_not_a_file(tmp_path):
 )
 def test_a_broken_notebook_is_a_sentence(text, reason, tmp_path):
     (tmp_path / "a.ipynb").write_bytes(text)
-    with pytest.raises(entregas.Unreadable, match=reason):
-        entregas.read_notebook(tmp_path / "a.ipynb")
+    with pytest.raises(submissions.Unreadable, match=reason):
+        submissions.read_notebook(tmp_path / "a.ipynb")
+
+
+def test_a_submission_of_before_is_read_with_the_names_of_now(tmp_path):
+    book = tiny(f"from course_lib.checkers import check_scaled_dot_product_attention\n{GOOD}")
+    (tmp_path / "05_atencion.ipynb").write_text(book)
+    cells = submissions.read_notebook(tmp_path / "05_atencion.ipynb").cells
+    report, _ = check.grade(cells, {"5.1": "my_attention"}, CAGED)
+    assert report[0].ok, report[0]
 
 
 def test_every_lesson_says_what_it_asks_for():
-    numbers = [number for lesson in entregas.lessons().values() for number in lesson.answers]
-    assert set(numbers) == set(comprobar.exercises())
+    numbers = [number for lesson in submissions.lessons().values() for number in lesson.answers]
+    assert set(numbers) == set(check.exercises())
 
 
 # --- Las celdas que hacen falta -------------------------------------------------------------------
 
 
 def needed(target, *sources):
-    cells = [cell for k, source in enumerate(sources) for cell in alumno.split(k, source)]
-    return [int(cell.label[7:-1]) for cell in alumno.needed(cells, target)]
+    cells = [cell for k, source in enumerate(sources) for cell in student.split(k, source)]
+    return [int(cell.label[7:-1]) for cell in student.needed(cells, target)]
 
 
 def test_only_what_the_answer_needs_is_run():
@@ -329,11 +373,11 @@ def test_only_what_the_answer_needs_is_run():
 WRONG = "def my_attention(query, key, value, mask=None):\n    return value[..., :1, :1], value"
 CHEATS = {
     "parchea la comprobación": """
-import course_lib.checkers, sys
-from course_lib.checkers.engine import exercise, report
+import course_checkers, sys
+from course_checkers.engine import exercise, report
 exercise.Exercise.check = lambda self, f: report.Report(self.number, self.title)
 report.Report.ok = property(lambda self: True)
-course_lib.checkers.check_scaled_dot_product_attention = lambda f: True""",
+course_checkers.check_scaled_dot_product_attention = lambda f: True""",
     "parchea torch y Python": """
 import builtins, torch, torch.testing
 torch.allclose = torch.equal = torch.isclose = lambda *a, **k: True
@@ -406,27 +450,153 @@ def test_no_trick_raises_a_mark(trick):
     assert grade(GOOD)[0].ok
 
 
-@pytest.mark.lenta
+# Quien busca la respuesta buena donde está: cada una deja en «found» el ejercicio del curso.
+LESSON, FILE = "l05_1_attention", ROOT / "course_checkers/lessons/l05_1_attention.py"
+SOLVED = ROOT / "notebooks/soluciones/05_atencion.ipynb"
+IMPORTS = {
+    "importa la lección": f"from course_checkers.lessons.{LESSON} import ATTENTION as found",
+    "importa el motor": """from course_checkers.engine.catalog import modules
+found = next(e for m in modules("05") for e in getattr(m, "EXERCISES", ()))""",
+    "lo saca de la comprobación": """import course_checkers
+found = course_checkers.check_scaled_dot_product_attention.__globals__["ATTENTION"]""",
+}
+READS = {
+    "ejecuta el archivo": f"""found = {{"__name__": "course_checkers.lessons.{LESSON}", "__file__": {str(FILE)!r}}}
+exec(open({str(FILE)!r}).read(), found)
+found = found["ATTENTION"]""",
+    "lo carga por su ruta": f"""import importlib.util, sys
+sys.path.insert(0, {str(ROOT)!r})
+found = importlib.util.spec_from_file_location("lesson", {str(FILE)!r})
+module = importlib.util.module_from_spec(found)
+found.loader.exec_module(module)
+found = module.ATTENTION""",
+    "ejecuta lo traducido": f"""import glob, marshal
+(path,) = glob.glob({str(FILE.parent)!r} + "/__pycache__/{LESSON}.cpython-*[0-9].pyc")
+found = {{"__name__": "course_checkers.lessons.{LESSON}", "__file__": {str(FILE)!r}}}
+exec(marshal.loads(open(path, "rb").read()[16:]), found)
+found = found["ATTENTION"]""",
+}
+USES = """
+def answer(query, key, value, mask=None):
+    from course_checkers.engine.case import Case
+    traced = found.trace({}, Case("", (query, key, value, mask)))
+    return traced["output"], traced["weights"]"""
+FOUND = {
+    **{name: ("5.1", code + USES) for name, code in (IMPORTS | READS).items()},
+    "copia la solución": ("5.1", f"""import json, math
+cells = ["".join(cell["source"]) for cell in json.load(open({str(SOLVED)!r}))["cells"]]
+exec(next(source for source in cells if source.startswith("def my_attention")))
+answer = my_attention"""),
+    "importa la letra": ("5.3", """from course_checkers.lessons.l05_questions import QUESTIONS
+answer = next(question.right for question in QUESTIONS if question.number == "5.3")"""),
+    "pide la letra al motor": ("5.3", """from course_checkers.engine.questions import questions
+answer = questions("05")["5.3"].right"""),
+    "mira lo que el modelo de mentira ya ha puntuado": ("10.2", """
+def answer(next_scores, bos, eos, longest):
+    path = list(max(next_scores.known, key=len))
+    return [*path[1:], int(next_scores(path).argmax())]"""),
+    # La última: después no queda nada que importar.
+    "quita lo que hay en sys.modules": ("5.1", f"""import importlib, sys
+sys.path.insert(0, {str(ROOT)!r})
+for name in [name for name in sys.modules if name.startswith("course_checkers")]:
+    del sys.modules[name]
+found = importlib.import_module("course_checkers.lessons.{LESSON}").ATTENTION""" + USES),
+}  # fmt: skip
+HONEST = f"""from course_checkers import check_scaled_dot_product_attention, show_progress
+from course_checkers import *
+{GOOD}
+assert check_scaled_dot_product_attention(my_attention).ok
+print(show_progress(5))
+answer = my_attention"""
+
+
+def marks(asked, aside):
+    """De quien entrega todo esto en un cuaderno, qué está bien. Lo honrado va delante y casi al final."""
+    honest, asked = ("honrado", ("5.1", HONEST)), list(asked.items())
+    asked = [honest, *asked[:-1], honest, asked[-1]]
+    codes = [code.replace("answer", f"answer_{k}") for k, (_, (_, code)) in enumerate(asked)]
+    place = check.Cage([(0, "import torch"), *enumerate(codes, 1)], aside)
+    try:
+        return [
+            name
+            for k, (name, (number, _)) in enumerate(asked)
+            if check.check(place, check.exercises()[number], f"answer_{k}").ok
+        ]
+    finally:
+        place.kill()
+
+
 @caged
-def test_a_class_that_patches_its_own_check_is_not_believed():
-    """6.2 se mira dentro de la jaula: lo que allí sale bien se confirma fuera."""
-    code = """from torch import nn
+def test_no_right_answer_is_found_inside_the_cage():
+    py_compile.compile(str(FILE))  # también traducida, como la deja quien la haya usado
+    assert marks(FOUND, CAGED) == ["honrado", "honrado"]
+
+
+def test_without_a_cage_the_checkers_are_not_imported_either():
+    imports = {
+        name: FOUND[name] for name in (*IMPORTS, "importa la letra", "pide la letra al motor")
+    }
+    assert marks(imports, aside=False) == ["honrado", "honrado"]
+
+
+def test_what_is_seen_inside_knows_no_answer():
+    """Lo del curso que se ve: la biblioteca y lo que acompaña a la respuesta, que no importa más."""
+    inside = ROOT / "course_checkers/inside"
+    ours = [path for path in cage.seen()[1] if path != Path(sys.prefix)]
+    assert ours == [ROOT / "course_lib", inside, ROOT / "aula/calificar/student.py"]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in inside.glob("*.py"))
+    named = re.findall(r"^ *(?:from|import) (course_\w+[\w.]*|aula[\w.]*)", text, re.MULTILINE)
+    assert set(named) == {name for name in named if name.startswith("course_checkers.inside")}
+    assert named
+
+
+def test_the_course_is_covered_even_inside_a_folder_that_is_seen(monkeypatch):
+    """Con el curso en una carpeta que se ve entera, se tapa antes de poner encima lo suyo."""
+    monkeypatch.setattr(sys, "base_prefix", str(ROOT.parent))
+    order = cage.command(caged=True)[0]
+    places = [order.index(str(path)) for path in (ROOT.parent, ROOT, ROOT / "course_lib")]
+    assert places == sorted(places)
+    assert order[places[1] - 1] == "--tmpfs"
+
+
+# --- La clase de la 6.2, que se mira allí donde está ------------------------------------------------
+
+QUERY_BACK = """from torch import nn
 class MyMultiHeadAttention(nn.Module):
     def __init__(self, heads, dim):
         super().__init__()
     def forward(self, query, key, value, mask=None): return query
-from course_lib.checkers.engine.report import Report
-from course_lib.checkers.engine.exercise import Attempt
-from course_lib.checkers.lessons import l06_2_multi_head as lesson
-class Fake:
-    number = "6.2"
-    def check(self, cls): return Report("6.2", "la multi-cabeza")
-    def prepare(self, cls): return [Attempt(self, lambda q, k, v, m, w: q)]
-    def examine(self, attempt): return Report("6.2", "la multi-cabeza")
-    reader = None
-lesson.MULTI_HEAD = Fake()"""
+"""
+LIES = {
+    "lo que se ve": "look = lambda self: {'lacks': '', 'parameters': ['heads'], 'name': '', 'kind': ''}",
+    "lo que sale": "run = lambda self, plan, flipped, q, k, v, mask, weights: q",
+    "algo que no se entiende": "look = lambda self: 3",
+    "muchas capas": "create = lambda self, _=False: "
+    "{'module': True, 'binds': True, 'layers': [('.q' * 99, (12, 12), True, True, '')] * 5000}",
+}
+
+
+@pytest.mark.lenta
+@caged
+@pytest.mark.parametrize("lie", LIES)
+def test_a_class_that_patches_who_looks_at_it_is_not_believed(lie):
+    code = f"{QUERY_BACK}from course_checkers.inside.classes import WrittenClass\nWrittenClass.{LIES[lie]}"
     report, _ = grade(code, answers={"6.2": "MyMultiHeadAttention"})
-    assert [finding.id for finding in report.findings] == ["no-se-confirma"]
+    assert report.findings
+    assert max(len(finding.text) for finding in report.findings) <= check.LONGEST
+
+
+@pytest.mark.lenta
+@caged
+def test_a_class_gets_the_same_report_inside_and_outside():
+    """De las clases del corpus, unas cuantas de cada: hechas, mal hechas y raras."""
+    every = [one for one in pretend.helpers_answers.ALL if one.exercise == "6.2"]
+    for answer in every[:: len(every) // 12]:
+        given = pretend.from_corpus(answer, "MyMultiHeadAttention")
+        inside, _ = grade(given.code, answers={"6.2": "MyMultiHeadAttention"})
+        outside = pretend.helpers_answers.EXERCISES["6.2"].check(answer.code)
+        assert inside.findings == outside.findings, answer.name
+        assert inside.notes == outside.notes, answer.name
 
 
 LOOKS = """
@@ -455,8 +625,8 @@ def test_nothing_of_the_teacher_is_seen_and_nothing_is_written(tmp_path):
     (tmp_path / "notas.csv").write_text("secreto")
     paths = [
         str(tmp_path),
-        str(ROOT / "notebooks"),
-        str(ROOT / "tests"),
+        *(str(ROOT / name) for name in ("notebooks", "tests", "sitio", "course_tools", "aula/hub")),
+        *(str(ROOT / "course_checkers" / name) for name in ("lessons", "steps", "engine", "*.py")),
         "/home",
         "/root/.ssh",
         "/etc/pass*",
@@ -486,7 +656,7 @@ def test_nothing_of_the_teacher_is_seen_and_nothing_is_written(tmp_path):
 def test_limits(code, finding):
     report, _ = grade(f"def my_attention(query, key, value, mask=None):{code}")
     assert [one.id for one in report.findings] == [finding], report
-    left = subprocess.run(["pgrep", "-f", str(aislar.STUDENT)], capture_output=True, text=True)
+    left = subprocess.run(["pgrep", "-f", str(cage.STUDENT)], capture_output=True, text=True)
     mine = [pid for pid in left.stdout.split() if child_of(pid, os.getpid())]
     assert mine == []
 
@@ -509,11 +679,11 @@ def test_without_a_cage_it_does_not_start_unless_asked(tmp_path, monkeypatch, ca
     (tmp_path / "e/ana").mkdir(parents=True)
     (tmp_path / "e/ana/05_atencion.ipynb").write_text("")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(aislar, "works", lambda: False)
-    assert calificar.main(["e"]) == 1
+    monkeypatch.setattr(cage, "works", lambda: False)
+    assert grading.main(["e"]) == 1
     assert "puede leer tus archivos" in (told := capsys.readouterr().out)
     assert "--sin-aislar" in told
-    assert calificar.main(["e", "--sin-aislar"]) == 0
+    assert grading.main(["e", "--sin-aislar"]) == 0
     told = capsys.readouterr().out
     assert told.index("Este sistema no aísla") < told.index("está vacío")
 
@@ -538,8 +708,8 @@ def test_every_refusal_says_what_to_do(arguments, reason, tmp_path, monkeypatch,
     (tmp_path / "a.txt").write_text("x")
     (tmp_path / "mal.zip").write_text("x")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(aislar, "works", lambda: True)
-    assert calificar.main(arguments) == 1
+    monkeypatch.setattr(cage, "works", lambda: True)
+    assert grading.main(arguments) == 1
     assert reason in capsys.readouterr().out
     assert (tmp_path / "llena/algo").read_text() == "mío"
 
@@ -547,8 +717,8 @@ def test_every_refusal_says_what_to_do(arguments, reason, tmp_path, monkeypatch,
 def test_pages_have_different_and_safe_names_and_the_old_ones_go(tmp_path):
     names = ["Ana", "ana", "ÁNA", "../../x", "con", "你好", "", "a" * 300]
     people = [{"name": name, "told": [], "lessons": {}, "marks": {}} for name in names]
-    paginas.write_feedback([*people, people[0]], tmp_path / "d")
-    paginas.write_feedback(people, tmp_path / "d")
+    pages.write_feedback([*people, people[0]], tmp_path / "d")
+    pages.write_feedback(people, tmp_path / "d")
     made = [path.stem for path in tmp_path.rglob("*.html")]
     assert len(made) == len(names)
     assert {path.name for path in tmp_path.iterdir()} == {"d"}
@@ -569,9 +739,9 @@ def test_what_comes_from_the_cage_is_only_data(value):
     for values, blob in (({"value": value}, numbers), ([value], numbers), ({}, numbers[:-1])):
         text = json.dumps({"values": values}).encode()
         sent = struct.pack("<II", len(text), len(blob)) + text + blob
-        with pytest.raises(comprobar.Gone):
-            comprobar.receive(io.BytesIO(sent))
-    thing = type(comprobar.decode({"other": "Thing"}, {}))
+        with pytest.raises(check.Gone):
+            check.receive(io.BytesIO(sent))
+    thing = type(check.decode({"other": "Thing"}, {}))
     assert (thing.__name__, thing.__mro__[1:]) == ("Thing", (object,))
 
 
@@ -588,8 +758,8 @@ class Named(dict):
     ids=str,
 )  # fmt: skip
 def test_a_value_arrives_from_the_cage_as_it_was(value):
-    sent = alumno.packed({}, {"value": value})
-    got = comprobar.receive(io.BytesIO(sent))[1]["value"]
+    sent = student.packed({}, {"value": value})
+    got = check.receive(io.BytesIO(sent))[1]["value"]
     assert type(got) is type(value)
     if isinstance(value, torch.Tensor):
         assert torch.equal(got, value.to_dense() if value.is_sparse else value.resolve_conj())
@@ -604,16 +774,16 @@ def test_a_value_arrives_from_the_cage_as_it_was(value):
 
 def test_what_is_not_data_arrives_as_a_name():
     for value in (print, 1j, Named(), np.array([print]), torch.zeros(1).expand(10**12)):
-        assert alumno.encode(value, {}) == {"other": type(value).__name__}
+        assert student.encode(value, {}) == {"other": type(value).__name__}
 
 
 @pytest.mark.lenta
 @caged
-@pytest.mark.parametrize("number", sorted(entregas.lessons()))
+@pytest.mark.parametrize("number", sorted(submissions.lessons()))
 def test_the_solutions_of_a_lesson_get_every_point(number):
     book = pretend.solved(number)
     cells = [(k, cell["source"]) for k, cell in enumerate(book["cells"], 1)]
-    reports, noticed = comprobar.grade(cells, entregas.lessons()[number].answers, CAGED)
+    reports, noticed = check.grade(cells, submissions.lessons()[number].answers, CAGED)
     assert [str(report) for report in reports if not report.ok] == []
     assert noticed == []
 
@@ -638,18 +808,19 @@ def test_an_interrupted_grading_goes_on_where_it_was(tmp_path):
         (place / "05_atencion.ipynb").write_text(tiny(GOOD + f"\n# {k}"))
     order = [
         sys.executable,
-        str(ROOT / "aula/calificar/calificar.py"),
+        "-m",
+        "aula.calificar.grade",
         str(tmp_path / "e"),
         "--procesos",
         "1",
     ]
-    kept = tmp_path / "e-calificadas" / calificar.DONE
+    kept = tmp_path / "e-calificadas" / grading.DONE
     process = subprocess.Popen(order, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     while not list(kept.glob("*.json")):
         time.sleep(0.05)
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    told = process.communicate(timeout=30)[0]
+    told = process.communicate(timeout=180)[0]
     done = {path: path.read_bytes() for path in kept.glob("*.json")}
     assert process.returncode == 130
     assert f"Interrumpido: {len(done)} de 4" in told

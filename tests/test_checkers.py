@@ -15,16 +15,20 @@ import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from torch import nn
 
-from course_lib.checkers.engine import places, progress, questions, running
-from course_lib.checkers.engine.case import Case, Look
-from course_lib.checkers.engine.comparing import contrast, difference, show
-from course_lib.checkers.engine.exercise import Exercise
-from course_lib.checkers.engine.mistakes import Mistake, Option
-from course_lib.checkers.engine.reading import Pair, Several
-from course_lib.checkers.engine.report import Finding, Report
-from course_lib.checkers.engine.search import Stage
+import course_lib
+from course_checkers.engine import catalog, closing, places, progress, questions, running
+from course_checkers.engine.case import Case, Look
+from course_checkers.engine.comparing import contrast, difference, show
+from course_checkers.engine.exercise import Exercise
+from course_checkers.engine.mistakes import Mistake, Option
+from course_checkers.engine.reading import Pair, Several
+from course_checkers.engine.report import Finding, Report
+from course_checkers.engine.search import Stage
+from course_checkers.inside.code import is_stub
+from course_tools import notebook
+from course_tools.opening import progress as saved
 
-MODULES = progress.modules()
+MODULES = catalog.modules()
 EXERCISES = [e for module in MODULES for e in getattr(module, "EXERCISES", ())]
 QUESTIONS = [q for module in MODULES for q in getattr(module, "QUESTIONS", ())]
 
@@ -33,6 +37,17 @@ NOT_A_FUNCTION = {"no-es-clase", "no-es-texto"}
 
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.number)
 each_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.number)
+
+
+def test_what_an_exercise_declares_is_for_several():
+    """Lo que solo pide un ejercicio es un método, y lo escribe él."""
+    declared = {n for n, value in vars(Exercise).items() if not (n[0] == "_" or callable(value))}
+    assert len(declared) <= 18
+    kinds = {kind for exercise in EXERCISES for kind in type(exercise).__mro__} - {Exercise}
+    users = {name: sum(name in vars(kind) for kind in kinds) for name in declared}
+    alone = [name for name, many in users.items() if many < 2]
+    assert alone == ["holder"]  # un método no sirve: quien califica lo lee desde otro proceso
+    assert [name for name in declared if not re.search(rf"\b{name}\b.*:", Exercise.__doc__)] == []
 
 
 # --- Lo que no es una respuesta -------------------------------------------------------------------
@@ -170,7 +185,7 @@ def test_anything_gets_an_answer_in_spanish_and_nothing_else_changes(exercise, n
     assert isinstance(report, Report)
     assert not report.ok
     assert report.unsolved or all(finding.id and finding.text for finding in report.findings)
-    assert "course_lib/" not in str(report)
+    assert not re.search("course_(lib|checkers|tools)/", str(report))
     assert "<script" not in report._repr_html_()
 
 
@@ -256,11 +271,11 @@ def returns_none(scores):
 
 
 def test_a_stub_is_told_from_a_missing_return():
-    assert running.is_stub(stub)
-    assert running.is_stub(passes)
-    assert not running.is_stub(returns_none)
-    assert not running.is_stub(lambda scores: scores)
-    assert not running.is_stub(torch.softmax)
+    assert is_stub(stub)
+    assert is_stub(passes)
+    assert not is_stub(returns_none)
+    assert not is_stub(lambda scores: scores)
+    assert not is_stub(torch.softmax)
 
 
 # --- El motor -------------------------------------------------------------------------------------
@@ -564,7 +579,7 @@ def opened(tmp_path, monkeypatch):
     )
     parent = {"metadata": {"cellId": "c4"}}
     shell = SimpleNamespace(kernel=SimpleNamespace(get_parent=lambda: parent))
-    monkeypatch.setattr(places, "get_ipython", lambda: shell)
+    monkeypatch.setattr(notebook, "get_ipython", lambda: shell)
     monkeypatch.setenv("JPY_SESSION_NAME", str(path))
     return parent
 
@@ -578,35 +593,68 @@ def missing(name):
 
 @pytest.mark.parametrize("name", ["torch", "np", "sqrt", "LAYER", "HEAD", "query_and_key", "Box"])
 def test_a_name_of_a_cell_above_says_what_to_run(opened, name):
-    assert places.advice(missing(name)).startswith(f"«{name}» sale de una celda de más arriba. ")
+    assert notebook.advice(missing(name)).startswith(f"«{name}» sale de una celda de más arriba. ")
 
 
 @pytest.mark.parametrize(
     "name", ["numpy", "troch", "magic", "text", "inner", "used", "here", "below"]
 )
 def test_a_name_that_no_cell_above_creates_is_not_explained(opened, name):
-    assert places.advice(missing(name)) == ""
+    assert notebook.advice(missing(name)) == ""
 
 
 def test_only_a_missing_name_is_explained(opened):
-    assert places.advice(UnboundLocalError("torch")) == ""
-    assert places.advice(NameError("torch")) == ""
-    assert places.advice(AttributeError("torch", name="torch")) == ""
+    assert notebook.advice(UnboundLocalError("torch")) == ""
+    assert notebook.advice(NameError("torch")) == ""
+    assert notebook.advice(AttributeError("torch", name="torch")) == ""
 
 
 def test_without_a_notebook_nothing_is_explained(opened, monkeypatch, tmp_path):
     opened.clear()  # no se sabe qué celda es: se mira en todas
-    assert places.advice(missing("below")) != ""
+    assert notebook.advice(missing("below")) != ""
     monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "no.ipynb"))
-    assert places.advice(missing("torch")) == ""
+    assert notebook.advice(missing("torch")) == ""
     monkeypatch.delenv("JPY_SESSION_NAME")
-    assert places.advice(missing("torch")) == ""
+    assert notebook.advice(missing("torch")) == ""
 
 
 def test_the_code_of_a_learner_says_it_too(opened):
     found = running.call(lambda: query_and_key).problem  # noqa: F821
     assert "no existe nada que se llame «query_and_key». «query_and_key» sale de" in found.text
     assert running.call(raises).problem.text.endswith("no existe nada que se llame «missing_name».")
+
+
+def notes_of(code):
+    """Lo que el kernel añade al error de una celda: uno que no le interesa, lo enseña sin mirarlo."""
+    told, shell = {}, SimpleNamespace(showtraceback=lambda *_, **__: None)
+    shell.set_custom_exc = lambda kinds, show: told.update(kinds=kinds, show=show)
+    notebook.load_ipython_extension(shell)
+    with pytest.raises((ImportError, ZeroDivisionError)) as caught:
+        exec(code, {})
+    if isinstance(caught.value, told["kinds"]):
+        told["show"](shell, caught.type, caught.value, caught.tb)
+    return getattr(caught.value, "__notes__", [])
+
+
+@pytest.mark.parametrize("leftover", ["", "checkers", "checkers/engine"])
+def test_the_place_where_checkers_were_says_where_they_are(leftover, tmp_path, monkeypatch):
+    """De lo que había puede quedar una carpeta: Python la toma por un módulo, sin nada dentro."""
+    (tmp_path / leftover).mkdir(parents=True, exist_ok=True)
+    monkeypatch.setattr("course_lib.__path__", [*course_lib.__path__, str(tmp_path)])
+    monkeypatch.setattr(sys, "modules", sys.modules.copy())
+    for code in (
+        "from course_lib.checkers import check_top_p",
+        "import course_lib.checkers.engine.places",
+    ):
+        assert notes_of(code) == [notebook.MOVED]
+    assert "cambia course_lib.checkers por course_checkers en esta celda" in notebook.MOVED
+
+
+@pytest.mark.parametrize(
+    "code", ["import course_libre", "from course_lib.masks import nothing", "1 / 0"]
+)
+def test_what_is_missing_elsewhere_is_not_explained(code):
+    assert notes_of(code) == []
 
 
 # --- Las preguntas --------------------------------------------------------------------------------
@@ -682,7 +730,7 @@ def test_an_answer_is_shown_as_it_was_written(answer, shown):
 def place(tmp_path, monkeypatch):
     path = tmp_path / "progreso.json"
     monkeypatch.setenv("CURSO_PROGRESO", str(path))
-    monkeypatch.setattr(progress, "_recording", True)
+    monkeypatch.setattr(closing, "_recording", True)
     return path
 
 
@@ -695,11 +743,11 @@ def wrong(number="5.1"):
 
 
 def test_what_is_solved_is_kept_and_what_is_not_is_not(place):
-    progress.finish(wrong())
+    closing.finish(wrong())
     assert not place.exists()
-    progress.finish(solved())
-    progress.finish(solved("5.2"))
-    progress.finish(wrong())
+    closing.finish(solved())
+    closing.finish(solved("5.2"))
+    closing.finish(wrong())
     assert list(json.loads(place.read_text())) == ["5.1", "5.2"]
     text = str(progress.show_progress(5))
     assert text.startswith("Has resuelto 2 de los")
@@ -709,7 +757,7 @@ def test_what_is_solved_is_kept_and_what_is_not_is_not(place):
 
 
 def test_it_is_forgotten_on_request(place, capsys):
-    progress.finish(solved())
+    closing.finish(solved())
     progress.forget_progress()
     progress.forget_progress()
     assert not place.exists()
@@ -720,7 +768,7 @@ def test_it_is_forgotten_on_request(place, capsys):
 def test_a_broken_file_does_not_break_anything(place, content):
     place.write_text(content)
     assert "Has resuelto 0 de" in str(progress.show_progress(5))
-    progress.finish(solved())
+    closing.finish(solved())
     assert list(json.loads(place.read_text())) == ["5.1"]
 
 
@@ -729,7 +777,7 @@ def test_a_place_that_cannot_be_written_is_said(place, monkeypatch, tmp_path, na
     (tmp_path / "archivo").touch()
     (tmp_path / "carpeta").mkdir()
     monkeypatch.setenv("CURSO_PROGRESO", str(tmp_path / name))
-    report = progress.finish(solved())
+    report = closing.finish(solved())
     assert report.ok
     for text in (str(report), report._repr_html_()):
         assert "Nota: está bien, pero no se ha podido apuntar" in text
@@ -740,29 +788,29 @@ def test_a_place_that_cannot_be_written_is_said(place, monkeypatch, tmp_path, na
 def test_progress_is_kept_beside_the_notebooks_of_the_student(monkeypatch, tmp_path):
     monkeypatch.delenv("CURSO_PROGRESO")
     monkeypatch.setenv("CURSO_CUADERNOS", str(tmp_path))
-    assert progress.place() == tmp_path.resolve() / ".progreso.json"
+    assert saved.place() == tmp_path.resolve() / ".progreso.json"
 
 
 def test_what_is_right_ends_with_what_comes_next(place, lessons, monkeypatch):
-    report = progress.finish(solved())
+    report = closing.finish(solved())
     exercise = '<a href="05_una.ipynb#cell-id=c4">Ejercicio 5.2 · a &lt; b</a>'
     assert report._repr_html_().endswith(f"<p>Siguiente: {exercise}</p></div>")
     assert str(report) == str(solved())
     lesson = '<a href="06_otra.ipynb#cell-id=c0">06 · Otra</a>'
-    assert lesson in progress.finish(solved("5.2"))._repr_html_()
-    assert "Siguiente" not in progress.finish(solved("6.1"))._repr_html_()
-    assert "Siguiente" not in progress.finish(wrong())._repr_html_()
-    progress.without_progress()
-    assert "Siguiente" not in progress.finish(solved())._repr_html_()
+    assert lesson in closing.finish(solved("5.2"))._repr_html_()
+    assert "Siguiente" not in closing.finish(solved("6.1"))._repr_html_()
+    assert "Siguiente" not in closing.finish(wrong())._repr_html_()
+    closing.without_progress()
+    assert "Siguiente" not in closing.finish(solved())._repr_html_()
 
 
 def test_nothing_is_kept_if_not_wanted(place, monkeypatch):
-    progress.without_progress()
-    progress.finish(solved())
+    closing.without_progress()
+    closing.finish(solved())
     assert not place.exists()
-    monkeypatch.setattr(progress, "_recording", True)
+    monkeypatch.setattr(closing, "_recording", True)
     monkeypatch.setenv("CURSO_PROGRESO", "no")
-    progress.finish(solved())
+    closing.finish(solved())
     progress.forget_progress()
     assert not place.exists()
 
@@ -774,10 +822,10 @@ def test_an_unknown_lesson_is_said():
 
 def test_when_graded_what_is_wrong_fails_and_what_is_right_does_not(place, monkeypatch, capsys):
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
-    with pytest.raises(progress.NotSolved, match="todavía no") as caught:
-        progress.finish(wrong())
+    with pytest.raises(closing.NotSolved, match="todavía no") as caught:
+        closing.finish(wrong())
     assert all(len(line) <= 80 for line in caught.value._render_traceback_())
-    assert progress.finish(solved()) is None
+    assert closing.finish(solved()) is None
     assert "está bien" in capsys.readouterr().out
     assert not place.exists()
 

@@ -19,15 +19,12 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from tools import notebooks, way
 
-from course_lib.checkers.engine import progress
-from course_lib.checkers.engine.mistakes import lines
+from aula import sheets as papers
+from aula.sheets import kind, minutes, slides, tagged
+from course_checkers.engine import catalog
+from course_checkers.engine.mistakes import lines
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "aula"))
-
-import hojas  # noqa: E402
-from hojas import kind, minutes, slides, tagged  # noqa: E402
-
 DECKS = sorted((ROOT / "notebooks/clases").glob("*.ipynb"))
 LESSONS = [path for path in notebooks.course_notebooks() if notebooks.is_lesson(path)]
 GUIDE = (ROOT / "notebooks/guia_docente.md").read_text(encoding="utf-8")
@@ -49,12 +46,12 @@ MATH = r"\$\$.+?\$\$|\$[^$]+\$"
 def mistakes_of(number):
     """Los errores que la comprobación de un ejercicio nombra: → dónde se explica cada uno."""
     found = {}
-    for path in sorted((ROOT / "course_lib/checkers/lessons").glob("*.txt")):
+    for path in sorted((ROOT / "course_checkers/lessons").glob("*.txt")):
         for section, told in lines(path).items():
             if re.match(rf"{re.escape(number)}(?!\d)", section):
                 found |= {name: read for name, (read, _) in told.items()}
                 found |= {name.split("#")[0]: read for name, (read, _) in told.items()}
-    for module in progress.modules(number.split(".")[0]):
+    for module in catalog.modules(number.split(".")[0]):
         for exercise in getattr(module, "EXERCISES", ()):
             if exercise.number == number:
                 found |= {name: found.get(name, "") for name in exercise.mistake_ids()}
@@ -426,7 +423,7 @@ def test_the_guide_is_short():
 
 
 def test_the_handout_has_the_slides_and_the_answers_at_the_end(deck):
-    html = hojas.page(deck, "03", "diapositivas")
+    html = papers.page(deck, "03", "diapositivas")
     assert "03 · ¿Por qué una raíz?" in html
     assert html.count('<section class="slide">') == 15
     numbers = re.findall(r'class="number">(\d+)<', html)
@@ -440,7 +437,7 @@ def test_the_handout_has_the_slides_and_the_answers_at_the_end(deck):
 
 
 def test_an_output_is_escaped_and_hidden_code_is_not_there(deck):
-    html = hojas.page(deck, "03", "diapositivas")
+    html = papers.page(deck, "03", "diapositivas")
     assert "<script>alert" not in html
     assert "<pre>&lt;script&gt;alert(1)&lt;/script&gt;\n</pre>" in html
     assert "plot_rows" not in html
@@ -448,7 +445,7 @@ def test_an_output_is_escaped_and_hidden_code_is_not_there(deck):
 
 
 def test_the_script_has_the_notes_and_the_clock(deck):
-    html = hojas.page(deck, "03", "guion")
+    html = papers.page(deck, "03", "guion")
     assert html.count("<strong>Minutos:</strong> 3") == 15
     assert "Del minuto 0 al 3<" in html
     assert "Del minuto 42 al 45<" in html
@@ -456,7 +453,7 @@ def test_the_script_has_the_notes_and_the_clock(deck):
 
 
 def test_the_sheet_is_the_last_cell_with_its_figure_inside(deck):
-    html = hojas.page(deck, "03", "hoja")
+    html = papers.page(deck, "03", "hoja")
     assert html.count('<span class="line">') == 3
     assert "…" not in html
     assert 'src="data:image/svg+xml;base64,' in html
@@ -469,9 +466,9 @@ def printer(monkeypatch, tmp_path, deck):
     """Una carpeta con una clase, y lo que se hace de ella: sin navegador."""
     (tmp_path / "clases").mkdir()
     nbformat.write(deck, tmp_path / "clases/03_softmax.ipynb")
-    monkeypatch.setattr(hojas, "DECKS", tmp_path / "clases")
-    monkeypatch.setattr(hojas, "print_pages", lambda paths: False)
-    return lambda *arguments: hojas.main([*arguments, "--carpeta", str(tmp_path / "hojas")])
+    monkeypatch.setattr(papers, "DECKS", tmp_path / "clases")
+    monkeypatch.setattr(papers, "print_pages", lambda paths: False)
+    return lambda *arguments: papers.main([*arguments, "--carpeta", str(tmp_path / "hojas")])
 
 
 def test_the_order_writes_the_pages(printer, tmp_path, capsys):
@@ -503,7 +500,7 @@ def test_what_cannot_be_done_is_said(printer, tmp_path, capsys):
     assert "No hay clase 05" in told
     assert "2 páginas hechas" in told
     (tmp_path / "ocupado").write_text("un archivo")
-    assert hojas.main(["3", "--carpeta", str(tmp_path / "ocupado/dentro")]) == 1
+    assert papers.main(["3", "--carpeta", str(tmp_path / "ocupado/dentro")]) == 1
     assert "No se puede escribir en" in capsys.readouterr().out
 
 
@@ -517,9 +514,9 @@ def paper(page, nb, what, folder):
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     path = folder / f"{what}.html"
-    path.write_text(hojas.page(nb, "03", what), encoding="utf-8")
+    path.write_text(papers.page(nb, "03", what), encoding="utf-8")
     page.goto(path.as_uri())
-    page.wait_for_function(hojas.DRAWN, timeout=20_000)
+    page.wait_for_function(papers.DRAWN, timeout=120_000)
     said += [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
     said += page.locator(".katex-error, .math:not(:has(.katex))").all_text_contents()
     pdf = page.pdf(prefer_css_page_size=True, print_background=True)
@@ -530,7 +527,7 @@ def paper(page, nb, what, folder):
 def sheets(tmp_path_factory):
     """Una carpeta con lo que usan las páginas."""
     folder = tmp_path_factory.mktemp("hojas")
-    hojas.dress(folder)
+    papers.dress(folder)
     return folder
 
 
@@ -541,7 +538,10 @@ def page(browser):
 
 
 @pytest.mark.navegador
-@each_deck
+@pytest.mark.parametrize("path", [
+    pytest.param(path, id=path.stem, marks=() if k % 7 == 0 else pytest.mark.lenta)
+    for k, path in enumerate(DECKS)
+])  # fmt: skip
 def test_the_sheet_is_one_page(page, sheets, path):
     assert paper(page, notebooks.read(path), "hoja", sheets) == (1, [])
 
@@ -577,10 +577,10 @@ def test_the_handout_and_the_script_are_drawn_without_network(page, sheets):
 @pytest.mark.lenta
 @pytest.mark.navegador
 def test_the_pdf_is_left_beside(browser, printer, tmp_path):
-    code = f"import pathlib, hojas; hojas.DECKS = pathlib.Path({str(tmp_path / 'clases')!r})"
-    code += f"; hojas.main(['--notas', '--carpeta', {str(tmp_path)!r}])"
+    code = f"import pathlib; from aula import sheets; sheets.DECKS = pathlib.Path({str(tmp_path / 'clases')!r})"
+    code += f"; sheets.main(['--notas', '--carpeta', {str(tmp_path)!r}])"
     command = [sys.executable, "-c", code]
-    env = dict(os.environ, PYTHONPATH=str(ROOT / "aula"), PYTHONUTF8="1")
+    env = dict(os.environ, PYTHONUTF8="1")
     told = subprocess.check_output(command, env=env, text=True, encoding="utf-8")
     assert "3 páginas hechas" in told
     assert "Chromium" not in told

@@ -1,6 +1,7 @@
 """Las copias de quien estudia: no llevan la respuesta, y ponerlas al día nunca pierde nada."""
 
 import copy
+import importlib.util
 import json
 import os
 import re
@@ -14,7 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tools import notebooks
 
-from course_lib.opening import copies
+from course_tools.opening import copies
+from course_tools.renewed import MOVED, aged, renewed
 
 LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
 
@@ -23,7 +25,9 @@ LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == 
 
 def cell(name, text, kind="code"):
     extra = {"execution_count": 1, "outputs": [stream(f"sale {text}")]} if kind == "code" else {}
-    return {"id": name, "cell_type": kind, "metadata": {}, "source": text, **extra}
+    exercise = text.startswith(("# Ejercicio", "# Comprobación"))
+    metadata = {"nbgrader": {"grade_id": name}} if exercise else {}
+    return {"id": name, "cell_type": kind, "metadata": metadata, "source": text, **extra}
 
 
 def stream(text):
@@ -117,6 +121,49 @@ def test_both_change_a_cell_and_both_are_there():
     new, told, own = result["cells"][1:4]
     assert (new["source"], own["source"]) == ("x = 2", "x = 7")
     assert "Lo que tú tenías" in told["source"]
+
+
+OLD = "from course_lib.checkers import check_f, show_progress"
+NEW = "from course_checkers import check_f, show_progress"
+
+
+def test_what_the_course_has_moved_is_renewed_in_your_cells_and_is_no_change_of_anyone():
+    before, after = (
+        lesson(cell("a", f"import torch\n\n{one}"), cell("d", STUB)) for one in (OLD, NEW)
+    )
+    # Sin tocar, o ya puesta al día por ti: la del curso, y nada tuyo.
+    for mine in (before, after):
+        assert joined(before, copy.deepcopy(mine), after) == (
+            copies.deliver(copy.deepcopy(after)),
+            False,
+        )
+    # Con algo tuyo: se queda en su sitio, renovada, y no se dice que el curso la ha cambiado.
+    mine = edited(before, a=f"import math\n{OLD}")
+    mine["cells"].append(cell("yo", f"{OLD}\ncourse_lib.checkers.check_f(1)"))
+    got, touched = joined(before, mine, after)
+    assert touched
+    assert sources(got) == [f"import math\n{NEW}", STUB, f"{NEW}\ncourse_checkers.check_f(1)"]
+    # Y la vez siguiente no cambia nada más.
+    again, _ = joined(after, got, lesson(*after["cells"], cell("z", "Nuevo", "markdown")))
+    assert sources(again)[:1] == [f"import math\n{NEW}"]
+    assert "Nuevo" in sources(again)
+    # Si el curso la ha cambiado además en otra cosa, las dos, como siempre.
+    other = lesson(cell("a", f"import torch\n\n{NEW}\nx = 1"), cell("d", STUB))
+    assert sources(joined(before, mine, other)[0])[2] == f"import math\n{NEW}"
+
+
+def test_only_whole_names_are_renewed():
+    for text in ("course_lib.checkers_of_mine", "my.course_lib.checkers", "import course_lib", NEW):
+        assert renewed(text) == text
+    assert renewed("from course_lib.translator_model.training import PAD") == (
+        "from course_lib.training import PAD"
+    )
+    assert aged(NEW) == OLD
+
+
+def test_every_module_that_has_moved_is_where_it_says():
+    for now in MOVED.values():
+        assert importlib.util.find_spec(now), now
 
 
 def test_a_pasted_picture_or_another_kind_of_cell_is_yours_too():

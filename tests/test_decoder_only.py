@@ -3,26 +3,16 @@
 import pytest
 import torch
 import torch.nn.functional as F
+import transformers  # lo suyo, al usarlo: importarlo tarda, y este archivo lo lee cada proceso
 from helpers import close, cut_network, few, randomize, seeds
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
-from transformers import (
-    BertConfig,
-    BertModel,
-    GPT2Config,
-    LlamaConfig,
-    LlamaForCausalLM,
-    PreTrainedTokenizerFast,
-    TopKLogitsWarper,
-    TopPLogitsWarper,
-)
-from transformers.models.llama.modeling_llama import LlamaMLP, LlamaRMSNorm, apply_rotary_pos_emb
 
 from course_lib import DecoderOnly, RMSNorm, SwiGLU, decoder_from_llama, load_llama, padding_mask
-from course_lib.bert_files import ModelUnavailableError
 from course_lib.cache import DecoderCache
 from course_lib.layers import rotary
+from course_lib.model_files import ModelUnavailableError
 from course_lib.sampling import generate, next_token_probabilities
 
 CONFIG = {
@@ -38,9 +28,16 @@ CONFIG = {
 }
 
 
+def parts_of_llama():
+    """Las piezas del Llama de transformers."""
+    return transformers.models.llama.modeling_llama
+
+
 def llama_of(seed=0, **changes):
     torch.manual_seed(seed)
-    return randomize(LlamaForCausalLM(LlamaConfig(**CONFIG | changes)).eval())
+    return randomize(
+        transformers.LlamaForCausalLM(transformers.LlamaConfig(**CONFIG | changes)).eval()
+    )
 
 
 # --- Las piezas -------------------------------------------------------------------------------------
@@ -54,9 +51,11 @@ def test_rotary_is_llamas(d_k, length, start):
     positions = torch.arange(start, start + length)
     angles = torch.outer(positions.double(), 10_000 ** (-torch.arange(0, d_k, 2).double() / d_k))
     angles = torch.cat([angles, angles], dim=-1)[None]
-    theirs = apply_rotary_pos_emb(queries, keys, angles.cos().float(), angles.sin().float())
-    close(rotary(queries, positions), theirs[0], torch.float32)
-    close(rotary(keys, positions), theirs[1], torch.float32)
+    rotated = parts_of_llama().apply_rotary_pos_emb(
+        queries, keys, angles.cos().float(), angles.sin().float()
+    )
+    close(rotary(queries, positions), rotated[0], torch.float32)
+    close(rotary(keys, positions), rotated[1], torch.float32)
 
 
 @few
@@ -90,7 +89,7 @@ def test_rms_norm_is_torchs(dtype):
     x = (torch.randn(2, 3, 7) * 300).to(dtype).requires_grad_()  # en 16 bits, 300² ya no cabe
     ours = randomize(RMSNorm(7, eps=0.1)).to(dtype)
     theirs = nn.RMSNorm(7, eps=0.1, dtype=dtype)
-    llama = LlamaRMSNorm(7, eps=0.1).to(dtype)
+    llama = parts_of_llama().LlamaRMSNorm(7, eps=0.1).to(dtype)
     theirs.load_state_dict(ours.state_dict())
     llama.load_state_dict(ours.state_dict())
     output = ours(x)
@@ -106,9 +105,8 @@ def test_rms_norm_is_torchs(dtype):
 
 def test_swiglu_is_llamas():
     ours = randomize(SwiGLU(6, 11)).double()
-    llama = LlamaMLP(
-        LlamaConfig(hidden_size=6, intermediate_size=11, num_attention_heads=3)
-    ).double()
+    sizes = transformers.LlamaConfig(hidden_size=6, intermediate_size=11, num_attention_heads=3)
+    llama = parts_of_llama().LlamaMLP(sizes).double()
     names = {"gate": "gate_proj", "up": "up_proj", "down": "down_proj"}
     llama.load_state_dict(
         {f"{names[k.split('.')[0]]}.weight": v for k, v in ours.state_dict().items()}
@@ -136,19 +134,22 @@ def test_same_logits_as_llama(changes):
     attention_mask = torch.tensor([[1] * 13, [1] * 8 + [0] * 5])
     theirs = llama(ids, attention_mask=attention_mask, output_hidden_states=True)
     states = theirs.hidden_states
-    logits, weights = model(ids, padding_mask(attention_mask), return_weights=True)
+    logits, weights = model(ids, padding_mask(attention_mask), need_weights=True)
     real = attention_mask.bool()
     close(logits[real], theirs.logits[real], torch.float32)
-    close(model(ids, padding_mask(attention_mask))[real], theirs.logits[real], torch.float32)
+    logits, nothing = model(ids, padding_mask(attention_mask))
+    close(logits[real], theirs.logits[real], torch.float32)
+    assert nothing is None
     assert [w.shape for w in weights] == [(2, 6, 13, 13)] * 3
     x, mask = model.embedding(ids), torch.ones(13, 13, dtype=torch.bool).tril()
     alone = llama(ids, output_hidden_states=True)
     for layer, state in zip(model.layers, alone.hidden_states):
         close(x, state, torch.float32)
-        x = layer(x, mask)
+        x, nothing = layer(x, mask)
+        assert nothing is None
     close(model.normalization(x), alone.hidden_states[-1], torch.float32)
     cache = DecoderCache(3)
-    pieces = [model(piece, cache=cache) for piece in ids.split([4, 1, 7, 1], dim=1)]
+    pieces = [model(piece, cache=cache)[0] for piece in ids.split([4, 1, 7, 1], dim=1)]
     close(torch.cat(pieces, dim=1), alone.logits, torch.float32)
     heads = model.layers[0].attention.kv_heads
     assert (
@@ -161,7 +162,7 @@ def test_gradients_are_llamas():
     llama = llama_of().double()
     model = decoder_from_llama(llama)
     ids = torch.randint(31, (2, 9))
-    for logits in (model(ids), llama(ids).logits):
+    for logits in (model(ids)[0], llama(ids).logits):
         F.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten()).backward()
     for ours, theirs in (
         (model.layers[1].attention.key_projection, llama.model.layers[1].self_attn.k_proj),
@@ -200,9 +201,16 @@ def test_what_the_course_does_not_have(changes, words):
         decoder_from_llama(llama_of(**changes))
 
 
-@pytest.mark.parametrize("other", [None, "llama", nn.Linear(2, 2), BertModel(BertConfig(
-    vocab_size=5, hidden_size=4, num_hidden_layers=1, num_attention_heads=2, intermediate_size=3))])  # fmt: skip
-def test_not_a_llama(other):
+def a_bert():
+    config = transformers.BertConfig(
+        vocab_size=5, hidden_size=4, num_hidden_layers=1, num_attention_heads=2, intermediate_size=3
+    )
+    return transformers.BertModel(config)
+
+
+@pytest.mark.parametrize("make", [lambda: None, lambda: "llama", lambda: nn.Linear(2, 2), a_bert])
+def test_not_a_llama(make):
+    other = make()
     with pytest.raises(TypeError, match=f"llama es {type(other).__name__}"):
         decoder_from_llama(other)
 
@@ -218,7 +226,9 @@ def llama_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("llama")
     llama_of().save_pretrained(folder)
     words = Tokenizer(models.WordLevel({"hola": 0, "mundo": 1, "?": 2}, unk_token="?"))
-    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?").save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?").save_pretrained(
+        folder
+    )
     return folder
 
 
@@ -227,7 +237,7 @@ def test_from_a_folder_by_variable(llama_folder, monkeypatch):
     model, tokenizer = load_llama()
     ids = torch.tensor([tokenizer("hola").input_ids])
     with torch.no_grad():
-        close(model(ids), llama_of()(ids).logits, torch.float32)
+        close(model(ids)[0], llama_of()(ids).logits, torch.float32)
 
 
 @pytest.mark.parametrize("name", [None, ""])
@@ -249,13 +259,15 @@ def test_without_network(monkeypatch, tmp_path):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "vacía"))
     with pytest.raises(ModelUnavailableError, match="usuario/modelo.*no hay conexión.*CURSO_LLAMA"):
         load_llama("usuario/modelo")
+    with pytest.raises(ModelUnavailableError, match="HuggingFaceTB/SmolLM2-135M o usuario/modelo"):
+        load_llama("ni/una/carpeta")
 
 
 def test_another_kind_of_model_or_damaged(llama_folder, tmp_path):
-    GPT2Config().save_pretrained(tmp_path)
+    transformers.GPT2Config().save_pretrained(tmp_path)
     with pytest.raises(ModelUnavailableError, match="«gpt2», y hace falta un «llama»"):
         load_llama(tmp_path)
-    LlamaConfig(**CONFIG).save_pretrained(tmp_path)
+    transformers.LlamaConfig(**CONFIG).save_pretrained(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(
         (llama_folder / "model.safetensors").read_bytes()[:-9]
     )
@@ -273,8 +285,8 @@ def test_cuts_are_transformers(seed, temperature, k, p):
     torch.manual_seed(seed)
     scores = torch.randn(4, 2, 13) * 3
     warped = scores / temperature
-    flat = TopKLogitsWarper(top_k=min(k, 13))(None, warped.flatten(0, 1))
-    flat = TopPLogitsWarper(top_p=p)(None, flat) if p < 1 else flat
+    flat = transformers.TopKLogitsWarper(top_k=min(k, 13))(None, warped.flatten(0, 1))
+    flat = transformers.TopPLogitsWarper(top_p=p)(None, flat) if p < 1 else flat
     ours = next_token_probabilities(scores, temperature, top_k=k, top_p=p)
     close(ours, flat.softmax(dim=-1).view_as(ours), torch.float32)
     best = next_token_probabilities(scores, temperature=0)

@@ -21,12 +21,12 @@ def small_model(vocab_size=11, seed=0):
 @torch.inference_mode()
 def encode(model, length=5, seed=0):
     torch.manual_seed(seed)
-    return model.encoder(torch.randint(7, (1, length)))
+    return model.encoder(torch.randint(7, (1, length)))[0]
 
 
 def together(model, encoded, ids, **options):
     """Las puntuaciones de todos los pasos a la vez, con la máscara causal: el oráculo."""
-    return model.output_projection(model.decoder(ids, encoded, **options))
+    return model.output_projection(model.decoder(ids, encoded, **options)[0])
 
 
 @torch.inference_mode()
@@ -36,7 +36,7 @@ def test_step_by_step_equals_all_at_once(decoder):
     torch.manual_seed(1)
     source, ids = torch.randint(7, (4, 6)), torch.randint(11, (4, 9))
     mask = padding_mask(torch.tensor([[1] * n + [0] * (6 - n) for n in (6, 3, 1, 5)]))
-    encoded = model.encoder(source, mask)
+    encoded, _ = model.encoder(source, mask)
     stepper = decoder(model, encoded, mask)
     steps = torch.stack([stepper.step(column) for column in ids.T], dim=1)
     torch.testing.assert_close(steps, together(model, encoded, ids, source_mask=mask))
@@ -135,3 +135,46 @@ def test_forbidden_are_never_written(search):
     last.weight.zero_()
     last.bias.copy_(model.output_projection.weight[1] * 10)
     assert not {0, 1, BOS} & set(search(model, encode(model), 9, MARKS))
+
+
+class Scripted:
+    """Un decoder de mentira: tras cada prefijo, las probabilidades que dice ``table``."""
+
+    def __init__(self, table, _):
+        self.table, self.read = table, [()]
+
+    def step(self, token_ids):
+        self.read = [(*old, new) for old, new in zip(self.read, token_ids.tolist(), strict=True)]
+        chances = torch.full((len(self.read), 8), 1e-6)
+        for row, prefix in zip(chances, self.read, strict=True):
+            for token, chance in self.table[prefix[1:]].items():
+                row[token] = chance
+        return chances.log()
+
+    def keep(self, rows):
+        self.read = [self.read[row] for row in rows]
+
+
+# Tras el primer paso, las tres frases acaban mejor que siguen, y la que gana es la última que sigue.
+LAST_TO_GO_ON = {
+    (): {4: 0.34, 5: 0.33, 6: 0.32},
+    (4,): {EOS: 0.51, 4: 0.48},
+    (5,): {EOS: 0.51, 5: 0.48},
+    (6,): {EOS: 0.53, 6: 0.47},
+    (4, 4): {EOS: 0.5, 4: 0.5},
+    (5, 5): {EOS: 0.5, 5: 0.5},
+    (6, 6): {EOS: 1.0},
+}
+# Acabar nunca está entre las dos mejores continuaciones.
+NEVER_ENDS = {(): {4: 0.6, 5: 0.3, EOS: 0.1}, (4,): {4: 0.5, 5: 0.4, EOS: 0.1}}
+
+
+@pytest.mark.parametrize(
+    ("table", "width", "longest", "expected"),
+    [(LAST_TO_GO_ON, 3, 3, [6, 6, EOS]), (NEVER_ENDS, 1, 2, [4, 4])],
+    ids=["todas pueden acabar y sobran abiertas", "de width frases, se miran 2·width"],
+)
+def test_twice_the_width_is_looked_at(monkeypatch, table, width, longest, expected):
+    """De cada paso cuentan las 2·width mejores: si acaban width, aún quedan width por seguir."""
+    monkeypatch.setattr("course_lib.decoding.PlainDecoder", Scripted)
+    assert beam_search(table, None, longest, MARKS, cache=False, width=width, alpha=1.0) == expected

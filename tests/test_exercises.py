@@ -12,14 +12,15 @@ from answers import cross
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools import notebooks
 
-from course_lib import checkers
-from course_lib.checkers.engine import places, progress
-from course_lib.checkers.engine.mistakes import lines
-from course_lib.checkers.lessons.l09_2_add_and_norm import ADD_AND_NORM
+import course_checkers
+from course_checkers.engine import catalog, places
+from course_checkers.engine.mistakes import lines
+from course_checkers.lessons.l09_2_add_and_norm import ADD_AND_NORM
+from course_tools import notebook
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
-CATALOG = progress.catalog()
+CATALOG = catalog.catalog()
 HINTS = ("Pista 1: una pregunta", "Pista 2: por dónde", "Pista 3: casi")
 
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -95,7 +96,7 @@ def test_the_stub_runs_and_the_check_says_it_is_unsolved(number):
     title, _ = CATALOG[number]
     assert said(cells[check]) == f"○ Ejercicio {number} · {title}: aún sin resolver."
     call = ast.parse(cells[check].source).body[-1].value
-    assert call.func.id in checkers.__all__
+    assert call.func.id in course_checkers.__all__
     assert "..." in cells[stub].source
 
 
@@ -250,7 +251,7 @@ def test_what_an_exercise_needs_is_what_its_names_reach():
 
 def references():
     """Todo lo que un informe manda leer, con quien lo dice."""
-    for module in progress.modules():
+    for module in catalog.modules():
         for exercise in getattr(module, "EXERCISES", ()):
             for options in exercise.axes.values():
                 for mistake in (m for option in options for m in option.mistakes):
@@ -258,10 +259,10 @@ def references():
         for question in getattr(module, "QUESTIONS", ()):
             yield question.number, question.read
             yield from ((wrong.id, wrong.read) for wrong in question.wrong if wrong.read)
-    for path in sorted((ROOT / "course_lib/checkers").rglob("*.py")):
+    for path in sorted((ROOT / "course_checkers").rglob("*.py")):
         for reference in re.findall(r"\"(\d\d §[^\"]*)\"", path.read_text(encoding="utf-8")):
             yield path.name, reference
-    for path in sorted((ROOT / "course_lib/checkers").rglob("*.txt")):
+    for path in sorted((ROOT / "course_checkers").rglob("*.txt")):
         for told in lines(path).values():
             yield from ((name, read) for name, (read, _) in told.items() if read)
 
@@ -296,7 +297,7 @@ def test_every_section_a_report_sends_to_is_a_link(folder, monkeypatch):
             if cell.id == found[2] and cell.cell_type == "markdown" and lesson in found[1]:
                 titles = re.findall(r"^##+ (\d+(?:\.\d+)?)[. ]", cell.source, re.MULTILINE)
                 # un apartado plegado no se ve: se va al título que lo pliega
-                folded = cell.metadata.get(places.FOLDED) and section.split(".")[0] in titles
+                folded = cell.metadata.get(notebook.FOLDED) and section.split(".")[0] in titles
                 if section in titles or folded:
                     break
         else:
@@ -333,9 +334,9 @@ def test_numbers_titles_and_points(number):
     assert 1 <= points <= 6
 
 
-@pytest.mark.parametrize("name", [n for n in checkers.__all__ if n.startswith("check_")])
+@pytest.mark.parametrize("name", [n for n in course_checkers.__all__ if n.startswith("check_")])
 def test_every_check_is_documented_and_in_a_lesson(name):
-    assert "Args:" in getattr(checkers, name).__doc__
+    assert "Args:" in getattr(course_checkers, name).__doc__
     assert any(f"{name}(" in cell.source for path in LESSONS for cell in section(path))
 
 
@@ -358,7 +359,7 @@ def test_a_function_of_torch_that_replaces_the_sum_is_a_note(name, notes):
 
 # --- En JupyterLab --------------------------------------------------------------------------------
 
-REPORT = """from course_lib.checkers.engine.report import Finding, Report
+REPORT = """from course_checkers.engine.report import Finding, Report
 Report("4.1", "x", (Finding("x", "mal", read="05 §9, 04 §9"),))"""
 
 # Ejecuta la celda de código que ocupa esta posición y da lo que sale.
@@ -402,8 +403,8 @@ def test_in_jupyterlab_a_report_lands_and_a_missing_name_says_what_to_run(lab):
     lab.open(here)  # el kernel del curso, el de .jupyter, es quien carga la ayuda
     menus = lab.page.locator(".lm-MenuBar-itemLabel").all_inner_texts()
     order = lab.page.evaluate("jupyterapp.commands.label('notebook:run-all-above')")
-    assert places.RUN_ABOVE[0] in menus
-    assert places.RUN_ABOVE[1] == order
+    assert notebook.RUN_ABOVE[0] in menus
+    assert notebook.RUN_ABOVE[1] == order
 
     assert "«tool» sale de una celda de más arriba" in str(lab.page.evaluate(RUN, 2))
     lab.page.evaluate(RUN, 0)
@@ -414,7 +415,7 @@ def test_in_jupyterlab_a_report_lands_and_a_missing_name_says_what_to_run(lab):
     lab.page.evaluate(RUN, 1)
     for text, path in (("05 §9", there), ("05 §9", there), ("04 §9", here)):
         lab.page.locator("a[href^='http']:visible", has_text=text).click()  # ya lo lleva JupyterLab
-        lab.page.wait_for_function(LANDED, arg=[path, "lejos"], timeout=20_000)
+        lab.page.wait_for_function(LANDED, arg=[path, "lejos"], timeout=120_000)
         lab.page.evaluate(TO_THE_TOP)
     lab.open(there)  # cierra el uno y, con su kernel, el otro
     lab.close()

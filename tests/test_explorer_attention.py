@@ -3,6 +3,7 @@
 import base64
 import json
 import math
+import re
 import struct
 
 import pytest
@@ -12,10 +13,10 @@ from helpers_browser import write
 from nbformat.v4 import new_code_cell
 
 from course_lib.bert import extract_embeddings, load_bert
-from course_lib.bert_files import ModelUnavailableError
 from course_lib.explorers import base
 from course_lib.explorers.attention import DEFAULT, STEPS, AttentionExplorer, compute
 from course_lib.explorers.base import esm
+from course_lib.model_files import ModelUnavailableError
 
 LONG = "a " * 2500  # 5000 caracteres
 
@@ -358,9 +359,10 @@ def test_the_page_alone(lab):
     first.press("Enter")
     state = explorer.locator(".exp-texts + p")
     assert "Calculando…" in state.inner_text()
-    state.get_by_text("El kernel no contesta").wait_for(timeout=12_000)
+    state.get_by_text("El kernel no contesta").wait_for(timeout=60_000)
     assert tokens.count() == before
     assert first.input_value() == "The cat sat down"
-    # JupyterLab apunta que no tiene a quién mandar lo que se ha cambiado: nada más.
-    assert [text for text in lab.messages if "Could not send widget sync" not in text] == []
+    # JupyterLab apunta que no tiene a quién mandar lo que se ha cambiado, ni a quién depurar: nada más.
+    known = re.compile("Could not (send widget sync|restore the debugger state)")
+    assert [text for text in lab.messages if not known.search(text)] == []
     lab.close()

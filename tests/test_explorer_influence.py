@@ -31,7 +31,7 @@ def test_maps_are_those_of_touching_one_by_one():
             touched[0, j] += push
             before, after = x, touched
             for depth, layer in enumerate(layers):
-                before, after = layer(before, mask), layer(after, mask)
+                before, after = layer(before, mask)[0], layer(after, mask)[0]
                 change = (after - before)[0].norm(dim=-1)
                 torch.testing.assert_close(maps[depth, masked, :, j], change, atol=1e-5, rtol=1e-4)
 

@@ -241,7 +241,7 @@ def test_javascript_computes_the_same(lab):
 
 @pytest.mark.navegador
 def test_it_draws_without_a_kernel_in_a_narrow_page(lab):
-    css = (HERE / "explorador.css").read_text(encoding="utf-8")
+    css = (HERE / "explorer.css").read_text(encoding="utf-8")
     state = {"d_k": 1024, "divisor": "nada", "samples": pack(), "css": css}
     wide, divisor, said, left = lab.page.evaluate(DRAW_ALONE, [esm("scaling"), state])
     assert wide <= 340

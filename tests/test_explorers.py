@@ -78,7 +78,7 @@ def test_javascript_brings_nothing_from_outside_and_writes_no_html(path):
     "path", sorted([*FOLDER.glob("*.js"), *FOLDER.glob("*.css")]), ids=lambda path: path.name
 )
 def test_its_files_are_tidy(path):
-    """Lo que se puede exigir sin node: del formato entero se encarga prettier (CONTRIBUTING.md)."""
+    """Lo que se puede exigir sin node: del formato entero se encarga prettier (course_lib/explorers/README.md)."""
     widest = int(re.search(r"^printWidth: (\d+)$", PRETTIER.read_text("utf-8"), re.MULTILINE)[1])
     assert widest <= 120
     text = path.read_text(encoding="utf-8")
@@ -97,7 +97,7 @@ def test_saved_code_is_todays(path):
     for state in saved_explorers(path):
         module = state["_anywidget_id"].split(".")[-2]
         assert state["_esm"] == esm(module), module
-        assert state["_css"] == (FOLDER / "explorador.css").read_text(encoding="utf-8")
+        assert state["_css"] == (FOLDER / "explorer.css").read_text(encoding="utf-8")
 
 
 @each_lesson
@@ -187,10 +187,9 @@ def test_what_cannot_be_refreshed_is_said_and_stays(was, now, words, tmp_path, c
 
 @each_class
 def test_it_stands_in_its_lessons_with_a_question(name):
-    """El README dice en qué lecciones está, y en ellas hay una pregunta justo antes."""
-    row = re.search(
-        rf"^\| `{name}` \|([^|]*)\|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE
-    )
+    """Su página dice en qué lecciones está, y en ellas hay una pregunta justo antes."""
+    page = (ROOT / "course_lib/explorers/README.md").read_text("utf-8")
+    row = re.search(rf"^\| `{name}` \|([^|]*)\|", page, re.MULTILINE)
     found = []
     for path in filter(notebooks.is_lesson, notebooks.course_notebooks()):
         question = False  # en el último texto
@@ -232,9 +231,10 @@ def test_the_notebook_can_be_saved_from_a_control(lab):
 def test_it_waits_with_patience(browser, name):
     """Si nadie contesta, lo dice; mientras algo dice por dónde va, como una descarga, no."""
     page = browser.new_page()  # en su propio contexto: el reloj de mentira es de todo el contexto
-    page.clock.install()
+    page.clock.install(time=0)
     page.goto("about:blank")
     page.evaluate(SHOW, [getattr(explorers, name)().get_state()])
+    page.clock.pause_at(3600)  # desde aquí solo pasa el tiempo que se le dice
     state = page.locator("[role=status]").first
     progress = "text => models[0].set('progress', text)"
     page.evaluate(progress, "De antes")  # no se ha pedido nada

@@ -9,7 +9,7 @@ import re
 import unicodedata
 
 import pytest
-from prosa import ROOT, markdown_piece, pieces, python_pieces, sources, without_italics
+from prose import ROOT, markdown_piece, pieces, python_pieces, sources, without_italics
 from tools import notebooks
 
 FOLDER = ROOT / "notebooks"

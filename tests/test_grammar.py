@@ -4,9 +4,9 @@ import re
 from collections import Counter
 
 import pytest
-from prosa import is_in
+from prose import is_in
 
-from course_lib.translator_model.grammar import (
+from course_lib.grammar import (
     ADJECTIVES,
     BOS,
     EOS,
@@ -17,7 +17,7 @@ from course_lib.translator_model.grammar import (
     sentence_pairs,
     toy_vocabulary,
 )
-from course_lib.translator_model.training import PAD
+from course_lib.training import PAD
 
 TRAINING = sentence_pairs(4000, seed=7)
 VALIDATION = sentence_pairs(4000, seed=7, reserved=True)

@@ -14,14 +14,12 @@ from matplotlib.colors import to_rgb
 from matplotlib.font_manager import findfont
 from PIL import Image, ImageFont, ImageSequence
 
+from course_lib.plots import palette
+from imagenes import animations, draw, scenes
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from course_lib.plots import palette  # noqa: E402
-from imagenes import animaciones, dibujar, escenas  # noqa: E402
-
-SVGS = [name for name in dibujar.FIGURES if name.endswith(".svg")]
-GIFS = [name for name in dibujar.FIGURES if name.endswith(".gif")]
+SVGS = [name for name in draw.FIGURES if name.endswith(".svg")]
+GIFS = [name for name in draw.FIGURES if name.endswith(".gif")]
 PALETTE = {
     value for value in vars(palette).values() if isinstance(value, str) and value.startswith("#")
 }
@@ -36,7 +34,7 @@ each_gif = pytest.mark.parametrize("name", GIFS)
 
 
 def load(name):
-    return ElementTree.fromstring((dibujar.HERE / name).read_bytes())
+    return ElementTree.fromstring((draw.HERE / name).read_bytes())
 
 
 def tag(element):
@@ -72,40 +70,46 @@ def alike(first, second):
     )
 
 
+def test_the_map_has_every_lesson():
+    """La figura del mapa se escribe a mano: una lección nueva tiene que entrar en ella."""
+    lessons = sorted(path.name for path in ROOT.glob("notebooks/[0-9][0-9]_*.ipynb"))
+    assert len(scenes.LESSONS) == len(lessons)
+    alt = draw.FIGURES["mapa-del-curso.svg"][1]
+    assert f"de la lección 00 a la {lessons[-1][:2]}" in alt
+
+
 @pytest.mark.parametrize("name", [*SVGS, *(pytest.param(x, marks=pytest.mark.lenta) for x in GIFS)])
 def test_drawing_again_gives_the_same_file(name):
-    stored, drawn = dibujar.stored(name), dibujar.render(name)
+    stored, drawn = draw.stored(name), draw.render(name)
     if name.endswith(".gif") and (sys.platform, machine()) != ("linux", "x86_64"):
         assert alike(stored, drawn), f"{name} no se parece a lo que dibuja su código"
     else:
-        assert stored == drawn, f"{name} no coincide: ejecuta «python imagenes/dibujar.py»"
+        assert stored == drawn, f"{name} no coincide: ejecuta «python -m imagenes.draw»"
 
 
 def test_every_file_is_in_the_table():
     drawn = {
-        path.name
-        for path in dibujar.HERE.iterdir()
-        if path.suffix in {".svg", ".gif", ".png", ".jpg"}
+        path.name for path in draw.HERE.iterdir() if path.suffix in {".svg", ".gif", ".png", ".jpg"}
     }
-    assert drawn == set(dibujar.FIGURES)
+    assert drawn == set(draw.FIGURES)
 
 
 # --- Los textos alternativos -----------------------------------------------------------------
 
 
 def test_alt_texts_file_is_up_to_date():
-    assert dibujar.stored("textos_alternativos.md") == dibujar.alt_texts()
+    assert draw.stored("textos_alternativos.md") == draw.alt_texts()
 
 
-@pytest.mark.parametrize("name", dibujar.FIGURES)
+@pytest.mark.parametrize("name", draw.FIGURES)
 def test_alt_text_says_in_spanish_what_the_figure_shows(name):
-    words = dibujar.FIGURES[name][1].lower().split()
+    words = draw.FIGURES[name][1].lower().split()
     assert len(words) >= 8
     assert len(SPANISH & set(words)) >= 3
 
 
 def test_alt_texts_are_all_different():
-    assert len({alt for _, alt in dibujar.FIGURES.values()}) == len(dibujar.FIGURES)
+    assert len({alt for _, alt in draw.FIGURES.values()}) == len(draw.FIGURES)
 
 
 @each_svg
@@ -114,7 +118,7 @@ def test_svg_introduces_itself(name):
     parts = {tag(child): child.text for child in root if tag(child) in ("title", "desc")}
     assert root.get("role") == "img"
     assert len(parts["title"].split()) >= 3
-    assert parts["desc"] == dibujar.FIGURES[name][1]
+    assert parts["desc"] == draw.FIGURES[name][1]
 
 
 # --- El dibujo -------------------------------------------------------------------------------
@@ -322,7 +326,7 @@ def test_the_blocks_say_what_the_course_says():
 
 @each_gif
 def test_animation_is_smooth_and_light(name):
-    content = (dibujar.HERE / name).read_bytes()
+    content = (draw.HERE / name).read_bytes()
     image = Image.open(BytesIO(content))
     assert len(content) < MAXIMUM_GIF
     assert image.n_frames >= 36
@@ -331,20 +335,20 @@ def test_animation_is_smooth_and_light(name):
 
 def test_animation_turns_from_0_to_180_degrees():
     """El ángulo entre dos vectores no pasa de 180°, y el de 90° se ve."""
-    assert (min(animaciones.ANGLES), max(animaciones.ANGLES)) == (0, 180)
-    assert 90 in animaciones.ANGLES
+    assert (min(animations.ANGLES), max(animations.ANGLES)) == (0, 180)
+    assert 90 in animations.ANGLES
 
 
 @pytest.mark.parametrize("norms", [(1, 1), (3, 2)])
 def test_animation_numbers_agree(norms):
     """El u·v que se lee es el que sale del cos θ que se lee, y su signo es el anunciado."""
-    for degrees in animaciones.ANGLES:
-        cosine, product = (text.replace("−", "-") for text in animaciones.reading(norms, degrees))
+    for degrees in animations.ANGLES:
+        cosine, product = (text.replace("−", "-") for text in animations.reading(norms, degrees))
         decimals = len(product.split(".")[1])
         assert f"{norms[0] * norms[1] * float(cosine):.{decimals}f}" == product
-        assert np.sign(float(product)) == animaciones.sign_at(degrees)
+        assert np.sign(float(product)) == animations.sign_at(degrees)
 
 
-@pytest.mark.parametrize("row", escenas.TWO_SENTENCES)
+@pytest.mark.parametrize("row", scenes.TWO_SENTENCES)
 def test_attention_row_adds_up_to_one(row):
     assert sum(weight for _, weight in row) == pytest.approx(1, abs=1e-3)

@@ -1,8 +1,6 @@
 """Los números de las figuras del ejemplo pequeño son los que salen a mano."""
 
 import re
-import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -12,10 +10,7 @@ from helpers_example import HALF, by_hand
 from course_lib import DecoderLayer, EncoderLayer, causal_mask
 from course_lib.example import TOKENS, W_K, W_O, W_Q, W_V, X_D, X
 from course_lib.layers import AddAndNorm
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from imagenes import dibujar  # noqa: E402
+from imagenes import draw
 
 NUMBER = re.compile(r"(?<![\w.])−?(?:\d+(?:\.\d+)?|∞)(?![\w.])")
 ROW = TOKENS.index("hungry")
@@ -115,13 +110,13 @@ def faults(svg, expected):
 
 @each_figure
 def test_the_numbers_are_those_of_the_hand(name):
-    assert faults(dibujar.stored(name), EXPECTED[name]) == []
+    assert faults(draw.stored(name), EXPECTED[name]) == []
 
 
 @each_figure
 def test_a_changed_number_is_noticed(name):
     """Si cambia una cifra de una casilla, la prueba de arriba lo dice."""
-    svg = dibujar.stored(name).decode()
+    svg = draw.stored(name).decode()
     cells = [words for words, element in texts(svg) if is_cell(words, element)]
     digits = [m.end() - 1 for m in re.finditer(r">[^<>]*\d(?=\D*</tspan>)", svg)]
     changes = [
@@ -140,7 +135,7 @@ SUM = re.compile(r"(?:\(?−?[\d.]+\)?(?: ?[·+] ?)?)+ = −?[\d.]+")
 
 @pytest.mark.parametrize("name", [name for name in EXPECTED if name.startswith("ejemplo")])
 def test_the_sums_below_come_out(name):
-    for words, _ in texts(dibujar.stored(name)):
+    for words, _ in texts(draw.stored(name)):
         for found in SUM.findall(words):
             left, right = found.replace("−", "-").split(" = ")
             total = sum(
@@ -151,12 +146,12 @@ def test_the_sums_below_come_out(name):
 
 
 def test_there_are_sums_to_check():
-    with_sums = [n for n in EXPECTED if any(SUM.search(w) for w, _ in texts(dibujar.stored(n)))]
+    with_sums = [n for n in EXPECTED if any(SUM.search(w) for w, _ in texts(draw.stored(n)))]
     assert {"ejemplo-x-qkv.svg", "ejemplo-pesos.svg", "ejemplo-salida.svg"} <= set(with_sums)
 
 
 @pytest.mark.parametrize(("kind", "layer"), [("encoder", EncoderLayer), ("decoder", DecoderLayer)])
 def test_a_layer_adds_as_many_times_as_its_class(kind, layer):
-    drawn = [words for words, _ in texts(dibujar.stored(f"{kind}-capa.svg"))]
+    drawn = [words for words, _ in texts(draw.stored(f"{kind}-capa.svg"))]
     additions = sum(isinstance(module, AddAndNorm) for module in layer(2, 4).children())
     assert drawn.count("+") == drawn.count("normaliza") == drawn.count("atajo:") == additions

@@ -1,17 +1,11 @@
 """Los números de las figuras son los del modelo, no unos parecidos."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 
 from course_lib import encoder_from_bert, extract_embeddings, load_bert, load_translator
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from imagenes import alineamiento, capas  # noqa: E402
-from imagenes.escenas import PATH, TWO_SENTENCES, WEIGHTED_SUM  # noqa: E402
+from imagenes import alignment, layers
+from imagenes.scenes import PATH, TWO_SENTENCES, WEIGHTED_SUM
 
 LAYER, HEAD = 3, 1
 SENTENCES = [f"I gave the dog a bone because it was {ending}" for ending in ("hungry", "old")]
@@ -54,15 +48,15 @@ def test_path_of_the_sentence(embeddings):
 
 
 def test_the_aligned_translation():
-    found = load_translator().translate(" ".join(alineamiento.ENGLISH) + ".")
-    assert found.text == " ".join(alineamiento.SPANISH) + "."
-    close([[w / 100 for w in row] for row in alineamiento.WEIGHTS], found.word_attention, 2)
+    found = load_translator().translate(" ".join(alignment.ENGLISH) + ".")
+    assert found.text == " ".join(alignment.SPANISH) + "."
+    close([[w / 100 for w in row] for row in alignment.WEIGHTS], found.word_attention, 2)
 
 
 def test_what_enters_and_what_is_predicted():
     found = load_translator().translate("Where is my book?")
-    assert tuple(found.source_tokens) == capas.ENGLISH
-    assert ("<s>", *found.target_tokens) == capas.SPANISH
+    assert tuple(found.source_tokens) == layers.ENGLISH
+    assert ("<s>", *found.target_tokens) == layers.SPANISH
     assert found.text == "¿Dónde está mi libro?"
 
 

@@ -7,12 +7,16 @@ import sys
 import textwrap
 from pathlib import Path
 
+import nbformat
 import pytest
 from helpers import LIBRARY
+from jupyter_client.manager import start_new_kernel
+from nbformat.v4 import new_code_cell, new_notebook
 from torch import nn
 
 import course_lib
 
+ROOT = Path(__file__).resolve().parent.parent
 HEAVY = "transformers", "matplotlib", "IPython", "huggingface_hub", "safetensors", "ipywidgets"
 SPANISH = {"de", "la", "el", "los", "las", "que", "con", "y", "en", "una", "un", "es", "por", "se"}
 
@@ -25,7 +29,7 @@ def heavy_after(code):
         capture_output=True,
         text=True,
         check=True,
-        cwd=Path(__file__).resolve().parent.parent,
+        cwd=ROOT,
     )
     return run.stdout.split()
 
@@ -42,6 +46,47 @@ def test_importing_is_light(code):
 
 def test_the_package_alone_does_not_need_torch():
     assert heavy_after("import course_lib, sys; assert 'torch' not in sys.modules") == []
+
+
+# --- El kernel de las lecciones -------------------------------------------------------------------
+
+LOADED = """import sys
+print(*sorted({name.split(".")[0] for name in sys.modules} & {"course_checkers", "torch"}))"""
+
+
+@pytest.fixture
+def kernel(tmp_path, monkeypatch):
+    """Un kernel como el que abre JupyterLab con una lección: ejecuta código y da lo que sale."""
+    path = tmp_path / "05_una.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("LAYER = 3")]), path)
+    monkeypatch.setenv("JUPYTER_PATH", str(ROOT / ".jupyter"))
+    monkeypatch.setenv("JPY_SESSION_NAME", str(path))
+    manager, client = start_new_kernel(startup_timeout=180, cwd=str(tmp_path))
+
+    def run(code):
+        said = []
+        client.execute_interactive(
+            code, output_hook=lambda message: said.append(message["content"]), timeout=180
+        )
+        return "\n".join(one.get("text") or "\n".join(one.get("traceback", ())) for one in said)
+
+    yield run
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+def test_a_fresh_kernel_loads_no_checker_until_a_lesson_asks(kernel):
+    """Recién arrancado no tiene ni torch, y ya sabe qué celda crea el nombre que falta."""
+    assert kernel(LOADED).split() == []
+    assert "«LAYER» sale de una celda de más arriba" in kernel("LAYER")
+    assert kernel(LOADED).split() == []
+    kernel("from course_lib import causal_mask")
+    assert kernel(LOADED).split() == ["torch"]
+    kernel("from course_checkers import check_softmax")
+    assert kernel(LOADED).split() == ["course_checkers", "torch"]
+
+
+# --- Los nombres ----------------------------------------------------------------------------------
 
 
 def test_every_name_resolves():

@@ -40,6 +40,7 @@ def look(lab, path, found, tmp_path):
 # --- El texto de todas ----------------------------------------------------------------------------
 
 
+@pytest.mark.lenta
 def test_the_text_of_every_lesson_looks_right(lab):
     """En un solo cuaderno: cada fórmula se entiende, cada figura se ve y nada se pide fuera."""
     cells = [cell for path in LESSONS for cell in notebooks.read(ROOT / path).cells]

@@ -1,63 +1,98 @@
-"""El mapa de la biblioteca, al principio de ``course_lib``, está completo; y lo que tiene se instala."""
+"""El mapa de cada paquete, al principio de su ``__init__.py``, está completo; y lo que tiene se instala."""
 
+import ast
+import json
 import re
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
+import pytest
+
+import aula
+import course_checkers
 import course_lib
+import course_tools
+import imagenes
+import sitio
 
 ROOT = Path(__file__).resolve().parents[1]
-LIBRARY = ROOT / "course_lib"
-HOW = """El mapa es la docstring de course_lib/__init__.py: una línea, «- ``nombre``: una frase.», por
-cada archivo o cuarto (carpeta) que hay en course_lib. Si has añadido uno, ponle su frase; si lo has
-movido o quitado, quita la suya. Un archivo nuevo va a un cuarto, salvo que lo enseñe una lección."""
+HOW = """El mapa es la docstring de {0}/__init__.py: una línea, «- ``nombre``: una frase.», por cada
+archivo o cuarto (carpeta) que hay en {0}. Si has añadido uno, ponle su frase; si lo has movido o quitado,
+quita la suya. Un archivo nuevo va a un cuarto, salvo que lo enseñe una lección."""
 
 # Lo primero que ve quien abre la biblioteca: lo que enseñan las lecciones, en su orden.
-TAUGHT = ["example", "masks", "attention", "layers", "transformer", "cache", "decoding"]
-TAUGHT += ["bert", "translator", "flash", "decoder_only", "sampling", "llama", "plots"]
+TAUGHT = ["example", "masks", "attention", "layers", "transformer", "cache", "training"]
+TAUGHT += [
+    "grammar",
+    "decoding",
+    "bert",
+    "translator",
+    "flash",
+    "decoder_only",
+    "sampling",
+    "llama",
+    "plots",
+]
+
+PACKAGES = {
+    "course_lib": course_lib,
+    "course_tools": course_tools,
+    "course_checkers": course_checkers,
+}
+PACKAGES |= {"sitio": sitio, "aula": aula, "imagenes": imagenes}
+each_package = pytest.mark.parametrize("package", PACKAGES)
 
 
-def sentences():
+def sentences(package):
     """(nombre, frase) de cada línea del mapa."""
-    return re.findall(r"^- (.+?): (.+(?:\n  .+)*)", course_lib.__doc__, re.MULTILINE)
+    return re.findall(r"^- (.+?): (.+(?:\n  .+)*)", PACKAGES[package].__doc__, re.MULTILINE)
 
 
-def entries():
-    """Lo que hay en la biblioteca, sin lo que deja Python al ejecutarla."""
-    for path in LIBRARY.iterdir():
-        inside = path.is_file() or set(path.glob("*")) - {path / "__pycache__"}
-        if inside and not path.name.startswith((".", "__")):
+def entries(package):
+    """Los programas y los cuartos que hay: los módulos, por su nombre."""
+    for path in (ROOT / package).iterdir():
+        room = path.is_dir() and any(path.glob("*.py"))
+        if (room or path.suffix == ".py") and not path.name.startswith((".", "__")):
             yield path
 
 
-def at_the_root():
-    """Los módulos y los cuartos que hay; de otra cosa, su nombre entero."""
-    return [path.stem if path.suffix == ".py" else path.name for path in entries()]
-
-
-def test_the_map_is_complete():
-    names = [name.strip("`") for name, _ in sentences()]
-    missing, extra = set(at_the_root()) - set(names), set(names) - set(at_the_root())
+@each_package
+def test_the_map_is_complete(package):
+    names = [name.strip("`") for name, _ in sentences(package)]
+    there = {path.stem for path in entries(package)}
     repeated = {name for name in names if names.count(name) > 1}
-    faults = {"faltan en el mapa": missing, "sobran": extra, "están repetidos": repeated}
-    assert not any(faults.values()), f"{faults}\n{HOW}"
+    faults = {"faltan en el mapa": there - set(names), "sobran": set(names) - there}
+    faults["están repetidos"] = repeated
+    assert not any(faults.values()), f"{faults}\n{HOW.format(package)}"
+
+
+def test_the_library_has_nothing_else_at_its_root():
+    """Ni un archivo suelto que no sea un módulo, ni una carpeta que no sea un cuarto."""
+    there = (ROOT / "course_lib").iterdir()  # de un cuarto que ya no está queda lo que deja Python
+    there = [path for path in there if path.is_file() or {*path.iterdir()} - {path / "__pycache__"}]
+    left = {path.name for path in there} - {"__init__.py", "__pycache__"}
+    assert left == {path.name for path in entries("course_lib")}
 
 
 def test_first_what_the_lessons_teach_and_no_other_module():
-    names = [name.strip("`") for name, _ in sentences()]
-    assert names[: len(TAUGHT)] == TAUGHT, HOW
-    modules = {path.stem for path in LIBRARY.glob("*.py")} - {"__init__"}
-    assert modules <= set(TAUGHT), f"{modules - set(TAUGHT)}\n{HOW}"
+    names = [name.strip("`") for name, _ in sentences("course_lib")]
+    how = HOW.format("course_lib")
+    assert names[: len(TAUGHT)] == TAUGHT, how
+    modules = {path.stem for path in (ROOT / "course_lib").glob("*.py")} - {"__init__"}
+    assert modules <= set(TAUGHT), f"{modules - set(TAUGHT)}\n{how}"
 
 
-def test_each_has_one_sentence():
-    for name, sentence in sentences():
-        assert re.fullmatch(r"``\w+``", name), f"«{name}»: uno por línea.\n{HOW}"
-        assert re.fullmatch(r"[^.]+\.", sentence), f"«{name}»: «{sentence}»\n{HOW}"
+@each_package
+def test_each_has_one_sentence(package):
+    for name, sentence in sentences(package):
+        assert re.fullmatch(r"``\w+``", name), f"«{name}»: uno por línea.\n{HOW.format(package)}"
+        assert re.fullmatch(r"[^.]+\.", sentence), f"«{name}»: «{sentence}»\n{HOW.format(package)}"
 
 
-def test_every_room_presents_itself():
-    for room in filter(Path.is_dir, entries()):
+@each_package
+def test_every_room_presents_itself(package):
+    for room in filter(Path.is_dir, entries(package)):
         path = room / "__init__.py"
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         assert text.startswith('"""'), f"{room.name}: di en su __init__.py qué hay dentro."
@@ -74,7 +109,8 @@ def test_what_is_not_python_is_installed_too():
     installed = set().union(*(paths for _, _, paths in told))
     data = {
         path.relative_to(ROOT).as_posix()
-        for path in LIBRARY.rglob("*.*")
+        for package in ("course_lib", "course_checkers", "course_tools")
+        for path in (ROOT / package).rglob("*.*")
         if path.suffix not in (".py", ".pyc")
         and path.is_file()
         and path.name[0] != "."
@@ -82,3 +118,56 @@ def test_what_is_not_python_is_installed_too():
     }
     assert data == set(), "Añádelos a package-data, en pyproject.toml."
     assert [(package, pattern) for package, pattern, paths in told if not paths] == [], "Sobran."
+
+
+# --- Solo lo que usa una lección ------------------------------------------------------------------
+
+
+def modules():
+    """Nombre → archivo de cada módulo de la biblioteca."""
+    paths = sorted((ROOT / "course_lib").rglob("*.py"))
+    names = (".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths)
+    return {name.removesuffix(".__init__"): path for name, path in zip(names, paths)}
+
+
+def imported(code):
+    """Los módulos de la biblioteca que importa un código, también los que un paquete da al pedirlos."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("course_lib"):
+            lazy = getattr(import_module(node.module), "_MODULE_OF", {})
+            yield node.module
+            yield from (f"{node.module}.{lazy.get(a.name, a.name)}" for a in node.names)
+
+
+def test_the_library_holds_only_what_the_lessons_use():
+    """Lo que abre el curso, comprueba respuestas o entrena el traductor está en otro paquete."""
+    every, used = modules(), set()
+    pending = {
+        name
+        for path in ROOT.glob("notebooks/**/*.ipynb")
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        if cell["cell_type"] == "code"
+        for name in imported(
+            re.sub(r"^(\s*)[%!].*$", r"\1pass", "".join(cell["source"]), flags=re.M)
+        )
+    }
+    while pending:
+        name = pending.pop()
+        if name in every and name not in used:
+            used.add(name)
+            pending.update(imported(every[name].read_text(encoding="utf-8")))
+    assert sorted(set(every) - used) == []
+
+
+@pytest.mark.parametrize(("package", "most"), [("course_lib", 7000), ("course_checkers", 12150)])
+def test_the_packages_do_not_outgrow_a_reader(package, most):
+    """Líneas de Python de cada paquete: quien añade, quita."""
+    paths = (ROOT / package).rglob("*.py")
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths) <= most
+
+
+def test_the_library_is_a_shelf_and_not_an_archive():
+    files = [p for p in (ROOT / "course_lib").rglob("*.*") if p.is_file() and p.suffix != ".pyc"]
+    assert len(files) <= 95

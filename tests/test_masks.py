@@ -182,8 +182,10 @@ def test_wrong_masks(function, kind, words):
 
 @pytest.mark.parametrize(("shape", "target", "hint"), [
     ((2, 5), (2, 3, 4, 5), r"padding_mask\(attention_mask\)"),
+    ((2, 5), (2, 3, 5), r"padding_mask\(attention_mask\)"),
     ((2, 4, 5), (2, 3, 4, 5), r"mask\.unsqueeze\(1\)"),
     ((5, 4), (2, 3, 4, 5), r"traspuesta.*mask\.mT"),
+    ((2, 1, 5, 4), (2, 3, 4, 5), r"traspuesta.*mask\.mT"),
     ((1, 1, 4, 5), (4, 5), "Le sobran ejes"),
     ((4, 6), (4, 5), "1 o lo mismo"),
     ((3, 4, 5), (1, 4, 5), "1 o lo mismo"),
@@ -211,6 +213,13 @@ def test_check_mask_accepts_every_broadcast(shape):
     """Todo lo que se difunde hasta (B, h, L_q, L_k) vale, sin avisos; ``None`` también."""
     check_mask(torch.ones(shape, dtype=torch.bool), (2, 3, 4, 5))
     check_mask(None, (2, 3, 4, 5))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("target", [(1, 1, 4, 5), (1, 3, 4, 5), (3, 1, 4, 5)])
+def test_one_sentence_or_one_head_is_not_a_doubt(target):
+    """Con B = 1 o h = 1, tres ejes no se confunden: no avisa, tampoco si los dos valen 1."""
+    check_mask(torch.ones(1, 4, 5, dtype=torch.bool), target)
 
 
 # --- Ventana ---------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import nbformat
 import pytest
 from tools import notebooks
 
-from course_lib.checkers.engine import progress, questions
+from course_checkers.engine import catalog, questions
 
 pytestmark = pytest.mark.lenta  # cada entrega arranca un kernel, y hay cinco
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,15 +24,9 @@ REQUIREMENTS = ROOT / "aula/calificar/requirements.txt"
 LESSON = "05_atencion"
 SOURCE = ROOT / "notebooks" / f"{LESSON}.ipynb"
 POINTS = {
-    number: points for number, (_, points) in progress.catalog().items() if number.startswith("5.")
+    number: points for number, (_, points) in catalog.catalog().items() if number.startswith("5.")
 }
 
-SOFTMAX = """def my_softmax(scores):
-    powers = (scores - scores.max(-1, keepdim=True).values).exp()
-    return powers / powers.sum(-1, keepdim=True)"""
-UNSTABLE = """def my_softmax(scores):
-    powers = scores.exp()
-    return powers / powers.sum(-1, keepdim=True)"""
 ATTENTION = """def my_attention(query, key, value, mask=None):
     scores = query @ key.mT / query.shape[-1] ** 0.5
     if mask is not None:
@@ -51,24 +45,24 @@ def answer(number):
 QUESTIONS = dict.fromkeys(questions.questions("5"), answer)  # se calcula al entregarla
 # Qué entrega cada quien: ejercicio → su celda. Lo que no está se entrega como se repartió.
 CLASS = {
-    "perfecta": {"5.1": SOFTMAX, "5.2": ATTENTION, **QUESTIONS},
+    "perfecta": {"5.1": ATTENTION, **QUESTIONS},
     "vacía": {},
-    "ingenua": {"5.1": UNSTABLE, "5.2": ATTENTION},
-    "descuidada": {"5.1": SOFTMAX, "5.2": BY_D_K},
-    "no-compila": {"5.1": SOFTMAX, "5.2": BROKEN, **QUESTIONS},
+    "a-medias": {"5.1": ATTENTION},
+    "descuidada": {"5.1": BY_D_K},
+    "no-compila": {"5.1": BROKEN, **QUESTIONS},
 }
 # Los ejercicios por los que cada quien puntúa, y lo que lee en su devolución.
 SOLVED = {
     "perfecta": set(POINTS),
     "vacía": set(),
-    "ingenua": {"5.2"},
-    "descuidada": {"5.1"},
-    "no-compila": {"5.1", *QUESTIONS},
+    "a-medias": {"5.1"},
+    "descuidada": set(),
+    "no-compila": set(QUESTIONS),
 }
 SAYS = {
-    "perfecta": ["✓ Ejercicio 3.1", "✓ Ejercicio 5.1"],
-    "vacía": ["○ Ejercicio 3.1", "○ Ejercicio 5.1", "aún sin resolver"],
-    "ingenua": ["Tu exponencial se desborda", "✓ Ejercicio 5.1"],
+    "perfecta": ["✓ Ejercicio 5.1", "✓ Ejercicio 5.2"],
+    "vacía": ["○ Ejercicio 5.1", "○ Ejercicio 5.2", "aún sin resolver"],
+    "a-medias": ["✓ Ejercicio 5.1", "○ Ejercicio 5.2", "aún sin resolver"],
     "descuidada": ["Has dividido por d_k y no por √d_k", "Has leído la máscara al revés"],
     "no-compila": ["SyntaxError", "NameError"],
 }
@@ -234,4 +228,4 @@ def test_feedback_is_the_report_in_spanish(course, name):
     text = feedback(course, name)
     for sentence in SAYS[name]:
         assert sentence in text
-    assert "course_lib/" not in text
+    assert not re.search("course_(lib|checkers)/", text)

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from helpers_server import free_port
 
-from course_lib.opening import server
+from course_tools.opening import server
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = (
@@ -30,6 +30,8 @@ COURSE = (
     "constraints.txt",
     "notebooks",
     "course_lib",
+    "course_checkers",
+    "course_tools",
     "imagenes",
     ".jupyter",
 )
@@ -108,18 +110,18 @@ class Opened:
         base, token = self.url.split("lab/tree")[0], self.url.split("token=")[1]
         request = urllib.request.Request(base + path, headers={"Authorization": f"token {token}"})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        return opener.open(request, timeout=20).read().decode()
+        return opener.open(request, timeout=120).read().decode()
 
     def stop(self, times=1):
         for _ in range(times):
             os.killpg(self.process.pid, signal.SIGINT)
             time.sleep(0.1)
         late = threading.Timer(
-            40, os.killpg, (self.process.pid, signal.SIGKILL)
+            180, os.killpg, (self.process.pid, signal.SIGKILL)
         )  # no colgarse nunca
         late.start()
         self.text += self.process.stdout.read()
-        code = self.process.wait(timeout=20)
+        code = self.process.wait(timeout=120)
         late.cancel()
         assert "Traceback" not in self.text, self.text
         return code
@@ -175,7 +177,7 @@ def test_a_newcomer_gets_to_lesson_00(course, opened, tmp_path):
 
     again = opened()
     assert again.wait().url == first.url
-    assert again.process.wait(timeout=10) == 0
+    assert again.process.wait(timeout=120) == 0
     assert "ya está abierto" in again.text
 
     lesson = course / "mis_cuadernos" / "05_atencion.ipynb"

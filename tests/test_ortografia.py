@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from prosa import (
+from prose import (
     ITALICS,
     QUOTES,
     clean,

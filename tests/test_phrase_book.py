@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from prosa import is_in
+from prose import is_in
 
-from course_lib.translator_model import phrase_book
-from course_lib.translator_model.phrase_book import (
+from course_tools.training import phrase_book
+from course_tools.training.phrase_book import (
     PATH,
     english_plural,
     fill,

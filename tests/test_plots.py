@@ -3,10 +3,13 @@
 import base64
 import functools
 import io
+import re
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from html.parser import HTMLParser
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -278,7 +281,7 @@ def test_the_notebook_shows_our_image(setup):
 
     code = "from course_lib.plots import plot_rows\nplot_rows({'a': [0.2, 0.8]}, ['x', 'y'])"
     nb = new_notebook(cells=[new_code_cell(setup), new_code_cell(code)])
-    NotebookClient(nb, kernel_name="python3", timeout=60).execute()
+    NotebookClient(nb, kernel_name="python3", timeout=180).execute()
     (output,) = nb.cells[1].outputs
     figure = plot_rows({"a": [0.2, 0.8]}, ["x", "y"])
     expected, metadata = picture(figure)
@@ -297,3 +300,43 @@ def test_describe_a_plain_figure():
     ax = figure.subplots()
     ax.set(title="Título", xlabel="x", ylabel="y")
     assert describe(figure) == "Figura con 1 gráfica(s): Título, x, y."
+
+
+# --- La paleta, una vez -----------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[1]
+STYLES = [
+    *ROOT.glob("course_lib/**/*.css"),
+    *ROOT.glob("sitio/web/*.css"),
+    *ROOT.glob("aula/**/*.css"),
+    *ROOT.glob(".jupyter/labextensions/*/static/*.css"),
+]
+PLAIN = {"#fff", "#000", "#0006"}  # el papel, la pantalla apagada y una sombra
+
+
+def strange_colours(path):
+    """Los colores de un CSS que no son los de la paleta: archivo, línea, y cuál tendría que ser."""
+    times = Counter()
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for declaration in line.split(";"):
+            name = (re.findall(r"--(\w+):", declaration) or [None])[-1]
+            for found in re.findall(r"#[0-9a-fA-F]{3,8}\b", declaration):
+                right = (palette.DAY, palette.NIGHT)[times[name] > 0].get(
+                    name
+                )  # el segundo, de noche
+                times[name] += 1
+                written = f"#{found[1:] if len(found) > 4 else found[1:] * 2}".upper()
+                if written != right and (right or found not in PLAIN):
+                    where = path.relative_to(ROOT).as_posix()
+                    yield f"{where}:{number}: --{name} es {found}, y en la paleta {right}"
+
+
+def test_the_style_sheets_have_the_colours_of_the_palette():
+    assert len(STYLES) >= 5
+    assert not [problem for path in STYLES for problem in strange_colours(path)]
+
+
+def test_the_icon_of_the_site_has_its_colours():
+    icon = (ROOT / "sitio/web/icono.svg").read_text(encoding="utf-8")
+    used = [found.upper() for found in re.findall(r'fill="(#\w+)"', icon)]
+    assert used == [palette.DAY["site"], palette.ORANGE], "sitio/web/icono.svg"

@@ -10,12 +10,14 @@ import sys
 import tomllib
 from math import ceil
 from pathlib import Path
-from types import SimpleNamespace
 
-import jinja2
 import nbformat
 import pytest
 import yaml
+
+import curso
+from aula import colab, costs, publish
+from course_tools.opening import doors
 
 ROOT = Path(__file__).resolve().parents[1]
 URL = "https://github.com/quien/curso"
@@ -23,20 +25,10 @@ LESSONS = sorted(ROOT.glob("notebooks/[0-9][0-9]_*.ipynb"))
 EDITABLE = (ROOT / "requirements.txt").read_text(encoding="utf-8")
 
 
-def load(path):
-    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-puertas, costes = load("aula/puertas.py"), load("aula/costes.py")
-
-
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
     folder = tmp_path_factory.mktemp("puertas")
-    puertas.publish(URL, folder)
+    publish.publish(URL, folder)
     return folder
 
 
@@ -53,6 +45,7 @@ def test_each_lesson_has_its_door(published):
         assert "course_lib" in nb.cells[0].source
     assert "mybinder.org/v2/gh/quien/curso/HEAD?urlpath=lab/tree/mis_cuadernos/00_" in page
     assert "https://codespaces.new/quien/curso" in page
+    assert "https://quien.github.io/curso/" in page
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.name[:2])
@@ -81,23 +74,26 @@ def test_in_colab_a_lesson_says_the_same_and_answers_nothing(published, lesson):
      "https://github.com/a/b/c", "https://github.com/a/..", 'https://github.com/a/b"', "https://x@github.com/a/b"],
 )  # fmt: skip
 def test_another_address_is_refused(wrong, tmp_path):
-    command = [sys.executable, str(ROOT / "aula/puertas.py"), wrong, str(tmp_path / "x")]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+    command = [sys.executable, "-m", "aula.publish", wrong, str(tmp_path / "x")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode == 1
     assert done.stderr.startswith("No ha podido ser.")
     assert not (tmp_path / "x").exists()
 
 
+# Un Python en el que el curso no está instalado.
+HIDE = (
+    "import sys; sys.meta_path = [f for f in sys.meta_path if 'editable' not in repr(f)]; "
+    f"sys.path = [p for p in sys.path if p not in ('', {str(ROOT)!r})]\n"
+)
+
+
 def first_cell(address, folder, *before):
     """Ejecuta la primera celda en ``folder``, en un Python sin course_lib, y después «before»."""
-    hide = (
-        "import sys; sys.meta_path = [f for f in sys.meta_path if 'editable' not in repr(f)]; "
-        f"sys.path = [p for p in sys.path if p not in ('', {str(ROOT)!r})]\n"
-    )
-    code = hide + puertas.FETCH.format(url=address) + "\n".join(before)
+    code = HIDE + publish.FETCH.format(url=address) + "\n".join(before)
     command = [sys.executable, "-I", "-c", code]
     return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=60
+        command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=300
     )
 
 
@@ -105,11 +101,11 @@ def first_cell(address, folder, *before):
 def repository(tmp_path):
     """Un repositorio con lo que la primera celda usa de él, y una preparación que solo se apunta."""
     home = tmp_path / "repositorio"
-    (home / "course_lib/opening").mkdir(parents=True)
-    for name in ("course_lib/__init__.py", "course_lib/opening/__init__.py"):
-        (home / name).touch()
+    for name in ("course_lib", "aula"):
+        (home / name).mkdir(parents=True)
+        (home / name / "__init__.py").touch()
     note = "import sys\ndef prepare():\n    print('preparado', sys.path[0])\n"
-    (home / "course_lib/opening/colab.py").write_text(note, encoding="utf-8")
+    (home / "aula/colab.py").write_text(note, encoding="utf-8")
     for command in (
         ["init", "-q"],
         ["add", "."],
@@ -137,9 +133,9 @@ def test_without_network_the_first_cell_says_what_to_do(tmp_path):
 
 def test_where_the_course_is_installed_the_first_cell_does_nothing(tmp_path):
     """En JupyterLab, y al compararla con nbval."""
-    code = puertas.FETCH.format(url="file:///no/existe")
+    code = publish.FETCH.format(url="file:///no/existe")
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=300
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert not list(tmp_path.iterdir())
@@ -147,12 +143,10 @@ def test_where_the_course_is_installed_the_first_cell_does_nothing(tmp_path):
 
 def test_in_colab_nothing_installed_is_touched(monkeypatch, tmp_path):
     """Lo que falta va a su carpeta, sin dependencias y con la versión del curso; y va al final."""
-    import curso
-    from course_lib.opening import colab
+    asked, logs = [], set()
 
-    asked = []
-
-    def attempt(label, *command):
+    def attempt(label, *command, log):
+        logs.add(log)
         asked.append((os.environ["PIP_TARGET"], [str(part) for part in command]))
         return ""
 
@@ -161,9 +155,9 @@ def test_in_colab_nothing_installed_is_touched(monkeypatch, tmp_path):
     monkeypatch.setattr(importlib.util, "find_spec", lambda n: None if n in missing else find(n))
     monkeypatch.setattr(colab, "PACKAGES", tmp_path / "paquetes")
     monkeypatch.setattr(sys, "path", list(sys.path))
-    for name, value in {"attempt": attempt, "VENV_PYTHON": None, "LOG": None}.items():
-        monkeypatch.setattr(curso, name, value)
+    monkeypatch.setattr(curso, "attempt", attempt)
     colab.prepare()
+    assert logs == {tmp_path / "paquetes/instalacion.log"}
     assert sys.path[-1] == str(tmp_path / "paquetes")
     assert "PIP_TARGET" not in os.environ
     assert {target for target, _ in asked} == {str(tmp_path / "paquetes")}
@@ -185,8 +179,6 @@ def test_the_image_adds_to_the_course_only_what_it_says():
 
 
 def test_every_door_opens_with_a_python_of_the_course():
-    import curso
-
     runtime = (ROOT / ".binder/runtime.txt").read_text().strip()
     devcontainer = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text("utf-8"))
     for told in (runtime.removeprefix("python-"), devcontainer["image"].rpartition(":")[2]):
@@ -213,8 +205,12 @@ def test_the_image_opens_the_students_copy(tmp_path):
 
     # Con el curso que trae nbgitpuller, ese manda.
     new = home / "curso"
-    shutil.copytree(ROOT / "course_lib/opening", new / "course_lib/opening")
+    shutil.copytree(ROOT / "course_tools/opening", new / "course_tools/opening")
+    for name in ("cells.py", "renewed.py"):
+        shutil.copy(ROOT / "course_tools" / name, new / "course_tools")
+    (new / "course_lib").mkdir()
     (new / "course_lib/__init__.py").touch()
+    (new / "course_tools/__init__.py").touch()
     (new / "notebooks").mkdir()
     (new / "imagenes").mkdir()
     shutil.copy(LESSONS[0], new / "notebooks/15_nueva.ipynb")
@@ -237,10 +233,10 @@ def test_the_image_is_not_made_if_the_course_cannot_be_installed(tmp_path):
     script = (ROOT / ".binder/postBuild").read_text(encoding="utf-8")
     for fails in (False, True):
         (tmp_path / "curso.py").write_text(
-            "def install():\n"
-            "    LOG.write_text('lo que dice pip')\n"
-            f"    assert VENV_PYTHON and not {fails}\n"
-            "def install_bert():\n    return True\n"
+            "def install_here(log):\n"
+            "    log.write_text('lo que dice pip')\n"
+            f"    assert not {fails}\n"
+            "    return True\n"
         )
         local = script.replace("/tmp/instalacion.log", str(tmp_path / "instalacion.log"))
         env = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
@@ -271,17 +267,21 @@ def test_the_badges_lead_to_what_is_published(published):
     for words, image, branch, anchor in badges:
         assert f"<title>{words}</title>" in (ROOT / image).read_text(encoding="utf-8")
         assert anchor in [title.lower().replace(" ", "-") for title in titles]
-        assert branch == puertas.BRANCH
+        assert branch == doors.BRANCH
+    # quien no tiene Python lo lee sin bajar a buscarlo
+    first_screen = readme.partition("<!-- figura -->")[0]
+    (anchor,) = re.findall(r"\]\(\.\./\.\./tree/sin-instalar#(\S+)\)", first_screen)
+    assert anchor in [title.lower().replace(" ", "-") for title in titles]
     workflow = (ROOT / ".github/workflows/puertas.yml").read_text(encoding="utf-8")
-    assert f"origin {puertas.BRANCH}\n" in workflow
+    assert f"origin {doors.BRANCH}\n" in workflow
 
 
 def test_the_site_has_the_badges_if_the_course_is_on_github():
-    told = puertas.badges(URL)
+    told = doors.badges(URL)
     targets = re.findall(r"\[!\[Abrir en \w+\]\(\.\./(\S+)\)\]\((\S+)\)", told)
     assert len(targets) == 3
     assert all((ROOT / image).exists() and "quien/curso" in link for image, link in targets)
-    assert puertas.badges(None) == puertas.badges("https://otro.sitio/curso.zip") == ""
+    assert doors.badges(None) == doors.badges("https://otro.sitio/curso.zip") == ""
 
 
 # --- Kubernetes -----------------------------------------------------------------------------------
@@ -309,32 +309,32 @@ def test_a_student_fits_in_what_is_reserved(values):
     """Se reserva lo que se ha medido, y el límite da para la lección más grande."""
     memory, cpu = values["singleuser"]["memory"], values["singleuser"]["cpu"]
     assert (memory["guarantee"], cpu["guarantee"]) == (
-        f"{costes.RESERVED_MIB}M",
-        costes.RESERVED_CORES,
+        f"{costs.RESERVED_MIB}M",
+        costs.RESERVED_CORES,
     )
-    assert costes.ALONE_MIB <= costes.RESERVED_MIB < 1024
+    assert costs.ALONE_MIB <= costs.RESERVED_MIB < 1024
     assert memory["limit"] == "1G"
 
 
 def test_the_sums_in_the_page_are_these(values):
     """La cuenta, hecha otra vez de otra manera: sumando nodos hasta que caben."""
     page = (ROOT / "aula/COSTES.md").read_text(encoding="utf-8")
-    assert "\n".join(costes.table()) in page
+    assert "\n".join(costs.table()) in page
     turns = ceil(4000 / values["hub"]["concurrentSpawnLimit"])
     assert f"tardan {turns} turnos, casi {ceil(turns * 11 / 60)} minutos" in page
-    assert f"{costes.ALONE_MIB} MiB" in page
-    assert f"{costes.LESSON_CPU_S} s (3.4 " in page
+    assert f"{costs.ALONE_MIB} MiB" in page
+    assert f"{costs.LESSON_CPU_S} s (3.4 " in page
     for students in (1, 40, 76, 77, 400, 4000):
-        nodes, found = 0, costes.count(students)
-        while nodes * costes.PODS < students or (
-            nodes * int(costes.NODE_GIB * 1024 * costes.USABLE / costes.RESERVED_MIB) < students
+        nodes, found = 0, costs.count(students)
+        while nodes * costs.PODS < students or (
+            nodes * int(costs.NODE_GIB * 1024 * costs.USABLE / costs.RESERVED_MIB) < students
         ):
             nodes += 1
         assert found[0] == nodes
         assert found[1] * nodes * 16 == pytest.approx(students * 11.5)
 
 
-def test_the_hub_pages_in_kubernetes_are_the_same_spanish_ones(values, monkeypatch):
+def test_the_hub_pages_in_kubernetes_are_the_same_spanish_ones(values, tmp_path):
     """Lo que --set-file manda al Hub existe, cae donde se lee, y lo que se ejecuta allí va."""
     said = (ROOT / "aula/values.yaml").read_text(encoding="utf-8")
     files = values["hub"]["extraFiles"]
@@ -343,14 +343,22 @@ def test_the_hub_pages_in_kubernetes_are_the_same_spanish_ones(values, monkeypat
     for key, path in sent.items():
         assert (ROOT / path).exists(), path
         assert Path(files[key]["mountPath"]).name == Path(path).name
+    mounted = [Path(file["mountPath"]) for file in files.values()]
     code = values["hub"]["extraConfig"]["espanol"]
-    folder = str(Path(files["spanish"]["mountPath"]).parent)
-    assert folder in code
-    config = SimpleNamespace(JupyterHub=SimpleNamespace(), Spawner=SimpleNamespace())
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    for name in ("spanish", "place"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    exec(code.replace(folder, str(ROOT / "aula/hub")), {"c": config})
-    (extension,) = config.JupyterHub.jinja_environment_options["extensions"]
-    page = jinja2.Environment(extensions=[extension]).from_string('<html lang="en">')
-    assert page.render() == '<html lang="es">'
+    above = "/usr/local/etc"
+    assert above in code
+    for path in mounted:
+        real = tmp_path / path.relative_to(above)
+        real.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "aula/hub" / path.name, real)
+    program = HIDE + (
+        "import jinja2\nfrom types import SimpleNamespace as Space\n"
+        "c = Space(JupyterHub=Space(), Spawner=Space())\n"
+        + code.replace(above, str(tmp_path))
+        + "\n"
+        "(extension,) = c.JupyterHub.jinja_environment_options['extensions']\n"
+        "page = jinja2.Environment(extensions=[extension]).from_string('<html lang=\"en\">')\n"
+        "print(page.render())"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == '<html lang="es">', done.stderr

@@ -3,18 +3,15 @@ frecuentes tienen quien los conteste."""
 
 import ast
 import re
-import sys
 from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 from tools import notebooks, way
 
+from imagenes.draw import FIGURES
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from imagenes.dibujar import FIGURES  # noqa: E402
-
 LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
 
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -183,23 +180,25 @@ def test_the_whole_series_is_no_longer_than_it_was():
 # --- Los errores que se leen por ahí --------------------------------------------------------------
 
 
-def rows_of(title):
-    """Las filas de la tabla de ese apartado de CONTRIBUTING.md, sin la cabecera."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    section = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
-    lines = [line for line in section.splitlines() if line.startswith("|")]
+HERE = Path(__file__).parent
+
+
+def rows_of(name):
+    """Las filas de la tabla de un documento, sin la cabecera."""
+    text = (HERE / name).read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith("|")]
     return [line.strip("| ").split(" | ") for line in lines[2:]]
 
 
 def errors_table():
     """Los errores frecuentes: el número y dónde se contesta."""
-    rows = rows_of("Los errores que se leen por ahí")
+    rows = rows_of("errores_frecuentes.md")
     return [(int(number), places) for number, _, places in rows]
 
 
 def mended_table():
     """Lo que decían de más las lecciones, y qué lo comprueba."""
-    return [(said, places) for said, places in rows_of("Lo que estas lecciones decían de más")]
+    return [(said, places) for said, places in rows_of("lo_que_se_decia_de_mas.md")]
 
 
 def place_faults(places):
@@ -209,7 +208,7 @@ def place_faults(places):
         yield "no dice dónde"
     for name, target in found:
         path, _, cell_id = target.partition("#cell-id=")
-        file = ROOT / path
+        file = HERE / path
         if not file.is_file():
             yield f"no existe {path}"
         elif file.suffix == ".py":
@@ -246,8 +245,8 @@ def test_every_mended_sentence_is_checked():
     assert not any(faults.values()), faults
 
 
-LESSON_01 = "notebooks/01_producto_escalar.ipynb"
-LESSON_01_CELLS = notebooks.read(ROOT / LESSON_01).cells
+LESSON_01 = "../notebooks/01_producto_escalar.ipynb"
+LESSON_01_CELLS = notebooks.read(HERE / LESSON_01).cells
 TITLE_01 = LESSON_01_CELLS[0].id
 IMPORT_01 = next(c.id for c in LESSON_01_CELLS if c.cell_type == "code" and not computes(c))
 
@@ -256,13 +255,13 @@ IMPORT_01 = next(c.id for c in LESSON_01_CELLS if c.cell_type == "code" and not 
     ("places", "fault"),
     [
         ("una frase", "no dice dónde"),
-        ("[99](notebooks/99_nada.ipynb#cell-id=0)", "no existe"),
+        ("[99](../notebooks/99_nada.ipynb#cell-id=0)", "no existe"),
         (f"[01]({LESSON_01}#cell-id=nadie)", "ninguna celda"),
         (f"[01]({LESSON_01})", "ninguna celda"),
         (f"[02]({LESSON_01}#cell-id=nadie)", "no es la lección 02"),
         (f"[01]({LESSON_01}#cell-id={TITLE_01})", "no calcula nada"),
         (f"[01]({LESSON_01}#cell-id={IMPORT_01})", "no calcula nada"),
-        ("[`test_nada`](tests/test_serie.py)", "ninguna prueba"),
+        ("[`test_nada`](test_serie.py)", "ninguna prueba"),
     ],
 )
 def test_an_unanswered_error_is_seen(places, fault):

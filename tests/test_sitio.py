@@ -15,8 +15,6 @@ from helpers_sitio import (
     ask,
     broken_links,
     build,
-    construir,
-    cuaderno,
     explorers,
     reading,
     serve,
@@ -25,9 +23,13 @@ from helpers_sitio import (
 from playwright.sync_api import expect
 
 from course_lib.explorers import AttentionExplorer
+from course_tools import cells
+from sitio import build as site
+from sitio import notebook as pages
 
 SOURCES = sorted([*NOTEBOOKS.rglob("*.ipynb"), *NOTEBOOKS.rglob("*.md")])
 PAGES = [path.relative_to(NOTEBOOKS).with_suffix("").as_posix() for path in SOURCES]
+PAGES = [name for name in PAGES if not name.startswith("clases/")]  # se presentan en JupyterLab
 LESSON, CROSS = "05_atencion", "09_encoder_decoder"
 SMALL = "index.md", "glosario.md", f"{LESSON}.ipynb", f"{CROSS}.ipynb"
 MARKUP = '<img src=x onerror="document.title=1"> it'
@@ -49,20 +51,30 @@ def source(cell):
 def for_the_web(name, notebook=None, linked=frozenset()):
     """Las celdas que se leen en la web de un cuaderno, o del de verdad que se llama así."""
     notebook = notebook or read(name)
-    cuaderno.for_the_web(notebook, name, linked, {"05": "05_atencion", "07": "07_otra_cosa"})
+    pages.for_the_web(notebook, name, linked, {"05": "05_atencion", "07": "07_otra_cosa"})
     return notebook["cells"]
 
 
-def markdown(text, id="aaaa"):
-    return {"cell_type": "markdown", "id": id, "metadata": {}, "source": text.splitlines(True)}
+def markdown(text, id="aaaa", *tags):
+    metadata = {"tags": list(tags)} if tags else {}
+    return {
+        "cell_type": "markdown",
+        "id": id,
+        "metadata": metadata,
+        "source": text.splitlines(True),
+    }
 
 
-def code(text, *outputs):
+def predict(text):
+    return markdown(text, "aaaa", cells.PREDICTION)
+
+
+def code(text, *outputs, **metadata):
     data = [{"output_type": "execute_result", "metadata": {}, "data": data} for data in outputs]
     return {
         "cell_type": "code",
         "id": f"c{text}",
-        "metadata": {},
+        "metadata": metadata,
         "source": [text],
         "outputs": data,
     }
@@ -75,7 +87,7 @@ def test_what_needs_a_kernel_is_not_there_and_the_rest_is(name):
     expected = [
         cell["id"]
         for cell in read(name)["cells"]
-        if not re.match("# Comprobación|show_progress|from course_lib.checkers", source(cell))
+        if not re.match("# Comprobación|show_progress|from course_checkers", source(cell))
     ]
     ids = [re.sub("-(abre|cierra|contesta|sale)$", "", cell["id"]) for cell in cells]
     assert list(dict.fromkeys(ids)) == expected
@@ -94,7 +106,7 @@ def test_a_link_to_a_cell_arrives_at_it():
     there = markdown("## El lugar", "b0b0b0b0")
     away = markdown("Mira [allí](../07_otra_cosa.ipynb#cell-id=b0b0b0b0).")
     shown = code("x", {"text/html": '<a href="07_otra_cosa.ipynb#cell-id=b0b0b0b0">a</a>'})
-    linked = cuaderno.linked_cells(map(source, [there, away]))
+    linked = pages.linked_cells(map(source, [there, away]))
     (target,) = for_the_web("07_otra_cosa", {"cells": [there], "metadata": {}}, linked)
     name = re.match(r"\(([\w-]+)\)=\n## El lugar", source(target))[1]
     link, output = for_the_web("05_x", {"cells": [away, shown], "metadata": {}}, linked)
@@ -113,26 +125,26 @@ def test_a_lesson_that_is_named_is_a_link():
 
 
 def test_the_answer_to_a_prediction_waits():
-    cells = [code("1", {}), markdown("**Antes de ejecutar:** ¿qué sale?"), code("2", {}), code("3")]
-    cells += [markdown("Sale 2.\n\n**Antes de ejecutar:** ¿y ahora?"), code("4", {})]
-    cells += [markdown("Un 4.\n\n## Ejercicios\n\n**Antes de ejecutar:** ¿y esto?"), code("5", {})]
-    shown = for_the_web("05_x", {"cells": cells, "metadata": {}})
+    given = [code("1", {}), predict("**Antes de ejecutar:** ¿qué sale?"), code("2", {}), code("3")]
+    given += [predict("Sale 2.\n\n**Antes de ejecutar:** ¿y ahora?"), code("4", {})]
+    given += [markdown("Un 4.\n\n## Ejercicios\n\n**Antes de ejecutar:** ¿y esto?"), code("5", {})]
+    shown = for_the_web("05_x", {"cells": given, "metadata": {}})
     told = [(source(cell).partition("\n")[0], len(cell.get("outputs", ""))) for cell in shown]
     assert told == [
         ("1", 1),
         ("**Antes de mirar:** ¿qué sale?", 0),
         ("2", 0),  # lo escrito; lo que sale, dentro
-        (cuaderno.OPEN, 0),
+        (pages.OPEN, 0),
         ("2", 1),
         ("3", 0),
         ("Sale 2.", 0),
-        (cuaderno.CLOSE, 0),
+        (pages.CLOSE, 0),
         ("**Antes de mirar:** ¿y ahora?", 0),
         ("4", 0),
-        (cuaderno.OPEN, 0),
+        (pages.OPEN, 0),
         ("4", 1),
         ("Un 4.", 0),
-        (cuaderno.CLOSE, 0),
+        (pages.CLOSE, 0),
         ("## Ejercicios", 0),
         ("5", 1),  # en un ejercicio no se esconde nada: debajo van las pistas
     ]
@@ -140,27 +152,49 @@ def test_the_answer_to_a_prediction_waits():
 
 
 def test_to_speak_of_predictions_is_not_one():
-    cells = [markdown("Donde diga **Antes de ejecutar**, para."), code("2", {})]
-    shown = for_the_web("05_x", {"cells": cells, "metadata": {}})
+    given = [markdown("Donde diga **Antes de ejecutar**, para."), code("2", {})]
+    shown = for_the_web("05_x", {"cells": given, "metadata": {}})
     assert [source(cell) for cell in shown] == ["Donde diga **Antes de mirar**, para.", "2"]
     assert shown[1]["outputs"]
 
 
 def test_a_title_after_a_prediction_keeps_its_anchor():
-    cells = [
-        markdown("**Antes de ejecutar:** ¿qué sale?"),
+    given = [
+        predict("**Antes de ejecutar:** ¿qué sale?"),
         code("2", {}),
         markdown("## Título", "b0"),
     ]
-    shown = for_the_web("05_x", {"cells": cells, "metadata": {}}, {("05", "b0")})
-    assert [source(cell) for cell in shown[-2:]] == [cuaderno.CLOSE, "(celda-05-b0)=\n## Título"]
+    shown = for_the_web("05_x", {"cells": given, "metadata": {}}, {("05", "b0")})
+    assert [source(cell) for cell in shown[-2:]] == [pages.CLOSE, "(celda-05-b0)=\n## Título"]
+
+
+def test_what_a_cell_is_is_read_in_its_tags():
+    """Con el texto de siempre y sin etiquetas, nada se quita ni se pliega; con ellas, sí."""
+    said = (
+        "## Para profundizar: pruébalo",
+        "## Ejercicios",
+        "show_progress(5)",
+        "Cuando esté resuelto",
+    )
+    tags = cells.TRY, cells.EXERCISES, cells.CHECKING, cells.UNSOLVED
+    for marked in (False, True):
+        given = [markdown(text, f"b{i}", *tags[i : i + marked]) for i, text in enumerate(said[:2])]
+        for text, tag in zip(said[2:], tags[2:]):
+            given.append(code(text, {}, tags=[tag] if marked else []))
+        shown = for_the_web("05_x", {"cells": given, "metadata": {}})
+        texts = [source(cell) for cell in shown]
+        assert (f"% {pages.FOLDS}" in texts[0]) == marked == ("abre el curso" in texts[0])
+        assert ("Se hacen en JupyterLab" in texts[1]) == marked
+        assert (said[2] in texts) != marked
+        assert (shown[-1]["outputs"] == []) == marked
+        assert not marked or shown[-1]["metadata"] == {"tags": []}  # en la página no pone nada
 
 
 def test_the_state_of_an_explorer_closes_nothing():
     state = {"_anywidget_id": "course_lib.explorers.x.XExplorer", "_esm": "a < b", "_view": 1}
     state["sentences"] = ["</script><img src=x>", "<!--", "ñ & «»"]
-    view = {cuaderno.WIDGET: {"model_id": "m"}, "text/plain": ['Frase: "</p><b>"']}
-    widgets = {cuaderno.STATES: {"state": {"m": {"state": state}}}}
+    view = {pages.WIDGET: {"model_id": "m"}, "text/plain": ['Frase: "</p><b>"']}
+    widgets = {pages.STATES: {"state": {"m": {"state": state}}}}
     notebook = {"cells": [code("x", view)], "metadata": {"widgets": widgets}}
     ((output,),) = (cell["outputs"] for cell in for_the_web("05_x", notebook))
     text = output["data"]["text/html"]
@@ -210,17 +244,17 @@ def test_the_pieces_add_up(small):
 def test_what_is_changed_has_to_be_there(tmp_path):
     path = tmp_path / "a.js"
     path.write_text("uno dos", encoding="utf-8")
-    construir.replace(path, re.compile("d.s"), "tres")
+    site.replace(path, re.compile("d.s"), "tres")
     assert path.read_text(encoding="utf-8") == "uno tres"
     with pytest.raises(SystemExit, match=r"a\.js ya no tiene d\.s: revisa"):
-        construir.replace(path, re.compile("d.s"), "tres")
+        site.replace(path, re.compile("d.s"), "tres")
 
 
 @navegador
 def test_a_page_only_runs_the_programs_it_was_made_with(browser, tmp_path):
     program = "<script>document.title += {}</script>"
     page = "<head><title>a</title>" + program.format(1) + "</head>"
-    made = construir.protect(page) + program.format(2)
+    made = site.protect(page) + program.format(2)
     (tmp_path / "a.html").write_text(made, encoding="utf-8")
     outside = "https://example.org/a.png"
     broken = f"Content Security Policy|^{outside}$"
@@ -315,6 +349,8 @@ def test_the_whole_site_is_made_without_warnings_and_fits(whole):
     folder, warnings, _ = whole
     assert warnings == 0
     assert broken_links(folder) == []
+    made = [path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.html")]
+    assert sorted(made) == sorted([*PAGES, "search"])
     assert {path.name for path in folder.parent.iterdir()} == {"_sitio", "jupyter_execute"}
     assert sum(map(len, contents(folder).values())) <= TOP_SITE
 
@@ -478,7 +514,7 @@ def test_a_broken_piece_is_told_and_a_second_try_works(browser, address, harm):
         assert answers(page, explorer, explorer.get_by_role("button", name="cabeza 2", exact=True))
         page.unroute(route[0])
         explorer.get_by_role("button", name="Calcular").click()
-        expect(explorer.locator(".exp-error")).to_be_hidden(timeout=30_000)
+        expect(explorer.locator(".exp-error")).to_be_hidden(timeout=120_000)
         expect(explorer.get_by_text("slept").first).to_be_visible()
 
 
@@ -504,7 +540,7 @@ def test_the_download_is_stopped_at_once_and_goes_on_where_it_was(browser, addre
         expect(shown).to_have_count(0)
         held.pop().continue_()
         explorer.get_by_role("button", name="Calcular").click()
-        expect(explorer.locator(".exp-error")).to_be_hidden(timeout=30_000)
+        expect(explorer.locator(".exp-error")).to_be_hidden(timeout=120_000)
         expect(explorer.get_by_text("slept").first).to_be_visible()
         arrived = [url for url in asked if PIECE not in url]
         assert len(arrived) == len(set(arrived))

@@ -15,7 +15,7 @@ from course_lib.explorers.attention import AttentionExplorer
 from course_lib.explorers.heads import MultiHeadExplorer
 from course_lib.explorers.qkv import QKVExplorer
 from course_lib.probes.sentences import PROBES, load_probes
-from sitio.pesos import bert_pieces
+from sitio.pieces import bert_pieces
 
 pytestmark = pytest.mark.navegador
 SCRIPTS = ("wordpiece", "bert", "respuestas")

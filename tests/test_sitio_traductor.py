@@ -14,7 +14,7 @@ from course_lib.explorers.cross import CrossAttentionExplorer
 from course_lib.translator import TranslatorError, TranslatorWarning, load_translator
 from course_lib.translator_model.checks import doubtful_words, read_sentence
 from course_lib.translator_model.pieces import shown_tokens
-from sitio.pesos import translator_pieces
+from sitio.pieces import translator_pieces
 
 pytestmark = pytest.mark.navegador
 SCRIPTS = ("bpe", "comprobaciones", "traductor")
@@ -132,9 +132,8 @@ def translate(sentence):
         try:
             found = load_translator().translate(sentence)
         except TranslatorError as error:
-            return None, str(error).removeprefix("translate: ")
-    told = [str(one.message) for one in caught if one.category is TranslatorWarning]
-    return found, [text.removeprefix("traductor: ") for text in told]
+            return None, error.reason
+    return found, [one.message.note for one in caught if one.category is TranslatorWarning]
 
 
 def assert_same(page, sentences):
@@ -220,7 +219,7 @@ def test_the_same_reading_with_every_character(page):
         try:
             here = list(read_sentence(load_translator().tokenizer, text, 127))
         except TranslatorError as error:
-            here = str(error).removeprefix("translate: ")
+            here = error.reason
         assert there == here, ascii(text)
 
 

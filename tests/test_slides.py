@@ -1,4 +1,4 @@
-"""Presentar una clase: las teclas que dice el README, que ninguna cambie nada y que todo quepa."""
+"""Presentar una clase: las teclas que dice la guía docente, que ninguna cambie nada y que todo quepa."""
 
 import re
 
@@ -12,10 +12,6 @@ pytestmark = pytest.mark.navegador
 
 DECKS = [p.relative_to(ROOT) for p in notebooks.course_notebooks() if notebooks.is_deck(p)]
 EVERY_DAY = "03_softmax_y_escalado"
-EACH = [
-    pytest.param(path, id=path.stem, marks=() if path.stem == EVERY_DAY else pytest.mark.lenta)
-    for path in DECKS
-]
 CONTENT = "JSON.stringify(lesson.content.model.sharedModel.toJSON().cells)"
 CLOSE_DECK = """async () => {
     const panel = jupyterapp.shell.currentWidget;
@@ -321,13 +317,14 @@ def test_what_does_not_fit_is_seen(lab):
     assert re.search("medio vacía", seen[4])
 
 
-@pytest.mark.parametrize("path", EACH)
+@pytest.mark.lenta
+@pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)
 def test_every_slide_fits(lab, path):
     """Cada noche, todas las clases en las dos pantallas; cada día, una, en la pequeña."""
     lab.restore(path)
     open_deck(lab, path)
     faults = []
-    for width, height in [*SCREENS.values()][: 1 if path.stem == EVERY_DAY else 2]:
+    for width, height in SCREENS.values():
         lab.page.set_viewport_size({"width": width, "height": height})
         with presented(lab) as page:
             faults += [f"{width}, {number}: {x}" for number, found in slides(page) for x in found]

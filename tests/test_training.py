@@ -9,18 +9,18 @@ import torch.nn.functional as F
 from safetensors import safe_open
 
 from course_lib import Transformer, padding_mask
-from course_lib.translator import read_translator
-from course_lib.translator_model import train_translator as trainer
-from course_lib.translator_model.marks import EOS
-from course_lib.translator_model.training import (
+from course_lib.training import (
     PAD,
-    batches_by_length,
     learning_rate,
     pad_ids,
     shift_right,
     smoothed_loss,
     target_loss,
 )
+from course_lib.translator import read_translator
+from course_lib.translator_model.marks import EOS
+from course_tools.training import train_translator as trainer
+from course_tools.training.sentences import batches_by_length
 
 
 def test_shift_right():
@@ -47,7 +47,7 @@ def test_target_loss_is_the_plain_one_without_padding():
     source = pad_ids([[4, 5, 3], [6, 3], [7, 8, 5, 4, 3]])
     target = pad_ids([[4, 9, 10, 3], [5, 3], [6, 6, 6, 6, 6, 3]])
     loss, hits, tokens = target_loss(model, source, target, bos=2, smoothing=0.1)
-    logits = model(source, shift_right(target, 2), padding_mask(source != PAD))
+    logits, _ = model(source, shift_right(target, 2), padding_mask(source != PAD))
     expected = F.cross_entropy(
         logits.flatten(0, 1), target.flatten(), ignore_index=PAD, label_smoothing=0.1
     )

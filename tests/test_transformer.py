@@ -102,9 +102,11 @@ def test_encoder_is_torchs(stack, with_masks, dims, seed, options):
         causal = convert_mask(causal_mask(length), "keep", "block")
         masks = {"mask" if stack else "src_mask": causal, "src_key_padding_mask": keep == 0}
     expected = theirs(y, **masks)
-    output, weights = ours(x, mask, return_weights=True)
+    output, weights = ours(x, mask, need_weights=True)
     close(output, expected)
-    close(ours(x, mask), expected)
+    without, nothing = ours(x, mask)
+    close(without, expected)
+    assert nothing is None
     backward_through(output, expected)
     close(x.grad, y.grad)
     same_gradients(ours, theirs)
@@ -140,14 +142,17 @@ def test_decoder_is_torchs(stack, with_masks, dims, seed, options):
             "memory_key_padding_mask": source == 0,
         }
     expected = theirs(y, encoded_too, **masks)
-    output, own, cross = ours(x, encoded, mask, source_mask, return_weights=True)
+    output, weights = ours(x, encoded, mask, source_mask, need_weights=True)
     close(output, expected)
-    close(ours(x, encoded, mask, source_mask), expected)
+    without, nothing = ours(x, encoded, mask, source_mask)
+    close(without, expected)
+    assert nothing is None
     backward_through(output, expected)
     close(x.grad, y.grad)
     close(encoded.grad, encoded_too.grad)
     same_gradients(ours, theirs)
-    for each_own, each_cross in zip(own, cross, strict=True) if stack else [(own, cross)]:
+    assert not stack or len(weights) == 2
+    for each_own, each_cross in weights if stack else [weights]:
         assert each_own.shape == (batch, heads, m_d, m_d)
         assert each_cross.shape == (batch, heads, m_d, m_e)
 
@@ -189,9 +194,11 @@ def test_transformer_is_torchs(with_masks, activation):
     embedded_target = ours.decoder.positional_encoding(ours.decoder.output_embedding(target))
     decoded = theirs(ours.encoder.embed(source), embedded_target, **masks)
     expected = ours.output_projection(decoded)
-    logits, weights = ours(source, target, **arguments, return_weights=True)
+    logits, weights = ours(source, target, **arguments, need_weights=True)
     close(logits, expected)
-    close(ours(source, target, **arguments), expected)
+    without, nothing = ours(source, target, **arguments)
+    close(without, expected)
+    assert nothing is None
     assert [w.shape for w in weights["encoder"]] == [(4, 3, 7, 7)] * 2
     assert [w.shape for w in weights["decoder"]] == [(4, 3, 5, 5)] * 3
     assert [w.shape for w in weights["cross"]] == [(4, 3, 5, 7)] * 3
@@ -213,7 +220,7 @@ def test_transformer_is_torchs(with_masks, activation):
 def test_encoder_and_decoder_of_other_widths():
     """dim_encoder: la atención cruzada acepta un encoder de otra anchura."""
     layer = DecoderLayer(2, 6, dim_encoder=10)
-    output, own, cross = layer(torch.randn(3, 4, 6), torch.randn(3, 5, 10), return_weights=True)
+    output, (_, cross) = layer(torch.randn(3, 4, 6), torch.randn(3, 5, 10), need_weights=True)
     assert output.shape == (3, 4, 6)
     assert cross.shape == (3, 2, 4, 5)
     with pytest.raises(ValueError, match=r"key tiene forma \(3, 5, 6\).*medir 10"):
@@ -236,7 +243,8 @@ def test_shared_embeddings():
 def test_every_parameter_learns():
     """A todos los parámetros les llega gradiente: ninguna lista se deja capas sin registrar."""
     model = small_transformer()
-    model(torch.randint(11, (2, 9)), torch.randint(13, (2, 8))).square().sum().backward()
+    logits, _ = model(torch.randint(11, (2, 9)), torch.randint(13, (2, 8)))
+    logits.square().sum().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         # El sesgo de las keys suma lo mismo a toda la fila: la softmax no lo nota.
@@ -270,22 +278,22 @@ def test_dropout_only_in_training():
     """Entrenando varía de una vez a otra; evaluando, no; los pesos de atención nunca se apagan."""
     model = small_transformer(dropout=0.3)
     source, target = torch.randint(11, (2, 9)), torch.randint(13, (2, 8))
-    evaluated = model.eval()(source, target)
-    assert torch.equal(model(source, target), evaluated)
-    close(small_transformer()(source, target), evaluated)
-    logits, weights = model.train()(source, target, return_weights=True)
-    assert not torch.equal(model(source, target), logits)
+    evaluated, _ = model.eval()(source, target)
+    assert torch.equal(model(source, target)[0], evaluated)
+    close(small_transformer()(source, target)[0], evaluated)
+    logits, weights = model.train()(source, target, need_weights=True)
+    assert not torch.equal(model(source, target)[0], logits)
     for each in sum(weights.values(), []):
         close(each.sum(-1), torch.ones(each.shape[:-1]))
     layer = EncoderLayer(3, 12, dropout=0.3).double().train()
     x = torch.randn(2, 5, 12).double()
-    first, second = (layer(x, return_weights=True)[1] for _ in range(2))
+    first, second = (layer(x, need_weights=True)[1] for _ in range(2))
     assert torch.equal(first, second)
 
 
 # --- Fugas ----------------------------------------------------------------------------------------
 
-both_paths = pytest.mark.parametrize("return_weights", [False, True], ids=["fundida", "pesos"])
+both_paths = pytest.mark.parametrize("need_weights", [False, True], ids=["fundida", "pesos"])
 KEEP_SOURCE = torch.tensor([[1, 1, 1, 1, 0, 0, 0]])
 KEEP_TARGET = torch.tensor([[1, 1, 1, 1, 0]])
 
@@ -300,12 +308,8 @@ def other_token(vocab_size):
     return lambda ids: (ids + 1) % vocab_size
 
 
-def first(outputs):
-    return outputs[0] if isinstance(outputs, tuple) else outputs
-
-
 @both_paths
-def test_no_leak_through_decoder_layer(return_weights):
+def test_no_leak_through_decoder_layer(need_weights):
     """En una capa: nada del futuro, nada del relleno del origen; y todo lo demás influye."""
     torch.manual_seed(1)
     layer = randomize(DecoderLayer(2, 8)).eval()
@@ -314,10 +318,10 @@ def test_no_leak_through_decoder_layer(return_weights):
     source_mask = padding_mask(KEEP_SOURCE)
 
     def from_target(x):
-        return first(layer(x, encoded, mask, source_mask, return_weights))
+        return layer(x, encoded, mask, source_mask, need_weights)[0]
 
     def from_source(encoded):
-        return first(layer(x, encoded, mask, source_mask, return_weights))
+        return layer(x, encoded, mask, source_mask, need_weights)[0]
 
     change = lambda token: 3 * token + 1  # noqa: E731
     assert torch.equal(influence(from_target, x, change), MAY_SEE_TARGET)
@@ -326,17 +330,17 @@ def test_no_leak_through_decoder_layer(return_weights):
 
 @both_paths
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
-def test_no_leak_through_transformer(return_weights, dtype):
+def test_no_leak_through_transformer(need_weights, dtype):
     """En el modelo entero, ids cambiados: ni el futuro ni el relleno mueven un bit."""
     model = small_transformer(dtype).eval()
     source, target = torch.randint(11, (2, 7)), torch.randint(13, (2, 5))
     source_mask, target_mask = padding_mask(KEEP_SOURCE), padding_mask(KEEP_TARGET)
 
     def from_target(target):
-        return first(model(source, target, source_mask, target_mask, return_weights))
+        return model(source, target, source_mask, target_mask, need_weights)[0]
 
     def from_source(source):
-        return first(model(source, target, source_mask, target_mask, return_weights))
+        return model(source, target, source_mask, target_mask, need_weights)[0]
 
     assert leaks(from_target, target, MAY_SEE_TARGET, other_token(13)) == []
     assert leaks(from_source, source, MAY_SEE_SOURCE, other_token(11)) == []
@@ -351,47 +355,35 @@ def test_leak_detector_flags_decoders_without_their_masks():
     layer = randomize(DecoderLayer(2, 8)).eval()
     x, encoded = torch.randn(2, 5, 8), torch.randn(2, 7, 8)
     for wrong in (None, PAST.mT, ~PAST, torch.ones(5, 5).tril(1).bool()):
-        assert leaks(lambda x, wrong=wrong: layer(x, encoded, wrong), x, PAST) != []
+        assert leaks(lambda x, wrong=wrong: layer(x, encoded, wrong)[0], x, PAST) != []
     for wrong in (None, ~padding_mask(KEEP_SOURCE), padding_mask(KEEP_SOURCE.roll(1))):
-        assert leaks(lambda y, wrong=wrong: layer(x, y, None, wrong), encoded, MAY_SEE_SOURCE) != []
+        wrongly = lambda y, wrong=wrong: layer(x, y, None, wrong)[0]  # noqa: E731
+        assert leaks(wrongly, encoded, MAY_SEE_SOURCE) != []
 
 
 @both_paths
-def test_padding_does_not_change_the_real_tokens(return_weights):
+def test_padding_does_not_change_the_real_tokens(need_weights):
     """Alargar un lote con relleno no cambia los tokens de verdad, sea cual sea su id."""
     model = small_transformer().eval()
     source, target = torch.randint(11, (2, 4)), torch.randint(13, (2, 3))
-    alone = model(source, target)
+    alone, _ = model(source, target)
     for filler in (0, 7):
         long_source = torch.cat([source, torch.full((2, 3), filler)], 1)
         long_target = torch.cat([target, torch.full((2, 2), filler)], 1)
         keep_source, keep_target = torch.arange(7)[None] < 4, torch.arange(5)[None] < 3
-        logits = first(
-            model(
-                long_source,
-                long_target,
-                padding_mask(keep_source),
-                padding_mask(keep_target),
-                return_weights,
-            )
-        )
+        masks = padding_mask(keep_source), padding_mask(keep_target)
+        logits, _ = model(long_source, long_target, *masks, need_weights)
         close(logits[:, :3], alone)
 
 
 @both_paths
-def test_source_of_only_padding_is_finite(return_weights):
+def test_source_of_only_padding_is_finite(need_weights):
     """Una frase de origen que es toda relleno no produce NaN, ni al entrenar."""
     model = small_transformer()
     nothing = padding_mask(torch.zeros(2, 7, dtype=torch.long))
     with torch.autograd.set_detect_anomaly(True):
-        logits = first(
-            model(
-                torch.randint(11, (2, 7)),
-                torch.randint(13, (2, 5)),
-                nothing,
-                return_weights=return_weights,
-            )
-        )
+        ids = torch.randint(11, (2, 7)), torch.randint(13, (2, 5))
+        logits, _ = model(*ids, nothing, need_weights=need_weights)
         logits.sum().backward()
     assert logits.isfinite().all()
     assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
@@ -409,7 +401,7 @@ def typed_transformer(
     list[Float[Tensor, "B h m_D m_D"]],
     list[Float[Tensor, "B h m_D m_E"]],
 ]:
-    logits, weights = model(source, target, return_weights=True)
+    logits, weights = model(source, target, need_weights=True)
     return logits, weights["encoder"], weights["decoder"], weights["cross"]
 
 
@@ -417,14 +409,14 @@ def typed_transformer(
 def typed_encoder(
     model: TransformerEncoder, ids: Int[Tensor, "B m_E"], d_model: int
 ) -> Float[Tensor, "B m_E {d_model}"]:
-    return model(ids)
+    return model(ids)[0]
 
 
 @jaxtyped(typechecker=beartype)
 def typed_decoder(
     model: TransformerDecoder, ids: Int[Tensor, "B m_D"], encoded: Float[Tensor, "B m_E d_model"]
 ) -> Float[Tensor, "B m_D d_model"]:
-    return model(ids, encoded)
+    return model(ids, encoded)[0]
 
 
 @few

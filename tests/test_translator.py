@@ -1,6 +1,7 @@
 """El traductor: qué devuelve, qué hace con lo raro, y que sus archivos son los que deben."""
 
 import json
+import pickle
 import shutil
 import subprocess
 import sys
@@ -26,8 +27,8 @@ from course_lib.translator import (
     words_of,
 )
 from course_lib.translator_model.checks import LONGEST_SEEN, doubtful_words, looks_spanish
-from course_lib.translator_model.phrase_book import phrase_pairs
-from course_lib.translator_model.train_translator import FINISHING, RECIPE, WITH_PHRASES
+from course_tools.training.phrase_book import phrase_pairs
+from course_tools.training.train_translator import FINISHING, RECIPE, WITH_PHRASES
 
 FOREIGN = (
     "Der Hund schläft im Garten.",
@@ -175,7 +176,7 @@ def test_numbers_are_the_models(translator):
     written = [translator.tokenizer.token_to_id("<s>")]
     source = torch.tensor([ids])
     for step in range(len(found.target_tokens)):
-        logits, weights = translator.model(source, torch.tensor([written]), return_weights=True)
+        logits, weights = translator.model(source, torch.tensor([written]), need_weights=True)
         log_probabilities = logits[0, -1].log_softmax(-1)
         best = log_probabilities.argmax().item()
         torch.testing.assert_close(found.log_probabilities[step], log_probabilities[best])
@@ -270,6 +271,14 @@ def test_to_words_by_hand(translator):
 def test_nothing_to_translate(translator, empty):
     with pytest.raises(TranslatorError, match="está vacía|no hay ninguna palabra"):
         translator.translate(empty)
+
+
+def test_what_it_says_is_the_same_in_another_process():
+    """Un error y un aviso llevan aparte lo que dicen, y se copian enteros."""
+    told = TranslatorError("la frase está vacía.", "translate"), TranslatorWarning("una nota.")
+    error, warning = (pickle.loads(pickle.dumps(one)) for one in told)
+    assert (str(error), error.reason) == ("translate: la frase está vacía.", "la frase está vacía.")
+    assert (str(warning), warning.note) == ("traductor: una nota.", "una nota.")
 
 
 @pytest.mark.parametrize("spanish", ["", " \n"])

@@ -1,16 +1,15 @@
 """El camino de una lección: qué está en él, qué se pliega, cuánto se tarda y si se sostiene solo."""
 
 import pytest
-from helpers_notebooks import compared_outputs
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from tools import notebooks, way
+from tools import way
 
-LESSONS = [path for path in notebooks.course_notebooks() if notebooks.is_lesson(path)]
+from course_tools.cells import BESIDE, CHECKING, EXERCISES, PREDICTION, TRY, UNSOLVED, tagged
 
 
 def cell(text, position):
     """Una celda: de texto si empieza por un título o una lista; si no, de código."""
-    prose = text.startswith(("# 0", "##", "* "))
+    prose = text.startswith(("# 0", "##", "*"))
     return (new_markdown_cell if prose else new_code_cell)(text, id=f"c{position}")
 
 
@@ -49,10 +48,8 @@ def test_what_is_beside_is_folded_and_tagged():
     way.mark(nb, "03_una.ipynb")
     folded = [cell.id for cell in nb.cells if cell.metadata.get(way.FOLDED)]
     assert folded == ["c3", "c8"]
-    tagged = [
-        i for i, cell in enumerate(nb.cells) if way.ASIDE_TAG in cell.metadata.get("tags", ())
-    ]
-    assert tagged == [3, 4, 5, 8, 9, 10]
+    beside = [i for i, cell in enumerate(nb.cells) if tagged(cell, BESIDE)]
+    assert beside == [3, 4, 5, 8, 9, 10]
     assert "[sigue en «2. Después»](03_una.ipynb#cell-id=c6)" in nb.cells[3].source
     assert "[sigue en «Ejercicios»](03_una.ipynb#cell-id=c11)" in nb.cells[8].source
     once = [cell.copy() for cell in nb.cells]
@@ -74,7 +71,29 @@ def test_a_section_of_one_cell_is_not_folded():
     way.mark(nb, "03_una.ipynb")
     assert way.FOLDED not in nb.cells[1].metadata
     assert "saltártelo" not in nb.cells[1].source
-    assert nb.cells[1].metadata.tags == [way.ASIDE_TAG]
+    assert nb.cells[1].metadata.tags == [BESIDE, TRY]
+
+
+@pytest.mark.parametrize(
+    ("texts", "tags"),
+    [
+        (["**Antes de ejecutar:** ¿qué sale?", "x"], [PREDICTION]),
+        (["* Donde diga **Antes de ejecutar**, para.", "x"], []),
+        (
+            ["## Para profundizar", "**Antes de ejecutar:** ¿y aquí?", "## 2. Fin"],
+            [BESIDE, PREDICTION],
+        ),
+        (["## Ejercicios", "x"], [EXERCISES]),
+        (["## Ejercicios", "**Antes de ejecutar:** ¿y esto?", "x"], []),
+        (["## Ejercicios", "from course_checkers import show_progress", "x"], [CHECKING]),
+        (["## Ejercicios", "show_progress(3)", "x"], [CHECKING]),
+        (["## Ejercicios", 'print("Cuando esté resuelto")', "x"], [UNSOLVED]),
+    ],
+)
+def test_each_cell_says_what_it_is(texts, tags):
+    nb = lesson("# 03 · Una", *texts)
+    way.mark(nb, "03_una.ipynb")
+    assert nb.cells[-2].metadata.get("tags", []) == tags
 
 
 @pytest.mark.parametrize(
@@ -107,11 +126,3 @@ def test_times():
     assert on_the_way == pytest.approx(2 + 2 / 160 + 10 / 60)  # el título tiene dos palabras
     assert practised == pytest.approx(on_the_way + 1 / 160 + 15 / 60 + way.MINUTES_AN_ANSWER[True])
     assert whole == pytest.approx(practised + 2 / 160 + 5 / 60)
-
-
-@pytest.mark.lenta
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_the_way_alone_gives_the_same(path):
-    """Sin nada de lo que está al lado, ni los ejercicios, cada celda da lo que tiene guardado."""
-    walked = way.part(notebooks.read(path), way.WAY)
-    assert compared_outputs(notebooks.execute(walked, path.parent)) == compared_outputs(walked)

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import unicodedata
 
-import place
+from aula.hub import place
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # sin las que se confunden al copiarlas
 

@@ -18,10 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-import accounts
-import place
-import spawner
-from accounts import ClassroomError
+from aula.hub import accounts, place, spawner
+from aula.hub.accounts import ClassroomError
 
 COPIES = "atencion-paso-a-paso/mis_cuadernos"  # de cada estudiante, en su carpeta
 
@@ -34,7 +32,8 @@ def main(arguments):
     parser.add_argument("--avisar", action="store_true")
     options, rest = parser.parse_known_args(arguments)
     if {"-h", "--help", "--ayuda"} & set(rest):
-        print((place.ROOT / "aula/hub/README.md").read_text(encoding="utf-8"))
+        page = (place.ROOT / "aula/hub/README.md").read_text(encoding="utf-8")
+        print(page.partition("\n## ")[0])
         return 0
     try:
         check_administrator()
@@ -108,7 +107,8 @@ def install():
         *npm, problem="No se puede descargar la puerta del aula. Mira la conexión y repite."
     )
     compileall.compile_dir(sys.prefix, quiet=2, workers=0)
-    compileall.compile_dir(place.ROOT / "course_lib", quiet=2)
+    for name in ("course_lib", "course_checkers", "course_tools"):
+        compileall.compile_dir(place.ROOT / name, quiet=2)
     stamp.write_text(wanted)
 
 
@@ -147,9 +147,9 @@ def report(lesson):
                 shutil.copy(own, Path(folder, f"{user}.ipynb"))
         if not os.listdir(folder):
             raise ClassroomError("Desde que se avisó, nadie ha guardado esa lección.")
-        order = [sys.executable, place.ROOT / "aula/calificar/calificar.py", folder]
+        order = [sys.executable, "-m", "aula.calificar.grade", folder]
         output = place.STATE / f"informe-{lesson[:2]}"
-        return subprocess.call([*order, "--solo-informe", "--salida", output])
+        return subprocess.call([*order, "--solo-informe", "--salida", output], cwd=place.ROOT)
 
 
 def serve(ip, port, rest):

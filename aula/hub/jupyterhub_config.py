@@ -5,13 +5,10 @@ líneas de aquí: se lee al final, y manda.
 """
 
 import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-import place
-import spanish
-import spawner
 from jupyterhub.utils import random_port
+
+from aula.hub import place, spanish, spawner
 
 c = get_config()  # noqa: F821 — lo define JupyterHub al leer este archivo
 
@@ -24,7 +21,7 @@ c.PAMAuthenticator.executor_threads = 8  # una contraseña mala espera unos segu
 # --- Lo que recibe cada uno: su copia, con el entorno y el curso de todos, que no puede cambiar ---
 c.JupyterHub.spawner_class = spawner.ClassroomSpawner
 c.Spawner.args = [
-    "--ServerApp.contents_manager_class=course_lib.opening.contents.CourseContents",
+    "--ServerApp.contents_manager_class=course_tools.opening.contents.CourseContents",
     "--KernelManager.transport=ipc",  # por TCP, otra cuenta del ordenador leería lo que sale
     "--MappingKernelManager.cull_idle_timeout=3600",
     "--ServerApp.jpserver_extensions={'jupyter_lsp': False, 'jupyter_server_terminals': False}",

@@ -6,8 +6,9 @@ otra versión se ve lo nuevo, en inglés, y no falla nada; una prueba dice qué 
 
 import re
 
-import place
 from jinja2.ext import Extension
+
+from aula.hub import place
 
 LINES = (place.HERE / "espanol.tsv").read_text(encoding="utf-8").splitlines()
 PAGES = [

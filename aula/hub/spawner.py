@@ -10,9 +10,9 @@ import resource
 import sys
 from pathlib import Path
 
-import accounts
-import place
 from jupyterhub.spawner import LocalProcessSpawner
+
+from aula.hub import accounts, place
 
 CGROUPS = Path("/sys/fs/cgroup")
 CONTROLLERS = ("+memory", "+cpu", "+pids")

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from course_lib.opening import copies
+from course_tools.opening import copies
 
 try:
     told, written = copies.update()

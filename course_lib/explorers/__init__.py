@@ -1,8 +1,8 @@
 """Exploradores: piezas que responden a la mano, en el cuaderno.
 
-Cada explorador son tres archivos con el mismo nombre: el de Python, una función pura de su estado
+Cada explorador son dos archivos con el mismo nombre: el de Python, una función pura de su estado
 (`compute`) y el control que lo guarda; el de JavaScript, que lo dibuja sin esperar al kernel; y los
-dos comparten `comun.js` y `explorador.css`; algunos, también `frases.js` o `rejilla.js`. Las
+dos comparten `common.js` y `explorer.css`; algunos, también `sentences.js` o `grid.js`. Las
 cuentas que JavaScript repite para ir deprisa se comparan con las de Python en
 `tests/test_explorers.py`.
 

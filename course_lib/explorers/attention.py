@@ -7,7 +7,7 @@ import torch
 import traitlets
 
 from course_lib.bert import load_bert
-from course_lib.explorers.base import SHARED, AskingExplorer, count_tokens, esm, read_with_bert
+from course_lib.explorers.base import SHARED, AskingExplorer, esm, fault, read_with_bert, refusal
 
 DEFAULT = [f"I gave the dog a bone because it was {word}" for word in ("hungry", "old")]
 LIMITS = "64 tokens y 1000 caracteres"
@@ -34,28 +34,30 @@ def compute(weights, query, other=None):
 @lru_cache(maxsize=16)
 def _read(sentence, _model_name):
     """Devuelve los tokens, los pesos (capas, cabezas, L, L) en enteros y los avisos."""
-    length = count_tokens(sentence)
-    if length > 64 or len(sentence) > 1000:
-        size = f"{length} tokens y {len(sentence)} caracteres"
-        raise ValueError(f" tiene {size}, y aquí caben {LIMITS}. Escribe una más corta.")
     embeddings, notes = read_with_bert(sentence)
     weights = torch.stack(embeddings.attentions)[:, 0].double()
     return embeddings.tokens[0], (weights * STEPS).round().int(), notes
 
 
+def too_long(tokens, letters):
+    size = f"{tokens} tokens y {letters} caracteres"
+    told = f" tiene {size}, y aquí caben {LIMITS}. Escribe una más corta."
+    return told if tokens > 64 or letters > 1000 else ""
+
+
 def read(sentences):
     """Pasa por BERT una o dos frases; si alguna no sirve, lo dice un ``TraitError``."""
     if len(sentences) not in (1, 2) or not all(isinstance(text, str) for text in sentences):
-        raise traitlets.TraitError(
-            f"AttentionExplorer: sentences = {sentences!r:.80}, y tiene que ser una lista de una o "
-            'dos frases. Por ejemplo, ["The cat sat down"].'
+        raise refusal(
+            "AttentionExplorer",
+            f"sentences = {sentences!r:.80}, y tiene que ser una lista de una o dos frases. Por "
+            'ejemplo, ["The cat sat down"].',
         )
     readings = []
     for ordinal, text in zip(ORDINALS, sentences):
-        try:
-            readings.append(_read(text, load_bert().name))
-        except ValueError as error:
-            raise traitlets.TraitError(f"La {ordinal} frase{error}") from None
+        if reason := fault(text, too_long):
+            raise traitlets.TraitError(f"La {ordinal} frase{reason}")
+        readings.append(_read(text, load_bert().name))
     return readings
 
 
@@ -101,10 +103,8 @@ class AttentionExplorer(AskingExplorer):
         length = max(len(tokens) for tokens, *_ in readings)
         limits = dict(zip(("layer", "head", "query"), (*readings[0][1].shape[:2], length)))
         if type(value) is not int or not 0 <= value < limits[name]:
-            raise traitlets.TraitError(
-                f"AttentionExplorer: {name} = {value!r:.40}, y tiene que ser un entero entre 0 y "
-                f"{limits[name] - 1}."
-            )
+            wanted = f"un entero entre 0 y {limits[name] - 1}"
+            raise refusal("AttentionExplorer", f"{name} = {value!r:.40}, y tiene que ser {wanted}.")
         return value
 
     @traitlets.observe("sentences")

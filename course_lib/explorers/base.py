@@ -7,7 +7,12 @@ import anywidget
 import traitlets
 
 from course_lib.bert import extract_embeddings, load_bert
-from course_lib.bert_files.sentences import TokenizationWarning
+from course_lib.model_files.sentences import (
+    TokenizationWarning,
+    why_blank,
+    why_broken,
+    why_invisible,
+)
 
 HERE = Path(__file__).parent
 
@@ -15,22 +20,22 @@ HERE = Path(__file__).parent
 SHARED = {"sync": True, "echo_update": False}
 
 # Lo que solo comparten algunos: así, el estado de los demás no lo lleva.
-ALSO = dict.fromkeys(["attention", "heads", "qkv"], ["frases"]) | {
-    "cross": ["frases", "rejilla"],
-    "influence": ["rejilla"],
+ALSO = dict.fromkeys(["attention", "heads", "qkv"], ["sentences"]) | {
+    "cross": ["sentences", "grid"],
+    "influence": ["grid"],
 }
 
 
 def esm(name):
     """Devuelve el módulo de JavaScript de un explorador: lo común y lo suyo."""
-    files = ["comun", *ALSO.get(name, []), name]
+    files = ["common", *ALSO.get(name, []), name]
     return "\n".join((HERE / f"{file}.js").read_text(encoding="utf-8") for file in files)
 
 
 class Explorer(anywidget.AnyWidget):
     """Un explorador. Su estado son sus traits; `describe` lo cuenta en una frase."""
 
-    _css = HERE / "explorador.css"
+    _css = HERE / "explorer.css"
 
     def describe(self):
         """Cuenta el estado en español, siempre igual para el mismo estado."""
@@ -58,31 +63,45 @@ class AskingExplorer(Explorer):
                 self._take(change["new"])
                 self.error = ""
             except traitlets.TraitError as error:
-                self.error = str(error).removeprefix(f"{type(self).__name__}: ")
+                self.error = getattr(error, "reason", str(error))
             except Exception as error:  # pase lo que pase, la página recibe respuesta
                 self.error = f"{self._failed}: {str(error)[:300]}"
             finally:
                 self.answered = change["new"].get("serial", 0)
 
 
-def count_tokens(sentence):
-    """Cuántos tokens de BERT tiene una frase; si está rota, un ``ValueError`` sin su sujeto."""
-    if sentence.encode("utf-8", "ignore").decode() != sentence:
-        raise ValueError(" tiene un carácter roto (medio emoji). Vuelve a escribirla.")
-    return len(load_bert().plain_tokenizer([sentence], verbose=False)["input_ids"][0])
+def refusal(explorer, reason):
+    """El error de un explorador: lleva aparte ``reason``, que es lo que enseña la página."""
+    error = traitlets.TraitError(f"{explorer}: {reason}")
+    error.reason = reason
+    return error
+
+
+def fault(sentence, refuse):
+    """Por qué no sirve una frase, como lo dice ``model_files.sentences``; si sirve, nada.
+
+    ``refuse`` recibe cuántos tokens y letras tiene, y dice lo mismo si no caben.
+    """
+    if reason := why_broken(sentence):
+        return reason
+    tokenizer = load_bert().plain_tokenizer
+    ids = tokenizer([sentence], verbose=False)["input_ids"][0]
+    return (
+        refuse(len(ids), len(sentence))
+        or why_blank(sentence)
+        or why_invisible(sentence, ids, tokenizer)
+    )
 
 
 def read_with_bert(sentence):
-    """Los embeddings de una frase y los avisos; si no sirve, un ``ValueError`` sin su sujeto."""
-    try:
-        return with_notes(extract_embeddings, sentence, TokenizationWarning)
-    except ValueError as error:
-        raise ValueError(str(error).removeprefix("extract_embeddings: la frase 0")) from None
+    """Los embeddings de una frase que sirve, y los avisos."""
+    embeddings, warned = with_warnings(extract_embeddings, sentence, TokenizationWarning)
+    return embeddings, [str(warning) for warning in warned]
 
 
-def with_notes(function, sentence, category):
+def with_warnings(function, sentence, category):
     """Lo que da una función con una frase, y los avisos de esa clase, que no salen por pantalla."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = function(sentence)
-    return result, [str(w.message) for w in caught if issubclass(w.category, category)]
+    return result, [w.message for w in caught if issubclass(w.category, category)]

@@ -5,7 +5,7 @@ from decimal import ROUND_HALF_UP, Decimal
 import torch
 import traitlets
 
-from course_lib.explorers.base import SHARED, AskingExplorer, esm, with_notes
+from course_lib.explorers.base import SHARED, AskingExplorer, esm, refusal, with_warnings
 from course_lib.translator import ALIGNMENT_LAYER, load_translator
 from course_lib.translator_model.checks import TranslatorError, TranslatorWarning
 
@@ -98,21 +98,24 @@ class CrossAttentionExplorer(AskingExplorer):
             weights = weights[0]
         sizes = (len(seen), len(source_tokens))
         if weights.dim() != 3 or weights.shape[1:] != sizes or len(predicted) != len(seen):
-            raise traitlets.TraitError(
-                f"CrossAttentionExplorer: `weights` tiene forma {tuple(weights.shape)}, y tiene que "
-                f"ser (h, m_D, m_E) = (h, {sizes[0]}, {sizes[1]}); `predicted` tiene "
-                f"{len(predicted)} tokens y `seen`, {sizes[0]}: tienen que ser los mismos."
+            raise refusal(
+                "CrossAttentionExplorer",
+                f"`weights` tiene forma {tuple(weights.shape)}, y tiene que ser (h, m_D, m_E) = "
+                f"(h, {sizes[0]}, {sizes[1]}); `predicted` tiene {len(predicted)} tokens y `seen`, "
+                f"{sizes[0]}: tienen que ser los mismos.",
             )
         if max(sizes) > MAX_TOKENS or weights.numel() > MAX_NUMBERS:
-            raise traitlets.TraitError(
-                f"CrossAttentionExplorer: {weights.numel()} pesos y frases de {sizes} tokens son "
-                f"demasiado para dibujarlos: como mucho {MAX_TOKENS} tokens y {MAX_NUMBERS} pesos."
+            raise refusal(
+                "CrossAttentionExplorer",
+                f"{weights.numel()} pesos y frases de {sizes} tokens son demasiado para dibujarlos: "
+                f"como mucho {MAX_TOKENS} tokens y {MAX_NUMBERS} pesos.",
             )
         sums = weights.double().sum(dim=-1)
         if weights.numel() == 0 or not torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
-            raise traitlets.TraitError(
-                "CrossAttentionExplorer: cada fila de `weights` tiene que sumar 1. ¿Son puntuaciones "
-                "sin softmax, o una fila prohibida entera?"
+            raise refusal(
+                "CrossAttentionExplorer",
+                "cada fila de `weights` tiene que sumar 1. ¿Son puntuaciones sin softmax, o una fila "
+                "prohibida entera?",
             )
         super().__init__(
             source_tokens=list(source_tokens), seen=list(seen), predicted=list(predicted),
@@ -130,9 +133,9 @@ class CrossAttentionExplorer(AskingExplorer):
     def _take(self, asked):
         try:
             translate = load_translator().translate
-            found, notes = with_notes(translate, asked["sentence"], TranslatorWarning)
+            found, warned = with_warnings(translate, asked["sentence"], TranslatorWarning)
         except TranslatorError as error:
-            raise traitlets.TraitError(str(error).removeprefix("translate: ")) from None
+            raise traitlets.TraitError(error.reason) from None
         sizes = len(found.source_tokens), len(found.target_tokens)
         if max(sizes) > MAX_TOKENS:
             raise traitlets.TraitError(
@@ -144,13 +147,12 @@ class CrossAttentionExplorer(AskingExplorer):
         self.predicted = found.target_tokens
         self.weights = _rounded(found.cross_attention[ALIGNMENT_LAYER])
         self.head = min(self.head, len(self.weights) - 1)
-        self.notes = [note.removeprefix("traductor: ") for note in notes]
+        self.notes = [warning.note for warning in warned]
 
     def _within(self, name, value, low, high):
         if not low <= value <= high:
-            raise traitlets.TraitError(
-                f"CrossAttentionExplorer: {name} = {value}, y tiene que estar entre {low} y {high}."
-            )
+            reason = f"{name} = {value}, y tiene que estar entre {low} y {high}."
+            raise refusal("CrossAttentionExplorer", reason)
         return value
 
     def describe(self):

@@ -7,7 +7,7 @@ import traitlets
 
 from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
 from course_lib.bert import load_bert
-from course_lib.explorers.base import SHARED, AskingExplorer, count_tokens, esm, read_with_bert
+from course_lib.explorers.base import SHARED, AskingExplorer, esm, fault, read_with_bert, refusal
 
 SENTENCE, HEADS, WIDTH, SEED = "the dog found a bone", 3, 12, 54  # el ejemplo con que se abre
 STATIONS = ("X", "proyectar", "repartir", "atender", "concat", "mezclar")
@@ -17,22 +17,23 @@ CHANGED = 1e-6  # lo que se mueve menos no ha cambiado
 
 @lru_cache(maxsize=16)
 def _read(sentence, _model_name):
-    length = count_tokens(sentence) - 2  # sin [CLS] ni [SEP]
-    if length and not 2 <= length <= 8:
-        size = f"{length} token{'s' * (length > 1)}"
-        raise ValueError(f" tiene {size}, y aquí caben de 2 a 8. Escribe otra.")
     embeddings, notes = read_with_bert(sentence)
     return embeddings.tokens[0][1:-1], embeddings.encoder_input[0, 1:-1].round(decimals=2), notes
+
+
+def too_long(tokens, letters):
+    length = tokens - 2  # sin [CLS] ni [SEP]
+    told = f" tiene {length} token{'s' * (length > 1)}, y aquí caben de 2 a 8. Escribe otra."
+    return told if length and not 2 <= length <= 8 else ""
 
 
 def read(sentence):
     """Los tokens de una frase, su X, entera y a 2 decimales, y los avisos del tokenizador."""
     if not isinstance(sentence, str):
         _refuse("sentence", sentence, "un texto, como «the cat sat»")
-    try:
-        return _read(sentence, load_bert().name)
-    except ValueError as error:
-        raise traitlets.TraitError(f"MultiHeadExplorer: la frase{error}") from None
+    if reason := fault(sentence, too_long):
+        raise refusal("MultiHeadExplorer", f"la frase{reason}")
+    return _read(sentence, load_bert().name)
 
 
 def build(heads, matrices, biases=None):
@@ -224,4 +225,4 @@ def _numbers(name, value, shape):
 
 def _refuse(name, value, wanted):
     shown = " ".join(repr(value).split())[:80]  # un tensor o un bloque ocupan varias líneas
-    raise traitlets.TraitError(f"MultiHeadExplorer: {name} = {shown}, y tiene que ser {wanted}.")
+    raise refusal("MultiHeadExplorer", f"{name} = {shown}, y tiene que ser {wanted}.")

@@ -33,7 +33,7 @@ def influence_maps(layers, x):
     for mask in (None, causal_mask(length)):
         y, after = touched, []
         for layer in layers:
-            y = layer(y, mask)
+            y, _ = layer(y, mask)
             after.append((y[:-1] - y[-1]).norm(dim=-1).T)  # (L salidas, L tocados)
         maps.append(torch.stack(after))
     return torch.stack(maps, dim=1)

@@ -8,7 +8,7 @@ import torch
 import traitlets
 
 from course_lib.bert import encoder_from_bert, load_bert
-from course_lib.explorers.base import SHARED, AskingExplorer, count_tokens, esm, read_with_bert
+from course_lib.explorers.base import SHARED, AskingExplorer, esm, fault, read_with_bert, refusal
 
 DEFAULT = "I gave the dog a bone because it was hungry"
 MAX_TOKENS, MAX_LETTERS = 24, 400
@@ -44,26 +44,24 @@ def _layers(_model_name):
 @lru_cache(maxsize=16)
 def _read(sentence, model_name):
     """Devuelve los tokens de una frase, lo que entra en cada capa y los avisos."""
-    length = count_tokens(sentence)
-    if length > MAX_TOKENS or len(sentence) > MAX_LETTERS:
-        raise ValueError(
-            f" tiene {length} tokens y {len(sentence)} caracteres, y aquí caben "
-            f"{MAX_TOKENS} y {MAX_LETTERS}. Escribe una más corta."
-        )
     embeddings, notes = read_with_bert(sentence)
     return embeddings.tokens[0], embeddings.hidden_states, notes
+
+
+def too_long(tokens, letters):
+    size, room = f"{tokens} tokens y {letters} caracteres", f"{MAX_TOKENS} y {MAX_LETTERS}"
+    told = f" tiene {size}, y aquí caben {room}. Escribe una más corta."
+    return told if tokens > MAX_TOKENS or letters > MAX_LETTERS else ""
 
 
 def read(sentence):
     """Pasa una frase por BERT; si no sirve, lo dice un ``TraitError``."""
     if not isinstance(sentence, str):
-        raise traitlets.TraitError(
-            f"QKVExplorer: sentence = {sentence!r:.60}, y tiene que ser un texto, como «The cat sat»."
-        )
-    try:
-        return _read(sentence, load_bert().name)
-    except ValueError as error:
-        raise traitlets.TraitError(f"QKVExplorer: la frase{error}") from None
+        reason = f"sentence = {sentence!r:.60}, y tiene que ser un texto, como «The cat sat»."
+        raise refusal("QKVExplorer", reason)
+    if reason := fault(sentence, too_long):
+        raise refusal("QKVExplorer", f"la frase{reason}")
+    return _read(sentence, load_bert().name)
 
 
 def project(sentence, layer):
@@ -135,10 +133,8 @@ class QKVExplorer(AskingExplorer):
         limits = {"layer": config.num_hidden_layers, "head": config.num_attention_heads}
         limit = limits[name] if name in limits else len(read(self.sentence)[0])
         if type(value) is not int or not 0 <= value < limit:
-            raise traitlets.TraitError(
-                f"QKVExplorer: {name} = {value!r:.40}, y tiene que ser un entero entre 0 y "
-                f"{limit - 1}."
-            )
+            reason = f"{name} = {value!r:.40}, y tiene que ser un entero entre 0 y {limit - 1}."
+            raise refusal("QKVExplorer", reason)
         return value
 
     @traitlets.observe("sentence", "layer")

@@ -26,5 +26,14 @@ CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 
 FONT = "DejaVu Sans"  # viene con matplotlib: igual en todas las máquinas
 
+# Los mismos, y los que solo usan las hojas de estilo, con el nombre que tienen en ellas: de día y de
+# noche. Un CSS no importa: los escribe otra vez, y test_plots dice en qué línea uno no es el de aquí.
+DAY = {"q": QUERY, "k": KEY, "v": VALUE, "mute": GREY, "ink": INK, "mist": MIST, "bar": BLUE}
+DAY |= {"ring": "#B35900", "soft": "#5B6773", "box": "#F4F6F8", "line": "#D5DBE1", "paper": PAPER}
+DAY |= {"rule": "#B8C1CA", "good": "#00795A", "bad": "#B34700", "site": "#0B5A8F"}
+NIGHT = {"q": SKY, "k": "#F0853F", "v": "#2CC79B", "mute": "#9AA5B1", "ink": "#E6EBF0", "bar": SKY}
+NIGHT |= {"ring": ORANGE, "soft": "#A3AFBB", "box": "#1E252D", "line": "#39434D"}
+NIGHT |= {"paper": "#14191F", "good": NIGHT["v"], "bad": NIGHT["k"]}
+
 SEQUENTIAL = "Blues"  # pesos: de 0 a 1
 DIVERGING = "PuOr"  # puntuaciones: negativas y positivas

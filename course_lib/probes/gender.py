@@ -114,8 +114,9 @@ def _score(translator, source, text, noun, form, cut):
         cross[torch.tensor(words[form])[:, None], torch.tensor(columns)] = False
     elif cut == "decoder":
         written[because + 1 :, 1 : because + 1] = False  # la columna 0 es la marca de inicio
-    encoded = model.encoder(torch.tensor([source_ids]), own)
+    encoded, _ = model.encoder(torch.tensor([source_ids]), own)
     seen = torch.tensor([[translator.bos, *target_ids[:-1]]])
-    logits = model.output_projection(model.decoder(seen, encoded, written, cross))[0]
+    decoded, _ = model.decoder(seen, encoded, written, cross)
+    logits = model.output_projection(decoded)[0]
     chosen = torch.tensor(target_ids)[:, None]
     return logits.log_softmax(dim=-1).gather(-1, chosen).sum().item()

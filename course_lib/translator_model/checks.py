@@ -12,11 +12,25 @@ LONGEST_SEEN = 39  # tokens de la frase más larga del entrenamiento
 
 
 class TranslatorError(ValueError):
-    """El traductor no puede con esa frase; el mensaje dice por qué y qué hacer."""
+    """El traductor no puede con esa frase, o no se puede cargar; ``reason`` dice por qué y qué hacer."""
+
+    def __init__(self, reason, who=""):
+        super().__init__(reason, who)
+        self.reason, self.who = reason, who
+
+    def __str__(self):
+        return f"{self.who}: {self.reason}" if self.who else self.reason
 
 
 class TranslatorWarning(UserWarning):
-    """Hay traducción, pero con algo que conviene saber."""
+    """Hay traducción, pero con algo que conviene saber: ``note``."""
+
+    def __init__(self, note):
+        super().__init__(note)
+        self.note = note
+
+    def __str__(self):
+        return f"traductor: {self.note}"
 
 
 # --- Lo que has escrito ---------------------------------------------------------------------------
@@ -48,7 +62,7 @@ def read_sentence(tokenizer, sentence, room, what="la frase", spanish=False):
     text = " ".join(unicodedata.normalize("NFC", sentence).split())
     if not text:
         language = "español" if spanish else "inglés"
-        raise TranslatorError(f"translate: {what} está vacía. Escribe una frase en {language}.")
+        raise TranslatorError(f"{what} está vacía. Escribe una frase en {language}.", "translate")
     notes = []
     if tags := TAG.findall(text):
         text = " ".join(TAG.sub(" ", text).split())
@@ -56,8 +70,9 @@ def read_sentence(tokenizer, sentence, room, what="la frase", spanish=False):
     text, lost = _known(tokenizer, text)
     if not any(map(str.isalnum, text)):
         raise TranslatorError(
-            f"translate: en {sentence[:40]!r} no hay ninguna palabra que el modelo pueda leer. "
-            "Conoce las letras del inglés y del español."
+            f"en {sentence[:40]!r} no hay ninguna palabra que el modelo pueda leer. "
+            "Conoce las letras del inglés y del español.",
+            "translate",
         )
     if lost:
         notes.append(f"el modelo no conoce {', '.join(lost)}: no lo ha leído.")
@@ -72,7 +87,8 @@ def read_sentence(tokenizer, sentence, room, what="la frase", spanish=False):
     ids = [*tokenizer.encode(text).ids, EOS]
     if len(ids) > room:
         raise TranslatorError(
-            f"translate: {what} tiene {len(ids)} tokens y caben {room}. Traduce una frase cada vez."
+            f"{what} tiene {len(ids)} tokens y caben {room}. Traduce una frase cada vez.",
+            "translate",
         )
     if not spanish and looks_spanish(text):
         notes.append("esta frase parece española, y el modelo traduce del inglés al español.")
@@ -138,7 +154,7 @@ def doubtful_words(translation, known):
 
     Args:
         translation: una ``Translation``.
-        known: las palabras inglesas que el modelo ha visto y no se copian (``seen_words``), y los
+        known: las palabras inglesas que el modelo ha visto y no se copian (``words.json``), y los
             tokens que son palabras enteras.
 
     Returns:

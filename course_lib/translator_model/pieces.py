@@ -31,5 +31,10 @@ def words_of(tokens):
     return words
 
 
+def whole_words(tokenizer):
+    """Los tokens que son una palabra entera, o su principio: → conjunto de textos sin «▁»."""
+    return {token[1:] for token in tokenizer.get_vocab() if token[0] == "▁" and token[1:]}
+
+
 def _in_word(token):
     return token == "'" or any(map(str.isalnum, token))

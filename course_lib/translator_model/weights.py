@@ -1,4 +1,4 @@
-"""Los archivos de un traductor: leerlos y, al acabar un entrenamiento, guardarlos."""
+"""Los archivos de un traductor: leerlos."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ def read_model(folder):
 
 
 def read_words(folder):
-    """Las palabras que el modelo ha visto al entrenar y el tokenizador parte (``seen_words``).
+    """Las palabras que el modelo ha visto al entrenar y el tokenizador parte.
 
     Raises:
         TranslatorError: si el archivo falta o está dañado.
@@ -61,19 +61,3 @@ def read_words(folder):
             f"Los archivos del traductor, en {Path(folder).name}, faltan o están dañados "
             "(words.json). Vuelve a descargar el curso."
         ) from None
-
-
-def export(model, configuration, words, folder):
-    """Guarda en ``folder`` los pesos, en 16 bits y sin repetir los compartidos, y lo demás."""
-    from safetensors.torch import save_file
-
-    half = {name: tensor.half() for name, tensor in own_parameters(model).items()}
-    save_file(half, folder / "model.safetensors")
-    text = json.dumps(configuration, indent=2)
-    (folder / "config.json").write_text(text + "\n", encoding="utf-8")
-    (folder / "words.json").write_text(json.dumps(words, separators=(",", ":")), encoding="utf-8")
-
-
-def own_parameters(model):
-    """Los parámetros, sin repetir los que comparten memoria."""
-    return {name: parameter.detach() for name, parameter in model.named_parameters()}

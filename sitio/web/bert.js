@@ -1,6 +1,6 @@
 'use strict';
 // BERT dentro de la página: las mismas cuentas que `extract_embeddings`, con los pesos que empaqueta
-// pesos.py. Una matriz (L, n) es un Float32Array, con una fila tras otra.
+// pieces.py. Una matriz (L, n) es un Float32Array, con una fila tras otra.
 {
   globalThis.course ??= {};
 
@@ -11,7 +11,7 @@
 
   // --- Las cuentas -------------------------------------------------------------------------------
 
-  /** Lee los tensores de una pieza, en el orden en que los escribe pesos.py. No copia nada. */
+  /** Lee los tensores de una pieza, en el orden en que los escribe pieces.py. No copia nada. */
   function unpack(bytes) {
     let at = bytes.byteOffset;
     const take = (Kind, count) => {
@@ -201,7 +201,7 @@
     return length === 2 && `, ${shown}, no tiene ningún carácter visible. Escribe alguna palabra.`;
   }
 
-  /** Los avisos de lo que se pierde, con las palabras de `bert_files/sentences.py`. */
+  /** Los avisos de lo que se pierde, con las palabras de `model_files/sentences.py`. */
   function losses(sentence, tokens, split) {
     const count = parts => parts.filter(part => part === '[UNK]').length;
     const unknown = count(tokens) - count(sentence.split(/(\[UNK\])/));

@@ -6,8 +6,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
-from transformers import TopPLogitsWarper
-from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 from answers import odd, right, wrong
 from course_lib.layers import RMSNorm, rotary
@@ -110,6 +108,12 @@ def rope_by_token(x, positions, base):
     theta = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
     tokens = [spin(x[..., n, :], p * theta) for n, p in enumerate(positions)]
     return torch.stack(tokens, dim=-2)
+
+
+def apply_rotary_pos_emb(q, k, cos, sin):
+    """La de transformers, copiada: importarla tarda segundos, y aquí la leen todos los procesos."""
+    cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
+    return (q * cos) + (rotate_half(q) * sin), (k * cos) + (rotate_half(k) * sin)
 
 
 @right("14.1")
@@ -950,8 +954,14 @@ def top_p_pairs(scores, p):
 
 @right("14.3")
 def top_p_called_from_transformers(scores, p):
-    rows = TopPLogitsWarper(p)(None, scores.reshape(-1, scores.shape[-1]))
-    return rows.softmax(-1).view_as(scores)
+    """Como TopPLogitsWarper, copiado de transformers por lo mismo que ``apply_rotary_pos_emb``."""
+    rows = scores.reshape(-1, scores.shape[-1])
+    sorted_logits, sorted_indices = torch.sort(rows, descending=False)
+    cumulative_probs = sorted_logits.softmax(dim=-1).cumsum(dim=-1)
+    remove = cumulative_probs <= (1 - p)
+    remove[..., -1:] = 0
+    remove = remove.scatter(1, sorted_indices, remove)
+    return rows.masked_fill(remove, -float("inf")).softmax(-1).view_as(scores)
 
 
 @right("14.3")

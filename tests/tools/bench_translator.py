@@ -68,7 +68,7 @@ def with_decoder(decoder, translator, ids):
     @torch.inference_mode()
     def run():
         model = translator.model
-        return write(decoder(model, model.encoder(ids)).step, [0, 1, 2, 3])
+        return write(decoder(model, model.encoder(ids)[0]).step, [0, 1, 2, 3])
 
     return run
 

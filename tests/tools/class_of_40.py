@@ -21,7 +21,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import helpers_class as pretend  # noqa: E402
-from paginas import UNNAMED  # noqa: E402
+
+from aula.calificar.pages import UNNAMED  # noqa: E402
 
 ROOT = pretend.ROOT
 
@@ -72,7 +73,7 @@ def wrong_marks(people, table):
     for k, (lessons, row) in enumerate(zip(people, table), 1):
         for number, given in lessons.items():
             for exercise, one in given.items():
-                points = pretend.entregas.lessons()[number].points[exercise]
+                points = pretend.submissions.lessons()[number].points[exercise]
                 right = points * bool(one and one.right)
                 if row[f"{exercise} (de {points})"] != str(right):
                     found.append((k, exercise, row[f"{exercise} (de {points})"], right))
@@ -82,9 +83,9 @@ def wrong_marks(people, table):
 def grade(folder, *options):
     """Califica una carpeta con la orden. Da la carpeta de los resultados, lo que dice y cuánto tarda."""
     start = time.monotonic()
-    order = [sys.executable, str(ROOT / "aula/calificar/calificar.py"), str(folder), *options]
+    order = [sys.executable, "-m", "aula.calificar.grade", str(folder), *options]
     env = os.environ | {"CURSO_DESDE": str(folder.parent)}
-    done = subprocess.run(order, env=env, capture_output=True, text=True, encoding="utf-8")
+    done = subprocess.run(order, cwd=ROOT, env=env, capture_output=True, encoding="utf-8")
     told = done.stdout + done.stderr
     assert done.returncode == 0, told
     return (

@@ -10,7 +10,7 @@ en un cuaderno se ve, línea a línea, y no trae ruido:
 - nbformat 4.5, con identificadores de celda válidos y únicos;
 - solo los metadatos que sirven para algo, y ninguna celda vacía;
 - celdas numeradas 1…N y ningún error, aviso, ruta o dirección de memoria en las salidas;
-- en las lecciones, qué está al lado del camino (``way``) y qué celdas son de un ejercicio, para
+- en las lecciones, qué es cada celda y qué está al lado del camino (``way``), y qué celdas son de un ejercicio, para
   calificarlas (`add_grades`); lo que se proyecta son las clases (`is_deck`), que dicen qué es cada celda;
 - el JSON, tal como lo escribe nbformat.
 """
@@ -236,10 +236,10 @@ def _grade_marks(cell):
         "task": False,
     }
     if kind != "Ejercicio":
-        from course_lib.checkers.engine.progress import catalog
+        from course_checkers.engine.catalog import catalog
 
         if number not in catalog():
-            raise NotebookError(f"no hay ningún ejercicio {number} en course_lib.checkers")
+            raise NotebookError(f"no hay ningún ejercicio {number} en course_checkers")
         marks["points"] = catalog()[number][1]
     return marks
 
@@ -411,7 +411,7 @@ def _explorer_files(name):
     *_, module, class_name = name.split(".")
     if _MODULE_OF.get(class_name) != module:
         raise NotebookError(f"guarda un explorador que ya no existe, {name}: vuelve a ejecutarlo.")
-    css = (base.HERE / "explorador.css").read_text(encoding="utf-8")
+    css = (base.HERE / "explorer.css").read_text(encoding="utf-8")
     return {"_esm": base.esm(module), "_css": css}
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # con tensores pequeños, más hilos solo estorban
 TESTS = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS.parent), str(TESTS)]
+sys.path.insert(0, str(TESTS))  # cuando es una orden, falta
 RECORDED = Path(__file__).with_name("informes.json")
 
 

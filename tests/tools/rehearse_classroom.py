@@ -26,8 +26,7 @@ import aiohttp
 from yarl import URL
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "aula" / "hub"))
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests"))  # cuando es una orden, falta
 
 LESSON = "mis_cuadernos/05_atencion.ipynb"
 NAMED = "Has dividido por d_k y no por √d_k"
@@ -228,8 +227,7 @@ def classroom(names, disk=DISK):
     """Un aula abierta solo para ``names``. Da su dirección y las cuentas; al acabar, las borra."""
     with tempfile.TemporaryDirectory(prefix="aula-", dir="/var/lib") as state:
         os.environ["CURSO_AULA"] = state
-        import accounts
-        import place
+        from aula.hub import accounts, place
 
         place.STATE = Path(state)
         from helpers_server import free_port
@@ -242,7 +240,7 @@ def classroom(names, disk=DISK):
         try:
             added = accounts.enrol(names, disk)
             port = free_port()
-            command = [sys.executable, str(place.HERE / "classroom.py"), f"--port={port}"]
+            command = [sys.executable, "-m", "aula.hub.classroom", f"--port={port}"]
             command.append("--ip=127.0.0.1")
             hub = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
             for line in hub.stdout:  # la dirección va sola en su línea

@@ -30,10 +30,10 @@ from course_lib.translator import (
     load_translator,
     read_translator,
 )
-from course_lib.translator_model.phrase_book import plain, read_first_sentences
-from course_lib.translator_model.sentences import read_pairs
-from course_lib.translator_model.tokens import encode
-from course_lib.translator_model.train_translator import evaluate
+from course_tools.training.phrase_book import plain, read_first_sentences
+from course_tools.training.sentences import read_pairs
+from course_tools.training.tokens import encode
+from course_tools.training.train_translator import evaluate
 
 FIRST = Path(__file__).parents[1] / "primeras_frases.tsv"
 

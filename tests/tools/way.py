@@ -9,11 +9,17 @@ import ast
 import builtins
 import re
 
-ASIDE_TAG, FOLDED = "profundizar", "jp-MarkdownHeadingCollapsed"
+from course_tools import cells
+from course_tools.cells import FOLDED
+
 WAY, ASIDE, EXERCISES = "camino", "aparte", "ejercicios"
 HEADING = re.compile(r"^(#{1,6}) (.*)$", re.MULTILINE)
 OPENS_ASIDE = re.compile(r"(?:\d+(?:\.\d+)?\.? )?Para profundizar\b")
 AHEAD = re.compile(r"^\*Puedes saltártelo: \[[^\n]*\]\([^\n]*\)\.\*$", re.MULTILINE)
+TRY = "Para profundizar: pruébalo"
+PREDICTION = "**Antes de ejecutar:"
+CHECKING = re.compile(r"^(show_progress\(|from course_checkers import)", re.MULTILINE)
+UNSOLVED = "Cuando esté resuelto"
 ON_THE_WAY = re.compile(r"\*\*En el camino:\*\* el (\d+\.\d+)")
 
 # El ritmo: un modelo, no lo que ha tardado nadie.
@@ -57,8 +63,22 @@ def part(nb, *wanted):
     return type(nb)(nb, cells=cells)
 
 
+def roles(cell, place):
+    """Las etiquetas de una celda, que dicen qué es (``course_tools.cells``): solo aquí se lee su texto."""
+    code, title = cell.cell_type == "code", heading(cell)
+    told = {
+        cells.BESIDE: place == ASIDE,
+        cells.TRY: title == (2, TRY),
+        cells.PREDICTION: not code and place != EXERCISES and PREDICTION in cell.source,
+        cells.EXERCISES: title == (2, "Ejercicios"),
+        cells.CHECKING: code and CHECKING.search(cell.source),
+        cells.UNSOLVED: code and UNSOLVED in cell.source,
+    }
+    return [tag for tag, is_so in told.items() if is_so]
+
+
 def mark(nb, name):
-    """Pliega lo que está al lado del camino, y pone al día el enlace que se lo salta.
+    """Dice qué es cada celda, pliega lo que está al lado del camino y pone al día el enlace que se lo salta.
 
     Args:
         nb: la lección; cambia.
@@ -66,8 +86,8 @@ def mark(nb, name):
     """
     where = walk(nb)
     for i, (cell, (place, opens)) in enumerate(zip(nb.cells, where)):
-        tags = [tag for tag in cell.metadata.get("tags", ()) if tag != ASIDE_TAG]
-        cell.metadata["tags"] = tags + [ASIDE_TAG] * (place == ASIDE)
+        tags = [tag for tag in cell.metadata.get("tags", ()) if tag not in cells.TAGS]
+        cell.metadata["tags"] = tags + roles(cell, place)
         cell.metadata.pop("slideshow", None)  # lo que se proyecta es su clase
         if not cell.metadata["tags"]:
             del cell.metadata["tags"]

@@ -1,5 +1,5 @@
 /* La orden «Presentar», en la barra de un cuaderno, en el menú Ver y en la paleta. */
-import { Show, slidesOf } from './presentar.js';
+import { Show, slidesOf } from './present.js';
 
 const CALL = 'presentar:empezar';
 const LESSON = /\d\d_\w+\.ipynb$/;

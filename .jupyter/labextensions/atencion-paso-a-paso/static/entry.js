@@ -1,0 +1,21 @@
+/* Lo que JupyterLab carga: el módulo que busca, escrito a mano y sin empaquetar. */
+(() => {
+  const here = document.currentScript.src.replace(/[^/]*$/, '');
+  const style = document.createElement('link');
+  Object.assign(style, { rel: 'stylesheet', href: `${here}style.css` });
+  document.head.append(style);
+  let shared;
+  // Lo que JupyterLab comparte con sus extensiones: una versión de cada paquete.
+  const lab = async name => (await Object.values(shared[`@jupyterlab/${name}`])[0].get())();
+  (window._JUPYTERLAB ??= {})['atencion-paso-a-paso'] = {
+    init: scope => (shared = scope),
+    get: async () => {
+      const [{ plugin }, apputils, notebook] = await Promise.all([
+        import(`${here}extension.js`),
+        lab('apputils'),
+        lab('notebook'),
+      ]);
+      return () => ({ __esModule: true, default: plugin(apputils, notebook) });
+    },
+  };
+})();

@@ -1,0 +1,1 @@
+"""Califica una clase, cada cuaderno en su jaula: ``python curso.py calificar``."""

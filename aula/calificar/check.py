@@ -1,0 +1,292 @@
+"""Comprobar una entrega desde fuera de la jaula, con la biblioteca limpia.
+
+La comprobación se hace aquí; dentro (``student``) solo se ejecuta la respuesta, con los argumentos que
+se le mandan. Lo que llega de dentro son números y textos: nada de lo que allí se cambie puede decidir
+una nota, salvo devolver lo que había que devolver.
+"""
+
+import builtins
+import contextlib
+import functools
+import inspect
+import json
+import pickle
+import struct
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
+
+import torch
+from safetensors.torch import load
+
+import course_checkers
+from aula.calificar.cage import DISK, MEMORY, command
+from course_checkers.engine import Finding, questions, running
+from course_checkers.engine.catalog import modules
+from course_checkers.engine.report import Report
+
+MOST_TEXT, MOST = 4 * 2**20, 256 * 2**20  # bytes de un mensaje, y de sus números: más, no se lee
+START, CELLS = 120, 120  # segundos para arrancar, y para ejecutar las celdas de un ejercicio
+LONGEST = 2000  # letras de una frase de un informe
+
+ENDLESS = "Tus celdas no acaban en {} segundos: busca un bucle que no termine."
+CLOSED = "Tu código cierra Python, o pide más memoria de la que hay: quita exit() o pide menos."
+MISSING = "No encuentro «{}» en tu cuaderno: es el nombre que tiene que tener tu respuesta."
+STRANGE = "Tu respuesta no se ha podido comprobar: da algo que no se parece a lo que se pide."
+
+
+class Gone(RuntimeError):
+    """La jaula se ha cerrado, o lo que contesta no se entiende."""
+
+
+# --- Hablar con la jaula --------------------------------------------------------------------------
+
+
+def decode(value, tensors):
+    """Un valor de ``student.encode``. Solo salen datos: números, textos, tensores, listas."""
+    if not isinstance(value, dict):
+        return value
+    ((kind, inside),) = value.items()
+    if kind == "...":
+        return ...
+    if kind in ("tuple", "list"):
+        return (tuple if kind == "tuple" else list)(decode(item, tensors) for item in inside)
+    if kind == "dict":
+        return {decode(k, tensors): decode(v, tensors) for k, v in inside}
+    if kind in ("tensor", "ndarray", "number"):
+        tensor = tensors[inside]
+        array = tensor if kind == "tensor" else tensor.numpy()
+        return array[()] if kind == "number" else array
+    return type(str(inside)[:80], (), {})()  # de lo que no son datos, el nombre de su clase
+
+
+def rebuilt(told):
+    """Un error de dentro, como si fuera de aquí: su clase, lo que dice y su línea."""
+    base, text, line = getattr(builtins, told["base"], None), str(told["text"]), str(told["line"])
+    if not (isinstance(base, type) and issubclass(base, BaseException)):
+        base = Exception
+    line = line if len(line) <= 90 else line[:90] + "…"
+    body = {"__init__": lambda self: None, "__str__": lambda self: text, "own_line": line}
+    return type(str(told["name"])[:80], (base,), body)()
+
+
+def receive(pipe):
+    """Lo que contesta la jaula: el mensaje y sus valores. Nada de lo que llega se ejecuta."""
+    try:
+        text, numbers = struct.unpack("<II", pipe.read(8))
+        if text > MOST_TEXT or numbers > MOST:
+            raise ValueError
+        message, tensors = json.loads(pipe.read(text)), load(pipe.read(numbers))
+        return message, {name: decode(one, tensors) for name, one in message["values"].items()}
+    except Exception:  # se ha cerrado, o manda lo que nadie bueno manda
+        raise Gone(CLOSED) from None
+
+
+class Cage:
+    """Una entrega en su jaula. Si se cierra, se abre otra para el ejercicio siguiente.
+
+    Args:
+        cells: pares (número, código) de sus celdas.
+        caged: si se aísla (véase ``cage.works``).
+    """
+
+    def __init__(self, cells, caged, seconds=CELLS):
+        self.cells, self.caged, self.seconds = cells, caged, seconds
+        self.process, self.target, self.noticed, self.closed = None, None, [], False
+        self.endless, self.reader = ENDLESS.format(seconds), ThreadPoolExecutor(1)
+
+    def open(self):
+        order, settings = command(self.caged)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}  # sus errores, a la pantalla
+        self.process = subprocess.Popen(order, env=settings, start_new_session=True, **pipes)
+        limits = {"memory": MEMORY, "disk": DISK, "seconds": 4 * self.seconds}
+        try:
+            self.send(self.cells, limits, course_checkers.__all__, seconds=START)
+        except (Gone, TimeoutError):
+            raise OSError("la jaula no se abre") from None
+
+    def kill(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()
+            self.process = None
+
+    def send(self, *order, seconds):
+        """Manda una orden y da lo que contesta."""
+        with contextlib.suppress(OSError):  # si se ha cerrado, lo dice lo que llega
+            self.process.stdin.write(pickle.dumps(order))
+            self.process.stdin.flush()
+        waiting, until = (
+            self.reader.submit(receive, self.process.stdout),
+            time.monotonic() + seconds,
+        )
+        while not waiting.done():  # a trozos: así, quien comprueba puede interrumpirlo
+            if time.monotonic() > until:
+                raise TimeoutError
+            wait([waiting], 0.05)
+        return waiting.result()
+
+    def get(self, target):
+        """Ejecuta allí lo que hace falta para tener ``target``. Dice qué es y, si son datos, los da."""
+        self.target, self.closed = target, False
+        if self.process is None:
+            self.open()
+        return self.ask("get", target, seconds=self.seconds)
+
+    def ask(self, *order, seconds):
+        """Lo que contesta a una orden. Si no contesta bien, o no acaba, cierra la jaula."""
+        if self.closed:
+            raise Gone(CLOSED)
+        if self.process is None:  # la cerró una llamada que no acababa
+            self.get(self.target)
+        try:
+            message, values = self.send(*order, seconds=seconds)
+        except BaseException as error:  # también, que lo pare quien comprueba
+            self.closed = isinstance(error, Gone)
+            self.kill()
+            raise
+        self.noticed = [str(text)[:200] for text in message.get("noticed", self.noticed)][:5]
+        return message, values
+
+    def call(self, *arguments, holder=None, name=""):
+        """La respuesta, como función de aquí: la ejecuta allí y da, o lanza, lo mismo.
+
+        Con ``holder``, se llama allí a lo que dice ``name`` de quien tiene la respuesta (``Exercise.holder``).
+        """
+        modes = torch.overrides._get_current_function_mode_stack()
+        heard = [mode for mode in modes if hasattr(mode, "names")]  # véase properties.not_by_hand
+        order = "call", arguments, torch.initial_seed() % 2**63, bool(heard), holder, name
+        answer, values = self.ask(*order, seconds=3600)
+        for mode in heard:
+            mode.names.update(map(str, answer.get("heard", ())))
+        print(str(answer.get("printed", ""))[:20000], end="")
+        for k, argument in enumerate(arguments):
+            if str(k) in values:
+                change(argument, values[str(k)])
+        if "error" in answer:
+            raise rebuilt(answer["error"])
+        return values.get("value")
+
+
+def change(argument, value):
+    """Deja un argumento como lo ha dejado la respuesta, para que se vea que lo cambia."""
+    if hasattr(argument, "asked"):  # el modelo de mentira: lo que se le ha pedido
+        argument.asked = value if isinstance(value, list) else []
+    elif isinstance(argument, torch.Tensor) and isinstance(value, torch.Tensor):
+        argument.data = value
+    elif isinstance(argument, list):
+        argument[:] = value if isinstance(value, list) else []
+
+
+# --- Comprobar ------------------------------------------------------------------------------------
+
+
+@functools.cache
+def exercises():
+    """Los ejercicios y las preguntas del curso, por su número."""
+    every = [*modules()]
+    known = {e.number: e for m in every for e in getattr(m, "EXERCISES", ())}
+    return known | {q.number: q for m in every for q in getattr(m, "QUESTIONS", ())}
+
+
+def check(cage, exercise, target):
+    """El informe de un ejercicio de una entrega.
+
+    Si una llamada no acaba, se prueba otra vez: quizá el ordenador estaba ocupado en otra cosa.
+    """
+    report = once(cage, exercise, target)
+    late = [f.id in ("no-acaba", "tarda") and f.text != cage.endless for f in report.findings]
+    return once(cage, exercise, target) if any(late) else report
+
+
+def reported(exercise, finding):
+    """El informe de un ejercicio con un solo error."""
+    return Report(exercise.number, exercise.title, (finding,))
+
+
+def once(cage, exercise, target):
+    """El informe, a la primera."""
+    try:
+        report = judge(cage, exercise, target, *cage.get(target))
+    except TimeoutError:
+        report = reported(exercise, Finding("no-acaba", cage.endless))
+    except OSError:  # la jaula no se abre: no es culpa de la entrega
+        raise
+    except Exception:  # contesta lo que nadie bueno contesta
+        report = reported(exercise, Finding("no-se-puede", STRANGE))
+    if {f.id for f in report.findings} & {"no-acaba", "tarda", "memoria"}:
+        cage.kill()  # lo que queda dentro no atiende
+    if cage.closed and not report.ok and not report.unsolved:
+        report = reported(exercise, Finding("se-cierra", CLOSED))
+    return report
+
+
+def judge(cage, exercise, target, found, values):
+    """El informe, sabiendo ya qué es la respuesta."""
+    if "error" in found:
+        return reported(exercise, running.explain(rebuilt(found["error"])))
+    if "missing" in found:
+        return reported(exercise, Finding("falta", MISSING.format(target)))
+    if not found["callable"]:
+        return exercise.check(values["value"])
+    if isinstance(exercise, questions.Question):
+        return exercise.check(type("function", (), {})())
+    if found["stub"] is True:
+        return exercise.check(...)
+    if exercise.holder:
+        return clipped(exercise.check(held(cage, exercise.holder)))
+    return exercise.check(stand_in(cage, found))
+
+
+def stand_in(cage, found):
+    """Una función de aquí con los argumentos de la de allí, que la llama."""
+
+    def learner(*arguments):
+        return cage.call(*arguments)
+
+    if found["signature"] is not None:
+        parameters = []
+        for name, kind, optional in found["signature"]:
+            default = {"default": None} if optional else {}
+            kind = inspect._ParameterKind(kind)
+            parameters.append(inspect.Parameter(str(name), kind, **default))
+        learner.__signature__ = inspect.Signature(parameters)
+    return learner
+
+
+def held(cage, holder):
+    """Un ``holder`` de aquí (véase ``Exercise.holder``) que todo lo pregunta al de allí."""
+
+    def asked(name):
+        return lambda self, *arguments: cage.call(*arguments, holder=holder, name=name)
+
+    names = [n for n, one in vars(holder).items() if inspect.isfunction(one) and n[:2] != "__"]
+    body = {"__init__": lambda self: None} | {name: asked(name) for name in names}
+    return type(holder.__name__, (holder,), body)()
+
+
+def clipped(report):
+    """El mismo, sin frases enormes: en ellas van nombres que pone quien entrega."""
+    findings = [
+        Finding(*(part[:LONGEST] for part in vars(one).values())) for one in report.findings
+    ]
+    return replace(report, findings=tuple(findings))
+
+
+def grade(cells, answers, caged, seconds=CELLS):
+    """Los informes de una entrega, y lo que ha intentado hacer fuera de lo suyo.
+
+    Args:
+        cells: pares (número, código) de sus celdas de código.
+        answers: número del ejercicio → nombre de la respuesta.
+        caged: si se aísla.
+    """
+    cage = Cage(cells, caged, seconds)
+    try:
+        reports = [check(cage, exercises()[number], name) for number, name in answers.items()]
+    finally:
+        cage.kill()
+    return reports, cage.noticed

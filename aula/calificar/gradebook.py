@@ -1,0 +1,46 @@
+"""Las notas, en el libro de nbgrader: para corregirlas a mano o exportarlas a donde él exporta."""
+
+import os
+import sys
+import warnings
+
+from aula.calificar import submissions
+
+
+def write(people, folder):
+    """Escribe ``gradebook.db`` y dice cómo ha ido. Sin nbgrader, lo demás está igual."""
+    place = os.environ.get("CURSO_NBGRADER", "")  # lo instala curso.py, fuera del entorno
+    sys.path += [place] if place else []
+    os.environ["PYTHONPATH"] = place  # nbgrader llama por su nombre al programa ``alembic``
+    os.environ["PATH"] = os.pathsep.join([f"{place}/bin", os.environ.get("PATH", "")])
+    warnings.simplefilter("ignore")  # los de ``sqlalchemy`` sobre nbgrader
+    try:
+        from nbgrader.api import Gradebook
+
+        with Gradebook(f"sqlite:///{folder / 'gradebook.db'}") as book:
+            fill(book, people)
+    except ImportError:
+        return "  (sin nbgrader, no hay gradebook.db)"
+    except Exception as error:  # el libro es de otra versión, o no se deja escribir
+        return f"  (gradebook.db no se ha podido escribir: {error})"
+    return "  gradebook.db, lo mismo en el libro de nbgrader"
+
+
+def fill(book, people):
+    """Pone en el libro las lecciones, las personas y sus puntos; lo que ya estaba se pone al día."""
+    for person in people:
+        who = person["name"]
+        book.update_or_create_student(who, lms_user_id=person["id"] or None)
+        for lesson in (submissions.lessons()[number] for number in person["lessons"]):
+            name = lesson.name
+            book.update_or_create_assignment(name)
+            book.update_or_create_notebook(name, name)
+            for one, points in lesson.points.items():
+                cell = f"comprobacion-{one.replace('.', '-')}"
+                given = {"max_score": points, "cell_type": "code"}
+                book.update_or_create_grade_cell(cell, name, name, **given)
+            book.update_or_create_submission(name, who)
+            for one in lesson.points.keys() & person["marks"].keys():
+                grade = book.find_grade(f"comprobacion-{one.replace('.', '-')}", name, name, who)
+                grade.auto_score, grade.needs_manual_grade = person["marks"][one], False
+    book.db.commit()

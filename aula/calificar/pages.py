@@ -1,0 +1,125 @@
+"""Lo que se lee: la devolución de cada persona y el informe de la clase. HTML que se abre solo.
+
+Todo lo que viene de una entrega (nombres, textos, código, salidas) lo escapa ``jinja2``.
+"""
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+
+from aula.calificar import submissions
+
+HERE = Path(__file__).parent
+# Por qué no se ha podido comprobar un ejercicio: se dice también en las notas.
+STOPPED = {
+    "no-acaba": "no acaba",
+    "memoria": "pide demasiada memoria",
+    "tarda": "tarda demasiado",
+    "se-cierra": "cierra Python",
+    "no-se-puede": "no se ha podido comprobar",
+}
+# Lo que la comprobación dice cuando no sabe qué error es: solo lo que se ve.
+UNNAMED = {"error", "otro", "respuesta", "respuesta-ilegible", "falta", *STOPPED}
+
+
+def state(exercise):
+    return "ok" if exercise["ok"] else "none" if exercise["unsolved"] else "no"
+
+
+def page(template, title, **given):
+    """Una página entera, sin nada de fuera."""
+    writer = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True)
+    style = Markup((HERE / "estilo.css").read_text(encoding="utf-8"))
+    writer.globals |= {
+        "style": style,
+        "lessons": submissions.lessons(),
+        "section": submissions.section,
+    }
+    writer.globals |= {"state": state, "unnamed": UNNAMED}
+    return writer.get_template(template).render(title=title, **given)
+
+
+def write_feedback(people, folder):
+    """Escribe la devolución de cada persona."""
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.html"):  # quizá, de alguien que ya no está entre las entregas
+        old.unlink()
+    for k, person in enumerate(people, 1):
+        path = folder / f"{slug(person['name'])}-{k}.html"
+        path.write_text(feedback(person), encoding="utf-8")
+
+
+def slug(name):
+    """Un nombre como lo admite cualquier sistema de archivos: «Ana Ñandú» es ``ana-nandu``."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60] or "entrega"
+
+
+def feedback(person):
+    """La página de una persona."""
+    every = [one for result in person["lessons"].values() for one in result["exercises"]]
+    got, most = sum(person["marks"].values()), sum(one["points"] for one in every)
+    return page("devolucion.html", person["name"], person=person, got=got, most=most)
+
+
+# --- El informe de la clase -----------------------------------------------------------------------
+
+
+class Tally:
+    """Lo que ha hecho la clase en un ejercicio: cuántos lo resuelven, no o no lo hacen.
+
+    De cada error, quién lo comete (cada persona, una vez), con qué frases y dónde se explica.
+    """
+
+    def __init__(self, title):
+        self.title, self.states, self.people = title, Counter(), defaultdict(dict)
+        self.texts, self.read = defaultdict(Counter), defaultdict(Counter)
+
+    def add(self, name, exercise):
+        self.states[state(exercise)] += 1
+        for finding in exercise["findings"] if state(exercise) == "no" else ():
+            one, read = finding["id"], finding["read"]
+            text = re.sub(r",? en la línea «.*?»(?=:)", "", finding["text"])  # es código de alguien
+            self.people[one][name] = True
+            self.texts[one][text] += 1
+            self.read[one][read] += bool(read)
+
+    def ranked(self):
+        """Los errores, de los que más gente comete a los que menos."""
+        return sorted(self.people, key=lambda one: (-len(self.people[one]), one in UNNAMED, one))
+
+    def section_of(self, one):
+        """Dónde se explica un error."""
+        return next((read for read, n in self.read[one].most_common(1) if n), "")
+
+
+def tallies(people):
+    """Por lección y ejercicio, lo que ha hecho la clase."""
+    found = defaultdict(dict)
+    for person in people:
+        for number, result in person["lessons"].items():
+            for one in result["exercises"]:
+                tally = found[number].setdefault(one["exercise"], Tally(one["title"]))
+                tally.add(person["name"], one)
+    return dict(sorted(found.items()))
+
+
+def again(found):
+    """Las secciones a las que apuntan los errores: sección → quién se equivoca en lo que explica."""
+    pointed = defaultdict(set)
+    for tally in (tally for lesson in found.values() for tally in lesson.values()):
+        for one, names in tally.people.items():
+            for part in filter(None, tally.section_of(one).split(", ")):
+                pointed[part].update(names)
+    return sorted(pointed.items(), key=lambda item: (-len(item[1]), item[0]))
+
+
+def class_report(people, with_names):
+    """La página de la clase."""
+    found = tallies(people)
+    given = {"found": found, "ranking": again(found), "many": len(people)}
+    return page("clase.html", "Qué ha entendido la clase", with_names=with_names, **given)

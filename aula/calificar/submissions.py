@@ -1,0 +1,219 @@
+"""Leer las entregas y el curso: de quién es cada cuaderno, de qué lección y qué hay en él.
+
+De una entrega se lee el JSON y nada más: su código no se analiza aquí, sino en la jaula.
+"""
+
+import ast
+import json
+import os
+import re
+import time
+import zipfile
+import zlib
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from course_tools.renewed import renewed
+
+ROOT = Path(__file__).resolve().parents[2]
+MOST = 20 * 2**20  # bytes de un cuaderno
+CELLS = 3000  # celdas de un cuaderno
+MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)")
+EXERCISE = re.compile(r"\s*# (Ejercicio|Comprobación) (\d+\.\d+)\b")
+BAD_ZIP = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError)
+IGNORED = {"__MACOSX", "soluciones", ".ipynb_checkpoints"}
+
+
+class Unreadable(Exception):
+    """Un cuaderno, o una entrega, que no se puede calificar: el texto dice por qué."""
+
+
+# --- El curso -------------------------------------------------------------------------------------
+
+
+class Lesson(NamedTuple):
+    """Una lección: su número y su archivo, y de cada ejercicio lo que hay que buscar y mirar."""
+
+    number: str  # "05"
+    name: str  # "05_atencion"
+    title: str
+    answers: dict  # número del ejercicio → nombre de la respuesta
+    points: dict
+    checks: dict  # número → código de su comprobación
+    sections: dict  # "9.3" → título
+
+
+@cache
+def lessons():
+    """Las lecciones con ejercicios, por su número."""
+    found = {}
+    for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")):
+        answers, points, checks, sections, title = {}, {}, {}, {}, ""
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            source, marks = "".join(cell["source"]), cell["metadata"].get("nbgrader", {})
+            if cell["cell_type"] == "markdown":
+                for head in re.findall(r"^#+ (.+)", source, re.MULTILINE):
+                    title = title or head.split("·")[-1].strip()
+                    if match := re.match(r"(\d+(?:\.\d+)?)[. ]+(.+)", head):
+                        sections.setdefault(match[1], match[2].replace("Para profundizar: ", ""))
+            elif marks.get("grade"):
+                number = EXERCISE.match(source)[2]
+                answers[number] = ast.parse(source).body[-1].value.args[-1].id
+                points[number], checks[number] = marks["points"], source.strip()
+        if answers:
+            name = path.stem
+            found[name[:2]] = Lesson(name[:2], name, title, answers, points, checks, sections)
+    return found
+
+
+def section(read):
+    """El apartado que dice una comprobación, con su título: «03 §9.3 · Cuatro errores…»."""
+    match = re.match(r"(\d\d) §(\d+(?:\.\d+)?)", read)
+    titles = lessons()[match[1]].sections if match and match[1] in lessons() else {}
+    title = re.sub(r"[*`]", "", titles.get(match[2], "")) if match else ""
+    return f"{match[0]} · {title}" if title else read
+
+
+# --- Los archivos ---------------------------------------------------------------------------------
+
+
+def visible(folder):
+    """Lo que hay en una carpeta, sin lo que ponen los programas."""
+    return [p for p in sorted(folder.iterdir()) if p.name[0] != "." and p.name not in IGNORED]
+
+
+def every_file(folder):
+    """Los archivos de una carpeta. Los enlaces no se siguen: llevarían fuera."""
+    for path in visible(folder):
+        if path.is_dir() and not path.is_symlink():
+            yield from every_file(path)
+        else:
+            yield path
+
+
+def unzip(path, place):
+    """Abre un zip en ``place``. ``extract`` no deja que ningún nombre se salga de ahí."""
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            made = archive.extract(info, place)
+            when = time.mktime((*info.date_time, 0, 0, -1))
+            os.utime(made, (when, when))
+
+
+def owner(parts):
+    """De quién es un archivo, por su carpeta o por su nombre: (nombre, identificador)."""
+    if match := MOODLE.match(parts[0]):
+        return match["name"].strip(), match["id"]
+    if len(parts) > 1:
+        return parts[0], ""
+    stem = parts[0].rsplit(".", 1)[0]
+    names = "|".join(sorted((lesson.name for lesson in lessons().values()), key=len, reverse=True))
+    rest = re.sub(rf"[-_ .]*(?:{names})[-_ .]*", " ", stem).strip(" -_.")
+    return rest or stem, ""
+
+
+def students(path, space):
+    """Quién entrega y qué: (nombre, identificador) → sus archivos. Un zip se abre en ``space``."""
+    folder, found = Path(path), {}
+    if folder.is_file():
+        try:
+            unzip(path, space)
+        except BAD_ZIP as error:
+            raise Unreadable(f"No se puede abrir {path}: {error}. ¿Es el zip entero?") from None
+        folder = Path(space)
+        match visible(folder):
+            case [one] if one.is_dir() and not MOODLE.match(one.name):
+                if all(inside.is_dir() for inside in visible(one)):
+                    folder = one  # se comprimió la carpeta, y no lo que hay en ella
+    for place in visible(folder):
+        if place.is_dir():  # aunque no tenga nada
+            found[owner((place.name, ""))] = []
+    for file in every_file(folder):
+        found.setdefault(owner(file.relative_to(folder).parts), []).append(file)
+    return dict(sorted(found.items(), key=lambda one: (one[0][0].casefold(), one[0])))
+
+
+# --- Un cuaderno ----------------------------------------------------------------------------------
+
+
+class Notebook(NamedTuple):
+    """Un cuaderno entregado: su lección, sus celdas de código y lo que hay que decir de él."""
+
+    name: str
+    lesson: str
+    cells: list  # (número, código)
+    own: dict  # número del ejercicio → lo que hay en su celda
+    told: list
+    data: bytes
+
+
+def read_notebook(path):
+    """El cuaderno de un archivo, o ``Unreadable`` con lo que le pasa."""
+    name = path.name
+    if path.is_symlink():
+        raise Unreadable(f"{name} es un enlace a otro sitio, y no se sigue")
+    if name.lower().endswith(".zip") or not path.is_file():
+        raise Unreadable(f"{name} no es un cuaderno: si es un zip, ábrelo en su carpeta")
+    if path.stat().st_size > MOST:
+        raise Unreadable(f"{name} es demasiado grande: {path.stat().st_size / 2**20:.0f} MB")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Unreadable(f"{name} no se puede leer: {error}") from None
+    if not data.strip():
+        raise Unreadable(f"{name} está vacío")
+    try:
+        book = json.loads(data.decode("utf-8-sig"))
+        cells = [cell for cell in book["cells"][:CELLS] if cell["cell_type"] == "code"]
+        sources = [renewed("".join(cell["source"])) for cell in cells]
+    except (ValueError, RecursionError):
+        raise Unreadable(f"{name} está dañado: no se puede leer como cuaderno") from None
+    except (KeyError, TypeError, AttributeError):
+        raise Unreadable(f"{name} no es un cuaderno de Jupyter, o está dañado") from None
+    if not any(source.strip() for source in sources):
+        raise Unreadable(f"{name} no tiene ninguna celda de código")
+    return recognise(name, sources, data)
+
+
+def recognise(name, sources, data):
+    """De qué lección es, y qué celda es de cada ejercicio."""
+    own, checks = defaultdict(list), defaultdict(list)
+    for source in sources:
+        if line := EXERCISE.match(source):
+            place = own if line[1] == "Ejercicio" else checks
+            place[line[2]].append(source.strip())
+    known = Counter(number.split(".")[0].zfill(2) for number in [*own, *checks])
+    lesson = next((lessons()[n] for n, _ in known.most_common() if n in lessons()), None)
+    if lesson is None:
+        raise Unreadable(f"{name} no es de este curso: no tiene ningún ejercicio")
+    told = []
+    if lesson.name not in name:
+        told.append(f"el archivo se llama {name} y es la lección {lesson.number}")
+    for number, good in lesson.checks.items():
+        if set(checks[number]) - {good}:
+            told.append(f"ha cambiado la comprobación {number}: se usa la del curso")
+    cells = [(k, source) for k, source in enumerate(sources, 1) if source.strip()]
+    shown = {number: "\n\n".join(own[number]) for number in lesson.answers if number in own}
+    return Notebook(name, lesson.number, cells, shown, told, data)
+
+
+def collect(files):
+    """De los archivos de una persona: lección → su cuaderno más reciente, y lo que hay que decir."""
+    chosen, told = {}, []
+    wanted = [file for file in files if file.suffix.lower() in (".ipynb", ".zip")]
+    for file in sorted(wanted, key=lambda file: (file.lstat().st_mtime, file)):
+        try:
+            book = read_notebook(file)
+        except Unreadable as problem:
+            told.append(str(problem))
+            continue
+        if old := chosen.get(book.lesson):
+            several = f"trae varios cuadernos de la lección {book.lesson}"
+            told.append(f"{several}: vale {book.name}, y no {old.name}")
+        chosen[book.lesson] = book
+    if not wanted:
+        names = ", ".join(sorted(file.name for file in files)[:3])
+        told.append(f"no trae ningún cuaderno{f', sino {names}' if names else ''}")
+    return chosen, told

@@ -1,0 +1,1 @@
+"""El aula de un solo ordenador, con JupyterHub: ``python curso.py aula``."""

@@ -1,0 +1,384 @@
+"""Un ejercicio y su comprobación: ejecutar la respuesta, buscar qué errores la explican y contarlo.
+
+Un error es otra forma de hacer la misma cuenta (véase ``search``). Si nada coincide se dice solo lo
+que se ve: dónde se para, qué propiedad falla, el ejemplo más pequeño en que no da lo mismo.
+"""
+
+from functools import cache
+
+import torch
+
+from course_checkers.engine import comparing, memory, running
+from course_checkers.engine.case import Case, Look
+from course_checkers.engine.comparing import calmly, clone, close, difference, same, shape_of, show
+from course_checkers.engine.mistakes import repeats
+from course_checkers.engine.reading import Tensors
+from course_checkers.engine.report import Finding, Report, either, without_echo
+from course_checkers.engine.search import Diagnosis, Raised, search
+from course_checkers.inside.code import is_stub
+
+
+class Attempt:
+    """Una respuesta, mientras se comprueba.
+
+    Attributes:
+        exercise, learner: el ejercicio, y el código de quien aprende.
+        reader: cómo se lee lo que devuelve.
+        values: prueba → lo que ha devuelto, leído.
+        seen: prueba → lo que se compara, o ``Raised`` si el código se ha parado.
+    """
+
+    def __init__(self, exercise, learner):
+        self.exercise, self.learner, self.reader = exercise, learner, exercise.reader
+        self.values, self.seen = {}, {}
+
+    def call(self, *arguments, seed=0):
+        """Ejecuta el código con una copia de estos argumentos."""
+        return self.exercise.call(self.learner, *clone(arguments), seed=seed)
+
+    def ask(self, *arguments):
+        """Lo que da con estos argumentos, para compararlo; ``None`` si no da nada que se entienda."""
+        case, outcome = Case("", arguments), self.call(*arguments)
+        if outcome.problem:
+            return None
+        value, problem = self.reader.read(outcome.value, case)
+        return None if problem else self.reader.main(value, case)
+
+    def note(self, case, outcome):
+        """Apunta lo que ha dado en una prueba; si no se entiende, un ``Finding``."""
+        if outcome.problem:
+            self.seen[case] = Raised(outcome.problem)
+            return None
+        self.values[case], problem = self.reader.read(outcome.value, case)
+        if not problem:
+            self.seen[case] = self.reader.main(self.values[case], case)
+        return problem
+
+    def outputs(self):
+        """Las pruebas en que ha dado un tensor, con él."""
+        return [(c, value) for c, value in self.seen.items() if isinstance(value, torch.Tensor)]
+
+
+class Exercise:
+    """Un ejercicio. Cada uno hereda de aquí, declara lo suyo y escribe ``compute``.
+
+    Attributes:
+        number, title, points: ``"5.1"``, su nombre y lo que vale.
+        names: los argumentos que recibe la función; uno que puede no recibir, como ``"mask=None"``.
+        axes: paso → formas de darlo (véase ``mistakes.ways``).
+        stages: en qué orden se averiguan, y con qué pruebas.
+        measured: paso → función de un ``Attempt`` que da las ``Option`` que se miden en la respuesta.
+        also: los errores que se nombran sin estar en ``axes``.
+        reader: cómo se lee lo que devuelve.
+        groups: grupo de pruebas → lo que se dice si el código no lo admite.
+        extra: las pruebas que solo se hacen si todo lo demás está bien: el ejemplo del enunciado,
+            tamaños que no caben en una tabla escrita a mano…
+        tiny: las pruebas más pequeñas, por orden, para enseñar un contraejemplo.
+        silent: funciones de un ``Attempt``: si alguna es cierta, su salida no dice qué cuenta hay detrás
+            (una que no cambia nunca, por ejemplo), y no se busca ningún error.
+        must: funciones de un ``Attempt`` con los ``Finding`` de las propiedades que fallan, cuando no
+            se reconoce ningún error.
+        returned: funciones de un ``Attempt`` y lo reconocido, con los ``Finding`` de la forma.
+        besides: funciones de un ``Attempt``, lo reconocido y los ``Finding`` que hay, con los de lo que
+            se ve sin ejecutar nada, o de otra forma. Van delante.
+        notes: funciones de un ``Attempt``, con lo que está bien y conviene saber.
+        holder: si la respuesta no es una función, la clase de ``inside`` que la tiene. La respuesta puede
+            estar en otro proceso: entonces ``check`` recibe un ``holder`` que le pregunta allí.
+    """
+
+    number = title = ""
+    points = 2
+    names: tuple = ()
+    axes: dict = {}
+    stages: tuple = ()
+    measured: dict = {}
+    also: tuple = ()
+    reader = Tensors()
+    groups: dict = {}
+    extra: tuple = ()
+    tiny: tuple = ()
+    silent: tuple = ()
+    must: tuple = ()
+    returned: tuple = ()
+    besides: tuple = ()
+    notes: tuple = ()
+    holder = None
+
+    # --- Lo que cada ejercicio escribe: siempre la cuenta y, si lo suyo es distinto, lo demás ---------
+
+    def compute(self, choice, *arguments):
+        """La cuenta, con la forma elegida de dar cada paso: un diccionario con ``output`` y lo intermedio.
+
+        Si sus números pierden decimales, ``slack`` es lo que se le perdona a cada uno.
+        """
+        raise NotImplementedError
+
+    def skip(self, choice):
+        """Si este miembro de la familia repite otro más sencillo, y por eso sobra."""
+        return False
+
+    def admits(self, choice):
+        """Si este miembro cuenta. Un mismo error en dos pasos sería contarlo una vez y cometerlo dos."""
+        return not repeats(choice) and not self.skip(choice)
+
+    def prepare(self, learner):
+        """Las formas de leer una respuesta, cada una un ``Attempt``; ``None`` si está sin hacer.
+
+        Casi siempre hay una. Si no se puede llamar, un ``Finding``.
+        """
+        return running.wrong_signature(learner, self.names) or [Attempt(self, learner)]
+
+    def call(self, learner, *arguments, seed=0):
+        """Ejecuta el código de quien aprende con estos argumentos."""
+        return running.call(learner, *arguments, seed=seed)
+
+    def twins(self, case):
+        """Los argumentos de una prueba con otros números de la misma forma."""
+        return memory.twins(case.arguments)
+
+    def unsteady(self, attempt, case):
+        """Por qué dos llamadas iguales no dan lo mismo."""
+        return memory.changes(attempt, case)
+
+    def narrow(self, attempt):
+        """Los ``Finding`` que hay si lo que el código admite no basta."""
+        return ()
+
+    def search(self, seen, measure):
+        """Lo reconocido (véase ``search``)."""
+        return search(self, seen, measure)
+
+    def plainest(self, members):
+        """Los que se dicen, si varios explican lo mismo y no se pueden distinguir."""
+        return members
+
+    def story(self, consequence, stopped):
+        """Lo que se cuenta de un error: su consecuencia y, si ayuda, en qué prueba se para el código."""
+        return consequence
+
+    def contrast(self, yours, right):
+        """La frase de un contraejemplo."""
+        return comparing.contrast(yours, right)
+
+    # --- La comprobación ----------------------------------------------------------------------
+
+    def check(self, learner):
+        """Comprueba ``learner`` y devuelve un ``Report``."""
+        if learner is ... or (learner is not None and is_stub(learner)):
+            return self.report(unsolved=True)
+        with running.within_limits():
+            found = self.prepare(learner)
+            if found is None:
+                return self.report(unsolved=True)
+            if isinstance(found, Finding):
+                return self.report([found])
+            best = None
+            for attempt in found:
+                report = attempt.exercise.examine(attempt)
+                known = [f.id in self.mistake_ids() for f in report.findings]
+                score = report.ok, bool(known) and all(known), -len(known)
+                if best is None or score > best[0]:
+                    best = score, report
+                if report.ok or report.unsolved:
+                    break
+            return best[1]
+
+    def examine(self, attempt):
+        """Ejecuta una respuesta en todas las pruebas y la juzga."""
+        printed = None
+        for case in self.all_cases():
+            arguments = clone(case.arguments)
+            outcome = self.call(attempt.learner, *arguments)
+            printed = outcome.printed if printed is None else printed
+            if outcome.unsolved:
+                return self.report(unsolved=True)
+            if outcome.fatal:
+                return self.report([outcome.problem], printed=printed)
+            if not same(arguments, case.arguments, 0, 0):
+                return self.report([self.changed(case, arguments)], printed=printed)
+            if problem := attempt.note(case, outcome):
+                return self.report([problem], printed=printed)
+        if not attempt.values:
+            return self.report([next(iter(attempt.seen.values())).problem], printed=printed)
+        first = next(iter(attempt.values))
+        again = attempt.call(*first.arguments, seed=1)
+        if again.problem or not same(
+            self.reader.read(again.value, first)[0], attempt.values[first]
+        ):
+            return self.report([self.unsteady(attempt, first)], printed=printed)
+        findings, notes = self.judge(attempt)
+        return self.report(findings, notes, printed=printed)
+
+    def judge(self, attempt):
+        """Los errores y las notas de unas salidas que existen y no son al azar."""
+        spoken = self.reader.settle(attempt)
+        findings, notes = self.unsupported(attempt)
+        if narrow := list(self.narrow(attempt)):
+            findings, notes = narrow, []
+        found = self.diagnose(attempt)
+        choice = found.choice
+        findings += [self.tell(mistake, choice, attempt.seen) for mistake in found.named]
+        if found.alternatives:
+            findings.append(either(found.alternatives))
+        elif found.complete:
+            findings += [f for look in self.returned for f in told_by(look, attempt, choice)]
+        else:
+            findings += self.describe(attempt, choice)
+        findings += spoken
+        more = [f for look in self.besides for f in told_by(look, attempt, choice, findings)]
+        findings = more + without_echo(findings)
+        if not findings:
+            findings = memory.keeps(attempt, choice) or self.beyond(attempt, choice)
+        if not findings:
+            notes += [note for look in self.notes for note in told_by(look, attempt)]
+        return findings, [] if more else notes
+
+    def beyond(self, attempt, choice):
+        """Lo que falla en las pruebas de ``extra``, si todo lo demás está bien."""
+        groups = {case.group for case in attempt.seen}
+        for case in self.extra:
+            if case.group and case.group not in groups:
+                continue
+            outcome = attempt.call(*case.arguments)
+            if outcome.fatal:
+                continue  # va despacio con tanto: no por eso está mal
+            if problem := attempt.note(case, outcome):
+                return [problem]
+        return self.describe(attempt, choice) if self.extra else []
+
+    def unsupported(self, attempt):
+        """Las clases de entrada que el código no admite: errores y notas. Sus pruebas se dejan."""
+        findings, notes, seen = [], [], attempt.seen
+        for group, message in self.groups.items():
+            cases = [case for case in seen if case.group == group]
+            if cases and all(isinstance(seen[case], Raised) for case in cases):
+                problem = seen[cases[0]].problem
+                if any(case.required for case in cases):
+                    findings.append(Finding(f"sin-{group}", message, problem.text))
+                else:
+                    notes.append(f"{message} {problem.text}")
+                for case in cases:
+                    del seen[case]
+        return findings, notes
+
+    def diagnose(self, attempt):
+        """El miembro de la familia con menos errores que da lo mismo en todas las pruebas."""
+        seen = attempt.seen
+        if all(self.agrees({}, case, value) for case, value in seen.items()):
+            return Diagnosis({}, True)
+        if any(look(attempt) for look in self.silent):
+            return Diagnosis({}, False)
+
+        @cache
+        def measure():
+            return {
+                axis: calmly(lambda: list(look(attempt)), [])  # noqa: B023
+                for axis, look in self.measured.items()
+            }
+
+        return self.search(seen, measure)
+
+    def agrees(self, choice, case, value):
+        """Si este miembro de la familia da en esta prueba lo mismo que quien aprende."""
+        result = self.trace(choice, case)
+        if result is None or isinstance(value, Raised):
+            return result is None and isinstance(value, Raised)
+        output, slack = result["output"], result.get("slack")
+        if slack is None or shape_of(output) != shape_of(value):
+            return same(output, value)
+        return bool(close(output, value, slack).all())
+
+    def trace(self, choice, case):
+        """La cuenta de un miembro en una prueba, o ``None`` si se para."""
+        chosen = {axis: options[0].value for axis, options in self.axes.items()}
+        chosen |= {axis: option.value for axis, option in choice.items()}
+        try:
+            return self.compute(chosen, *case.arguments)
+        except (RuntimeError, IndexError, ValueError, TypeError):
+            return None
+
+    # --- Contarlo -----------------------------------------------------------------------------
+
+    def tell(self, mistake, choice, seen):
+        """Un error reconocido, con su consecuencia en la salida de quien aprende."""
+        without = {a: option for a, option in choice.items() if mistake not in option.mistakes}
+        stopped = ""
+        for case, value in seen.items():
+            if self.agrees(without, case, value):
+                continue  # en esta prueba, este error no se nota
+            if isinstance(value, Raised):
+                stopped = stopped or f"Con {case.name}, tu código se para."
+                continue
+            right, traced = self.trace({}, case), self.trace(choice, case)
+            if right is None or traced is None:
+                continue
+            look = Look(case, value, right["output"], traced, right)
+            story = mistake.consequence and calmly(lambda: mistake.consequence(look), "")  # noqa: B023
+            return mistake.found(self.story(story or difference(look), stopped))
+        return mistake.found(stopped)
+
+    def describe(self, attempt, choice):
+        """Lo que se ve cuando no todo se reconoce: dónde se para, qué propiedad falla, un ejemplo."""
+        unexplained = [
+            case
+            for case, value in attempt.seen.items()
+            if not self.agrees(choice, case, value) and not self.agrees({}, case, value)
+        ]
+        for case in unexplained:
+            if isinstance(attempt.seen[case], Raised):
+                problem = attempt.seen[case].problem
+                text = problem.text[0].lower() + problem.text[1:]
+                return [Finding(problem.id, f"Con {case.name}, {text}")]
+        if not unexplained:
+            return []
+        found = memory.repeated(attempt)
+        if not found:
+            found = next(filter(None, (told_by(look, attempt) for look in self.must)), [])
+        if not found:
+            case = unexplained[0]
+            look = Look(case, attempt.seen[case], self.trace({}, case)["output"], {}, {})
+            found = [memory.unrecognised(look)]
+        if example := self.counterexample(attempt):
+            first = found[0]
+            story = " ".join(filter(None, (first.consequence, example)))
+            found[0] = Finding(first.id, first.text, story, first.read)
+        return found
+
+    def counterexample(self, attempt):
+        """El ejemplo más pequeño en el que la salida no es la buena, o ``None``."""
+        for case in self.tiny:
+            yours, right = attempt.ask(*case.arguments), self.trace({}, case)["output"]
+            if yours is not None and not same(yours, right):
+                given = (f"{name} = {show(x)}" for name, x in zip(self.given(), case.arguments))
+                return f"Con {', '.join(given)}, {self.contrast(yours, right)}."
+        return None
+
+    def changed(self, case, arguments):
+        pairs = zip(self.given(), case.arguments, arguments)
+        which = [name for name, before, after in pairs if not same(before, after, 0, 0)]
+        return Finding(
+            "cambia-la-entrada",
+            f"Tu código cambia lo que recibe: {' y '.join(which)}. Quien lo llama se queda con otros "
+            "números. Busca un += o una función acabada en _ y haz la cuenta en un tensor nuevo.",
+        )
+
+    def given(self):
+        """Cómo se llama cada argumento."""
+        return [name.removesuffix("=None") for name in self.names]
+
+    def mistake_ids(self):
+        """Los errores que esta comprobación sabe nombrar."""
+        named = {m.id for options in self.axes.values() for o in options for m in o.mistakes}
+        return named | set(self.also)
+
+    def all_cases(self):
+        return list(dict.fromkeys(case for stage in self.stages for case in stage.all_cases()))
+
+    def report(self, findings=(), notes=(), unsolved=False, printed=""):
+        told = tuple(findings), tuple(notes)
+        return Report(self.number, self.title, *told, unsolved, printed or "")
+
+
+def told_by(look, attempt, *more):
+    """Lo que dice una función de un ejercicio o, si con una respuesta muy rara se para, nada."""
+    return calmly(lambda: list(look(attempt, *more)), [])

@@ -1,0 +1,64 @@
+"""Enseñar lo que has resuelto, y olvidarlo. Dónde se guarda: ``course_tools.opening.progress``."""
+
+from html import escape
+
+from course_checkers.engine.catalog import catalog
+from course_tools.opening import progress
+
+
+def forget_progress():
+    """Borra de tu ordenador lo que has resuelto. No se puede deshacer."""
+    progress.forget()
+    print("Olvidado: no queda apuntado ningún ejercicio.")
+
+
+class Progress:
+    """Lo resuelto de una lección o de todas, para enseñarlo."""
+
+    def __init__(self, lesson, exercises, solved):
+        self.lesson, self.exercises, self.solved = lesson, exercises, solved
+
+    def lines(self):
+        """Una línea por ejercicio, o por lección si son todas."""
+        if self.lesson is not None:
+            for number, (title, _) in self.exercises.items():
+                yield f"{'✓' if number in self.solved else '○'} {number} · {title}"
+            return
+        lessons = dict.fromkeys(number.split(".")[0] for number in self.exercises)
+        for lesson in lessons:
+            mine = [number for number in self.exercises if number.split(".")[0] == lesson]
+            done = sum(number in self.solved for number in mine)
+            sign = "✓" if done == len(mine) else "○"
+            yield f"{sign} Lección {int(lesson):02}: {done} de {len(mine)}"
+
+    def __str__(self):
+        done = sum(number in self.solved for number in self.exercises)
+        where = "del curso" if self.lesson is None else "de esta lección"
+        head = f"Has resuelto {done} de los {len(self.exercises)} ejercicios {where}."
+        return "\n".join([head, *(f"  {line}" for line in self.lines())])
+
+    __repr__ = __str__
+
+    def _repr_html_(self):
+        head, *lines = str(self).splitlines()
+        items = "".join(f"<li>{escape(line.strip())}</li>" for line in lines)
+        return f'<p><strong>{escape(head)}</strong></p><ul style="list-style: none">{items}</ul>'
+
+
+def show_progress(lesson=None):
+    """Enseña lo que has resuelto.
+
+    Args:
+        lesson: el número de una lección (``5``); sin él, todo el curso.
+
+    Raises:
+        ValueError: si la lección no tiene ejercicios.
+    """
+    exercises = catalog()
+    if lesson is not None:
+        wanted = str(lesson).lstrip("0") or "0"
+        exercises = {n: e for n, e in exercises.items() if n.split(".")[0] == wanted}
+        if not exercises:
+            text = f"la lección {lesson!r} no tiene ejercicios. Prueba con 5."
+            raise ValueError(f"show_progress: {text}")
+    return Progress(lesson, exercises, progress.load())

@@ -1,0 +1,129 @@
+"""Propiedades que cumple cualquier respuesta buena: lo que se dice cuando no se reconoce el error.
+
+Cada una es una función de un ``Attempt`` que da un ``Finding`` si falla.
+"""
+
+import torch
+
+from course_checkers.engine.comparing import clone, same, show
+from course_checkers.engine.mistakes import lines, texts_of
+from course_checkers.engine.report import Finding
+from course_checkers.inside.code import Heard
+
+
+def right_shape(shape, text, read, story="Con {name} mide {yours} y tenía que medir {right}."):
+    """Que la salida tenga la forma que da ``shape`` con los argumentos de la prueba."""
+
+    def look(attempt):
+        for case, output in attempt.outputs():
+            yours, right = tuple(output.shape), tuple(shape(*case.arguments))
+            if yours != right:
+                told = story.format(name=case.name, yours=yours, right=right)
+                return [Finding("propiedad-forma", text, told, read)]
+        return []
+
+    return look
+
+
+def finite(
+    read,
+    text="Tu salida tiene números que no son finitos.",
+    numbers="{all}",
+    story="Con {name}, {bad} de {many} son NaN o ∞.",
+):
+    """Que no haya NaN ni ∞."""
+
+    def look(attempt):
+        for case, output in attempt.outputs():
+            if bad := int((~output.isfinite()).sum()):
+                many = numbers.format(all=output.numel())
+                told = story.format(name=case.name, bad=bad, many=many)
+                return [Finding("propiedad-finita", text, told, read)]
+        return []
+
+    return look
+
+
+def laws(file, section):
+    """Lo que tiene que cumplir una respuesta: nombre → ``Finding`` del archivo de frases de un módulo.
+
+    Su línea lleva, detrás de la frase, otra con la consecuencia: «… · Con {name}, la tuya es {yours}.».
+    """
+    found = {}
+    for name, (read, text) in lines(texts_of(file))[section].items():
+        text, _, story = text.partition(" · ")
+        found[name] = Finding(name, text, story, read)
+    return found
+
+
+def related(law, case, after, expected=lambda one: one, alike=same):
+    """Que lo que da con ``after`` sea lo ``expected`` de lo que da en ``case``: ``{one}`` y ``{other}``."""
+
+    def look(attempt):
+        one, other = attempt.ask(*case.arguments), attempt.ask(*after)
+        if one is not None and other is not None and not alike(expected(one), other):
+            yield law.saying(name=case.name, one=show(one), other=show(other))
+
+    return look
+
+
+def gives(law, arguments, right):
+    """Que con estos argumentos dé ``right``; lo que da es ``{yours}``."""
+
+    def look(attempt):
+        yours = attempt.ask(*arguments)
+        if yours is not None and not same(yours, right):
+            yield law.saying(yours=show(yours))
+
+    return look
+
+
+def hits(law):
+    """En cuántas pruebas acierta: lo último que se puede decir."""
+
+    def look(attempt):
+        seen = attempt.seen.items()
+        good = sum(attempt.exercise.agrees({}, case, value) for case, value in seen)
+        yield law.saying(good=good, all=len(seen))
+
+    return look
+
+
+def half_precision(attempt):
+    """Que la cuenta no se haga con 16 bits: se acerca a la buena, y todo cabe justo en ellos."""
+    trace = attempt.exercise.trace
+    pairs = [(value, trace({}, case)["output"]) for case, value in attempt.outputs()]
+    near = [
+        v.shape == g.shape and bool((v - g).abs().max() < 0.02 * g.abs().max()) for v, g in pairs
+    ]
+    for kind in (torch.bfloat16, torch.float16):
+        if 2 * sum(near) > len(near) and all(same(v, v.to(kind).float(), 0, 0) for v, _ in pairs):
+            text = f"Has hecho la cuenta en {str(kind)[6:]}, y pierde decimales: hazla en float32."
+            return [Finding("media-precisión", text)]
+    return []
+
+
+def promised(attempt, choice, findings):
+    """Lo que promete el enunciado y el código no admite, si es lo único que está mal: va en ``besides``."""
+    exercise = attempt.exercise
+    for group, message in exercise.groups.items():
+        case = next(case for case in exercise.all_cases() if case.group == group)
+        if not findings and case not in attempt.seen:
+            yield Finding(f"sin-{group}", message, attempt.call(*case.arguments).problem.text)
+
+
+def not_by_hand(names, note):
+    """La nota de quien llama a una función de torch que el enunciado pide no usar."""
+
+    def look(attempt):
+        heard, case = Heard(), next(iter(attempt.values))
+
+        def listened(*arguments):
+            with heard:
+                return attempt.learner(*arguments)
+
+        attempt.exercise.call(listened, *clone(case.arguments))
+        if heard.names & set(names):
+            yield note
+
+    return look

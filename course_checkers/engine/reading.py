@@ -1,0 +1,166 @@
+"""Leer lo que devuelve una respuesta: pasarlo a tensores, o decir por qué no se puede.
+
+Un ejercicio elige su lector. ``read`` da ``(valor, None)`` o ``(None, Finding)``; ``main``, de ese
+valor, lo que se compara.
+"""
+
+import numpy as np
+import torch
+
+from course_checkers.engine.report import Finding
+from course_checkers.inside.code import output_of
+
+NOTHING = Finding("none", "Tu código devuelve None: ¿le falta el return?")
+
+
+class Tensors:
+    """Un tensor de float32.
+
+    Args:
+        returns: lo que se pide, como se dice en una frase.
+        dtype: si se indica, el tipo que tiene que tener (``torch.bool``).
+        numpy: si también vale un array de NumPy.
+        pair: si vale también una tupla.
+    """
+
+    def __init__(self, returns="un tensor", dtype=None, numpy=False, pair=False):
+        self.returns, self.dtype, self.numpy, self.pair = returns, dtype, numpy, pair
+
+    def main(self, value, case):
+        return value
+
+    def settle(self, attempt):
+        """Los ``Finding`` de cómo está escrita la respuesta entera, vistas todas las pruebas."""
+        return []
+
+    def read(self, value, case):
+        if value is None:
+            return None, NOTHING
+        if isinstance(value, tuple) and self.pair:
+            if any(isinstance(item, tuple) for item in value):
+                text = f"Tu código devuelve una tupla dentro de otra, y tiene que devolver {self.returns}."
+                return None, Finding("tipo", text)
+            read = [(None, None) if item is None else self.read(item, case) for item in value]
+            problems = [problem for _, problem in read if problem]
+            return (None, problems[0]) if problems else (tuple(item for item, _ in read), None)
+        kind = type(value).__name__
+        if self.numpy and kind in ("ndarray", "float32", "float64", "float", "int", "bool_"):
+            value = torch.as_tensor(value)
+        if not isinstance(value, torch.Tensor):
+            name = "un array de NumPy" if kind == "ndarray" else f"un «{kind}»"
+            text = f"Tu código devuelve {name} y tiene que devolver {self.returns}."
+            return None, Finding("tipo", text)
+        value = value.detach()
+        value = value if value.layout == torch.strided else value.to_dense()
+        if problem := self.wrong_dtype(value.dtype):
+            return None, Finding("dtype", problem)
+        return (value if self.dtype else value.float()), None
+
+    def wrong_dtype(self, dtype):
+        """Qué decir si no es el tipo que se pide; si lo es, nada."""
+        got = str(dtype)[6:]
+        if self.dtype:
+            wanted = str(self.dtype)[6:]
+            return "" if dtype == self.dtype else f"Tu salida es {got} y tiene que ser {wanted}."
+        if dtype.is_complex:
+            return f"Tu salida es {got}, de números complejos. Tiene que ser float32."
+        if not dtype.is_floating_point:
+            return f"Tu salida es {got}: los decimales se pierden. Tiene que ser float32."
+        if dtype in (torch.float16, torch.bfloat16):
+            return lost_decimals(got)
+        if dtype == torch.float64 and not self.numpy:
+            return "Entra float32 y tu salida es float64: conserva el tipo de la entrada."
+        return ""
+
+
+def lost_decimals(got):
+    return f"Tu salida es {got}, y pierde decimales: tiene que ser float32."
+
+
+class Pair(Tensors):
+    """La salida, o la pareja (salida, pesos).
+
+    Args:
+        shape: de los argumentos de una prueba, la forma de la salida.
+        numpy: como en ``Tensors``.
+    """
+
+    def __init__(self, shape, returns="la salida, o la pareja (salida, pesos)", numpy=False):
+        super().__init__(returns, numpy=numpy, pair=True)
+        self.shape = shape
+
+    def read(self, value, case):
+        if isinstance(value, tuple) and not 1 <= len(value) <= 3:
+            text = f"Tu código devuelve un «tuple» y tiene que devolver {self.returns}."
+            return None, Finding("tipo", text)
+        return super().read(value, case)
+
+    def main(self, value, case):
+        return output_of(value, self.shape(*case.arguments))
+
+
+class Numbers(Tensors):
+    """Un número o una tabla, como sea: un tensor, un array, un ``float``, una lista…
+
+    Args:
+        returns: lo que se pide, como se dice en una frase.
+        noting: si se indica, lo que hay que recordar de lo devuelto: se lee ``(eso, tensor)``.
+    """
+
+    def __init__(self, returns="un número", noting=None):
+        super().__init__(returns)
+        self.noting = noting
+
+    def main(self, value, case):
+        return value[1] if self.noting else value
+
+    def read(self, value, case):
+        if value is None:
+            return None, NOTHING
+        tensor = to_tensor(value)
+        if tensor is None:
+            kind = type(value).__name__
+            text = f"Tu código devuelve un «{kind}» y tiene que devolver {self.returns}."
+            return None, Finding("tipo", text)
+        if (kind := str(getattr(value, "dtype", ""))).endswith("float16"):  # también el de NumPy
+            return None, Finding("dtype", lost_decimals(kind.removeprefix("torch.")))
+        return (self.noting(value), tensor) if self.noting else tensor, None
+
+
+class Several(Numbers):
+    """Varias partes en orden, cada una como sea: una tupla o una lista.
+
+    Args:
+        parts: cómo se llama cada una.
+    """
+
+    def __init__(self, parts):
+        super().__init__(f"{len(parts)} tensores: ({', '.join(parts)})")
+        self.many = len(parts)
+
+    def read(self, value, case):
+        if value is None:
+            return None, NOTHING
+        parts = value if isinstance(value, tuple | list) else (value,)
+        read = [super(Several, self).read(part, case) for part in parts]
+        problems = [problem for _, problem in read if problem]
+        if len(parts) == self.many and all(problem.id == "dtype" for problem in problems):
+            whole = tuple(part.clone() for part, _ in read if not problems)
+            return (None, problems[0]) if problems else (whole, None)
+        kinds = ", ".join(type(part).__name__ for part in parts)
+        text = f"Tu código devuelve ({kinds}) y tiene que devolver {self.returns}."
+        return None, Finding("tipo", text)
+
+
+def to_tensor(value):
+    """Un tensor float32 a partir de números, arrays, tensores o listas; si no se puede, ``None``."""
+    if isinstance(value, list | tuple):
+        items = [to_tensor(item) for item in value]
+        alike = all(item is not None and item.shape == items[0].shape for item in items)
+        return torch.stack(items) if items and alike else None
+    if isinstance(value, np.ndarray | np.generic | int | float):
+        value = np.asarray(value)
+        value = torch.as_tensor(value.copy()) if value.dtype.kind in "biuf" else None
+    if not isinstance(value, torch.Tensor) or value.is_complex():
+        return None
+    return value.detach().float()

@@ -1,0 +1,55 @@
+"""El modelo de mentira con el que se prueba a quien escribe token a token (10.2)."""
+
+import numpy as np
+import torch
+
+PATIENCE = 40  # los tokens que se le pueden pedir en una prueba: quien pasa de ahí no iba a parar
+
+
+class FakeModel:
+    """Puntúa el siguiente token según todo lo escrito; siempre igual.
+
+    Args:
+        seed, V, bos, eos: con otra semilla, otras puntuaciones; cuántos tokens hay, y las marcas.
+        push: cuánto se suma a la de fin.
+        bold: si gana la de inicio cuando lo último es par. Si no, nunca es la que más puntúa.
+    """
+
+    def __init__(self, seed, V, bos, eos, push=0.3, bold=False):
+        self.seed, self.V, self.bos, self.eos, self.push, self.bold = seed, V, bos, eos, push, bold
+        self.known, self.asked = {}, []
+
+    def __call__(self, written):
+        self.asked.append(key := tuple(numbers(written)))
+        if len(self.asked) >= PATIENCE:
+            raise RuntimeError(f"ya has pedido {PATIENCE} tokens: ¿cuándo para?")
+        return torch.tensor(self.scores(key))
+
+    def scores(self, key):
+        """Las puntuaciones después de eso, en una lista."""
+        if key not in self.known:
+            seed = self.seed
+            for token in key:
+                seed = (seed * 1000003 + int(1000 * token) + 7919) % 2**31
+            scores = torch.randn(self.V, generator=torch.Generator().manual_seed(seed))
+            scores[self.eos] += self.push
+            last = key[-1] if key else self.bos
+            says_bos = self.bold and last != self.bos and last % 2 == 0
+            scores[self.bos] = scores.max() + 1 if says_bos else scores.mean()
+            self.known[key] = scores.tolist()
+        return self.known[key]
+
+    def __getstate__(self):
+        """Lo que viaja a otro proceso: sin lo que ya ha puntuado, que sigue el camino bueno."""
+        return self.__dict__ | {"known": {}}
+
+    def __str__(self):
+        return f"(un modelo con {self.V} tokens)"
+
+
+def numbers(value):
+    """Los números de una lista, un tensor, una lista de tensores…"""
+    if isinstance(value, torch.Tensor | np.ndarray):
+        return value.flatten().tolist()
+    many = isinstance(value, list | tuple)
+    return [number for item in value for number in numbers(item)] if many else [value]

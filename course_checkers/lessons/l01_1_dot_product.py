@@ -1,0 +1,67 @@
+"""1.1 · El producto escalar. Las formas de dar sus pasos están en ``steps.vectors``."""
+
+from course_checkers.engine import Exercise, Numbers, Stage, finish, laws, told, ways
+from course_checkers.engine.properties import related
+from course_checkers.steps import numbers
+from course_checkers.steps import vectors as steps
+
+KNOWN, LAWS = steps.KNOWN | told(__file__, "1.1"), laws(__file__, "1.1 propiedades")
+DIVISORS = ways(
+    KNOWN,
+    None,
+    ("divide-por-normas", lambda a, b: a.norm() * b.norm()),
+    ("divide-por-una-norma", *steps.both_ways(lambda a, b: a.norm())),
+    ("divide-por-raíz", lambda a, b: len(a) ** 0.5),
+    ("media", lambda a, b: len(a)),
+    ("por-normas", lambda a, b: 1 / (a.norm() * b.norm())),
+)
+CASE = steps.VECTORS[0]
+A, B = CASE.arguments
+
+
+class DotProduct(Exercise):
+    """a, b → Σ aᵢ·bᵢ."""
+
+    number, title, names = "1.1", "el producto escalar", ("a", "b")
+    axes = {
+        "other": steps.OTHERS,
+        "pair": steps.PAIRS,
+        "reduction": steps.REDUCTIONS,
+        "divisor": DIVISORS,
+        "finish": ways(KNOWN, numbers.itself, *steps.ENDINGS),
+        "shape": steps.SHAPES,
+    }
+    stages = (Stage(tuple(axes), steps.VECTORS, most=2),)
+    extra, tiny = steps.EXTRA, steps.TINY
+    reader, silent, also = Numbers(), (numbers.constant,), tuple(numbers.KNOWN)
+    measured = {"finish": numbers.by_a_number("01 §1")}
+    must = (
+        *numbers.must("01 §1", lambda a, b: ()),
+        related(LAWS["propiedad-orden"], CASE, (B, A)),
+        related(LAWS["propiedad-doble"], CASE, (2 * A, B), lambda one: 2 * one),
+    )
+
+    def compute(self, choice, a, b):
+        chosen = (choice[axis] for axis in ("pair", "reduction", "divisor"))
+        total = steps.quotient(choice["other"], None, *chosen, a, b)
+        return {"output": choice["shape"](choice["finish"](total))}
+
+    def skip(self, choice):
+        return numbers.out_of_place(choice, "pair", "reduction", "divisor")
+
+
+DOT_PRODUCT = DotProduct()
+EXERCISES = (DOT_PRODUCT,)
+
+
+def check_dot_product(function):
+    """Comprueba un producto escalar.
+
+    Args:
+        function: recibe ``(a, b)``, dos tensores de forma ``(n,)``, y devuelve un número: un tensor
+            sin ejes, un número de NumPy o un ``float``.
+
+    Returns:
+        Un ``Report``: nombra todos los errores que reconoce.
+    """
+    return finish(DOT_PRODUCT.check(function))

@@ -1,0 +1,89 @@
+"""Lo que se pregunta en la lección 03: el tamaño de las puntuaciones y un peso de BERT."""
+
+import functools
+import math
+
+import torch
+
+from course_checkers.engine import Question, wrong_answers
+
+# 3.3 El tamaño, con papel y lápiz.
+D_K, QUERY_SPREAD, KEY_SPREAD = 16, 3, 2
+
+
+def predicted(divisor, variance=False):
+    """La desviación de q·k entre un divisor: Var(q·k) = d_k·σ_q²·σ_k²."""
+    found = D_K * QUERY_SPREAD**2 * KEY_SPREAD**2 / divisor**2
+    return found if variance else math.sqrt(found)
+
+
+OF_SPREAD = {
+    "siempre-1": lambda: math.sqrt(D_K * 1 * 1 / D_K),
+    "varianza": lambda: predicted(math.sqrt(D_K), variance=True),
+    "sin-dividir": lambda: predicted(1),
+    "varianza-sin-dividir": lambda: predicted(1, variance=True),
+    "entre-d_k": lambda: predicted(D_K),
+    "varianza-entre-raíz": lambda: predicted(1, variance=True) / math.sqrt(D_K),
+    "varianza-entre-d_k": lambda: predicted(D_K, variance=True),
+    "olvida-k": lambda: QUERY_SPREAD,
+    "olvida-q": lambda: KEY_SPREAD,
+    "olvida-el-cuadrado": lambda: math.sqrt(QUERY_SPREAD * KEY_SPREAD),
+}
+LONG_QUERIES = Question(
+    "3.3",
+    "queries y keys más largas",
+    lambda: predicted(math.sqrt(D_K)),
+    wrong_answers(__file__, "3.3", OF_SPREAD),
+    read="03 §6",
+)
+
+# 3.4 En una cabeza de BERT.
+SENTENCE, LAYER, HEAD = "She sat on the bank of the river", 0, 4
+ROOT = math.sqrt(32)
+
+
+@functools.cache
+def sentence():
+    """La frase, y la atención de las dos primeras capas."""
+    from course_lib import encoder_from_bert, extract_embeddings, load_bert
+
+    layers = encoder_from_bert(load_bert()).encoder.encoder_layers[:2]
+    return extract_embeddings(SENTENCE), [layer.multi_head_attention for layer in layers]
+
+
+def weight(divisor=ROOT, layer=LAYER, head=HEAD, dim=-1, swapped=False, shift=0, entering=None):
+    """El peso de una palabra en la fila de otra, con la cuenta bien hecha o cambiada."""
+    bert, attentions = sentence()
+    attention = attentions[layer]
+    x = getattr(bert, entering) if entering else bert.hidden_states[layer]
+    row, column = (bert.tokens[0].index(word) + shift for word in ("bank", "river"))
+    with torch.no_grad():
+        projections = (attention.query_projection, attention.key_projection)
+        q, k = (attention.split_heads(projection(x))[0, head] for projection in projections)
+        scores = (k @ q.mT if swapped else q @ k.mT) / divisor
+    return float(scores.softmax(dim)[row, column])
+
+
+OF_WEIGHT = {
+    "sin-dividir": lambda: weight(divisor=1.0),
+    "entre-d_k": lambda: weight(divisor=32),
+    "entre-√d_model": lambda: weight(divisor=math.sqrt(384)),
+    "softmax-queries": lambda: weight(dim=-2),
+    "query-key-cambiadas": lambda: weight(swapped=True),
+    "olvida-CLS": lambda: weight(shift=-1),
+    "cabeza-desde-1": lambda: weight(head=HEAD - 1),
+    "otra-capa": lambda: weight(layer=LAYER + 1),
+    "otra-entrada": lambda: weight(entering="token_embeddings"),
+    "otra-entrada#posición": lambda: weight(entering="embeddings_with_positional_encoding"),
+    "otra-entrada#salida": lambda: weight(entering="contextual_embeddings"),
+}
+BANK = Question(
+    "3.4",
+    "lo que «bank» mira a «river»",
+    weight,
+    wrong_answers(__file__, "3.4", OF_WEIGHT),
+    kind="un número entre 0 y 1",
+    read="03 §4",
+    points=2,
+)
+QUESTIONS = (LONG_QUERIES, BANK)

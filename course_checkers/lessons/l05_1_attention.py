@@ -1,0 +1,251 @@
+"""5.1 · La atención de producto escalar escalado.
+
+Sus pasos, y las formas malas de darlos, están en ``steps``. Aquí, las pruebas que los distinguen, lo
+que se mide en la respuesta y las propiedades que cumple cualquier atención.
+"""
+
+import functools
+import math
+
+import torch
+
+from course_checkers.engine import Case, Exercise, Option, Raised, Stage, finish, laws, same
+from course_checkers.engine.properties import finite, promised, right_shape
+from course_checkers.engine.reading import Pair
+from course_checkers.steps import attention as steps
+from course_checkers.steps import hiding
+from course_checkers.steps.pair import RETURNED, both, wrong_pair
+from course_lib.masks import causal_mask, padding_mask
+
+LAWS = laws(__file__, "5.1")
+
+# --- Las pruebas ----------------------------------------------------------------------------------
+
+
+def draw(seed, leading, L_q, L_k, d_k, d_v, mask=None, factor=1.0):
+    """Q, K, V y máscara con números sembrados: ni saturan la softmax ni la dejan plana."""
+    generator = torch.Generator().manual_seed(seed)
+    shapes = ((L_q, d_k), (L_k, d_k), (L_k, d_v))
+    q, k, v = (torch.randn(*leading, *shape, generator=generator) for shape in shapes)
+    return q * factor, k, v, mask
+
+
+def real_tokens(lengths, total, leading):
+    """La máscara de relleno de un lote, con tantos ejes delante como haga falta."""
+    lengths = torch.tensor(lengths[: leading[0] if leading else 1])
+    mask = padding_mask(torch.arange(total) < lengths[:, None])
+    return mask if len(leading) == 2 else mask[:, 0] if leading else mask[0, 0]
+
+
+PLAIN, LARGE, MASKED = [], [], []
+for group, leading, seed, say in (
+    ("4", (2, 3), 0, ", con cabezas"),
+    ("3", (2,), 10, ", en un lote"),
+    ("2", (), 20, ", en una frase suelta"),
+):
+
+    def case(name, *given, group=group, say=say):
+        return Case(f"{name}{say}", draw(*given), group)
+
+    def spread(mask, L_q, L_k, leading=leading):
+        return mask.expand(*leading, L_q, L_k).clone()
+
+    L_q = 4 if group == "4" else 3
+    padding, square = real_tokens((3, 4), 5, leading), real_tokens((2, 3), 4, leading)
+    future = spread(causal_mask(4), 4, 4)
+    PLAIN += [
+        case(f"{L_q} queries y 5 keys", seed, leading, L_q, 5, 6, 7),
+        case("6 tokens que se atienden entre sí", seed + 1, leading, 6, 6, 11, 11),
+    ]
+    LARGE.append(case("puntuaciones muy grandes", seed + 2, leading, 4, 4, 6, 7, None, 3000.0))
+    padded, square = spread(padding, L_q, 5), spread(square, 4, 4)
+    MASKED += [
+        case("la máscara causal", seed + 3, leading, 4, 4, 5, 5, future),
+        case("una máscara de relleno", seed + 4, leading, L_q, 5, 6, 7, padded),
+        case("una máscara de relleno y 4 tokens", seed + 5, leading, 4, 4, 6, 7, square),
+    ]
+    if group == "4":
+        PLAIN.append(Case("2 queries, 3 keys y una cabeza", draw(9, (1, 1), 2, 3, 6, 7), group))
+        # Puntuaciones de cientos, y una máscara por cabeza: un −100 ya no tapa.
+        q, k, v, _ = draw(seed + 6, leading, 4, 5, 6, 7)
+        mixed = torch.tensor([[True, False, True, True, False], [False, True, True, False, True]])
+        heads = [torch.cat([mixed[:, :2], mixed[:, 2:].roll(n, -1)], -1) for n in range(3)]
+        given = q.abs() * 100, -k.abs() * 10, v, spread(torch.stack(heads).repeat(1, 2, 1), 4, 5)
+        MASKED.append(Case("puntuaciones muy negativas y una máscara", given, group))
+        name = "una máscara {}, que se difunde"
+        small = draw(7, leading, 4, 4, 5, 5, causal_mask(4)), draw(8, leading, 4, 5, 6, 7, padding)
+        shapes = "(L_q, L_k)", "(B, 1, 1, L_k)"
+        MASKED += [Case(name.format(n), given, "difusión") for n, given in zip(shapes, small)]
+
+LONG = causal_mask(60).expand(2, 60, 60).clone()
+ONE, TWO, VALUES = torch.tensor([[1.0]]), torch.tensor([[0.0], [2.0]]), torch.tensor([[1.0], [3.0]])
+TINY = (
+    Case("1 token", (ONE, ONE, torch.tensor([[3.0]]), None)),
+    Case("1 query y 2 keys", (ONE, TWO, VALUES, None)),
+    Case("2 queries y 2 keys", (TWO, TWO, VALUES, None)),
+    Case("d_k = 2", (torch.eye(2) * 2, torch.ones(2, 2).tril(), VALUES, None)),
+    Case("la máscara causal", (TWO, TWO, VALUES, causal_mask(2))),
+)
+
+
+# --- La cuenta ------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=8192)  # las mismas pruebas, para todo el mundo
+def attend(swapped, scale, softmax, always_causal, naive, before, after, query, key, value, mask):
+    """Las puntuaciones y los pesos, con cada paso dado de la forma que se pide."""
+    q, k = (key, query) if swapped else (query, key)
+    divisor, late = scale
+    scores, divide = q @ k.mT, divisor(query, key, value)
+    if not late:
+        scores = scores / divide
+    if always_causal:
+        scores = hiding.causal(scores)
+    if before:
+        scores = before(scores, mask)
+    weights = softmax(scores, naive)
+    if late:
+        weights = weights / divide
+    if after:
+        weights = after(weights, mask)
+    return scores, weights
+
+
+# --- Lo que se mide, lo que se admite y lo que conviene saber --------------------------------------
+
+
+def one_number(attempt, *arguments):
+    """La salida, si es un solo número; con cabezas, con lote o sin nada delante."""
+    for axes in range(3):
+        given = [x if x is None else x.reshape(x.shape[axes:]) for x in arguments]
+        output = attempt.ask(*given)
+        if isinstance(output, torch.Tensor) and output.numel() == 1:
+            return float(output)
+    return None
+
+
+def found_scale(attempt):
+    def measure(d_k):
+        """Con dos keys, se lee en la salida por cuánto se dividen las puntuaciones."""
+        query, key, value = (torch.zeros(1, 1, n, d) for n, d in ((1, d_k), (2, d_k), (2, 1)))
+        query[..., 0], key[..., 0, 0], value[..., 0, 0] = 1.0, 1.0, 1.0
+        return steps.divisor_in(one_number(attempt, query, key, value, None))
+
+    return steps.early_scales(measure)
+
+
+def found_fill(attempt):
+    zeros = torch.zeros(1, 1, 2, 1)
+    value, mask = torch.tensor([[[[0.0], [1.0]]]]), torch.tensor([[[[True, False]]]])
+    return hiding.found_fills(one_number(attempt, zeros[:, :, :1], zeros, value, mask))
+
+
+def hides_the_future(attempt):
+    """Si, sin máscara, lo primero no se entera de que cambia lo último."""
+    for case in PLAIN:
+        query, key, value, _ = case.arguments
+        changed = value.clone()
+        changed[..., -1, :] += 1.0
+        first, second = (attempt.ask(query, key, v, None) for v in (value, changed))
+        if first is not None and second is not None:
+            hidden = same(first[..., 0, :], second[..., 0, :])
+            return [Option(True, hiding.ALWAYS_CAUSAL)] if hidden else []
+    return []
+
+
+def nobody_to_see(attempt):
+    nobody = torch.tensor([[False] * 3, [True] * 3])
+    output = attempt.ask(*draw(30, (1, 1), 2, 3, 4, 5, nobody))
+    if isinstance(output, torch.Tensor) and output.isnan().any():
+        yield LAWS["nadie-a-quien-mirar"].text
+
+
+def output_shape(query, key, value, mask=None):
+    return (*query.shape[:-1], value.shape[-1])
+
+
+class Attention(Exercise):
+    """Q, K, V → softmax(Q·Kᵀ / √d_k)·V."""
+
+    number, title, points = "5.1", "la atención entera", 4
+    names = ("query", "key", "value", "mask=None")
+    axes = {
+        "order": [Option(False), Option(True, steps.SWAPPED)],
+        "scale": [
+            *(Option((option.value, False), option.mistake) for option in steps.SCALE_OPTIONS),
+            Option((steps.by_root, True), steps.LATE),
+            Option((lambda q, k, v: -math.sqrt(q.shape[-1]), False), steps.SIGN),
+        ],
+        "softmax": steps.SOFTMAX_OPTIONS,
+        "extra": [Option(False)],
+        "value": steps.VALUE_OPTIONS,
+        "naive": [Option(False), Option(True, steps.UNSTABLE)],
+        "mask": hiding.MASK_OPTIONS,
+    }
+    stages = (
+        Stage(("order", "scale", "softmax", "extra", "value"), tuple(PLAIN)),
+        Stage(("naive",), tuple(LARGE)),
+        Stage(("mask",), tuple(MASKED)),
+    )
+    tiny = TINY
+    extra = (
+        Case("50 tokens, con cabezas", draw(40, (2, 3), 50, 50, 8, 8), "4"),
+        Case("60 tokens y la máscara causal, en un lote", draw(41, (2,), 60, 60, 8, 8, LONG), "3"),
+    )
+    measured = {"scale": found_scale, "extra": hides_the_future, "mask": found_fill}
+    must = (
+        right_shape(output_shape, "La forma de tu salida no es (..., L_q, d_v).", "05 §1"),
+        finite("03 §2"),
+        steps.within_values(lambda query, key, value, mask: value, "05 §1"),
+        steps.leak,
+    )
+    reader = Pair(output_shape, "la pareja (salida, pesos), dos tensores")
+    groups = {
+        "4": "Con (B, h, L, d_k), un lote y cabezas, no funciona.",
+        "3": "Con (B, L, d_k), un lote sin cabezas, no funciona.",
+        "2": "Con (L, d_k), una frase suelta, no funciona.",
+        "difusión": "Con una máscara que se difunde, como (L_q, L_k) o (B, 1, 1, L_k), no funciona.",
+    }
+    besides = (promised,)
+    notes, returned = (nobody_to_see,), (wrong_pair, both)
+    also = (*steps.FOUND_SCALES, hiding.ALWAYS_CAUSAL.id, *RETURNED, "sin-los-pesos")
+
+    def narrow(self, attempt):
+        groups = {case.group for case in attempt.seen}
+        if "4" in groups and "difusión" not in groups:
+            yield LAWS["sin-difusión"]
+        stops = any(isinstance(value, Raised) for value in attempt.seen.values())
+        if (
+            not groups & {"3", "4"} and not stops
+        ):  # si una frase suelta tampoco va siempre, no es eso
+            yield LAWS["sin-lote"]
+
+    def compute(self, choice, query, key, value, mask=None):
+        ways = (choice[axis] for axis in ("order", "scale", "softmax", "extra", "naive"))
+        hide = choice["mask"] if mask is not None else (None, None)
+        scores, weights = attend(*ways, *hide, query, key, value, mask)
+        output = choice["value"](weights, query, key, value)
+        return {"output": output, "weights": weights, "scores": scores}
+
+    def skip(self, choice):
+        again = choice["mask"].value in hiding.SHARED_AGAIN and not choice["mask"].mistake
+        return again and not choice["softmax"].mistake
+
+
+ATTENTION = Attention()
+EXERCISES = (ATTENTION,)
+
+
+def check_scaled_dot_product_attention(function):
+    """Comprueba una atención de producto escalar escalado.
+
+    Args:
+        function: recibe ``(query, key, value, mask=None)``, de formas ``(..., L_q, d_k)``,
+            ``(..., L_k, d_k)`` y ``(..., L_k, d_v)``, y una máscara booleana que se difunde hasta
+            ``(..., L_q, L_k)``. Devuelve la pareja ``(salida, pesos)``, de formas
+            ``(..., L_q, d_v)`` y ``(..., L_q, L_k)``.
+
+    Returns:
+        Un ``Report``: nombra todos los errores que reconoce.
+    """
+    return finish(ATTENTION.check(function))

@@ -1,0 +1,252 @@
+"""6.2 · La multi-cabeza entera, escrita como módulo por quien aprende.
+
+Una clase puede guardar sus capas de muchas formas: ``inside.layers`` las encuentra y les pone los pesos
+de la prueba, e ``inside.classes`` la llama. La cuenta, bien y mal, está en ``steps.heads``; lo que falla
+en las capas mismas, en ``l06_2_structure``.
+"""
+
+import itertools
+from functools import partial
+from typing import NamedTuple
+
+import torch
+
+from course_checkers.engine import Attempt, Finding, Option, Pair, Raised, finish, told
+from course_checkers.engine.properties import finite, laws, right_shape
+from course_checkers.inside import layers
+from course_checkers.inside.classes import WrittenClass
+from course_checkers.lessons import l06_2_cases as cases
+from course_checkers.lessons import l06_2_structure as structure
+from course_checkers.lessons.l06_2_cases import MASKED, WIDE
+from course_checkers.steps import attention as one
+from course_checkers.steps import heads
+from course_checkers.steps.hiding import found_fills
+from course_checkers.steps.pair import RETURNED
+from course_checkers.steps.sources import ROLES, SOURCES, output_options, projection_options
+
+SAID, LAWS = told(__file__, "6.2"), laws(__file__, "6.2 propiedades")
+KINDS = {  # cómo se proyecta mal, y cómo se llama
+    "none": SAID["sin-proyectar"],
+    "twice": SAID["proyecta-dos-veces"],
+    "no-bias": SAID["olvida-el-sesgo"],
+    "turned": SAID["matriz-sin-trasponer"],
+    "swapped": SAID["proyecciones-cambiadas"],
+}
+PAIR_OPTIONS, VALUE_PROJECTIONS = projection_options(KINDS)
+OTHER_SOURCE = SOURCES["otra-entrada#alguna"]
+OTHER_PAIRS = [pair for pair in itertools.product(ROLES, repeat=2) if pair != ("query", "key")]
+
+ONE_TOKEN = ("source_v", "project_v", "output", "value", "softmax", "scale", "merge")
+ONE_HEAD = (
+    *("sources", "projections", "order", "batch", "split", "scale", "softmax", "extra", "value"),
+    "merge",
+)
+
+
+def plan_of_stages(one_token):
+    axes = one_token, ONE_HEAD, ("split", "merge", "scale", "value")
+    every = ("sources", "projections", "merge", "scale", "softmax")
+    masked = heads.stage(("mask",), MASKED, styles=("mask",))
+    return (*heads.plan_of_stages(axes, every, cases.CASES), masked)
+
+
+# --- Leer la clase --------------------------------------------------------------------------------
+
+
+def readings(learner):
+    """Las formas de leer las capas de una clase: si con una da lo que debe, esa; si no, todas."""
+    written = learner if isinstance(learner, WrittenClass) else WrittenClass(learner)
+    made = structure.made(written)
+    if made is None or isinstance(made, Finding):
+        return made
+    found, flipped = made
+
+    def attempt(*how, **more):
+        plan = layers.plan_of(found, 4, 12, *how, **more)
+        return Attempt(MultiHead(written, plan, flipped), partial(written.run, plan, flipped))
+
+    usual = attempt()
+    plan, either = usual.exercise.plan, (False, True)
+    raw = any(not x.linear and len(x.shape) == 2 for x in found)
+    fused = any(kind in ("qkv", "kv") for _, kind, _ in plan.layers.values())
+    guesses = [None, *(itertools.permutations(plan.guessed) if len(plan.guessed) > 1 else ())]
+    options = list(itertools.product(guesses, either[: 1 + raw], either[: 1 + fused]))
+    for option in options if len(options) > 1 else ():
+        other = attempt(*option)
+        output = other.ask(*WIDE[1].arguments)
+        if isinstance(output, torch.Tensor) and other.exercise.agrees({}, WIDE[1], output):
+            return [other]
+    return [usual, attempt(turned=True)] if raw else [usual]
+
+
+# --- Lo que se mide, lo que tiene que cumplir y lo que conviene saber ------------------------------
+
+
+def alone(attempt, query, key, value, mask):
+    """Una cabeza con matrices identidad: la atención sola, para medir en ella."""
+    d_k = query.shape[-1]
+    weights = layers.draw_weights(1, d_k, seed=0)
+    for role in layers.ROLES:
+        weights.matrix[role], weights.bias[role] = torch.eye(d_k), torch.zeros(d_k)
+    value = torch.nn.functional.pad(value, (0, d_k - value.shape[-1]))
+    output = heads.output_of(attempt, query, key, value, mask, weights)
+    return None if output is None else float(output[0, 0, 0])
+
+
+def found_scale(attempt):
+    def measure(d_k):
+        query, key, value = (torch.zeros(1, n, d) for n, d in ((1, d_k), (2, d_k), (2, 1)))
+        query[..., 0], key[:, 0, 0], value[:, 0, 0] = 1.0, 1.0, 1.0
+        return one.divisor_in(alone(attempt, query, key, value, None))
+
+    return one.early_scales(measure)
+
+
+def found_fill(attempt):
+    zeros, value = torch.zeros(1, 2, 1), torch.tensor([[[0.0], [1.0]]])
+    mask = torch.tensor([[[[True, False]]]])
+    return found_fills(alone(attempt, zeros[:, :1], zeros, value, mask))
+
+
+def independence(attempt):
+    """Una frase del lote no cambia a otra; barajar las keys con sus values no cambia nada."""
+    *inputs, _, weights = WIDE[1].arguments
+    query, key, value = inputs
+    touched = [torch.cat([x[:1], x[1:2] + 1.0, x[2:]]) for x in inputs]
+    shuffled = query, key.flip(1), value.flip(1)
+    base, other, turned = (
+        heads.output_of(attempt, *given, None, weights) for given in (inputs, touched, shuffled)
+    )
+    yield from heads.moved(LAWS["propiedad-lote"], base, other, 0)
+    yield from heads.moved(LAWS["propiedad-orden"], base, turned)
+
+
+def good_to_know(attempt):
+    """Lo que vale y es distinto de la biblioteca."""
+    value = attempt.values[WIDE[0]]
+    if isinstance(value, tuple) and len(value) > 1 and value[1] is not None and value[1].dim() == 3:
+        yield LAWS["media-de-los-pesos"].text
+    if any(isinstance(attempt.seen.get(case), Raised) for case in MASKED):
+        yield LAWS["máscara-que-se-difunde"].text
+    nobody = torch.ones(2, 1, 5, 5, dtype=torch.bool)
+    nobody[:, :, 0] = False
+    output = heads.output_of(attempt, *WIDE[0].arguments[:3], nobody, cases.WIDTH_12)
+    if output is not None and output.isnan().any():
+        yield LAWS["nadie-a-quien-mirar"].text
+
+
+def output_shape(query, *_):
+    return tuple(query.shape)
+
+
+class Given(NamedTuple):
+    """Lo que entra en una prueba."""
+
+    inputs: tuple  # query, key y value
+    weights: layers.Weights
+    heads: int
+    width: int
+
+
+class MultiHead(heads.Heads):
+    """Query, key, value → Concat(cabezas)·W_O, en un módulo de quien aprende.
+
+    Attributes:
+        written, plan, flipped: la clase, qué es cada una de sus capas, y si el constructor recibe antes
+            la anchura.
+    """
+
+    number, title, points = "6.2", "la multi-cabeza, en una clase", 6
+    names = ("query", "key", "value", "mask=None")
+    axes = heads.AXES | {
+        "sources": [Option(("query", "key")), *(Option(p, OTHER_SOURCE) for p in OTHER_PAIRS)],
+        "source_v": [Option("value"), *(Option(role, OTHER_SOURCE) for role in ROLES[:2])],
+        "projections": PAIR_OPTIONS,
+        "project_v": VALUE_PROJECTIONS,
+        "output": output_options(
+            SAID, ("W_O-sin-su-sesgo", "no-bias"), ("W_O-sin-trasponer", "turned")
+        ),
+        "batch": [Option(False), Option(True, SAID["lote-por-tokens"])],
+        "mask": heads.MASK_OPTIONS,
+    }
+    stages = plan_of_stages(ONE_TOKEN)
+    # Con un solo token, «pesos por keys» y «values mal proyectados» son lo mismo.
+    second_try = plan_of_stages([axis for axis in ONE_TOKEN if axis != "value"])
+    measured = {"scale": found_scale, "mask": found_fill}
+    must = (
+        right_shape(output_shape, "La forma de tu salida no es (B, L_q, d_model).", "06 §8"),
+        finite("03 §2"),
+        independence,
+    )
+    reader = Pair(output_shape)
+    returned, notes, extra = (heads.returned,), (good_to_know,), (cases.LONG,)
+    besides, kinds, holder = (structure.faults,), KINDS, WrittenClass
+    also = (
+        *(*one.FOUND_SCALES, *RETURNED, *structure.TOLD),
+        *("una-sola-proyección", "proyecciones-cambiadas", "solo-query", "otro-orden"),
+    )
+
+    def __init__(self, written=None, plan=None, flipped=False):
+        super().__init__()
+        self.written, self.plan, self.flipped = written, plan or layers.Plan(), flipped
+
+    def prepare(self, learner):
+        return readings(learner)
+
+    def unsteady(self, attempt, case):
+        return structure.unsteady(attempt, case) or super().unsteady(attempt, case)
+
+    def sizes(self, given):
+        wide = self.plan.kind.get("query", [""])[0] == "ancha"
+        d_k = given.width if wide else given.width // given.heads
+        return heads.Sizes(given.heads, given.width, d_k)
+
+    def project(self, given, role, x, how="own"):
+        if how == "none":
+            return x
+        matrix, bias = layers.effective(self.plan, given.weights, role)
+        if how == "turned":
+            return x @ matrix
+        once = x @ matrix.T if bias is None or how == "no-bias" else x @ matrix.T + bias
+        return self.project(given, role, once) if how == "twice" else once
+
+    def projected(self, given, role, source, how, batch):
+        x = given.inputs[ROLES.index(source)]
+        x = x.transpose(0, 1) if batch else x
+        return self.project(given, how if how in ROLES else role, x, how)
+
+    def compute(self, choice, query, key, value, mask, weights):
+        given = Given((query, key, value), weights, weights.heads, weights.width)
+        if choice["batch"] and query.shape != key.shape:
+            raise ValueError
+        traced = self.attend(choice, given, mask)
+        concat, how = traced["concat"], choice["output"]
+        admitted = layers.effective(self.plan, weights, "output")[0].shape[1]
+        if how in ("own", "twice", "residual") and concat.shape[-1] != admitted:
+            how = "none"  # W_O no lo admite
+        output = self.project(given, how if how in ROLES else "output", concat, how)
+        if how == "residual":
+            output = output + given.inputs[ROLES.index(choice["sources"][0])]
+        return traced | {"output": output.transpose(0, 1) if choice["batch"] else output}
+
+
+MULTI_HEAD = MultiHead()
+EXERCISES = (MULTI_HEAD,)
+
+
+def check_multi_head_attention(cls):
+    """Comprueba una multi-cabeza escrita como módulo.
+
+    Le pone unos pesos y compara lo que devuelve. Reconoce las capas por su nombre y, si no lo dice,
+    por su forma y su orden.
+
+    Args:
+        cls: una clase que hereda de ``nn.Module``. Se crea con ``cls(heads, dim_embedding)`` y su
+            ``forward(query, key, value, mask=None)`` recibe ``(B, L_q, d_model)``,
+            ``(B, L_k, d_model)`` y ``(B, L_k, d_model)``, y una máscara booleana que se difunde hasta
+            ``(B, h, L_q, L_k)``. Devuelve la salida ``(B, L_q, d_model)``, o ``(salida, pesos)``.
+
+    Returns:
+        Un ``Report``: nombra todos los errores que reconoce.
+    """
+    return finish(MULTI_HEAD.check(cls))

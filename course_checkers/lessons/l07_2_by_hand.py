@@ -1,0 +1,192 @@
+"""7.2 · La autoatención multi-cabeza con matrices, sin módulos. Sus pasos están en ``steps.heads``."""
+
+from typing import NamedTuple
+
+import torch
+
+from course_checkers.engine import Case, Option, Pair, finish, told, ways
+from course_checkers.engine.properties import finite, laws, right_shape
+from course_checkers.steps import attention as one
+from course_checkers.steps import heads
+from course_checkers.steps.pair import RETURNED
+from course_checkers.steps.sources import (
+    ROLES,
+    kind_mistake,
+    output_options,
+    projection_options,
+)
+
+SAID, LAWS = told(__file__, "7.2"), laws(__file__, "7.2 propiedades")
+KINDS = {  # cómo se proyecta mal, y cómo se llama
+    "none": SAID["sin-proyectar"],
+    "twice": SAID["proyecta-dos-veces"],
+    "turned": SAID["matriz-traspuesta"],
+    "viewed": SAID["matriz-repartida-con-view"],
+    "sliced": SAID["reparte-antes"],
+    "shared": SAID["reparte-antes-y-comparte"],
+    # Con una sola entrada, cambiar Q y K de sitio y cambiar sus matrices es lo mismo.
+    "swapped": SAID["query-key-cambiadas"],
+}
+PIECES = [Option(how, kind_mistake(how, ROLES, KINDS)) for how in ("sliced", "shared")]
+BY_HEADS = ("matriz-repartida-con-view", "reparte-antes", "reparte-antes-y-comparte")
+PAIR_OPTIONS, VALUE_PROJECTIONS = projection_options(KINDS)
+
+# --- Las pruebas ----------------------------------------------------------------------------------
+
+
+def case(name, seed, batch, length, width, heads, factor=1.0):
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(batch, length, width, generator=generator)
+    matrices = [torch.randn(width, width, generator=generator) * 1.2 / width**0.5 for _ in range(4)]
+    return Case(name, (x * factor, *matrices, heads))
+
+
+def tiny_case(x, width, heads):
+    return Case("", (torch.tensor(x), *[torch.eye(width)] * 4, heads))
+
+
+CASES = heads.Cases(
+    first=(case("una frase de un token y una cabeza", 1, 1, 1, 6, 1),),
+    single=case("2 frases de 3 tokens y una sola cabeza", 2, 2, 3, 6, 1),
+    wide=(
+        case("2 frases de 5 tokens y 4 cabezas", 3, 2, 5, 12, 4),
+        case("una frase de 8 tokens y 4 cabezas", 4, 1, 8, 12, 4),
+        case("3 frases de 4 tokens y 4 cabezas", 5, 3, 4, 12, 4),
+        case("2 frases de 3 tokens y 2 cabezas", 6, 2, 3, 10, 2),
+    ),
+    large=case("números muy grandes", 7, 2, 3, 6, 1, factor=60.0),
+)
+ONE_TOKEN = ("project_v", "output", "value", "softmax", "scale", "merge")
+ONE_HEAD = (
+    *("projections", "order", "batch", "split", "scale", "softmax", "extra", "value", "merge"),
+)
+MANY_HEADS = ("split", "merge", "scale", "value", "projections", "project_v", "pieces")
+
+
+def plan_of_stages(one_token):
+    by_heads = {"projections": BY_HEADS, "project_v": BY_HEADS}
+    every = ("projections", "merge", "scale", "softmax")
+    return heads.plan_of_stages((one_token, ONE_HEAD, MANY_HEADS), every, CASES, only=by_heads)
+
+
+# --- Lo que se mide y lo que tiene que cumplir ----------------------------------------------------
+
+
+def found_scale(attempt):
+    """El divisor, si no es ninguno de los de siempre: con dos tokens, se lee en la salida."""
+
+    def measure(d_k):
+        x, identity = torch.zeros(1, 2, d_k), torch.eye(d_k)
+        x[0, 0, 0] = 1.0
+        output = heads.output_of(attempt, x, *[identity] * 4, 1)
+        return one.divisor_in(None if output is None else float(output[0, 0, 0]))
+
+    return one.early_scales(measure)
+
+
+def independence(attempt):
+    """Una frase del lote no cambia a otra, y el orden de los tokens no importa."""
+    x, *others = CASES.wide[0].arguments
+    given = x, torch.cat([x[:1], x[1:] + 1.0]), x.flip(1)
+    base, other, turned = (heads.output_of(attempt, each, *others) for each in given)
+    yield from heads.moved(LAWS["propiedad-lote"], base, other, 0)
+    turned = None if turned is None else turned.flip(1)
+    yield from heads.moved(LAWS["propiedad-orden"], base, turned)
+
+
+def output_shape(x, *_):
+    return tuple(x.shape)
+
+
+class Given(NamedTuple):
+    """Lo que entra en una prueba."""
+
+    x: torch.Tensor
+    matrices: tuple  # W_Q, W_K, W_V y W_O
+    heads: int
+    width: int
+
+
+class ByHand(heads.Heads):
+    """x, cuatro matrices y ``heads`` → la autoatención multi-cabeza, sin módulos."""
+
+    number, title, points = "7.2", "la multi-cabeza, sin módulos", 4
+    names = ("x", "W_Q", "W_K", "W_V", "W_O", "heads")
+    axes = heads.AXES | {
+        "order": [Option(False)],
+        "projections": PAIR_OPTIONS,
+        "project_v": VALUE_PROJECTIONS,
+        "value": [o for o in one.VALUE_OPTIONS if not o.mistake or "por-value" not in o.mistake.id],
+        "output": output_options(SAID, ("W_O-traspuesta", "turned")),
+        "batch": ways(SAID, False, ("frases-juntas", "together"), ("lote-por-tokens", "across")),
+        "pieces": [Option(False), *PIECES],
+    }
+    stages = plan_of_stages(ONE_TOKEN)
+    # Con un solo token, «pesos por keys» y «values mal proyectados» son lo mismo.
+    second_try = plan_of_stages([axis for axis in ONE_TOKEN if axis != "value"])
+    tiny = (
+        tiny_case([[[2.0]]], 1, 1),
+        tiny_case([[[0.0], [1.0]]], 1, 1),
+        tiny_case([[[0.0, 1.0], [2.0, 0.0]]], 2, 2),
+    )
+    measured = {"scale": found_scale}
+    must = (
+        right_shape(output_shape, "La forma de tu salida no es (B, L, d_model).", "07 §4.1"),
+        finite("03 §2"),
+        independence,
+    )
+    reader = Pair(output_shape, returns="un tensor")
+    kinds, returned = KINDS, (heads.returned,)
+    extra = (case("2 frases de 48 tokens y 4 cabezas", 8, 2, 48, 12, 4),)
+    also = ("una-sola-proyección", "query-key-cambiadas", *one.FOUND_SCALES, *RETURNED)
+
+    def projected(self, given, role, source, how, batch):
+        x = given.x.transpose(0, 1) if batch == "across" else given.x
+        x = x.reshape(1, -1, given.width) if batch == "together" else x
+        return self.project(given, how if how in ROLES else role, x, how)
+
+    def project(self, given, role, x, how):
+        matrix = given.matrices[(*ROLES, "output").index(role)]
+        if how == "none":
+            return x
+        if how == "twice":
+            return x @ matrix @ matrix
+        if how == "turned":
+            return x @ matrix.T
+        if how == "viewed":
+            by_head = matrix.reshape(given.heads, given.width, -1)
+            matrix = by_head.transpose(0, 1).reshape(matrix.shape)
+        if how in ("sliced", "shared"):
+            d_k = given.width // given.heads
+            blocks = [matrix[i : i + d_k, i : i + d_k] for i in range(0, given.width, d_k)]
+            matrix = torch.block_diag(*(blocks[:1] * given.heads if how == "shared" else blocks))
+        return x @ matrix
+
+    def compute(self, choice, x, W_Q, W_K, W_V, W_O, heads):
+        given = Given(x, (W_Q, W_K, W_V, W_O), heads, x.shape[-1])
+        batch, how = choice["batch"], choice["output"]
+        if pieces := choice["pieces"]:
+            choice = choice | {"projections": (pieces, pieces), "project_v": pieces}
+        traced = self.attend(choice, given)
+        output = self.project(given, how if how in ROLES else "output", traced["concat"], how)
+        output = output.transpose(0, 1) if batch == "across" else output
+        output = output.reshape(x.shape) if batch == "together" else output
+        return traced | {"output": output + x if how == "residual" else output}
+
+
+BY_HAND = ByHand()
+EXERCISES = (BY_HAND,)
+
+
+def check_attention_by_hand(function):
+    """Comprueba una autoatención multi-cabeza escrita con matrices, sin módulos.
+
+    Args:
+        function: recibe ``(x, W_Q, W_K, W_V, W_O, heads)``: ``x`` es ``(B, L, d_model)``; cada matriz,
+            ``(d_model, d_model)``, que multiplica como ``x @ W``; ``heads`` divide a ``d_model``.
+            Devuelve la salida ``(B, L, d_model)``, o ``(salida, pesos)``.
+
+    Returns:
+        Un ``Report``: nombra todos los errores que reconoce.
+    """
+    return finish(BY_HAND.check(function))

@@ -1,0 +1,246 @@
+"""12.2 · Apagar una cabeza: {su trozo, otro, columnas salteadas, un token…} × {a 0, a su media…} × {la
+misma forma, sin esas columnas…}.
+"""
+
+import numpy as np
+import torch
+
+from course_checkers.engine import (
+    Case,
+    Exercise,
+    Option,
+    Stage,
+    difference,
+    finish,
+    right_shape,
+    same,
+    show,
+    told,
+    ways,
+)  # fmt: skip
+
+
+def how_many(look):
+    """Cuántos números de más o de menos se han quedado a 0."""
+    yours, right = look.yours, look.right
+    if yours.shape != right.shape:
+        return difference(look)
+    lost = int(((yours == 0) & (right != 0)).sum())
+    kept = int(((yours == look.case.arguments[0]) & (right == 0)).sum())
+    numbers = {"lost": lost, "kept": kept, "all": int((right == 0).sum())}
+    return (lost or kept) and SEEN["cuenta"].saying(name=look.case.name, **numbers).text
+
+
+TOLD = told(__file__, "12.2", how_many)
+SEEN = told(__file__, "12.2 propiedades")
+
+# --- Qué números se cambian -----------------------------------------------------------------------
+
+
+def its_columns(m, i, h, d):
+    return m[..., i * d : (i + 1) * d]
+
+
+def every(n):
+    """Como si cada cabeza midiera siempre ``n``."""
+    return lambda m, i, h, d: its_columns(m, i, h, n)
+
+
+def part_of_it(index):
+    return lambda m, i, h, d: its_columns(m, i, h, d)[index]
+
+
+# De lo que dicen las cabezas, de cuál se apaga, de cuántas hay y de lo que mide cada una, un trozo.
+SLICES = ways(
+    TOLD,
+    its_columns,
+    ("empieza-en-cabeza·h", lambda m, i, h, d: m[..., i * h : i * h + d]),
+    ("empieza-en-cabeza·h", lambda m, i, h, d: m[..., i * h : (i + 1) * d]),
+    ("mide-h", lambda m, i, h, d: m[..., i * d : i * d + h]),
+    ("empieza-en-cabeza", lambda m, i, h, d: m[..., i : i + d]),
+    ("empieza-en-cabeza", lambda m, i, h, d: m[..., i : (i + 1) * d]),
+    ("una-sola-columna", lambda m, i, h, d: m[..., i], lambda m, i, h, d: m[..., i * d]),
+    ("cabeza-desde-1", lambda m, i, h, d: m[..., (i - 1) * d : i * d]),
+    ("cabeza-desde-1", lambda m, i, h, d: m.unflatten(-1, (h, d))[:, :, i - 1]),
+    ("cabeza-siguiente", lambda m, i, h, d: its_columns(m, i + 1, h, d)),
+    ("columnas-salteadas", lambda m, i, h, d: m[..., i::h], lambda m, i, h, d: m[..., i::d]),
+    ("columnas-salteadas", lambda m, i, h, d: m[..., i::d] if i < d else m[:0]),
+    ("d_k-fijo", *map(every, (2, 3, 4, 8, 16, 32, 64, 128))),
+    ("corrido", lambda m, i, h, d: m[..., i * d + 1 : (i + 1) * d + 1]),
+    ("corrido", lambda m, i, h, d: m[..., i * d - 1 : (i + 1) * d - 1]),
+    ("dos-cabezas", lambda m, i, h, d: m[..., i * d : (i + 2) * d]),
+    ("dos-cabezas", lambda m, i, h, d: m[..., (i - 1) * d : (i + 1) * d]),
+    ("en-algunos-tokens", *map(part_of_it, (np.s_[:, 1:], np.s_[:, 0], 0, -1))),
+    ("en-algunos-tokens", lambda m, i, h, d: its_columns(m, i, h, d)[:, i]),
+    ("en-algunos-tokens", lambda m, i, h, d: its_columns(m, i, h, d)[i]),
+    ("los-tokens", lambda m, i, h, d: m[:, i], lambda m, i, h, d: m[:, i * d : (i + 1) * d]),
+    ("las-frases", lambda m, i, h, d: m[i], lambda m, i, h, d: m[i * d : (i + 1) * d]),
+    ("hasta-el-final", lambda m, i, h, d: m[..., i * d :]),
+    ("desde-el-principio", lambda m, i, h, d: m[..., : (i + 1) * d]),
+    ("desde-el-principio", lambda m, i, h, d: m[..., : i * d]),
+    ("las-demás", lambda m, i, h, d: (m[..., : i * d], m[..., (i + 1) * d :])),
+    ("siempre-la-primera", lambda m, i, h, d: m[..., :d]),
+    ("siempre-la-última", lambda m, i, h, d: m[..., -d:]),
+    ("desde-el-final", lambda m, i, h, d: its_columns(m, h - 1 - i, h, d)),
+    ("columna-de-menos", lambda m, i, h, d: m[..., i * d : (i + 1) * d - 1]),
+    ("columna-de-menos", lambda m, i, h, d: m[..., i * d + 1 : (i + 1) * d]),
+    ("columna-de-más", lambda m, i, h, d: m[..., i * d : (i + 1) * d + 1]),
+    ("reparte-sin-trasponer", lambda m, i, h, d: m.view(len(m), h, -1, d)[:, i]),
+    ("reparte-sin-trasponer", lambda m, i, h, d: m.view(h, len(m), -1, d)[i]),
+    ("nada", lambda m, i, h, d: m[:0]),
+    ("todo", lambda m, i, h, d: m),
+    (("empieza-en-cabeza·h", "mide-h"), lambda m, i, h, d: its_columns(m, i, h, h)),
+)
+
+
+def marked(pick, concat, head, heads):
+    """True en los números que elige ``pick``."""
+    mask = torch.zeros(concat.shape, dtype=torch.bool)
+    parts = pick(mask, head, heads, concat.shape[-1] // heads)
+    for part in parts if isinstance(parts, tuple) else (parts,):
+        part.fill_(True)
+    return mask
+
+
+# --- Qué se les hace, y qué se devuelve -----------------------------------------------------------
+
+
+def put(value):
+    """Cambia lo escondido por un número."""
+    return lambda concat, hidden, heads: concat.masked_fill(hidden, value)
+
+
+def times(number):
+    """Multiplica lo escondido por un número."""
+    return lambda concat, hidden, heads: concat.where(~hidden, concat * number)
+
+
+def mean_over(*axes):
+    """Cambia lo escondido por la media de cada columna, de cada token…"""
+    return lambda concat, hidden, heads: concat.where(~hidden, concat.mean(axes, keepdim=True))
+
+
+FILLS = ways(
+    TOLD,
+    put(0.0),
+    ("a-su-media", lambda x, hidden, h: x.masked_fill(hidden, x[hidden].mean().item())),
+    ("a-su-media", *(mean_over(*axes) for axes in ((0, 1), (1,), (0,), (2,), (0, 1, 2)))),
+    ("a-infinito", put(-torch.inf), put(-1e9), put(torch.nan)),
+    ("cambia-el-signo", times(-1)),
+    ("a-la-mitad", times(0.5)),
+    ("reescala", lambda concat, hidden, h: put(0.0)(concat, hidden, h) * h / (h - 1)),
+)
+
+
+def columns_of(hidden):
+    """Las columnas que se esconden, si en todos los tokens son las mismas."""
+    if (hidden != hidden[0, 0]).any():
+        raise ValueError
+    return hidden[0, 0]
+
+
+def split(output, heads):
+    return output.unflatten(-1, (heads, -1))
+
+
+def mixed(output, concat, hidden, heads):
+    """Como quien reparte sin trasponer y después traspone."""
+    B, L, _ = output.shape
+    return output.view(B, heads, L, -1).transpose(1, 2).reshape(B, L, -1)
+
+
+SHAPES = ways(
+    TOLD,
+    lambda output, concat, hidden, h: output,
+    ("quita-las-columnas", lambda output, concat, hidden, h: output[..., ~columns_of(hidden)]),
+    ("devuelve-el-trozo", lambda output, concat, hidden, h: concat[..., columns_of(hidden)]),
+    ("devuelve-el-trozo", lambda output, concat, hidden, h: output[..., columns_of(hidden)]),
+    ("junta-sin-trasponer", lambda x, c, hidden, h: split(x, h).transpose(1, 2).reshape(c.shape)),
+    ("junta-sin-trasponer", mixed),
+    ("sin-juntar", lambda x, c, _, h: split(x, h), lambda x, c, _, h: split(x, h).transpose(1, 2)),
+)
+
+# --- El ejercicio ---------------------------------------------------------------------------------
+
+
+def concat_case(seed, B, L, heads, d_k, head):
+    concat = torch.randn(B, L, heads * d_k, generator=torch.Generator().manual_seed(seed))
+    name = f"la cabeza {head} de {heads}, de {d_k} números cada una"
+    return Case(name, (concat, head, heads))
+
+
+SIZES = [(2, 4, 3, 5, 1), (3, 4, 4, 2, 2), (2, 3, 2, 6, 0), (5, 5, 5, 3, 3), (4, 6, 4, 4, 1)]
+SIZES += [(1, 7, 3, 4, 2), (6, 8, 6, 2, 5), (7, 9, 3, 2, 1), (1, 2, 2, 40, 1)]
+CASES = tuple(concat_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
+ROWS = [[[1.0, 2.0]]], [[[1.0, 2.0, 3.0, 4.0]]]
+EXAMPLE = Case("el ejemplo del enunciado", (torch.tensor(ROWS[1]), 0, 2))
+
+
+def found_fill(attempt):
+    """Si en el sitio de la cabeza pone siempre el mismo número, o la multiplica por él, cuál es."""
+    concat, value = CASES[0].arguments[0], attempt.ask(*CASES[0].arguments)
+    changed = value != concat
+    number, factor = value[changed], (value / concat)[changed]
+    for fill, name, found in ((put, "otro-número", number), (times, "la-multiplica", factor)):
+        if same(found, found[:1].expand_as(found)):
+            yield Option(fill(float(found[0])), TOLD[name].saying(number=show(found[0])))
+
+
+def only_its_columns(attempt):
+    """Que las columnas de la cabeza queden a 0 y las demás, como estaban."""
+    for case, output in attempt.outputs():
+        hidden = marked(its_columns, *case.arguments)
+        if left := int((output[hidden] != 0).sum()):
+            story = f"Con {case.name}, {left} de {int(hidden.sum())} no lo están."
+            return [SEEN["propiedad-cero"].found(story)]
+        if not same(output[~hidden], others := case.arguments[0][~hidden]):
+            moved = int((output[~hidden] != others).sum())
+            story = f"Con {case.name}, cambian {moved} números de las demás."
+            return [SEEN["propiedad-las-demás"].found(story)]
+    return []
+
+
+class WithoutHead(Exercise):
+    """Lo que dicen las cabezas, (B, L, d_model) → lo mismo con el trozo de una a 0."""
+
+    number, title, points = "12.2", "apagar una cabeza", 2
+    names = ("concat", "head", "heads")
+    axes = {"slice": SLICES, "fill": FILLS, "shape": SHAPES}
+    stages = (Stage(tuple(axes), CASES),)
+    extra = EXAMPLE, concat_case(9, 2, 4, 3, 5, 2), concat_case(10, 1, 3, 24, 64, 20)
+    tiny = tuple(Case("", (torch.tensor(rows), head, 2)) for rows in ROWS for head in (0, 1))
+    measured = {"fill": found_fill}
+    silent = (lambda attempt: all(output.isnan().all() for _, output in attempt.outputs()),)
+    must = (
+        right_shape(
+            lambda concat, head, heads: concat.shape,
+            "Tu salida tiene que medir lo mismo que concat, (B, L, d_model).",
+            "12 §4",
+            "Con {name}, mide {yours} y tenía que medir {right}.",
+        ),
+        only_its_columns,
+    )
+    also = ("otro-número", "la-multiplica")
+
+    def compute(self, choice, concat, head, heads):
+        hidden = marked(choice["slice"], concat, head, heads)
+        output = choice["fill"](concat, hidden, heads)
+        return {"output": choice["shape"](output, concat, hidden, heads)}
+
+
+WITHOUT_HEAD = WithoutHead()
+EXERCISES = (WITHOUT_HEAD,)
+
+
+def check_without_head(function):
+    """Comprueba una función que apaga una cabeza.
+
+    Args:
+        function: recibe ``(concat, head, heads)``: lo que han dicho todas las cabezas, una al lado de
+            otra, ``(B, L, d_model)``; la que se apaga, desde 0; y cuántas hay. Devuelve otro tensor
+            ``(B, L, d_model)``: igual, con el trozo de esa cabeza a 0. ``concat`` no cambia.
+
+    Returns:
+        Un ``Report``: nombra todos los errores que reconoce.
+    """
+    return finish(WITHOUT_HEAD.check(function))

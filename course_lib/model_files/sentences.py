@@ -1,0 +1,174 @@
+"""De las frases a los ids: comprobar lo que llega, trocearlo y avisar de lo que se pierde.
+
+El tokenizador de un BERT quita lo que no entiende sin decir nada. Aquí se dice.
+"""
+
+import warnings
+
+import torch
+from tokenizers import Tokenizer
+from torch.nn.utils.rnn import pad_sequence
+
+
+class TokenizationWarning(UserWarning):
+    """El tokenizador ha perdido o troceado algo de tu texto."""
+
+
+class PlainTokenizer:
+    """Lo que ``tokenize`` pide a un tokenizador de transformers, hecho solo con ``tokenizers``.
+
+    Args:
+        path: un ``tokenizer.json`` con los tokens especiales de BERT.
+    """
+
+    pad_token_id, unk_token = 0, "[UNK]"
+
+    def __init__(self, path):
+        self._tokenizer = Tokenizer.from_file(str(path))
+        self._tokenizer.no_padding()  # el del curso rellena y corta hasta 128 tokens
+        self._tokenizer.no_truncation()
+
+    def __call__(self, sentences, verbose=False):
+        """Los ids de cada frase, sin cortar ni rellenar: ``{"input_ids": listas}``."""
+        return {"input_ids": [self._tokenizer.encode(text).ids for text in sentences]}
+
+    def tokenize(self, text):
+        """Los tokens de un texto, sin las marcas de principio y fin."""
+        return self._tokenizer.encode(text, add_special_tokens=False).tokens
+
+    def convert_ids_to_tokens(self, ids):
+        """El texto de cada id."""
+        return [self._tokenizer.id_to_token(i) for i in ids]
+
+    def num_special_tokens_to_add(self):
+        """Cuántas marcas de principio y fin lleva cada frase."""
+        return self._tokenizer.num_special_tokens_to_add(is_pair=False)
+
+
+def check_sentences(sentences):
+    """Devuelve una lista de frases.
+
+    Args:
+        sentences: una frase (``str``) o una lista de frases.
+
+    Raises:
+        TypeError: si no es texto.
+        ValueError: si no hay frases, o alguna está vacía o tiene un carácter roto.
+    """
+    if isinstance(sentences, str):
+        sentences = [sentences]
+    if not isinstance(sentences, (list, tuple)):
+        decode = (
+            ' Si son bytes en UTF-8, usa .decode("utf-8").' if isinstance(sentences, bytes) else ""
+        )
+        raise TypeError(
+            f"extract_embeddings: has pasado {type(sentences).__name__} ({sentences!r:.40}) y espera "
+            f"una frase (str) o una lista de frases.{decode}"
+        )
+    if not sentences:
+        raise ValueError("extract_embeddings: la lista está vacía. Pásale al menos una frase.")
+    for i, sentence in enumerate(sentences):
+        if not isinstance(sentence, str):
+            raise TypeError(
+                f"extract_embeddings: el elemento {i} es {type(sentence).__name__} "
+                f"({sentence!r:.40}) y tiene que ser un texto."
+            )
+        if reason := why_blank(sentence) or why_broken(sentence):
+            raise ValueError(f"extract_embeddings: la frase {i}{reason}")
+    return list(sentences)
+
+
+def why_blank(sentence):
+    """Por qué no sirve una frase vacía, dicho detrás de su nombre; si no lo está, nada."""
+    return "" if sentence.strip() else " está vacía. Escribe alguna palabra."
+
+
+def why_broken(sentence):
+    """Lo mismo, de una con un carácter roto."""
+    whole = sentence.encode("utf-8", "ignore").decode() == sentence
+    return "" if whole else " tiene un carácter roto (medio emoji). Vuelve a escribirla."
+
+
+def why_invisible(sentence, ids, tokenizer):
+    """Lo mismo, de una de la que solo quedan las marcas.
+
+    Args:
+        sentence, ids, tokenizer: la frase, sus ids y el tokenizador que los da.
+    """
+    if len(ids) > tokenizer.num_special_tokens_to_add():
+        return ""
+    return f", {sentence!r:.40}, no tiene ningún carácter visible. Escribe alguna palabra."
+
+
+def tokenize(sentences, tokenizer, limit):
+    """Trocea B frases, corta las que pasan de ``limit`` y rellena las demás hasta la más larga.
+
+    Args:
+        sentences: lista de B textos.
+        tokenizer: un ``PlainTokenizer`` o un tokenizador de transformers.
+        limit: los tokens que admite el modelo.
+
+    Returns:
+        ``(input_ids, attention_mask, tokens)``: dos tensores ``(B, L)`` y B listas de L textos.
+
+    Raises:
+        ValueError: si de alguna frase no queda ningún token.
+    """
+    rows = tokenizer(sentences, verbose=False)["input_ids"]
+    for i, (sentence, row) in enumerate(zip(sentences, rows)):
+        if reason := why_invisible(sentence, row, tokenizer):
+            raise ValueError(f"extract_embeddings: la frase {i}{reason}")
+    lengths = [len(row) for row in rows]
+    # La última marca, [SEP], se queda.
+    rows = [torch.tensor(row if len(row) <= limit else row[: limit - 1] + row[-1:]) for row in rows]
+    input_ids = pad_sequence(rows, batch_first=True, padding_value=tokenizer.pad_token_id)
+    attention_mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
+    tokens = [tokenizer.convert_ids_to_tokens(row) for row in input_ids.tolist()]
+    _warn_about_losses(sentences, tokens, lengths, tokenizer, limit)
+    return input_ids, attention_mask, tokens
+
+
+def _warn_about_losses(sentences, tokens, lengths, tokenizer, limit):
+    """Avisa de lo que el tokenizador ha cortado, no conoce o ha cambiado."""
+    for i, (sentence, row, length) in enumerate(zip(sentences, tokens, lengths)):
+        where = f"frase {i}: " if len(sentences) > 1 else ""
+        if length > limit:
+            _warn(
+                f"{where}tiene {length} tokens y el modelo admite {limit}: se han cortado los "
+                f"{length - limit} últimos."
+            )
+        unknown = row.count(tokenizer.unk_token) - sentence.count(tokenizer.unk_token)
+        if unknown > 0:
+            _warn(
+                f"{where}el vocabulario no tiene {unknown} fragmento(s) del texto y en su lugar pone "
+                f"{tokenizer.unk_token}: lo que dijeran se ha perdido."
+            )
+        stripped = _words_that_lose_accents(sentence, tokenizer)
+        if stripped:
+            examples = ", ".join(f"{word} → {' '.join(pieces)}" for word, pieces in stripped[:3])
+            _warn(
+                f"{where}este tokenizador quita las tildes y trocea lo que no conoce ({examples}). "
+                "Está hecho para inglés: funciona, pero entiende peor el texto."
+            )
+
+
+def _words_that_lose_accents(sentence, tokenizer):
+    if sentence.isascii():
+        return []
+    words = {
+        word.strip(".,;:¿?¡!«»\"'()…"): None for word in sentence.split() if not word.isascii()
+    }
+    pieces = {word: tokenizer.tokenize(word) for word in words if any(map(str.isalpha, word))}
+    return [
+        (word, parts)
+        for word, parts in pieces.items()
+        if parts
+        and tokenizer.unk_token not in parts
+        and "".join(part.removeprefix("##") for part in parts).lower() != word.lower()
+    ]
+
+
+def _warn(message):
+    warnings.warn(
+        message, TokenizationWarning, stacklevel=5
+    )  # la línea de quien llama a extract_embeddings

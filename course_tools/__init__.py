@@ -1,0 +1,9 @@
+"""Lo que abre el curso y lo que entrena su traductor: nada de esto lo enseña una lección.
+
+- ``opening``: lo que abre el curso a quien estudia: su copia de las lecciones y JupyterLab.
+- ``cells``: qué es cada celda de una lección, como lo dicen sus etiquetas.
+- ``notebook``: las celdas de un cuaderno y, si en él falta un nombre, la que lo crea.
+- ``renewed``: una celda de antes, con los nombres de ahora.
+- ``download_bert``: la orden que descarga el BERT del curso si su paquete no se puede instalar.
+- ``training``: el programa que entrenó el traductor.
+"""

@@ -1,0 +1,34 @@
+"""Qué es cada celda de una lección: lo dicen sus etiquetas, que pone ``python curso.py cuadernos``.
+
+Quien necesita saberlo (el kernel, el sitio web, las pruebas) lo lee de aquí y no del texto.
+"""
+
+BESIDE = "profundizar"  # está al lado del camino
+TRY = "probar"  # abre lo que está al lado y solo sirve con un kernel
+PREDICTION = "prediccion"  # pide decir qué saldrá de lo que sigue
+EXERCISES = "ejercicios"  # el título que los abre
+CHECKING = "comprobar"  # trae las comprobaciones, o cuenta lo resuelto
+UNSOLVED = "por-resolver"  # enseña algo cuando el ejercicio de arriba está resuelto
+TAGS = BESIDE, TRY, PREDICTION, EXERCISES, CHECKING, UNSOLVED
+
+FOLDED = "jp-MarkdownHeadingCollapsed"  # JupyterLab pliega lo que hay debajo de este título
+
+
+def tagged(cell, tag):
+    """Dice si la celda, leída de su JSON, lleva esa etiqueta."""
+    return tag in cell["metadata"].get("tags", ())
+
+
+def opens_beside(cell):
+    """Dice si la celda es el título de un apartado que está al lado del camino."""
+    return bool(cell["metadata"].get(FOLDED)) or tagged(cell, TRY)
+
+
+def is_check(cell):
+    """Dice si la celda comprueba un ejercicio y da sus puntos."""
+    return bool(cell["metadata"].get("nbgrader", {}).get("grade"))
+
+
+def is_of_exercise(cell):
+    """Dice si la celda es el hueco de un ejercicio o lo que lo comprueba."""
+    return "nbgrader" in cell["metadata"]

@@ -1,0 +1,74 @@
+"""Un cuaderno por dentro: sus celdas y, cuando en él falta un nombre, qué celda o qué módulo lo da.
+
+El kernel de las lecciones arranca con esta extensión: véase ``.jupyter/kernels``.
+"""
+
+import json
+import os
+from contextlib import suppress
+from itertools import takewhile
+from pathlib import Path
+from symtable import symtable
+
+from IPython import get_ipython
+
+from course_tools.cells import BESIDE, FOLDED, tagged
+
+RUN_ABOVE = ("Run", "Ejecutar todo por encima de la celda seleccionada")  # así, en los menús
+OLD_PLACE = "course_lib.checkers"  # donde estaban las comprobaciones
+MOVED = (
+    f"Las comprobaciones están ahora en course_checkers: cambia {OLD_PLACE} por course_checkers en esta "
+    "celda y ejecútala otra vez."
+)
+
+
+def cells(path, kind):
+    """De las celdas de una clase del cuaderno ``path``: su id, su texto y el id de la que se ve.
+
+    Lo que hay en un apartado «Para profundizar» se abre plegado: de él se ve el título, y JupyterLab
+    no va a una celda que no se ve. Si no se entiende el cuaderno, ninguna.
+    """
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        fold, found = None, []
+        for cell in json.loads(Path(path).read_text(encoding="utf-8"))["cells"]:
+            below = fold if tagged(cell, BESIDE) else None
+            fold = cell["id"] if cell["metadata"].get(FOLDED) else below
+            shown = fold or cell["id"]
+            if cell["cell_type"] == kind:
+                found.append((cell["id"], "".join(cell["source"]), shown))
+        return found
+    return []
+
+
+def advice(error):
+    """Qué hacer para tener el nombre que falta, si lo crea una celda de arriba o ha cambiado de sitio.
+
+    De las comprobaciones de antes puede quedar una carpeta sin nada: por eso no siempre es un
+    ``ModuleNotFoundError``.
+    """
+    if isinstance(error, ImportError) and (error.name or "").startswith(OLD_PLACE):
+        return MOVED
+    kernel = getattr(get_ipython(), "kernel", None)
+    here = kernel and kernel.get_parent().get("metadata", {}).get("cellId")
+    code = cells(os.environ.get("JPY_SESSION_NAME", ""), "code") if type(error) is NameError else []
+    for _, source, _ in takewhile(lambda cell: cell[0] != here, code):
+        with suppress(SyntaxError, KeyError):  # una celda que no es solo Python, o sin ese nombre
+            symbol = symtable(source, "celda", "exec").lookup(error.name)
+            if symbol.is_assigned() or symbol.is_imported():
+                menu, order = RUN_ABOVE
+                return (
+                    f"«{error.name}» sale de una celda de más arriba. Vuelve a esta y, en el menú "
+                    f"«{menu}», elige «{order}»; cuando acabe, ejecútala otra vez."
+                )
+    return ""
+
+
+def load_ipython_extension(shell):
+    """Si falta un nombre, el error se enseña como siempre y, si se sabe, con lo que hay que hacer."""
+
+    def show(shell, kind, error, trace, tb_offset=None):
+        if text := advice(error):
+            error.add_note(text)
+        shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+
+    shell.set_custom_exc((NameError, ImportError), show)

@@ -1,0 +1,17 @@
+"""Las figuras del curso y el código que las dibuja: ``python -m imagenes.draw``.
+
+- ``draw``: la orden, la lista de las figuras y sus textos alternativos.
+- ``scenes``: el producto escalar, la fórmula, el mapa, la suma ponderada, el camino de la frase.
+- ``animations``: dos vectores que giran.
+- ``blocks``: los bloques de la arquitectura, con el que se señala.
+- ``attention``: la atención entera, para una palabra que pregunta.
+- ``layers``: las capas del encoder y del decoder, por dentro.
+- ``example``: los números del ejemplo pequeño, paso a paso.
+- ``matrices``: ese ejemplo, dibujado.
+- ``alignment``: una traducción, y a qué mira cada palabra al escribirse.
+- ``today``: la atención de hoy.
+- ``strokes``: los trazos que comparten todas.
+
+Lo que no sale de aquí: ``insignias`` se hace a mano; ``capturas`` y ``exploradores``, con
+``tests/tools/record_explorers.py`` y ``tests/tools/explorer_pictures.py``.
+"""

@@ -1,0 +1,221 @@
+"""Dibuja las figuras del curso.
+
+python -m imagenes.draw              las vuelve a dibujar todas
+python -m imagenes.draw sdpa         solo las que empiezan así
+python -m imagenes.draw --comprobar  dice cuáles no coinciden con su código
+"""
+
+import sys
+from functools import partial
+from pathlib import Path
+
+from imagenes import attention, blocks, layers, matrices, scenes, today
+from imagenes.alignment import ENGLISH, SPANISH, WEIGHTS, aligned_translation
+from imagenes.animations import turning_dot_product
+
+HERE = Path(__file__).resolve().parent
+
+TURN = (
+    "u queda fijo, v gira de 0° a 180° y vuelve; al lado, la curva de u·v según el ángulo con el "
+    "punto del momento: positivo antes de 90°, cero en 90° y negativo después."
+)
+SDPA = (
+    "Bloque Scaled Dot-Product Attention, de abajo arriba: Q y K entran en MatMul, siguen "
+    "Escala, Máscara (opcional) y SoftMax, y un segundo MatMul con V da la salida; cada paso "
+    "lleva su forma, en la caja o junto a la flecha"
+)
+HEADS = (
+    "Bloque Multi-Head Attention, de abajo arriba: query, key y value pasan por h proyecciones, h "
+    "atenciones en paralelo, Concat y una capa lineal W_O; cada paso lleva su forma, en la caja o "
+    "junto a la flecha"
+)
+TRANSFORMER = (
+    "Arquitectura del Transformer: a la izquierda el encoder y a la derecha el decoder, cada uno "
+    "con una capa que se repite N veces, con sus embeddings y posiciones abajo y la probabilidad "
+    "del siguiente token arriba. La capa del encoder es multi-cabeza y red densa; la del decoder, "
+    "multi-cabeza enmascarada, multi-cabeza encoder–decoder y red densa. Tras cada pieza, suma y "
+    "normaliza, con un atajo desde su entrada. La salida del encoder entra como K y V en la "
+    "multi-cabeza encoder–decoder"
+)
+
+# Los números de los textos alternativos salen de las tablas que se dibujan.
+HUNGRY, OLD = map(dict, scenes.TWO_SENTENCES)
+OTHERS = max(weight for token, weight in HUNGRY.items() if token not in ("dog", "bone"))
+
+
+def looks(spanish, english):
+    """El peso que una palabra española da a una inglesa."""
+    return WEIGHTS[SPANISH.index(spanish)][ENGLISH.index(english)] / 100
+
+
+# nombre del archivo → (función que lo dibuja, texto alternativo)
+FIGURES = (
+    {
+        "producto-escalar-unitario.gif": (
+            partial(turning_dot_product, norms=(1, 1)),
+            "Animación del producto escalar de dos vectores de norma 1: " + TURN,
+        ),
+        "producto-escalar.gif": (
+            partial(turning_dot_product, norms=(3, 2)),
+            "Animación del producto escalar de un vector de norma 3 y otro de norma 2: " + TURN,
+        ),
+        "producto-escalar.svg": (
+            scenes.still_dot_product,
+            "Tres ángulos entre u, de norma 3, y v, de norma 2: con 30° el producto escalar es 5.2, "
+            "con 90° es 0 y con 150° es −5.2; una barra marca la proyección de v sobre u.",
+        ),
+        "sdpa.svg": (
+            blocks.sdpa_block,
+            f"{SDPA}, desde (B, L_q, d_k) hasta (B, L_q, d_v).",
+        ),
+        "sdpa-matmul-1.svg": (
+            partial(blocks.sdpa_block, highlight="matmul-1"),
+            f"{SDPA}. Señalado el primer MatMul: Q por K traspuesta da las puntuaciones (B, L_q, L_k).",
+        ),
+        "sdpa-escala.svg": (
+            partial(blocks.sdpa_block, highlight="escala"),
+            f"{SDPA}. Señalada la escala: las puntuaciones se dividen entre la raíz de d_k.",
+        ),
+        "sdpa-mascara.svg": (
+            partial(blocks.sdpa_block, highlight="mascara"),
+            f"{SDPA}. Señalada la máscara opcional: pone −∞ donde no se debe atender.",
+        ),
+        "sdpa-softmax.svg": (
+            partial(blocks.sdpa_block, highlight="softmax"),
+            f"{SDPA}. Señalada la softmax: convierte cada fila de puntuaciones en pesos que suman 1.",
+        ),
+        "sdpa-matmul-2.svg": (
+            partial(blocks.sdpa_block, highlight="matmul-2"),
+            f"{SDPA}. Señalado el segundo MatMul: los pesos por V dan la salida (B, L_q, d_v).",
+        ),
+        "sdpa-formula.svg": (
+            scenes.sdpa_formula,
+            "Fórmula de la atención: softmax de Q por K traspuesta, partido por la raíz de d_k, y "
+            "todo por V; cada pieza con su color: puntuaciones, escala, pesos y suma ponderada de "
+            "values.",
+        ),
+        "mapa-del-curso.svg": (
+            scenes.course_map,
+            "Mapa del curso, de la lección 00 a la 14. Sobre la fórmula softmax(Q·Kᵀ partido por la "
+            "raíz de d_k, más máscara)·V, el número de la lección que explica cada pieza: 01 el "
+            "producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la softmax y la raíz, 04 la máscara, 05 el "
+            "producto por V y el conjunto; después, varias cabezas (06 a 08), el modelo completo (09 a 12) y "
+            "la atención de hoy (13 y 14).",
+        ),
+        "softmax-suma-ponderada.svg": (
+            scenes.weighted_sum,
+            f"La salida de «it» como suma ponderada: cada token con su peso de atención (dog "
+            f"{HUNGRY['dog']:.2f}, bone {HUNGRY['bone']:.2f} y los demás, {OTHERS:.2f} o menos), su "
+            f"value como tira de colores y el producto de ambos; abajo, la suma de todos.",
+        ),
+        "it-cambia-de-idea.svg": (
+            scenes.changes_its_mind,
+            f"Dos gráficas de barras con los pesos de la fila «it» en la capa 3, cabeza 1: con «it was "
+            f"hungry» el peso mayor va a {max(HUNGRY, key=HUNGRY.get)}, {HUNGRY['dog']:.2f}, y bone se "
+            f"queda en {HUNGRY['bone']:.2f}; con «it was old» va a {max(OLD, key=OLD.get)}, "
+            f"{OLD['bone']:.2f}, y dog se queda en {OLD['dog']:.2f}.",
+        ),
+        "camino-de-la-frase.svg": (
+            scenes.sentence_path,
+            "De la frase a Q, K y V: la frase se parte en tokens, cada token tiene su id, el id "
+            "elige una fila de la tabla de tokens, se le suma la de su posición y sale X (BERT suma "
+            "además el tipo y normaliza); tres copias de X, por W_Q, W_K y W_V, dan Q, K y V. Los "
+            "vectores son tiras de colores: naranja lo negativo, morado lo positivo.",
+        ),
+        "multi-cabeza.svg": (
+            blocks.multi_head_block,
+            f"{HEADS}.",
+        ),
+        "multi-cabeza-proyeccion.svg": (
+            partial(blocks.multi_head_block, highlight="proyeccion"),
+            f"{HEADS}. Señaladas las proyecciones: cada cabeza lleva las d_model dimensiones a sus d_k "
+            f"(a d_v las de los values).",
+        ),
+        "multi-cabeza-concat.svg": (
+            partial(blocks.multi_head_block, highlight="concat"),
+            f"{HEADS}. Señalado Concat: las salidas de las h cabezas, una tras otra, dan (B, L_q, "
+            f"h·d_v).",
+        ),
+        "multi-cabeza-lineal.svg": (
+            partial(blocks.multi_head_block, highlight="lineal"),
+            f"{HEADS}. Señalada la capa lineal W_O: mezcla las cabezas y vuelve a d_model.",
+        ),
+        "transformer.svg": (
+            blocks.transformer_architecture,
+            f"{TRANSFORMER}. Son tres atenciones multi-cabeza.",
+        ),
+        "transformer-encoder-multi-cabeza.svg": (
+            partial(blocks.transformer_architecture, highlight="encoder-multi-cabeza"),
+            f"{TRANSFORMER}. Señalada la multi-cabeza del encoder: la frase de origen se mira a sí "
+            f"misma.",
+        ),
+        "transformer-decoder-enmascarada.svg": (
+            partial(blocks.transformer_architecture, highlight="decoder-enmascarada"),
+            f"{TRANSFORMER}. Señalada la multi-cabeza enmascarada del decoder: ningún token ve a los "
+            f"siguientes.",
+        ),
+        "transformer-encoder-decoder.svg": (
+            partial(blocks.transformer_architecture, highlight="encoder-decoder"),
+            f"{TRANSFORMER}. Señalada la multi-cabeza encoder–decoder: Q viene del decoder, K y V "
+            f"del encoder.",
+        ),
+        "alineamiento.svg": (
+            aligned_translation,
+            f"«Le mandé una carta a mi hermano», la traducción que escribe el modelo, sobre «I sent my "
+            f"brother a letter». Una línea une cada palabra con las que mira al escribirse, más gruesa "
+            f"cuanto más peso: «carta» mira a «letter» con {looks('carta', 'letter'):.2f} y «hermano» "
+            f"a «brother» con {looks('hermano', 'brother'):.2f}, cruzadas; «Le» y «mandé», a «sent»; "
+            f"«mi», a «my»; «una» y «a» se reparten entre varias.",
+        ),
+    }
+    | attention.figures()
+    | matrices.figures()
+    | layers.FIGURES
+    | today.FIGURES
+)
+
+
+def render(name):
+    """Los bytes de una figura."""
+    draw, alt = FIGURES[name]
+    return draw() if name.endswith(".gif") else draw(alt).as_svg().encode()
+
+
+def stored(name):
+    """Los bytes del archivo guardado; si es de texto, con los fines de línea de todas partes."""
+    path = HERE / name
+    content = path.read_bytes() if path.exists() else b""
+    return content if name.endswith(".gif") else content.replace(b"\r\n", b"\n")
+
+
+def alt_texts():
+    """El contenido de textos_alternativos.md."""
+    rows = "".join(f"\n## `{name}`\n\n{alt}\n" for name, (_, alt) in FIGURES.items())
+    origin = "Lo escribe `draw.py`, a partir de su tabla `FIGURES`."
+    return f"# Textos alternativos de las figuras\n\n{origin}\n{rows}".encode()
+
+
+def main(arguments):
+    check = "--comprobar" in arguments
+    prefixes = tuple(word for word in arguments if word != "--comprobar") or ("",)
+    makers = {name: partial(render, name) for name in FIGURES} | {
+        "textos_alternativos.md": alt_texts
+    }
+    different = []
+    for name, make in makers.items():
+        if not name.startswith(prefixes):
+            continue
+        content = make()
+        if stored(name) != content:
+            different.append(name)
+            if not check:
+                (HERE / name).write_bytes(content)
+    print(
+        ("No coinciden: " if check else "Dibujadas de nuevo: ")
+        + (", ".join(different) or "ninguna")
+    )
+    return int(check and bool(different))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

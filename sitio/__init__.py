@@ -1,0 +1,7 @@
+"""El sitio web del curso: ``python curso.py sitio``.
+
+- ``build``: los pasos, con Sphinx, y la norma de seguridad de cada página.
+- ``conf``: los ajustes que lee Sphinx, y lo que se añade a cada página.
+- ``notebook``: de un cuaderno guardado a lo que se lee en la web.
+- ``pieces``: los modelos, en piezas que una página carga una a una.
+"""

@@ -1,0 +1,149 @@
+"""De un cuaderno, como está guardado, a lo que se lee en la web. El cuaderno no se toca."""
+
+import html
+import json
+import re
+
+from course_tools.cells import (
+    CHECKING,
+    EXERCISES,
+    FOLDED,
+    PREDICTION,
+    TRY,
+    UNSOLVED,
+    is_check,
+    opens_beside,
+    tagged,
+)
+
+WIDGET, STATES = (f"application/vnd.jupyter.widget-{kind}+json" for kind in ("view", "state"))
+# Un enlace a una celda de otro cuaderno, en un texto o en el HTML de una salida.
+LINK = re.compile(r"([./\w-]*?)((\d\d)_\w+)\.ipynb#cell-id=([\w-]+)")
+PAGE = re.compile(r'(href="[^"]*)\.ipynb')
+# Un enlace a lo que el sitio no tiene.
+OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?!imagenes/|\d\d_)[^)]*\)")
+PREDICT, PREDICT_HERE = "**Antes de ejecutar", "**Antes de mirar"
+# Hasta dónde llega la respuesta a una predicción: al título siguiente o a la predicción siguiente.
+ANSWER_ENDS = re.compile(r"^(\(celda-.*\n)?(#|\*\*Antes de)", re.MULTILINE)
+# «cuaderno 04» es un enlace, si no está ya en uno ni en un trozo de código.
+NOTEBOOK = re.compile(r"\[[^\]]*\]\([^)]*\)|`[^`]*`|^#.*|\bcuaderno (\d\d)\b", re.MULTILINE)
+NAVIGATION = re.compile(r"\n+\[←[^\n]*\Z|\n+\[El mapa\][^\n]*\Z")  # la página tiene la suya
+IN_JUPYTERLAB = """
+```{{admonition}} Se hacen en JupyterLab
+:class: tip kernel
+Aquí lees el enunciado y las pistas. Para escribir tu respuesta y que el curso te diga qué has hecho
+bien y qué falta, [abre el curso en tu ordenador](index.md#en-tu-ordenador). Cuando lo hayas intentado,
+mira [las soluciones](soluciones/{name}.ipynb).
+```
+"""
+FOLDS = "plegar"  # en un comentario de MyST: desde ahí, el apartado se lee plegado
+TO_TRY = "\n\nPara probarlo, [abre el curso en tu ordenador](index.md#en-tu-ordenador).\n"
+
+
+def linked_cells(sources):
+    """Las celdas a las que lleva algún enlace: → conjunto de (número de la lección, id)."""
+    return {found.groups()[2:] for source in sources for found in LINK.finditer(source)}
+
+
+def for_the_web(notebook, name, linked, lessons):
+    """Cambia un cuaderno, leído de su JSON, por lo que se lee en la web.
+
+    Args:
+        notebook: el diccionario del cuaderno; cambia.
+        name: su nombre, como «05_atencion» o «soluciones/05_atencion».
+        linked: lo que devuelve ``linked_cells``.
+        lessons: el nombre de cada lección, por su número: ``{"05": "05_atencion"}``.
+    """
+    states = notebook["metadata"].pop("widgets", {}).get(STATES, {}).get("state", {})
+    lesson = not name.startswith("soluciones/")
+    cells, predicting, open_ = [], False, False
+    for cell in notebook["cells"]:
+        source, outputs = "".join(cell["source"]), cell.get("outputs", [])
+        if cell["cell_type"] == "markdown":
+            text = _prose(cell, source, name, linked, lessons)
+            if predicting:  # lo que contesta también se esconde
+                end = ANSWER_ENDS.search(text)
+                answer = text[: end.start() if end else None]
+                if answer.strip():
+                    cells += [] if open_ else [_text(cell, "abre", OPEN)]
+                    cells.append(_text(cell, "contesta", answer))
+                    open_, text = True, text[len(answer) :]
+            if open_:
+                cells.append(_text(cell, "cierra", CLOSE))
+            predicting, open_ = tagged(cell, PREDICTION), False
+            cells += [cell | {"source": text}] if text.strip() else []
+        elif not (lesson and (tagged(cell, CHECKING) or is_check(cell))):
+            if tagged(cell, UNSOLVED):  # lo que enseñaría quien lo resolviera
+                cell["metadata"]["tags"].remove(UNSOLVED)
+                cell["outputs"] = outputs = []
+            alive = [_bring_to_life(output, states, name) for output in outputs]
+            if predicting and outputs and not any(alive) and not open_:
+                only = {"id": f"{cell['id']}-sale", "metadata": {"tags": ["remove-input"]}}
+                hidden = cell | only
+                cells += [dict(cell, outputs=[]), _text(cell, "abre", OPEN), hidden]
+                open_ = True
+            else:
+                cells.append(cell)
+    notebook["cells"] = cells + ([_text(cell, "cierra", CLOSE)] if open_ else [])
+
+
+OPEN = '<details class="answer"><summary>Ver qué sale</summary>'
+CLOSE = "</details>"
+
+
+def _text(cell, what, source):
+    return {"cell_type": "markdown", "id": f"{cell['id']}-{what}", "metadata": {}, "source": source}
+
+
+def _prose(cell, source, name, linked, lessons):
+    """El texto de una celda, con sus enlaces y con las palabras de quien lee y no ejecuta."""
+    lesson = not name.startswith("soluciones/")
+    source = OUTSIDE.sub(r"\1", NAVIGATION.sub("\n", source)).replace(PREDICT, PREDICT_HERE)
+    source = LINK.sub(r"#celda-\3-\4", source).replace("## En este cuaderno", "## En esta lección")
+    up = "" if lesson else "../"
+
+    def link(found):
+        stem = lessons.get(found[1])
+        return f"[lección {found[1]}]({up}{stem}.ipynb)" if stem else found[0]
+
+    source = NOTEBOOK.sub(link, source)
+    if opens_beside(cell):
+        title, _, rest = source.partition("\n")
+        shown, folded = (source, "") if cell["metadata"].get(FOLDED) else (title, rest)
+        source = f"{shown}\n\n% {FOLDS}\n\n{folded}"
+    if lesson and tagged(cell, EXERCISES):
+        source += "\n" + IN_JUPYTERLAB.format(name=name)
+    if tagged(cell, TRY):
+        source += TO_TRY
+    if lesson and (name[:2], cell["id"]) in linked:
+        source = f"(celda-{name[:2]}-{cell['id']})=\n{source}"
+    return source
+
+
+def _bring_to_life(output, states, name):
+    """Pone el estado de un explorador, y su imagen, en el sitio de su vista. Dice si es uno."""
+    data = output.get("data", {})
+    if "text/html" in data:
+        text = LINK.sub(r"\1\2.ipynb#celda-\3-\4", "".join(data["text/html"]))
+        data["text/html"] = PAGE.sub(r"\1.html", text)
+    if WIDGET not in data:
+        return False
+    state = states[data[WIDGET]["model_id"]]["state"]
+    picture = f'<img src="_static/{name[:2]}-{explorer_kind(state)}.png" alt="" loading="lazy">'
+    output["data"] = {"text/html": explorer_html(state, "".join(data["text/plain"]), picture)}
+    return True
+
+
+def explorer_kind(state):
+    return state["_anywidget_id"].rpartition(".")[2]
+
+
+def explorer_html(state, words, picture=""):
+    """Un explorador: su estado, con el que ``modelo.js`` lo dibuja, y lo que se lee si no puede."""
+    kept = {key: value for key, value in state.items() if key[0] != "_" or key in ("_esm", "_css")}
+    packed = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        f'<div class="course-explorer" data-explorer="{explorer_kind(state)}">'
+        f"{picture}<p>{html.escape(words)}</p>"
+        f'<script type="application/json">{packed}</script></div>'
+    )
