@@ -17,8 +17,9 @@ from course_tools.cells import (
 )
 
 WIDGET, STATES = (f"application/vnd.jupyter.widget-{kind}+json" for kind in ("view", "state"))
-# Un enlace a una celda de otro cuaderno, en un texto o en el HTML de una salida.
-LINK = re.compile(r"([./\w-]*?)((\d\d)_\w+)\.ipynb#cell-id=([\w-]+)")
+# Un enlace a una celda de otro cuaderno, en un texto o en el HTML de una salida. Se mira desde donde
+# empieza una ruta: desde cada letra de una imagen en base 64, tardaría medio minuto.
+LINK = re.compile(r"(?<![./\w-])([./\w-]*?)((\d\d)_\w+)\.ipynb#cell-id=([\w-]+)")
 PAGE = re.compile(r'(href="[^"]*)\.ipynb')
 # Un enlace a lo que el sitio no tiene.
 OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?!imagenes/|\d\d_)[^)]*\)")

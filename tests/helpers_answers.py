@@ -23,14 +23,15 @@ EXERCISES = {
 
 
 def every_day():
-    """Las de cada día: la primera con cada error y, de las que no tienen ninguno, una de cada seis."""
+    """Las de cada día: de las que estrenan un error, una de cada tres; de las otras, una de cada seis."""
     seen, named, chosen = Counter(), set(), set()
     for answer in ALL:
-        kind = answer.exercise, answer.kind
-        turn = answer.kind != "mala" and seen[kind] % 6 == 0
-        if turn or not seen[kind] or set(answer.expected) - named:
+        first = bool(set(answer.expected) - named)  # estrena algún error
+        kind = answer.exercise, answer.kind, first
+        every = 3 if first else 6
+        if seen[kind] % every == 0 and (first or answer.kind != "mala" or not seen[kind]):
             chosen.add((answer.exercise, answer.name))
-            named.update(answer.expected)
+        named.update(answer.expected)
         seen[kind] += 1
     return chosen
 

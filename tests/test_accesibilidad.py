@@ -209,7 +209,11 @@ def test_the_focus_ring_stands_out(theme):
     assert [ring for ring in rings if ring[1] < LEAST_CONTRAST] == []
 
 
-@pytest.mark.parametrize("size", [VIEWPORT, PHONE, LAPTOP_AT_200], ids=str)
+@pytest.mark.parametrize(
+    "size",
+    [VIEWPORT, *(pytest.param(size, marks=pytest.mark.lenta) for size in (PHONE, LAPTOP_AT_200))],
+    ids=str,
+)
 def test_targets_are_big_enough(page, resize, size):
     resize(size)
     sizes = page.evaluate(SIZES, TARGETS)
@@ -243,6 +247,7 @@ def test_nor_does_a_page_without_jupyter(lab):
     page.close()
 
 
+@pytest.mark.lenta
 def test_a_control_and_what_it_changes_are_seen_together_at_200_percent(page, resize):
     resize(LAPTOP_AT_200)
     faults = []

@@ -59,7 +59,6 @@ def test_the_corpus_is_large_and_each_day_has_something_of_everything():
         assert {answer.exercise for answer in bad} == set(EXERCISES)
         assert len(good) >= 40
         assert len(bad) >= 200
-    assert {m for a in of_today for m in a.expected} == {m for a in ALL for m in a.expected}
 
 
 @pytest.mark.lenta

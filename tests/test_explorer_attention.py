@@ -212,7 +212,7 @@ IN_JS = """async ([text, states, data]) => {
 
 @pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
-    cases, data = list(states(250)), AttentionExplorer().data[0]
+    cases, data = list(states(100)), AttentionExplorer().data[0]
     theirs, flat = lab.page.evaluate(IN_JS, [esm("attention"), cases, data])
     assert flat == unpack(data)
     for case, other in zip(cases, theirs, strict=True):

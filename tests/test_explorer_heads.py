@@ -351,7 +351,7 @@ def flat(value):
 
 @pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
-    cases = [list(state) for state in states(240)]
+    cases = [list(state) for state in states(60)]
     answers = lab.page.evaluate(COMPUTE_IN_JS, [esm("heads"), cases])
     for state, theirs in zip(cases, answers, strict=True):
         mine = compute(*state)

@@ -258,7 +258,10 @@ def unpacked(data):
 FARTHEST = {AttentionExplorer: 5e-4, QKVExplorer: 3e-3, MultiHeadExplorer: 0.011}
 
 
-@pytest.mark.parametrize("kind", TRAITS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [
+    pytest.param(kind, id=kind.__name__, marks=() if kind is AttentionExplorer else pytest.mark.lenta)
+    for kind in TRAITS
+])  # fmt: skip
 def test_the_same_answers(page, kind):
     explorer, differences = kind(), []
     state = {name: getattr(explorer, name) for name in TRAITS[kind]}

@@ -193,7 +193,7 @@ def test_the_same_tokens_with_every_character(page):
 
 
 def test_the_same_translations(page):
-    assert_same(page, first_sentences()[::3])  # 50
+    assert_same(page, first_sentences()[::10])
 
 
 @pytest.mark.lenta
@@ -204,6 +204,11 @@ def test_the_same_translations_of_many_sentences(page):
     assert_same(page, first_sentences() + aligned + gendered + long)
 
 
+def test_the_same_warnings_and_errors_of_some(page):
+    assert_same(page, AWKWARD[::5])
+
+
+@pytest.mark.lenta
 def test_the_same_warnings_and_errors(page):
     assert len(AWKWARD) >= 60
     said = assert_same(page, AWKWARD)

@@ -109,7 +109,10 @@ def test_the_bar_moves_it_too(small):
     assert re.fullmatch(r"\d:\d\d", small.locator(".pr-bar span").nth(1).text_content())
 
 
-@pytest.mark.parametrize(("key", "look"), [("b", "black"), (".", "black"), ("w", "white")])
+@pytest.mark.parametrize(
+    ("key", "look"),
+    [("b", "black"), pytest.param(".", "black", marks=pytest.mark.lenta), ("w", "white")],
+)
 def test_a_covered_screen_comes_back_where_it_was(small, key, look):
     small.keyboard.press("PageDown")
     for back in (key, "Escape", "PageDown"):
@@ -209,7 +212,9 @@ def explorer(lab):
         yield page
 
 
-@pytest.mark.parametrize("key", ["Space", "ArrowRight", "PageDown"])
+@pytest.mark.parametrize(
+    "key", ["Space", *(pytest.param(key, marks=pytest.mark.lenta) for key in ("ArrowRight", "PageDown"))]
+)
 def test_after_the_mouse_the_keys_are_of_the_class(explorer, key):
     heat = explorer.get_by_role("slider", name="temperatura")
     heat.click(position={"x": 8, "y": 5})
@@ -266,6 +271,7 @@ def test_it_leaves_no_trace(lab, small):
     small.wait_for_function("lesson.content.widgets.length === 9")
 
 
+@pytest.mark.lenta  # recarga JupyterLab
 def test_it_is_never_found_on(lab, small):
     lab.page.reload()
     lab.page.wait_for_function("window.jupyterapp !== undefined")
@@ -275,6 +281,7 @@ def test_it_is_never_found_on(lab, small):
     lab.start()
 
 
+@pytest.mark.lenta  # abre una lección y su clase enteras
 def test_a_lesson_opens_its_class(lab):
     lab.close()
     name = f"{EVERY_DAY}.ipynb"
@@ -298,6 +305,7 @@ def test_what_has_no_slides_says_where_they_are(lab):
 # --- Todo se ve -----------------------------------------------------------------------------------
 
 
+@pytest.mark.lenta  # mira quien mira, de noche, si cabe cada diapositiva
 def test_what_does_not_fit_is_seen(lab):
     deck(
         lab,
