@@ -149,7 +149,7 @@ APART = """async ([index, targets, effects, seen]) => {
 IN_THEME = """name => document.body.dataset.jpThemeName === name
     && document.querySelector('.exp').checkVisibility({visibilityProperty: true})"""
 
-pytestmark = pytest.mark.navegador
+pytestmark = [pytest.mark.navegador, pytest.mark.lenta]  # ejecuta todos los exploradores
 
 
 @pytest.fixture(scope="module")
@@ -209,11 +209,7 @@ def test_the_focus_ring_stands_out(theme):
     assert [ring for ring in rings if ring[1] < LEAST_CONTRAST] == []
 
 
-@pytest.mark.parametrize(
-    "size",
-    [VIEWPORT, *(pytest.param(size, marks=pytest.mark.lenta) for size in (PHONE, LAPTOP_AT_200))],
-    ids=str,
-)
+@pytest.mark.parametrize("size", [VIEWPORT, PHONE, LAPTOP_AT_200], ids=str)
 def test_targets_are_big_enough(page, resize, size):
     resize(size)
     sizes = page.evaluate(SIZES, TARGETS)
@@ -247,7 +243,6 @@ def test_nor_does_a_page_without_jupyter(lab):
     page.close()
 
 
-@pytest.mark.lenta
 def test_a_control_and_what_it_changes_are_seen_together_at_200_percent(page, resize):
     resize(LAPTOP_AT_200)
     faults = []
@@ -293,7 +288,6 @@ def test_an_explorer_whose_cell_has_not_run_says_so_and_shows_no_icon(page):
     assert color == expected
 
 
-@pytest.mark.lenta  # espera a que JupyterLab se rinda, y mira un estilo que no cambia casi nunca
 def test_an_explorer_that_is_not_there_leaves_a_sentence(lab):
     codes = LOST, BROKEN, "print('hola')", "ipywidgets.IntSlider()"
     lab.open(write(lab, *map(new_code_cell, codes)))
