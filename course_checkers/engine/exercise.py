@@ -12,7 +12,7 @@ from course_checkers.engine import comparing, memory, running
 from course_checkers.engine.case import Case, Look
 from course_checkers.engine.comparing import calmly, clone, close, difference, same, shape_of, show
 from course_checkers.engine.mistakes import repeats
-from course_checkers.engine.reading import Tensors
+from course_checkers.engine.reading import Tensors, untouched
 from course_checkers.engine.report import Finding, Report, either, without_echo
 from course_checkers.engine.search import Diagnosis, Raised, search
 from course_checkers.inside.code import is_stub
@@ -219,7 +219,7 @@ class Exercise:
                 return self.report(unsolved=True)
             if outcome.fatal:
                 return self.report([outcome.problem], printed=printed)
-            if not running.call(same, arguments, case.arguments, 0, 0).value:
+            if not running.call(untouched, case.arguments, arguments).value:
                 return self.report([self.changed(case, arguments)], printed=printed)
             if problem := attempt.note(case, outcome):
                 return self.report([problem], printed=printed)
@@ -382,7 +382,7 @@ class Exercise:
 
     def changed(self, case, arguments):
         pairs = zip(self.given(), case.arguments, arguments)
-        equal = (running.call(same, *two, 0, 0).value for _, *two in pairs)
+        equal = (running.call(untouched, *two).value for _, *two in pairs)
         which = [name for name, alike in zip(self.given(), equal) if not alike]
         return Finding(
             "cambia-la-entrada",

@@ -7,6 +7,7 @@ valor, lo que se compara.
 import numpy as np
 import torch
 
+from course_checkers.engine.comparing import same
 from course_checkers.engine.report import Finding, cut
 from course_checkers.inside.code import output_of
 
@@ -55,6 +56,16 @@ def frozen(value, kept=None, depth=0):
     return type(kind.__name__, (), {"__repr__": lambda self: f"un «{kind.__name__}»"})()
 
 
+def untouched(given, now):
+    """Si un argumento sigue como se dio, le haya hecho lo que le haya hecho quien lo recibe."""
+    if isinstance(given, torch.Tensor):
+        return same(given, frozen(now), 0, 0)
+    if isinstance(given, tuple | list):
+        alike = type(now) is type(given) and len(now) == len(given)
+        return alike and all(map(untouched, given, now))
+    return same(given, now, 0, 0)
+
+
 def check_size(number, most=LARGEST):
     if number > most:
         raise Unreadable("algo demasiado grande para leerlo, y lo que se pide es mucho menor")
@@ -74,7 +85,9 @@ def plain(value):
     if value.numel() and value.untyped_storage().nbytes() < (last + 1) * value.element_size():
         raise Unreadable("un tensor vaciado: sus números ya no están en la memoria")
     whole = value.resolve_conj().resolve_neg().cpu()
-    return whole.clone(memory_format=torch.contiguous_format)
+    copy = whole.clone(memory_format=torch.contiguous_format)
+    copy.view(-1)[-1:].tolist()  # hay tipos que no se dejan leer
+    return copy
 
 
 class Tensors:
