@@ -320,14 +320,14 @@ def test_what_is_told_was_returned():
 
 def test_what_is_kept_between_calls_does_not_move_the_limit(monkeypatch):
     pytest.importorskip("resource")  # Windows no lo tiene
-    monkeypatch.setattr(running, "MEMORY", 2**28)
+    monkeypatch.setattr(running, "MEMORY", 2**29)
     kept = []
 
     def learner(a, b):
-        kept.append(torch.zeros(2**24))  # 64 MB
+        kept.append(torch.empty(3 * 2**25))  # tres cuartos de lo que hay
         return a * b
 
-    assert Product().check(lambda a, b: (torch.zeros(2**24), a * b)[1]).ok
+    assert Product().check(lambda a, b: (torch.empty(3 * 2**25), a * b)[1]).ok
     report = Product().check(learner)
     assert "memoria" in {finding.id for finding in report.findings}
 

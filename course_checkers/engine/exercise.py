@@ -227,6 +227,8 @@ class Exercise:
             return self.report([next(iter(attempt.seen.values())).problem], printed=printed)
         first = next(iter(attempt.values))
         again = attempt.call(*first.arguments, seed=1)
+        if again.fatal:
+            return self.report([again.problem], printed=printed)
         if again.problem or not same(
             self.reader.read(again.value, first)[0], attempt.values[first]
         ):
