@@ -136,8 +136,8 @@ VALUES = {
     "NumPy enmascarado": lambda: np.ma.masked,
 }  # fmt: skip
 
-# Lo que no acaba al borrarse: quien lo crea fuera de una llamada lo borra él.
-TRAPS = {"tensor con trampa", "objeto que no acaba", "tuplas con trampa"}
+# Lo que no acaba al crearse o al borrarse: fuera de una llamada, es cosa de quien lo crea.
+TRAPS = {"NumPy que no acaba", "tensor con trampa", "objeto que no acaba", "tuplas con trampa"}
 
 
 def fails_with(text):

@@ -27,7 +27,7 @@ def frozen(value, kept=None, depth=0):
     queda un objeto vacío, de una clase que se llama igual. En ``kept`` se apuntan los tensores
     devueltos, cada uno con su copia.
     """
-    kind = type(value)  # y no isinstance: quien quiere, dice que es de otra clase
+    kind = type(value)  # y no lo que él dice: quien quiere, dice que es de otra clase
     if value is None or value is ... or kind in (bool, float, Finding):
         return value
     if issubclass(kind, str):

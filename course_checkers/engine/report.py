@@ -5,7 +5,7 @@ from html import escape
 
 from course_checkers.engine.places import linked, onward
 
-PRINTED = 20_000  # las letras que se guardan de lo que escribe el código con print
+PRINTED = 20_000  # las letras que se guardan de lo que escribe el código
 
 
 def cut(text, most=500):
