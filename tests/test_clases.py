@@ -198,6 +198,35 @@ def test_the_sheet_and_the_deck_are_of_their_lesson(path):
     assert set(at_home) <= set(re.findall(r"\d+\.\d+", sheet.partition("Para casa")[2]))
 
 
+def polls():
+    """Las encuestas: de cada una, sus opciones, por su letra, y la letra de la buena."""
+    for path in DECKS:
+        deck = slides(notebooks.read(path))
+        for asked, answered in zip(deck, deck[1:]):
+            if tagged(asked[:1], "encuesta"):
+                options = re.findall(r"^- \*\*([A-D])\.\*\* (.+)", asked[0].source, re.MULTILINE)
+                yield dict(options), re.match(r"## Respuesta: ([A-D])", answered[0].source)[1]
+
+
+def number_of(option):
+    """El número que es una opción, o con el que empieza; si no es un número, ``None``."""
+    found = re.match(r"\$?(-?\d+(?:\.\d+)?)\$?(?:$|: | GB$)", option)
+    return float(found[1]) if found else None
+
+
+def test_the_letter_of_a_poll_is_not_guessed():
+    """Ninguna letra es más veces la buena; los números van por orden, y la larga no es la buena."""
+    rights = [right for _, right in polls()]
+    shares = {letter: rights.count(letter) / len(rights) for letter in "ABCD"}
+    assert all(0.15 <= share <= 0.4 for share in shares.values()), shares
+    for options, _ in polls():
+        numbers = [number_of(text) for text in options.values()]
+        known = [number for number in numbers if number is not None]
+        assert len(known) < 3 or known in (sorted(known), sorted(known)[::-1]), options
+    longest = [max(options, key=lambda o: len(options[o])) == right for options, right in polls()]
+    assert sum(longest) <= 0.4 * len(rights)
+
+
 def test_each_lesson_has_its_deck():
     assert [path.name for path in DECKS] == [path.name for path in LESSONS]
 

@@ -700,6 +700,16 @@ def test_python_limits_are_the_same_everywhere(curso):
         assert json.loads(tried) == [f"{major}.{minor}" for minor in accepted], workflow.name
 
 
+def test_a_workflow_uses_what_was_read_and_keeps_no_credentials():
+    """Cada acción, por su commit; y quien publica no se fía de una caché que otro puede escribir."""
+    for path in (ROOT / ".github/workflows").glob("*.yml"):
+        text = path.read_text(encoding="utf-8")
+        used = re.findall(r"uses: (.+)", text)
+        assert [one for one in used if not re.fullmatch(r"\S+@[0-9a-f]{40} # v[\d.]+", one)] == []
+        assert text.count("actions/checkout@") == text.count("persist-credentials: false")
+        assert "write" not in text or "cache: " not in text, path.name
+
+
 def test_what_is_slow_is_done_every_night():
     everyday, night = (ROOT / f".github/workflows/{name}.yml" for name in ("pruebas", "noche"))
     assert "run: python curso.py probar\n" in everyday.read_text(encoding="utf-8")

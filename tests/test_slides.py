@@ -180,6 +180,66 @@ def test_running_a_slide_runs_first_what_comes_before(small):
     assert at(small) == 2
 
 
+RESTARTS = {
+    "reiniciado": "await lesson.sessionContext.session.kernel.restart()",
+    "apagado": "await lesson.sessionContext.shutdown()",
+    "otro": "await lesson.sessionContext.changeKernel({ name: lesson.sessionContext.kernelPreference.name })",
+}
+
+
+def ends_with(page, text):
+    page.wait_for_function(
+        "text => [...document.querySelectorAll('.pr-on.jp-CodeCell pre')].at(-1)?.textContent.trim() === text",
+        arg=text,
+        timeout=60_000,
+    )
+
+
+@pytest.mark.parametrize("how", RESTARTS)
+@pytest.mark.parametrize("outside", [False, True], ids=["presentando", "fuera"])
+def test_after_a_restart_running_a_slide_runs_what_it_needs(small, how, outside):
+    for _ in range(2):
+        small.keyboard.press("PageDown")
+    small.keyboard.press("r")
+    ends_with(small, "42")
+    if outside:
+        small.keyboard.press("Escape")
+    small.evaluate(
+        "lesson.content.widgets.forEach(c => c.model.type === 'code' && c.model.clearExecution())"
+    )
+    small.evaluate(f"async () => {{ {RESTARTS[how]} }}")
+    if outside:
+        small.evaluate("jupyterapp.commands.execute('presentar:empezar')")
+        small.keyboard.press("PageDown")
+    small.keyboard.press("r")
+    ends_with(small, "42")
+
+
+def test_leaving_and_coming_back_keeps_the_clock(small):
+    clock, start = (
+        small.locator(".pr-bar span").nth(1),
+        "jupyterapp.commands.execute('presentar:empezar')",
+    )
+    small.keyboard.press("PageDown")
+    small.evaluate("Date.now = (now => () => now() + 754000)(Date.now)")
+    small.keyboard.press("Escape")
+    small.evaluate(start)
+    assert (at(small), clock.text_content()[:2]) == (2, "12")
+    small.keyboard.press("Home")  # quien la deja en la portada empieza de nuevo
+    small.keyboard.press("Escape")
+    small.evaluate(start)
+    assert (at(small), clock.text_content()[:2]) == (1, "0:")
+
+
+def test_F5_presents_a_class_and_reloads_what_is_not_one(small):  # noqa: N802
+    small.evaluate("window.same = true")
+    small.keyboard.press("Escape")
+    small.keyboard.press("F5")
+    small.wait_for_selector(".pr-place")
+    small.keyboard.press("F5")  # ya presentando, nada
+    assert (at(small), small.evaluate("window.same")) == (1, True)
+
+
 def test_a_failure_of_the_slide_is_seen_in_the_slide(lab):
     deck(lab, cell("x = 1", "skip"), cell("# Una", "slide"), cell("x / 0"))
     with presented(lab) as page:

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-5  # float32: lo que dos formas buenas de contar pueden separarse
+SHOWN = 100  # los números de un tensor que caben en una frase
 
 
 def calmly(look, otherwise):
@@ -115,6 +116,8 @@ def show_both(first, second):
 
 def show(value, digits=3):
     """Un tensor pequeño o un número, como se escribe en una frase."""
+    if isinstance(value, torch.Tensor) and value.numel() > SHOWN:
+        return f"un tensor de forma {tuple(value.shape)}"
     if isinstance(value, torch.Tensor):
         value = value.tolist()
     if isinstance(value, tuple | list):

@@ -12,7 +12,7 @@ from course_checkers.engine import comparing, memory, running
 from course_checkers.engine.case import Case, Look
 from course_checkers.engine.comparing import calmly, clone, close, difference, same, shape_of, show
 from course_checkers.engine.mistakes import repeats
-from course_checkers.engine.reading import Tensors
+from course_checkers.engine.reading import Tensors, untouched
 from course_checkers.engine.report import Finding, Report, either, without_echo
 from course_checkers.engine.search import Diagnosis, Raised, search
 from course_checkers.inside.code import is_stub
@@ -30,28 +30,43 @@ class Attempt:
 
     def __init__(self, exercise, learner):
         self.exercise, self.learner, self.reader = exercise, learner, exercise.reader
-        self.values, self.seen = {}, {}
+        self.values, self.seen, self.kept = {}, {}, []
 
     def call(self, *arguments, seed=0):
         """Ejecuta el código con una copia de estos argumentos."""
-        return self.exercise.call(self.learner, *clone(arguments), seed=seed)
+        outcome = self.exercise.call(self.learner, *clone(arguments), seed=seed)
+        self.kept += outcome.kept
+        return outcome
+
+    def read(self, outcome, case):
+        """Lo devuelto, leído, y lo que se compara de ello; si no se entiende, un ``Finding``."""
+        try:
+            value, problem = self.reader.read(outcome.value, case)
+            return value, None if problem else self.reader.main(value, case), problem
+        except Exception:  # algo tan raro que el lector no cuenta con ello
+            return None, None, running.UNREADABLE
+
+    def overwritten(self):
+        """Un ``Finding`` si lo devuelto en una llamada ha cambiado después, en otra."""
+        again = running.call(lambda: [returned for returned, _ in self.kept])
+        copies = [copy for _, copy in self.kept]
+        return [] if not again.problem and same(again.value, copies, 0, 0) else [running.REUSED]
 
     def ask(self, *arguments):
         """Lo que da con estos argumentos, para compararlo; ``None`` si no da nada que se entienda."""
         case, outcome = Case("", arguments), self.call(*arguments)
         if outcome.problem:
             return None
-        value, problem = self.reader.read(outcome.value, case)
-        return None if problem else self.reader.main(value, case)
+        return self.read(outcome, case)[1]
 
     def note(self, case, outcome):
         """Apunta lo que ha dado en una prueba; si no se entiende, un ``Finding``."""
         if outcome.problem:
             self.seen[case] = Raised(outcome.problem)
             return None
-        self.values[case], problem = self.reader.read(outcome.value, case)
+        self.values[case], seen, problem = self.read(outcome, case)
         if not problem:
-            self.seen[case] = self.reader.main(self.values[case], case)
+            self.seen[case] = seen
         return problem
 
     def outputs(self):
@@ -126,7 +141,8 @@ class Exercise:
 
         Casi siempre hay una. Si no se puede llamar, un ``Finding``.
         """
-        return running.wrong_signature(learner, self.names) or [Attempt(self, learner)]
+        looked = running.call(running.wrong_signature, learner, self.names)
+        return looked.problem or looked.value or [Attempt(self, learner)]
 
     def call(self, learner, *arguments, seed=0):
         """Ejecuta el código de quien aprende con estos argumentos."""
@@ -164,9 +180,17 @@ class Exercise:
 
     def check(self, learner):
         """Comprueba ``learner`` y devuelve un ``Report``."""
-        if learner is ... or (learner is not None and is_stub(learner)):
+        if learner is ...:
             return self.report(unsolved=True)
+        try:
+            return self.judged(learner)
+        except running.OutOfTime as late:
+            return self.report(late.args)
+
+    def judged(self, learner):
         with running.within_limits():
+            if learner is not None and running.call(is_stub, learner).value:
+                return self.report(unsolved=True)
             found = self.prepare(learner)
             if found is None:
                 return self.report(unsolved=True)
@@ -189,12 +213,13 @@ class Exercise:
         for case in self.all_cases():
             arguments = clone(case.arguments)
             outcome = self.call(attempt.learner, *arguments)
+            attempt.kept += outcome.kept
             printed = outcome.printed if printed is None else printed
             if outcome.unsolved:
                 return self.report(unsolved=True)
             if outcome.fatal:
                 return self.report([outcome.problem], printed=printed)
-            if not same(arguments, case.arguments, 0, 0):
+            if not running.call(untouched, case.arguments, arguments).value:
                 return self.report([self.changed(case, arguments)], printed=printed)
             if problem := attempt.note(case, outcome):
                 return self.report([problem], printed=printed)
@@ -202,6 +227,8 @@ class Exercise:
             return self.report([next(iter(attempt.seen.values())).problem], printed=printed)
         first = next(iter(attempt.values))
         again = attempt.call(*first.arguments, seed=1)
+        if again.fatal:
+            return self.report([again.problem], printed=printed)
         if again.problem or not same(
             self.reader.read(again.value, first)[0], attempt.values[first]
         ):
@@ -229,6 +256,7 @@ class Exercise:
         findings = more + without_echo(findings)
         if not findings:
             findings = memory.keeps(attempt, choice) or self.beyond(attempt, choice)
+            findings = findings or attempt.overwritten()
         if not findings:
             notes += [note for look in self.notes for note in told_by(look, attempt)]
         return findings, [] if more else notes
@@ -283,6 +311,7 @@ class Exercise:
         result = self.trace(choice, case)
         if result is None or isinstance(value, Raised):
             return result is None and isinstance(value, Raised)
+        running.still_in_time()
         output, slack = result["output"], result.get("slack")
         if slack is None or shape_of(output) != shape_of(value):
             return same(output, value)
@@ -355,7 +384,8 @@ class Exercise:
 
     def changed(self, case, arguments):
         pairs = zip(self.given(), case.arguments, arguments)
-        which = [name for name, before, after in pairs if not same(before, after, 0, 0)]
+        equal = (running.call(untouched, *two).value for _, *two in pairs)
+        which = [name for name, alike in zip(self.given(), equal) if not alike]
         return Finding(
             "cambia-la-entrada",
             f"Tu código cambia lo que recibe: {' y '.join(which)}. Quien lo llama se queda con otros "
@@ -375,7 +405,7 @@ class Exercise:
         return list(dict.fromkeys(case for stage in self.stages for case in stage.all_cases()))
 
     def report(self, findings=(), notes=(), unsolved=False, printed=""):
-        told = tuple(findings), tuple(notes)
+        told = tuple(finding.short() for finding in findings), tuple(notes)
         return Report(self.number, self.title, *told, unsolved, printed or "")
 
 

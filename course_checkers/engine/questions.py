@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
+from course_checkers.engine import running
 from course_checkers.engine.catalog import modules
 from course_checkers.engine.closing import finish
 from course_checkers.engine.mistakes import told
@@ -69,7 +71,10 @@ class Question:
         return tidy(self.compute())
 
     def check(self, given):
-        answer, shown = tidy(given), show(given)
+        outcome = running.call(lambda: given)  # de lo que da quien aprende, una copia de los datos
+        if outcome.problem:
+            return self.report(outcome.problem)
+        answer, shown = tidy(outcome.value), show(outcome.value)
         if answer is None or answer is ...:
             return Report(self.number, self.title, unsolved=True)
         if not self.readable(answer):
@@ -117,7 +122,7 @@ class Question:
 
 def tidy(value, text=lambda text: text.strip().strip(").").lower()):
     """Una respuesta, sin lo que da igual: mayúsculas, espacios, puntos o tensores de un número."""
-    if isinstance(value, torch.Tensor) and value.numel() == 1:
+    if isinstance(value, torch.Tensor | np.ndarray) and math.prod(value.shape) == 1:
         value = value.reshape(())
     if isinstance(value, torch.Tensor) or type(value).__module__ == "numpy":
         value = value.tolist()
@@ -136,6 +141,7 @@ def is_number(value):
 def show(given):
     """Una respuesta, como se escribe en una frase: sus textos, tal como son."""
     value = tidy(given, str)
+    value = value[:60] if isinstance(value, tuple) else value
     text = f"«{value}»" if isinstance(value, str) else repr(value)
     return text if len(text) <= 60 else text[:60] + "…"
 

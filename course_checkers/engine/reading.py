@@ -7,10 +7,87 @@ valor, lo que se compara.
 import numpy as np
 import torch
 
-from course_checkers.engine.report import Finding
+from course_checkers.engine.comparing import same
+from course_checkers.engine.report import Finding, cut
 from course_checkers.inside.code import output_of
 
+LARGEST, DEEPEST = 10**7, 20  # los números que se leen de una vez, y las listas dentro de otras
+
 NOTHING = Finding("none", "Tu código devuelve None: ¿le falta el return?")
+
+
+class Unreadable(Exception):
+    """Lo que devuelve quien aprende no se puede leer, y por qué."""
+
+
+def frozen(value, kept=None, depth=0):
+    """Una copia de lo que devuelve quien aprende, hecha solo de datos corrientes.
+
+    Se hace en su hilo y con sus límites: leer un objeto ajeno es ejecutarlo. De lo que no son datos
+    queda un objeto vacío, de una clase que se llama igual. En ``kept`` se apuntan los tensores
+    devueltos, cada uno con su copia.
+    """
+    kind = type(value)  # y no lo que él dice: quien quiere, dice que es de otra clase
+    if value is None or value is ... or kind in (bool, float, Finding):
+        return value
+    if issubclass(kind, str):
+        return cut(value, 10_000)
+    if issubclass(kind, np.ndarray | np.generic) and np.asarray(value).dtype.kind in "biufcU":
+        array = np.asarray(value)
+        check_size(array.nbytes // 4)
+        copy = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
+        return copy[()] if issubclass(kind, np.generic) else copy
+    if issubclass(kind, int):
+        check_size(int.bit_length(value), 64)
+        return int.__int__(value)
+    if issubclass(kind, float):
+        return float.__float__(value)
+    if kind in (torch.Tensor, torch.nn.Parameter):
+        copy = plain(value)
+        if kept is not None and copy.numel():
+            kept.append((value.detach(), copy))
+        return copy
+    if base := next((base for base in (tuple, list, dict) if issubclass(kind, base)), None):
+        check_size(base.__len__(value))
+        if depth > DEEPEST:
+            raise Unreadable(f"listas dentro de listas, y así más de {DEEPEST} veces")
+        items = dict.items(value) if base is dict else base.__iter__(value)
+        return base([frozen(item, kept, depth + 1) for item in items])
+    return type(kind.__name__, (), {"__repr__": lambda self: f"un «{kind.__name__}»"})()
+
+
+def untouched(given, now):
+    """Si un argumento sigue como se dio, le haya hecho lo que le haya hecho quien lo recibe."""
+    if isinstance(given, torch.Tensor):
+        return same(given, frozen(now), 0, 0)
+    if isinstance(given, tuple | list):
+        alike = type(now) is type(given) and len(now) == len(given)
+        return alike and all(map(untouched, given, now))
+    return same(given, now, 0, 0)
+
+
+def check_size(number, most=LARGEST):
+    if number > most:
+        raise Unreadable("algo demasiado grande para leerlo, y lo que se pide es mucho menor")
+
+
+def plain(value):
+    """Una copia corriente de un tensor: densa, contigua y sin historia."""
+    if value.is_meta:
+        raise Unreadable("un tensor «meta», que tiene forma y no tiene números")
+    if value.is_nested or value.is_quantized:
+        kind = "anidado" if value.is_nested else "cuantizado"
+        raise Unreadable(f"un tensor {kind}, y tiene que ser uno corriente")
+    check_size(value.numel())
+    value = value.detach()
+    value = value if value.layout == torch.strided else value.to_dense()
+    last = value.storage_offset() + sum((n - 1) * s for n, s in zip(value.shape, value.stride()))
+    if value.numel() and value.untyped_storage().nbytes() < (last + 1) * value.element_size():
+        raise Unreadable("un tensor vaciado: sus números ya no están en la memoria")
+    whole = value.resolve_conj().resolve_neg().cpu()
+    copy = whole.clone(memory_format=torch.contiguous_format)
+    copy.view(-1)[-1:].tolist()  # hay tipos que no se dejan leer
+    return copy
 
 
 class Tensors:
@@ -50,8 +127,6 @@ class Tensors:
             name = "un array de NumPy" if kind == "ndarray" else f"un «{kind}»"
             text = f"Tu código devuelve {name} y tiene que devolver {self.returns}."
             return None, Finding("tipo", text)
-        value = value.detach()
-        value = value if value.layout == torch.strided else value.to_dense()
         if problem := self.wrong_dtype(value.dtype):
             return None, Finding("dtype", problem)
         return (value if self.dtype else value.float()), None

@@ -5,6 +5,14 @@ from html import escape
 
 from course_checkers.engine.places import linked, onward
 
+PRINTED = 20_000  # las letras que se guardan de lo que escribe el código
+
+
+def cut(text, most=500):
+    """Un texto que viene de fuera: corto, y con letras que se pueden escribir en cualquier sitio."""
+    short = str.__getitem__(text, slice(most)).encode("utf-8", "replace").decode()
+    return short + "…" * (str.__len__(text) > most)
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -21,6 +29,10 @@ class Finding:
     text: str
     consequence: str = ""
     read: str = ""
+
+    def short(self):
+        """El mismo, sin frases enormes: en ellas hay nombres y números de quien aprende."""
+        return replace(self, text=cut(self.text, 2000), consequence=cut(self.consequence, 2000))
 
     def saying(self, **numbers):
         """El mismo, con la consecuencia completa: con lo que se ha medido en la respuesta."""
@@ -80,9 +92,10 @@ class Report:
     __repr__ = __str__
 
     def printed_lines(self, most=8):
-        lines = self.printed.rstrip("\n").splitlines()
-        more = [f"… y {len(lines) - most} líneas más"] if len(lines) > most else []
-        return [*lines[:most], *more]
+        lines, whole = self.printed.rstrip("\n").splitlines(), len(self.printed) < PRINTED
+        count = f"{len(lines) - most} líneas más" if whole else "mucho más"
+        more = [f"… y {count}"] if len(lines) > most or not whole else []
+        return [*(cut(line, 200) for line in lines[:most]), *more]
 
     def _repr_html_(self):
         """Lo mismo, como lo enseña un cuaderno. Todo lo que viene de fuera es texto."""

@@ -1,7 +1,9 @@
 """Ejecutar el código de quien aprende sin que se lleve nada por delante.
 
 Se le dan copias, se le espera un rato, no puede pedir memoria sin fin y, si falla, se enseña su
-línea y no la de la biblioteca.
+línea y no la de la biblioteca. En su hilo, y con sus límites, se lee también lo que devuelve y lo
+que dice su error: de ahí solo salen datos. Lo que no se puede parar desde Python es una cuenta
+escrita en C que no suelta el intérprete.
 """
 
 import contextlib
@@ -10,42 +12,82 @@ import ctypes
 import functools
 import inspect
 import io
+import mmap
 import random
 import re
+import sys
 import threading
 import time
 import traceback
 import warnings
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 import torch
 
 import course_lib
 from course_checkers.engine.mistakes import lines, texts_of
-from course_checkers.engine.report import Finding
+from course_checkers.engine.reading import Unreadable, frozen
+from course_checkers.engine.report import PRINTED, Finding, cut
 from course_tools.notebook import advice
 
 SECONDS = 2.0  # lo que se espera a una llamada
-TOTAL = 30.0  # y a todas las de una comprobación
-MEMORY = 2 * 2**30  # bytes que puede pedir, además de los que ya se usan
+TOTAL = 30.0  # y a una comprobación entera
+MEMORY = 2 * 2**30  # bytes que puede pedir, además de los que se usan al empezar
+DEEP = 3000  # las llamadas dentro de llamadas que se admiten
 OURS = Path(__file__).parents[1], Path(course_lib.__file__).parent
 LIBRARIES = ("site-packages", "dist-packages", *map(str, OURS), "<frozen")
-SPENT = contextvars.ContextVar("spent", default=None)  # cuántas llamadas van, y cuánto han tardado
+SPENT = contextvars.ContextVar("spent", default=None)  # lo que lleva la comprobación que se hace
+
+
+UNREADABLE = Finding("ilegible", "Tu código devuelve algo que no se deja leer.")
+REUSED = Finding(
+    "mismo-tensor",
+    "Devuelves siempre el mismo tensor, con otros números: lo que dio una llamada cambia con la siguiente. "
+    "Haz la cuenta en un tensor nuevo, o devuelve una copia con clone().",
+)
 
 
 class Stopped(BaseException):
     """Se lanza dentro de un hilo que no acaba. Ningún ``except Exception`` lo para."""
 
 
+class OutOfTime(Exception):
+    """Una comprobación que tarda demasiado; su ``Finding``, en ``args``."""
+
+
+class Spent:
+    """Cuántas llamadas lleva una comprobación y cuánto han tardado; y cuándo y con qué memoria empezó."""
+
+    def __init__(self):
+        self.calls, self.seconds = 0, 0.0
+        self.began, self.memory = time.monotonic(), in_use()
+
+
+class Printed(io.StringIO):
+    """Lo que se escribe con ``print``: lo primero. No se puede cerrar."""
+
+    def write(self, text):
+        super().write(cut(text, PRINTED)[: PRINTED - self.tell()])
+        return len(text)
+
+    def close(self):
+        pass
+
+
 class Outcome(NamedTuple):
-    """Lo que devolvió una llamada o, si no devolvió nada, por qué."""
+    """Una copia de lo que devolvió una llamada o, si no devolvió nada, por qué.
+
+    En ``kept``, cada tensor devuelto con su copia: para saber si alguien escribe en él después.
+    """
 
     value: object = None
     problem: Finding | None = None
     printed: str = ""
     unsolved: bool = False
+    kept: tuple = ()
 
     @property
     def fatal(self):
@@ -60,21 +102,29 @@ def call(function, *arguments, seconds=None, seed=0):
     salida quedan como estaban.
     """
     warm_up()
-    if (spent := SPENT.get()) is not None and spent[1] > TOTAL:
-        return Outcome(problem=too_slow(*spent))
-    box, text = {}, io.StringIO()
+    if late := too_late():
+        return Outcome(problem=late)
+    box, text, kept, spent = {}, Printed(), [], SPENT.get()
     seconds, started = seconds or SECONDS, time.monotonic()
 
     def work():
-        try:
-            torch.manual_seed(seed)
-            random.seed(seed)
-            np.random.seed(seed)
-            box["value"] = function(*arguments)
-        except BaseException as error:  # también SystemExit: el kernel no se cierra
-            box["error"] = error
+        with contextlib.suppress(BaseException):  # el de quien lo para
+            try:
+                torch.manual_seed(seed)
+                random.seed(seed)
+                np.random.seed(seed)
+                value = function(*arguments)
+                box["reading"] = True
+                box["value"] = frozen(value, kept)
+            except Stopped:
+                pass
+            except BaseException as error:  # también SystemExit: el kernel no se cierra
+                box["unsolved"] = "reading" not in box and halfway(error)
+                box["problem"] = explain(error, "reading" in box)
 
-    thread = threading.Thread(target=work, daemon=True)
+    # Con su contexto, lo que pregunta al kernel qué celda es la que se ejecuta lo sabe también.
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(work,), daemon=True)
     with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text), nothing_changes():
         began = time.process_time()
         thread.start()
@@ -84,19 +134,24 @@ def call(function, *arguments, seconds=None, seed=0):
             seconds *= 3
         ended = not thread.is_alive() or stop(thread)
     if spent is not None:
-        spent[:] = spent[0] + 1, spent[1] + time.monotonic() - started
-    printed, error = text.getvalue(), box.get("error")
-    if not ended or isinstance(error, Stopped):
-        return Outcome(problem=never_ends(seconds, ended), printed=printed)
-    if error is None:
-        value = box.get("value")
+        spent.calls, spent.seconds = spent.calls + 1, spent.seconds + time.monotonic() - started
+    printed = text.getvalue()
+    if ended and "value" in box:
+        value = box["value"]
         left = value if isinstance(value, tuple) else (value,)
-        return Outcome(value, printed=printed, unsolved=any(part is ... for part in left))
-    # Quien deja unos puntos suspensivos a medio camino tampoco ha terminado de resolverlo. einsum
-    # también dice «ellipsis», y su error es RuntimeError.
-    pending = isinstance(error, NotImplementedError)
-    pending = pending or isinstance(error, TypeError | AttributeError) and "ellipsis" in str(error)
-    return Outcome(problem=explain(error), printed=printed, unsolved=pending)
+        return Outcome(value, None, printed, any(part is ... for part in left), tuple(kept))
+    if ended and "problem" in box:
+        return Outcome(problem=box["problem"], printed=printed, unsolved=box["unsolved"])
+    return Outcome(problem=never_ends(seconds, ended, "reading" in box), printed=printed)
+
+
+def halfway(error):
+    """Si alguien ha dejado unos puntos suspensivos a medio camino: tampoco ha terminado de resolverlo.
+
+    einsum también dice «ellipsis», y su error es RuntimeError.
+    """
+    dots = isinstance(error, TypeError | AttributeError) and "ellipsis" in said_by(error)
+    return dots or isinstance(error, NotImplementedError)
 
 
 @functools.cache
@@ -116,16 +171,36 @@ def stop(thread):
     return False
 
 
-def too_slow(calls, seconds):
+def too_late():
+    """Un ``Finding`` si la comprobación que se hace ha gastado ya su tiempo."""
+    spent = SPENT.get()
+    if spent is None or (passed := time.monotonic() - spent.began) <= TOTAL:
+        return None
+    if spent.seconds < passed / 2:
+        text = (
+            f"Averiguar qué da tu código ha llevado más de {TOTAL:.0f} segundos, y lo he dejado: "
+        )
+        return Finding(
+            "tarda", text + "no sé si está bien. Prueba otra vez con el ordenador libre."
+        )
+    calls, seconds = spent.calls, spent.seconds
     text = (
         f"Tu código tarda demasiado: {calls} pruebas pequeñas han tardado {seconds:.0f} segundos, "
     )
     return Finding("tarda", text + "y quedan más. Busca un bucle que repita lo que ya está hecho.")
 
 
-def never_ends(seconds, ended):
+def still_in_time():
+    """Lo llama lo que puede durar mucho sin ejecutar el código de nadie."""
+    if late := too_late():
+        raise OutOfTime(late)
+
+
+def never_ends(seconds, ended, reading=False):
     tail = "Lo he parado." if ended else "No he podido pararlo: reinicia el kernel."
     text = f"Tu código no ha terminado en {seconds:.2g} segundos: busca un bucle que no acabe. "
+    if reading:
+        text = f"Lo que devuelve tu código no se ha podido leer en {seconds:.2g} segundos. "
     return Finding("no-acaba", text + tail)
 
 
@@ -135,7 +210,9 @@ def within_limits():
 
     Con tensores pequeños, repartir cada cuenta entre varios hilos solo la retrasa.
     """
-    threads, began = torch.get_num_threads(), SPENT.set([0, 0.0])
+    if SPENT.get() is not None:
+        raise RuntimeError("una comprobación no se hace dentro de otra")
+    threads, began = torch.get_num_threads(), SPENT.set(Spent())
     torch.set_num_threads(1)
     try:
         with same_chance():
@@ -162,27 +239,34 @@ def same_chance():
 def nothing_changes():
     """Deja como estaban lo que el código de fuera puede tocar, y limita la memoria."""
     dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
+    deep, same_as_ever = sys.getrecursionlimit(), {"setrecursionlimit", "setswitchinterval"}
+    fixed = mock.patch.multiple(sys, **dict.fromkeys(same_as_ever, lambda number: None))
     # En una comprobación, los números al azar se dejan como estaban al acabarla.
     chance = same_chance() if SPENT.get() is None else contextlib.nullcontext()
     try:
-        with chance, warnings.catch_warnings(), bounded_memory():
+        sys.setrecursionlimit(min(deep, DEEP))
+        with chance, warnings.catch_warnings(), bounded_memory(), fixed:
             warnings.simplefilter("ignore")
             yield
     finally:
+        sys.setrecursionlimit(deep)
         torch.set_default_dtype(dtype)
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
 
 
 @contextlib.contextmanager
-def bounded_memory(extra=None):
-    """En Linux, lo que pida más memoria que ``extra`` recibe un error, y el kernel sigue vivo."""
+def bounded_memory():
+    """En Linux, lo que pida más memoria que ``MEMORY`` recibe un error, y el kernel sigue vivo.
+
+    Cuenta desde que empieza la comprobación: lo que se guarda entre dos llamadas no da más.
+    """
     try:
         import resource
 
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        used, (soft, hard) = pages * resource.getpagesize(), resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (used + (extra or MEMORY), hard))
+        used = in_use() if SPENT.get() is None else SPENT.get().memory
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, hard))
     except (ImportError, OSError, ValueError):  # otro sistema, o ya hay un límite menor
         yield
         return
@@ -190,6 +274,12 @@ def bounded_memory(extra=None):
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def in_use():
+    """Los bytes que ocupa este proceso; 0, si el sistema no lo dice así."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[0]) * mmap.PAGESIZE if statm.exists() else 0
 
 
 # --- Antes de llamar ------------------------------------------------------------------------------
@@ -216,20 +306,27 @@ def wrong_signature(function, names):
 # --- Los errores, en español (sus frases, en running.txt) -----------------------------------------
 
 
-def explain(error):
-    """Cuenta en español un error de quien aprende, con su línea."""
-    try:
-        message = (str(error).strip() or type(error).__name__).splitlines()[0]
-    except Exception:  # un error que ni siquiera sabe decir qué es
-        message = type(error).__name__
-    kind, message = in_spanish(message)
+def explain(error, reading=False):
+    """Cuenta en español un error de quien aprende, con su línea; ``reading``, si sale al leer lo que da."""
+    if reading and not isinstance(error, MemoryError):
+        known = type(error) is Unreadable
+        return Finding("ilegible", f"Tu código devuelve {error}.") if known else UNREADABLE
+    kind, message = in_spanish(said_by(error))
     if isinstance(error, MemoryError):
         kind, message = "memoria", "ha pedido demasiada memoria"
     line = own_line(error)
     where = f", en la línea «{line}»" if line else ""
-    name = type(error).__name__
+    name = cut(type(error).__name__, 60)
     text = f"Tu código se para con {name}{where}: {message[:200].rstrip('.')}. {advice(error)}"
     return Finding(kind, text.rstrip())
+
+
+def said_by(error):
+    """La primera línea de lo que dice un error; se corta antes de mirarla, por si es enorme."""
+    try:
+        return cut(str(error)).strip().splitlines()[0]
+    except Exception:  # no dice nada, o ni siquiera sabe decir qué es
+        return cut(type(error).__name__)
 
 
 def in_spanish(message):
@@ -248,8 +345,7 @@ def own_line(error):
     """
     if (known := vars(type(error)).get("own_line")) is not None:
         return known
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+    for frame in reversed(traceback.extract_tb(error.__traceback__, limit=-100)):
         if frame.line and not any(name in frame.filename for name in LIBRARIES):
-            line = frame.line.strip()
-            return line if len(line) <= 90 else line[:90] + "…"
+            return cut(frame.line.strip(), 90)
     return None

@@ -219,7 +219,7 @@ class IdList(Tensors):
 def canonical(value):
     """Lo devuelto, como tupla de números."""
     if isinstance(value, torch.Tensor | np.ndarray | np.generic):
-        value = getattr(value, "to_dense", lambda: value)().tolist()
+        value = value.tolist()
     if isinstance(value, list | tuple):
         return tuple(map(canonical, value))
     finite = isinstance(value, int) or isinstance(value, float) and math.isfinite(value)

@@ -122,8 +122,7 @@ class Masks(Tensors):
                 value = torch.from_numpy(np.array(value))
         if not isinstance(value, torch.Tensor) or value.is_complex():
             return super().read(value, case)
-        value = value.detach()
-        return (value if value.layout == torch.strided else value.to_dense(), kind), None
+        return (value, kind), None
 
     def main(self, value, case):
         """Lo que deja mirar: (B, 1, L, L), o (L, L) si es una sola."""

@@ -44,6 +44,17 @@ export const plugin = (apputils, { INotebookTracker, NotebookActions }) => ({
         else await apputils.showErrorMessage('Presentar', NOTHING);
       },
     });
+    // F5, la tecla de los mandos: si lo que se ve es una clase, la presenta y no recarga la página.
+    const starts = event => {
+      const { key, ctrlKey, shiftKey, altKey, metaKey } = event;
+      const deck = !document.body.dataset.clase && tracker.currentWidget;
+      if (key !== 'F5' || ctrlKey || shiftKey || altKey || metaKey || !deck?.isVisible) return;
+      if (!slidesOf(deck.content).length) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      app.commands.execute(CALL);
+    };
+    window.addEventListener('keydown', starts, true);
     palette?.addItem({ command: CALL, category: 'Clase' });
     tracker.currentChanged.connect(() => app.commands.notifyCommandChanged(CALL));
   },

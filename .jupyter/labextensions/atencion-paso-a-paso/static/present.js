@@ -35,7 +35,7 @@ const TYPED =
 const EDITED = '.cm-content:not([aria-readonly=true])'; // el código que se deja cambiar
 const CLICKER = ['PageDown', 'PageUp', 'F5']; // los de un mando: ni escribiendo son de otro
 
-const left = new WeakMap(); // en qué diapositiva se dejó cada clase
+const left = new WeakMap(); // en qué diapositiva se dejó cada clase, y a qué hora empezó
 
 export class Show {
   constructor(app, panel, { run, say }) {
@@ -45,12 +45,13 @@ export class Show {
     this.now = this.step = 0;
     this.typed = '';
     this.ran = new Set();
-    this.started = Date.now();
+    const { now, started } = left.get(panel) ?? { now: 0 };
+    this.started = started ?? Date.now();
     this.undo = []; // lo que hay que deshacer al acabar
     this.notes = new Notes(this);
     this.take();
     this.build();
-    this.go(left.get(panel) ?? 0);
+    this.go(now);
   }
 
   // --- Quedarse con la pantalla y las teclas, y devolverlas -----------------------------------------
@@ -77,15 +78,16 @@ export class Show {
     notebook.notebookConfig = { ...settings, windowingMode: 'none' };
     notebook.mode = 'command';
     app.commands.processKeydownEvent = () => {}; // los atajos de JupyterLab: ninguno
-    const restarted = (_, status) => status.includes('restarting') && this.ran.clear();
-    panel.sessionContext.statusChanged.connect(restarted);
+    // Un kernel que no está ni libre ni ocupado ha olvidado lo ejecutado: se reinicia, se cae, es otro…
+    const forgets = (_, status) => ['idle', 'busy'].includes(status) || this.ran.clear();
+    panel.sessionContext.statusChanged.connect(forgets);
     this.onDisposed = () => this.end();
     panel.disposed.connect(this.onDisposed);
     this.undo.push(() => {
       delete app.commands.processKeydownEvent;
       panel.disposed.disconnect(this.onDisposed);
       if (panel.isDisposed) return;
-      panel.sessionContext.statusChanged.disconnect(restarted);
+      panel.sessionContext.statusChanged.disconnect(forgets);
       notebook.notebookConfig = settings;
     });
 
@@ -118,7 +120,8 @@ export class Show {
     }
     this.place.classList.remove('pr-place', 'pr-two', 'pr-cover', 'pr-poll', 'pr-words');
     this.place.style.removeProperty('--pr-fit');
-    left.set(this.panel, this.now % (this.slides.length - 1)); // tras la última, otra vez la primera
+    const now = this.now % (this.slides.length - 1); // tras la última, otra vez la primera
+    left.set(this.panel, now ? { now, started: this.started } : { now });
     const first = this.slides[this.now].cells[0].cell;
     this.notebook.activeCellIndex = this.notebook.widgets.indexOf(first);
     this.app.shell.activateById(this.panel.id);
@@ -278,7 +281,9 @@ export class Show {
       .slice(0, last + 1)
       .filter(cell => cell.model.type === 'code' && (mine.includes(cell) || !this.ran.has(cell)));
     this.bar.classList.add('pr-busy');
-    const well = await this.runCells(due).catch(() => false);
+    const well = await this.awake()
+      .then(() => this.runCells(due))
+      .catch(() => false);
     this.bar.classList.remove('pr-busy');
     if (!this.undo.length) return;
     const fails = cell => cell.model.outputs.toJSON().some(one => one.output_type === 'error');
@@ -288,6 +293,13 @@ export class Show {
       this.say('El código no se ha ejecutado: mira si falla una celda anterior de esta clase.');
     if (!this.notebook.widgets.some(cell => cell.editor?.hasFocus())) this.release(true);
     this.fit();
+  }
+
+  /** Si alguien ha apagado el kernel, arranca otro igual: JupyterLab preguntaría cuál. */
+  async awake() {
+    const { sessionContext } = this.panel;
+    const { name } = sessionContext.kernelPreference;
+    if (sessionContext.hasNoKernel) await sessionContext.changeKernel({ name });
   }
 
   lock(locked, cells = this.notebook.widgets) {
