@@ -8,7 +8,7 @@ from functools import cache
 
 import torch
 
-from course_checkers.engine import comparing, memory, running
+from course_checkers.engine import comparing, memory, probes, running
 from course_checkers.engine.case import Case, Look
 from course_checkers.engine.comparing import calmly, clone, close, difference, same, shape_of, show
 from course_checkers.engine.mistakes import repeats
@@ -44,6 +44,33 @@ class Attempt:
         value, problem = self.reader.read(outcome.value, case)
         return None if problem else self.reader.main(value, case)
 
+    def ask_all(self, cases, lays=None):
+        """De cada prueba, lo que da, o ``None``; todas en una sola llamada. Si tarda, hasta donde llegue.
+
+        Donde los tensores miden lo mismo que antes son los mismos, con otros números. ``lays`` es prueba →
+        cómo se ponen en la memoria (véase ``probes.Probe``).
+        """
+        found = []
+
+        def every():
+            given = ()
+            for case in cases:
+                lay = lays and lays[case]
+                given = laid(case.arguments, lay) if lay else poured(case.arguments, given)
+                found.append((case, self.read(case, given)))
+
+        running.call(every)
+        return found
+
+    def read(self, case, arguments):
+        """Lo que da con estos argumentos, sin más red; ``None`` si se para o no se entiende."""
+        try:
+            value = self.exercise.run(self.learner, *arguments)
+            value, problem = self.reader.read(value, case)
+            return None if problem else clone(self.reader.main(value, case))
+        except Exception:
+            return None
+
     def note(self, case, outcome):
         """Apunta lo que ha dado en una prueba; si no se entiende, un ``Finding``."""
         if outcome.problem:
@@ -73,6 +100,7 @@ class Exercise:
         groups: grupo de pruebas → lo que se dice si el código no lo admite.
         extra: las pruebas que solo se hacen si todo lo demás está bien: el ejemplo del enunciado,
             tamaños que no caben en una tabla escrita a mano…
+        letters: de cada argumento, cómo se llaman sus últimos ejes; «-», uno que no puede medir otra cosa.
         tiny: las pruebas más pequeñas, por orden, para enseñar un contraejemplo.
         silent: funciones de un ``Attempt``: si alguna es cierta, su salida no dice qué cuenta hay detrás
             (una que no cambia nunca, por ejemplo), y no se busca ningún error.
@@ -96,6 +124,7 @@ class Exercise:
     reader = Tensors()
     groups: dict = {}
     extra: tuple = ()
+    letters: tuple = ()
     tiny: tuple = ()
     silent: tuple = ()
     must: tuple = ()
@@ -132,9 +161,25 @@ class Exercise:
         """Ejecuta el código de quien aprende con estos argumentos."""
         return running.call(learner, *arguments, seed=seed)
 
-    def twins(self, case):
-        """Los argumentos de una prueba con otros números de la misma forma."""
-        return memory.twins(case.arguments)
+    def run(self, learner, *arguments):
+        """Lo mismo que ``call``, sin red: para hacer muchas llamadas en una."""
+        return learner(*arguments)
+
+    def possible(self, *arguments):
+        """Si el enunciado dice qué dar con estos argumentos, que no son de ninguna prueba."""
+        return True
+
+    def twins(self, arguments):
+        """Cómo se dice, y unos argumentos con otros números de la misma forma."""
+        return probes.twins(arguments)
+
+    def changes(self, arguments):
+        """Lo mismo, con un solo argumento cambiado cada vez."""
+        return probes.changes(self.names, arguments)
+
+    def views(self):
+        """De qué formas se ponen los tensores en la memoria, además de seguidos."""
+        return probes.spaced, probes.crossed
 
     def unsteady(self, attempt, case):
         """Por qué dos llamadas iguales no dan lo mismo."""
@@ -228,23 +273,38 @@ class Exercise:
         more = [f for look in self.besides for f in told_by(look, attempt, choice, findings)]
         findings = more + without_echo(findings)
         if not findings:
-            findings = memory.keeps(attempt, choice) or self.beyond(attempt, choice)
+            findings = self.beyond(attempt, choice)
         if not findings:
             notes += [note for look in self.notes for note in told_by(look, attempt)]
         return findings, [] if more else notes
 
     def beyond(self, attempt, choice):
-        """Lo que falla en las pruebas de ``extra``, si todo lo demás está bien."""
+        """Lo que falla en las pruebas que solo se hacen si todo lo demás está bien."""
+        known = {probe.case: probe for probe in probes.probes(self, list(attempt.values))}
+        lays = {case: probe.lay for case, probe in known.items()}
+        for case, yours in attempt.ask_all(known, lays):
+            probe = known[case]
+            if yours is None and probe.optional:
+                continue
+            if yours is not None and (
+                self.fits(probe.right, yours) or self.agrees(choice, case, yours)
+            ):
+                continue
+            if probe.optional:
+                return memory.stale(attempt, probe, yours)
+            if found := self.once_more(attempt, case, choice):
+                return found
         groups = {case.group for case in attempt.seen}
         for case in self.extra:
-            if case.group and case.group not in groups:
-                continue
-            outcome = attempt.call(*case.arguments)
-            if outcome.fatal:
-                continue  # va despacio con tanto: no por eso está mal
-            if problem := attempt.note(case, outcome):
-                return [problem]
-        return self.describe(attempt, choice) if self.extra else []
+            if (not case.group or case.group in groups) and (found := self.once_more(attempt, case, choice)):
+                return found
+        return []
+
+    def once_more(self, attempt, case, choice):
+        """Lo que falla en una prueba más; si va despacio con tanto, no por eso está mal."""
+        outcome = attempt.call(*case.arguments)
+        problem = None if outcome.fatal else attempt.note(case, outcome)
+        return [problem] if problem else self.describe(attempt, choice)
 
     def unsupported(self, attempt):
         """Las clases de entrada que el código no admite: errores y notas. Sus pruebas se dejan."""
@@ -280,7 +340,10 @@ class Exercise:
 
     def agrees(self, choice, case, value):
         """Si este miembro de la familia da en esta prueba lo mismo que quien aprende."""
-        result = self.trace(choice, case)
+        return self.fits(self.trace(choice, case), value)
+
+    def fits(self, result, value):
+        """Si lo que da la cuenta (véase ``compute``) es lo que da quien aprende."""
         if result is None or isinstance(value, Raised):
             return result is None and isinstance(value, Raised)
         output, slack = result["output"], result.get("slack")
@@ -377,6 +440,20 @@ class Exercise:
     def report(self, findings=(), notes=(), unsolved=False, printed=""):
         told = tuple(findings), tuple(notes)
         return Report(self.number, self.title, *told, unsolved, printed or "")
+
+
+def poured(arguments, given):
+    """Estos argumentos, en los tensores de ``given`` si miden lo mismo."""
+    if [shape_of(x) for x in arguments] != [shape_of(x) for x in given]:
+        return clone(arguments)
+    return tuple(
+        old.copy_(new) if isinstance(new, torch.Tensor) and old.dtype == new.dtype else clone(new)
+        for old, new in zip(given, arguments)
+    )
+
+
+def laid(arguments, lay):
+    return tuple(lay(x) if isinstance(x, torch.Tensor) else clone(x) for x in arguments)
 
 
 def told_by(look, attempt, *more):

@@ -211,6 +211,9 @@ class AttendedToken(Exercise):
     reader = Plain()
     must = (a_token, moves_with_position, hits(LAWS["propiedad-aciertos"]))
 
+    def possible(self, weights, tokens, position):
+        return 0 <= position < len(tokens)
+
     def compute(self, choice, weights, tokens, position):
         pairs = list(enumerate(choice["row"](weights, tokens, position).tolist()))
         for axis in ("repeated", "itself", "kept"):

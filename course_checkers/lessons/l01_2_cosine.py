@@ -63,6 +63,7 @@ class CosineSimilarity(Exercise):
     """a, b → a·b / (‖a‖·‖b‖)."""
 
     number, title, names = "1.2", "el coseno", ("a", "b")
+    letters = ("n", "n")
     axes = {
         "other": steps.OTHERS,
         "center": ways(KNOWN, None, ("resta-la-media", lambda a, b: (a - a.mean(), b - b.mean()))),

@@ -186,6 +186,7 @@ class SimilarityMatrix(Exercise):
     """X → los cosenos de cada fila con cada fila."""
 
     number, title, points, names = "1.3", "la tabla de cosenos", 3, ("X",)
+    letters = ("L d",)
     axes = {
         "other": OTHERS,
         "normalize": NORMALIZERS,

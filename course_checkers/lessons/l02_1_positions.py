@@ -200,6 +200,9 @@ class Positions(Exercise):
         almost_0 = choice["operation"].mistake is TOLD["ángulos-casi-0"]
         return almost_0 and any(choice[axis].mistake for axis in moves)
 
+    def possible(self, length, width):
+        return length > 0 and width > 0 and width % 2 == 0
+
     def compute(self, choice, length, width):
         if choice["swapped"]:
             length, width = width, length

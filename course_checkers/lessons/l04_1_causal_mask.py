@@ -75,6 +75,9 @@ class CausalMask(notation.MaskExercise):
         triangular = any(turned) or bool(choice["band"].mistakes)
         return all(turned) or (choice["base"].value and triangular)
 
+    def possible(self, length):
+        return length > 0
+
     def compute(self, choice, length):
         i = torch.arange(choice["size"](length))[:, None]
         j = i.mT

@@ -121,6 +121,7 @@ class MaskedSelfAttention(Exercise):
 
     number, title, points = "8.2", "autoatención enmascarada", 4
     names = ("x", "W_Q", "W_K", "W_V")
+    letters = ("B L d_model", "d_model d_k", "d_model d_k", "d_model d_v")
     axes = {
         "hide": HIDE_OPTIONS,
         "allowed": ALLOWED,

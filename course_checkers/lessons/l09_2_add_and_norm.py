@@ -199,6 +199,7 @@ class AddAndNormalise(Exercise):
 
     number, title, points = "9.2", "sumar y normalizar", 3
     names = ("x", "sublayer_output", "weight", "bias", "eps=None")
+    letters = ("B L d", "B L d", "d", "d")
     axes = {
         "residual": RESIDUALS,
         "dims": DIMS,

@@ -293,6 +293,13 @@ class Greedy(Exercise):
             return running.Outcome((FOREVER, *model.asked[PATIENCE - 1]), printed=outcome.printed)
         return outcome
 
+    def run(self, learner, model, *marks):
+        model.asked = []
+        return super().run(learner, model, *marks)
+
+    def possible(self, model, bos, eos, longest):
+        return (bos, eos) == (model.bos, model.eos) and 0 < longest < PATIENCE
+
     def plainest(self, members):
         """Los que no son iguales que otro salvo en un error, que en el otro se dice mejor."""
         names = [{mistake.id for mistake in mistakes(member)} for member in members]

@@ -95,6 +95,7 @@ class PreviousToken(Exercise):
     """Pesos (h, L, L) → de cada cabeza, lo que los tokens dan de media al anterior, (h,)."""
 
     number, title, names = "12.1", "cuánto mira al anterior", ("weights",)
+    letters = ("h L L",)
     axes = {
         "again": ways(KNOWN, itself, ("softmax-de-más", lambda w: w.softmax(-1))),
         "pick": PICKS,
@@ -115,6 +116,9 @@ class PreviousToken(Exercise):
         gives(LAWS["propiedad-igual"], (torch.full((2, 4, 4), 1 / 4),), torch.full((2,), 1 / 4)),
         gives(LAWS["propiedad-todo"], (SHIFTED,), torch.ones(1)),
     )
+
+    def possible(self, weights):
+        return weights.shape[-1] > 1
 
     def compute(self, choice, weights):
         values = choice["pick"](choice["again"](weights))

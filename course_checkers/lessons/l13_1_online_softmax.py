@@ -160,6 +160,7 @@ class OnlineSoftmax(Exercise):
 
     number, title, points, axes = "13.1", "la softmax en línea", 3, AXES
     names = (*State._fields, "scores", "values")
+    letters = ("L_q -", "L_q -", "L_q d_v", "L_q b", "b d_v")
     stages = (Stage(tuple(AXES), CASES, most=2),)
     extra = (block_case(8, 30, 200, 70, 8),)
     tiny = tuple(Case("", tuple(torch.tensor([[x]]) for x in given)) for given in TINY)

@@ -153,6 +153,7 @@ class CachedAttention(Exercise):
 
     number, title, points, axes = "13.2", "atender con caché", 4, AXES
     names = ("query", "key", "value", "kept_keys", "kept_values")
+    letters = ("B h n d_k", "B h n d_k", "B h n d_v", "B h L d_k", "B h L d_v")
     stages = (Stage(tuple(AXES), CASES, most=2, frequent=9),)
     extra = (cache_case(8, 40, 60),)
     tiny = tuple(cache_case(20, *lengths, 1, 1, 1, 1) for lengths in TINY)

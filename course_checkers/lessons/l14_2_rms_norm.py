@@ -136,6 +136,7 @@ class RMSNorm(Exercise):
 
     number, title, points = "14.2", "RMSNorm", 2
     names = ("x", "weight", "eps")
+    letters = ("d_model", "d_model")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=4),)
     extra = (vectors(7, (2, 3, 64), 1e-6, 300.0), vectors(8, (4, 1), 0.5))

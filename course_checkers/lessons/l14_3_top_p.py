@@ -119,15 +119,20 @@ IDLE = {
 
 
 def apart(scores, p, gap):
-    """Si ninguna suma se acerca a p: si no, lo decidiría el redondeo. Y el primero está en el núcleo."""
-    s = softmax(scores.double()).sort(-1, descending=True)
-    start = scores.flatten()[0] > scores.flatten()[1 : scores.shape[-1]].max()
-    return bool(start and (s.values.cumsum(-1)[..., :-1] - p).abs().min() > gap)
+    """Si ninguna suma se acerca a p, ni hay dos iguales: si no, lo decidiría el redondeo."""
+    s = softmax(scores.double()).sort(-1, descending=True).values
+    near = (s.cumsum(-1)[..., :-1] - p).abs() <= gap
+    return not (near | (s.diff(dim=-1) == 0)).any()
+
+
+def starts(scores):
+    """Si el primero de todos está en su núcleo: es el mayor de su fila."""
+    return bool(scores.flatten()[0] > scores.flatten()[1 : scores.shape[-1]].max())
 
 
 def scores_case(p, shape, gap=0.02, less=0.0):
     drawn = (1.5 * torch.randn(*shape, generator=torch.Generator().manual_seed(s)) for s in count())
-    scores = next(scores for scores in drawn if apart(scores, p, gap)) - less
+    scores = next(scores for scores in drawn if starts(scores) and apart(scores, p, gap)) - less
     group = {1: "fila", 2: "lote"}.get(len(shape), "ejes")
     return Case(f"puntuaciones {shape} y p = {p}", (scores, p), group)
 
@@ -159,6 +164,7 @@ class TopP(Exercise):
 
     number, title, points = "14.3", "el núcleo", 3
     names = ("scores", "p")
+    letters = ("V",)
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=3),)
     extra = (
@@ -187,6 +193,12 @@ class TopP(Exercise):
         """Si da lo mismo que otra forma más sencilla."""
         found = {mistake.id for option in choice.values() for mistake in option.mistakes}
         return any(choice[axis].mistakes for name in found for axis in IDLE.get(name, ()))
+
+    def views(self):
+        return super().views()[:1]  # torch.zeros_like guarda el orden de los ejes, y no siempre se ve
+
+    def possible(self, scores, p):
+        return apart(scores, p, 1e-4)
 
     def compute(self, choice, scores, p):
         scores = scores.double()
