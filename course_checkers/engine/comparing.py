@@ -106,7 +106,7 @@ def contrast(yours, right):
 
 def show_both(first, second):
     """Dos números distintos, con las cifras que hagan falta para que se vea."""
-    for digits in (3, 5, 8):
+    for digits in (3, 5, 9):
         texts = show(first, digits), show(second, digits)
         if texts[0] != texts[1]:
             break
@@ -120,5 +120,5 @@ def show(value, digits=3):
     if isinstance(value, tuple | list):
         return "[" + ", ".join(show(item, digits) for item in value) + "]"
     if isinstance(value, float):
-        return f"{value:.{digits}g}" if abs(value) < 1000 else f"{value:.0f}"
+        return f"{value:.0f}" if abs(value) >= 1000 and digits == 3 else f"{value:.{digits}g}"
     return str(value)

@@ -57,12 +57,12 @@ class Attempt:
             for case in cases:
                 lay = lays and lays[case]
                 given = laid(case.arguments, lay) if lay else poured(case.arguments, given)
-                found.append((case, self.read(case, given)))
+                found.append((case, self.tried(case, given)))
 
         running.call(every)
         return found
 
-    def read(self, case, arguments):
+    def tried(self, case, arguments):
         """Lo que da con estos argumentos, sin más red; ``None`` si se para o no se entiende."""
         try:
             value = self.exercise.run(self.learner, *arguments)
@@ -280,21 +280,26 @@ class Exercise:
 
     def beyond(self, attempt, choice):
         """Lo que falla en las pruebas que solo se hacen si todo lo demás está bien."""
+        groups = {case.group for case in attempt.seen}
         known = {probe.case: probe for probe in probes.probes(self, list(attempt.values))}
         lays = {case: probe.lay for case, probe in known.items()}
+        failing = []
         for case, yours in attempt.ask_all(known, lays):
             probe = known[case]
+            if yours is not None and not probe.optional:
+                attempt.seen[case] = yours
             if yours is None and probe.optional:
                 continue
             if yours is not None and (
                 self.fits(probe.right, yours) or self.agrees(choice, case, yours)
             ):
                 continue
-            if probe.optional:
+            if probe.before or probe.lay:
                 return memory.stale(attempt, probe, yours)
+            failing.append(case)
+        for case in failing:
             if found := self.once_more(attempt, case, choice):
                 return found
-        groups = {case.group for case in attempt.seen}
         for case in self.extra:
             if (not case.group or case.group in groups) and (found := self.once_more(attempt, case, choice)):
                 return found
@@ -397,24 +402,29 @@ class Exercise:
         found = memory.repeated(attempt)
         if not found:
             found = next(filter(None, (told_by(look, attempt) for look in self.must)), [])
+        example, where = self.counterexample(attempt), probes.where(self, attempt.seen, unexplained)
         if not found:
             case = unexplained[0]
             look = Look(case, attempt.seen[case], self.trace({}, case)["output"], {}, {})
             found = [memory.unrecognised(look)]
-        if example := self.counterexample(attempt):
-            first = found[0]
-            story = " ".join(filter(None, (first.consequence, example)))
-            found[0] = Finding(first.id, first.text, story, first.read)
-        return found
+            stories = example or found[0].consequence, where or probes.how_many(unexplained, attempt.seen)
+        else:
+            stories = found[0].consequence, example, where
+        first = found[0]
+        return [Finding(first.id, first.text, " ".join(filter(None, stories)), first.read), *found[1:]]
 
     def counterexample(self, attempt):
         """El ejemplo más pequeño en el que la salida no es la buena, o ``None``."""
         for case in self.tiny:
             yours, right = attempt.ask(*case.arguments), self.trace({}, case)["output"]
             if yours is not None and not same(yours, right):
-                given = (f"{name} = {show(x)}" for name, x in zip(self.given(), case.arguments))
-                return f"Con {', '.join(given)}, {self.contrast(yours, right)}."
+                return f"Con {self.named(case)}, {self.contrast(yours, right)}."
         return None
+
+    def named(self, case):
+        """Una prueba pequeña, con todo lo que entra en ella."""
+        given = zip(self.given(), case.arguments)
+        return ", ".join(f"{name} = {show(x)}" for name, x in given)
 
     def changed(self, case, arguments):
         pairs = zip(self.given(), case.arguments, arguments)

@@ -6,7 +6,7 @@ de otra manera en la memoria. Ninguna se sale de lo que promete el enunciado.
 
 import math
 from collections.abc import Callable
-from itertools import zip_longest
+from itertools import combinations, zip_longest
 from typing import NamedTuple
 
 import torch
@@ -46,7 +46,16 @@ def probes(exercise, cases):
                 known[case] += others(exercise, rounded(case), exercise.changes)
                 known[case] += sized(exercise, case, SIZES if case is cases[0] else SIZES[:1])
                 known[case] += [*(wild(exercise, case) if case is cases[0] else ()), *laid(exercise, case)]
-    return [probe for case in reversed(cases) for probe in known[case]]
+    found = [probe for case in reversed(cases) for probe in known[case]]
+    return found + known.setdefault("tiny", [*small(exercise)])
+
+
+def small(exercise):
+    """Los ejemplos más pequeños. Quien no admite una frase suelta se para en ellos, y no se mira."""
+    for case in exercise.tiny:
+        one = Case(case.name or exercise.named(case), case.arguments)
+        if (right := admitted(exercise, one)) is not None:
+            yield Probe(one, right)
 
 
 def kind(x):
@@ -234,3 +243,35 @@ def laid(exercise, case):
     for lay in exercise.views() if right is not None else ():
         name = f"{case.name}, con tensores que son vistas de otros"
         yield Probe(Case(name, clone(case.arguments)), right, lay=lay)
+
+
+# --- En qué pruebas falla -------------------------------------------------------------------------
+
+
+def facts(exercise, case):
+    """Lo que se puede decir de una prueba con los nombres del enunciado."""
+    sizes = sizes_of(exercise, case.arguments)
+    yield from (f"{axis} = {n}" for axis, n in sizes.items())
+    for one, other in combinations(sizes, 2):
+        if one[0] == other[0]:
+            yield f"{one} {'=' if sizes[one] == sizes[other] else '≠'} {other}"
+    for name, x in zip(exercise.given(), case.arguments):
+        if x is None or isinstance(x, int):
+            yield f"{name} = {x}"
+        elif isinstance(x, torch.Tensor):
+            yield f"{name} de {x.dim()} ejes"
+
+
+def where(exercise, seen, failing):
+    """Qué tienen todas las pruebas que fallan y ninguna de las demás, en una frase."""
+    known = {case: set(facts(exercise, case)) for case in seen}
+    for fact in facts(exercise, failing[0]) if 1 < len(failing) < len(seen) else ():
+        if all((fact in known[case]) == (case in failing) for case in seen):
+            return f"Solo falla con {fact}."
+    return ""
+
+
+def how_many(failing, seen):
+    if len(failing) == 1 < len(seen):
+        return "En las demás pruebas da lo que debe."
+    return f"Falla en {len(failing)} de {len(seen)} pruebas."

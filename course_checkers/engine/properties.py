@@ -5,7 +5,7 @@ Cada una es una función de un ``Attempt`` que da un ``Finding`` si falla.
 
 import torch
 
-from course_checkers.engine.comparing import clone, same, show
+from course_checkers.engine.comparing import clone, same, show_both
 from course_checkers.engine.mistakes import lines, texts_of
 from course_checkers.engine.report import Finding
 from course_checkers.inside.code import Heard
@@ -62,7 +62,8 @@ def related(law, case, after, expected=lambda one: one, alike=same):
     def look(attempt):
         one, other = attempt.ask(*case.arguments), attempt.ask(*after)
         if one is not None and other is not None and not alike(expected(one), other):
-            yield law.saying(name=case.name, one=show(one), other=show(other))
+            one, other = show_both(one, other)
+            yield law.saying(name=case.name, one=one, other=other)
 
     return look
 
@@ -73,7 +74,7 @@ def gives(law, arguments, right):
     def look(attempt):
         yours = attempt.ask(*arguments)
         if yours is not None and not same(yours, right):
-            yield law.saying(yours=show(yours))
+            yield law.saying(yours=show_both(yours, right)[0])
 
     return look
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 
 from course_checkers.engine import Case, Exercise, Several, Stage, finish, laws, told, ways
-from course_checkers.engine.comparing import same, show
+from course_checkers.engine.comparing import same, show_both
 from course_checkers.steps import parts
 from course_checkers.steps.numbers import itself
 
@@ -142,9 +142,8 @@ def by_pieces(attempt):
         one, other = (output / total for _, total, output in (whole, pieces))
         if one.shape == other.shape and not same(one, other):
             row = int((one - other).abs().amax(-1).argmax())
-            yield LAWS["propiedad-trozos"].saying(
-                row=row, one=show(one[row]), other=show(other[row])
-            )
+            one, other = show_both(one[row], other[row])
+            yield LAWS["propiedad-trozos"].saying(row=row, one=one, other=other)
 
 
 def hidden_block(attempt):

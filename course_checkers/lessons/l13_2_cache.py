@@ -5,10 +5,11 @@ correr…} × {guarda las keys y los values, la query…} × los pasos de la ate
 from itertools import permutations
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from course_checkers.engine import Case, Exercise, Several, Stage, finish, laws, told, ways
-from course_checkers.engine.comparing import same, show
+from course_checkers.engine.comparing import same, show_both
 from course_checkers.steps import attention as steps
 from course_checkers.steps import parts
 from course_checkers.steps.heads import SOFTMAX_OPTIONS
@@ -131,9 +132,11 @@ def step_by_step(attempt):
         outputs, kept = [*outputs, found[0]], found[1:]
     pieces, whole = torch.cat(outputs, 2), whole[0]
     if pieces.shape == whole.shape and not same(pieces, whole):
-        row = int((pieces - whole)[0, 0].abs().amax(-1).argmax())
-        one, other = (show(x[0, 0, row]) for x in (whole, pieces))
-        yield LAWS["propiedad-pasos"].saying(row=row, one=one, other=other)
+        gap = (pieces - whole).abs().nan_to_num(torch.inf).amax(-1)
+        batch, head, row = place = np.unravel_index(int(gap.argmax()), gap.shape)
+        one, other = show_both(whole[place], pieces[place])
+        told = {"batch": batch, "head": head, "row": row, "one": one, "other": other}
+        yield LAWS["propiedad-pasos"].saying(**told)
 
 
 def written_over(attempt, choice, findings):

@@ -7,6 +7,7 @@ import torch
 
 from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, finish, laws, show
 from course_checkers.engine import properties as law
+from course_checkers.engine.comparing import show_both
 from course_checkers.engine.mistakes import told, ways
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
@@ -128,7 +129,7 @@ def power_one(attempt):
     value = attempt.ask(X, ONES, 0.0)
     if value is not None and (gap := (power(value, (-1,)) - 1).abs()).max() > 1e-3:
         worst = power(value, (-1,)).flatten()[gap.argmax()]
-        yield LAWS["propiedad-1"].saying(yours=show(worst))
+        yield LAWS["propiedad-1"].saying(yours=show_both(worst, 1.0)[0])
 
 
 class RMSNorm(Exercise):

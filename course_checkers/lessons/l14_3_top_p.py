@@ -7,6 +7,7 @@ import torch
 
 from course_checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
 from course_checkers.engine import properties as law
+from course_checkers.engine.comparing import show_both
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 
@@ -155,7 +156,7 @@ def one(attempt):
         sums = output.sum(-1).flatten()
         row = (sums - 1).abs().nan_to_num(torch.inf).argmax()
         if not abs(sums[row] - 1) < 1e-3:
-            return [LAWS["propiedad-suma"].saying(name=case.name, sum=law.show(sums[row]))]
+            return [LAWS["propiedad-suma"].saying(name=case.name, sum=show_both(sums[row], 1.0)[0])]
     return []
 
 
