@@ -105,12 +105,9 @@ def contrast(yours, right):
 
 
 def show_both(first, second):
-    """Dos números distintos, con las cifras que hagan falta para que se vea."""
-    for digits in (3, 5, 9):
-        texts = show(first, digits), show(second, digits)
-        if texts[0] != texts[1]:
-            break
-    return texts
+    """Dos números, con las cifras que hagan falta para que se vea si son distintos."""
+    texts = [(show(first, digits), show(second, digits)) for digits in (3, 5, 9)]
+    return next((pair for pair in texts if pair[0] != pair[1]), texts[0])
 
 
 def show(value, digits=3):

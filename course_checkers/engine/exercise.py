@@ -288,6 +288,8 @@ class Exercise:
             probe = known[case]
             if yours is not None and not probe.optional:
                 attempt.seen[case] = yours
+            if yours is None and probe.lay and not probe.optional:
+                return self.in_views(attempt, case, probe.lay)
             if yours is None and probe.optional:
                 continue
             if yours is not None and (
@@ -301,9 +303,16 @@ class Exercise:
             if found := self.once_more(attempt, case, choice):
                 return found
         for case in self.extra:
-            if (not case.group or case.group in groups) and (found := self.once_more(attempt, case, choice)):
+            if (not case.group or case.group in groups) and (
+                found := self.once_more(attempt, case, choice)
+            ):
                 return found
         return []
+
+    def in_views(self, attempt, case, lay):
+        """Que el código se para con tensores que no están seguidos en la memoria, si es verdad."""
+        problem = self.call(attempt.learner, *laid(case.arguments, lay)).problem
+        return [Finding("otra-memoria", memory.VIEWS, problem.text)] if problem else []
 
     def once_more(self, attempt, case, choice):
         """Lo que falla en una prueba más; si va despacio con tanto, no por eso está mal."""
@@ -407,11 +416,17 @@ class Exercise:
             case = unexplained[0]
             look = Look(case, attempt.seen[case], self.trace({}, case)["output"], {}, {})
             found = [memory.unrecognised(look)]
-            stories = example or found[0].consequence, where or probes.how_many(unexplained, attempt.seen)
+            stories = (
+                example or found[0].consequence,
+                where or probes.how_many(unexplained, attempt.seen),
+            )
         else:
             stories = found[0].consequence, example, where
         first = found[0]
-        return [Finding(first.id, first.text, " ".join(filter(None, stories)), first.read), *found[1:]]
+        return [
+            Finding(first.id, first.text, " ".join(filter(None, stories)), first.read),
+            *found[1:],
+        ]
 
     def counterexample(self, attempt):
         """El ejemplo más pequeño en el que la salida no es la buena, o ``None``."""

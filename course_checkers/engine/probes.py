@@ -14,7 +14,7 @@ import torch
 from course_checkers.engine.case import Case
 from course_checkers.engine.comparing import clone
 
-SIZES = 1, 2, 17
+SIZES = 1, 2, 17, 65
 
 
 class Probe(NamedTuple):
@@ -37,15 +37,19 @@ class Probe(NamedTuple):
 def probes(exercise, cases):
     """Las que salen de unas pruebas: de la primera de cada clase, todas. Se calculan una sola vez."""
     known, kinds = exercise.__dict__.setdefault("probes", {}), {}
-    for case in cases:
+    for case in sorted(cases, key=rich, reverse=True):
         kinds.setdefault((case.group, *map(kind, case.arguments)), case)
+    first, *_ = chosen = list(kinds.values())
     for case in cases:
         if case not in known:
             known[case] = [*others(exercise, case, exercise.twins)]
-            if case in kinds.values():
+            if case in chosen:
                 known[case] += others(exercise, rounded(case), exercise.changes)
-                known[case] += sized(exercise, case, SIZES if case is cases[0] else SIZES[:1])
-                known[case] += [*(wild(exercise, case) if case is cases[0] else ()), *laid(exercise, case)]
+                known[case] += sized(exercise, case, SIZES if case is first else SIZES[:1])
+                known[case] += [
+                    *(wild(exercise, case) if case is first else ()),
+                    *laid(exercise, case),
+                ]
     found = [probe for case in reversed(cases) for probe in known[case]]
     return found + known.setdefault("tiny", [*small(exercise)])
 
@@ -56,6 +60,14 @@ def small(exercise):
         one = Case(case.name or exercise.named(case), case.arguments)
         if (right := admitted(exercise, one)) is not None:
             yield Probe(one, right)
+
+
+def rich(case):
+    """Si en ella se nota todo: ningún eje mide 1, ningún tensor tiene solo un número y ningún entero es 0."""
+    tensors = [x for x in case.arguments if isinstance(x, torch.Tensor)]
+    return 0 not in [x for x in case.arguments if type(x) is int] and all(
+        1 not in x.shape and x.numel() and bool((x != x.flatten()[0]).any()) for x in tensors
+    )
 
 
 def kind(x):
@@ -116,7 +128,8 @@ def changes(names, arguments):
     for place, (name, x) in enumerate(zip(names, arguments)):
         for value in changed(x, optional=name.endswith("=None")):
             yield f"otro «{name.removesuffix('=None')}»", put(arguments, place, value)
-    yield "números casi iguales", tuple(map(nudged, arguments))
+    for decimals in (1, 2):
+        yield "números casi iguales", tuple(nudged(x, decimals) for x in arguments)
 
 
 def put(arguments, place, value):
@@ -127,13 +140,13 @@ def changed(x, optional=False):
     """Otros valores de un argumento: del revés, y también sin mover el primer número."""
     if isinstance(x, torch.Tensor) and x.numel() > 1:
         yield turned(x)
-        yield torch.cat([x[:1], x[1:].flip(-1)])
+        yield but_first(x)
     elif isinstance(x, list):
         yield x[::-1]
     elif isinstance(x, float):
         yield 0.75 * x + 0.1
     elif isinstance(x, int):
-        yield from (x + 1, x - 1, 2 * x, 1)
+        yield from (x + 1, x - 1, x + 2, x - 2, 2 * x, 1)
     if optional and x is not None:
         yield None
 
@@ -143,11 +156,18 @@ def turned(x):
     return x.flip(tuple(range(x.dim()))) if x.is_floating_point() else x.flip(-1)
 
 
-def nudged(x):
-    """Un poco más cerca de lo que sale al redondear con dos decimales: redondeado, es lo mismo."""
+def but_first(x):
+    """Cada fila al revés, menos el primero de todos los números: en las filas hay los mismos que había."""
+    rows = x.reshape(-1, x.shape[-1]) if x.shape[-1] > 1 else x.reshape(1, -1)
+    first = torch.cat([rows[:1, :1], rows[:1, 1:].flip(-1)], -1)
+    return torch.cat([first, rows[1:].flip(-1)]).reshape(x.shape)
+
+
+def nudged(x, decimals):
+    """Un poco más cerca de lo que sale al redondear: redondeado, es lo mismo."""
     if not (isinstance(x, torch.Tensor) and x.is_floating_point()):
         return x
-    return torch.where(x.isfinite(), (x + x.round(decimals=2)) / 2, x)
+    return torch.where(x.isfinite(), (x + x.round(decimals=decimals)) / 2, x)
 
 
 # --- Otros tamaños --------------------------------------------------------------------------------
@@ -242,7 +262,7 @@ def laid(exercise, case):
     right = exercise.trace({}, case)
     for lay in exercise.views() if right is not None else ():
         name = f"{case.name}, con tensores que son vistas de otros"
-        yield Probe(Case(name, clone(case.arguments)), right, lay=lay)
+        yield Probe(Case(name, clone(case.arguments)), right, lay=lay, optional=lay is not spaced)
 
 
 # --- En qué pruebas falla -------------------------------------------------------------------------
@@ -252,26 +272,31 @@ def facts(exercise, case):
     """Lo que se puede decir de una prueba con los nombres del enunciado."""
     sizes = sizes_of(exercise, case.arguments)
     yield from (f"{axis} = {n}" for axis, n in sizes.items())
+    yield from (f"{axis} ≥ {n}" for n in SIZES[2:] for axis in sizes if sizes[axis] >= n)
     for one, other in combinations(sizes, 2):
         if one[0] == other[0]:
             yield f"{one} {'=' if sizes[one] == sizes[other] else '≠'} {other}"
-    for name, x in zip(exercise.given(), case.arguments):
+    for name, x in zip(exercise.names, case.arguments):
         if x is None or isinstance(x, int):
-            yield f"{name} = {x}"
+            yield f"{name.removesuffix('=None')} = {x}"
+        elif name.endswith("=None"):
+            yield name.removesuffix("=None")
         elif isinstance(x, torch.Tensor):
             yield f"{name} de {x.dim()} ejes"
 
 
 def where(exercise, seen, failing):
-    """Qué tienen todas las pruebas que fallan y ninguna de las demás, en una frase."""
+    """En qué pruebas falla: qué tienen todas ellas, y ninguna de las demás."""
     known = {case: set(facts(exercise, case)) for case in seen}
     for fact in facts(exercise, failing[0]) if 1 < len(failing) < len(seen) else ():
         if all((fact in known[case]) == (case in failing) for case in seen):
-            return f"Solo falla con {fact}."
+            return f"De las pruebas, fallan justo las que tienen {fact}."
     return ""
 
 
 def how_many(failing, seen):
-    if len(failing) == 1 < len(seen):
+    if len(failing) == len(seen):
+        return "Falla en todas las pruebas." if len(seen) > 1 else ""
+    if len(failing) == 1:
         return "En las demás pruebas da lo que debe."
     return f"Falla en {len(failing)} de {len(seen)} pruebas."

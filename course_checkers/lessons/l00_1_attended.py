@@ -135,6 +135,7 @@ CASES = tuple(attended_cases())
 LONG = torch.linspace(0, 400, 60 * 60).sin().reshape(60, 60).softmax(-1)
 NAMES = [f"t{i}" for i in range(60)]
 EXTRA = (
+    Case("un solo token", (torch.ones(1, 1), ["a"], 0)),
     Case("los tokens «a» y «b»", (torch.tensor([[0.2, 0.8], [0.6, 0.4]]), ["a", "b"], 0)),
     *(Case(f"60 tokens y position = {p}", (LONG, NAMES, p)) for p in (0, 41)),
 )

@@ -119,6 +119,9 @@ def case(batch, length, width, heads):
 SIZES = ((2, 5, 12, 3), (2, 6, 12, 3), (3, 4, 8, 4), (1, 3, 10, 2), (2, 3, 4, 1), (2, 5, 4, 4))
 
 
+DECIMALS = torch.randn(2, 5, 12, generator=torch.Generator().manual_seed(0))
+
+
 class Listed(Tensors):
     """Quien devuelve una lista con las cabezas tiene la cuenta bien: le falta apilarlas."""
 
@@ -168,7 +171,7 @@ class SplitHeads(Exercise):
         right_shape(output_shape, "La forma de tu salida no es (B, h, L, d_k).", "06 §5"),
         only_moved,
     )
-    extra = (case(2, 48, 60, 5),)
+    extra = (case(2, 48, 60, 5), Case("números con decimales y negativos", (DECIMALS, 3)))
     reader, returned, also = Listed(pair=True), (listed,), ("lista-de-cabezas",)
 
     def possible(self, x, heads):

@@ -278,7 +278,11 @@ class NextTokenLoss(Exercise):
         return logits.log_softmax(-1).min() > -12
 
     def twins(self, arguments):
-        return probes.twins(arguments, integers=False)  # el relleno solo se promete al final
+        """El relleno solo se promete al final: los ids no se mueven, y otro relleno no está en la frase."""
+        yield from probes.twins(arguments, integers=False)
+        logits, targets, _ = arguments
+        unused = {*range(logits.shape[-1])} - {*targets.flatten().tolist()}
+        yield from (("otro «pad»", (logits, targets, pad)) for pad in sorted(unused)[:1])
 
     def changes(self, arguments):
         return probes.changes(self.names[:1], arguments)

@@ -129,7 +129,7 @@ class Alignment(Exercise):
     """Pesos cruzados (h, m_D, m_E) → de cada token escrito, la posición de origen que más mira."""
 
     number, title, names = "11.1", "leer un alineamiento", ("weights",)
-    letters = ("h m_D -",)
+    letters = ("h m_D m_E",)
     axes = {
         "other": ways(
             KNOWN,
@@ -163,6 +163,9 @@ class Alignment(Exercise):
         places_of_words,
         hits(LAWS["propiedad-aciertos"]),
     )
+
+    def possible(self, weights):
+        return weights.shape[-1] > 1  # la marca y algún token
 
     def compute(self, choice, weights):
         table = choice["mark"](weights)

@@ -106,7 +106,11 @@ class PreviousToken(Exercise):
     }
     cases = tuple(weights_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
     stages = (Stage(tuple(axes), cases, most=2),)
-    extra = (Case("una cabeza y dos tokens", (torch.tensor(TINY[0]),)), weights_case(7, 12, 70))
+    extra = (
+        Case("una cabeza y dos tokens", (torch.tensor(TINY[0]),)),
+        Case("todos los pesos iguales", (torch.full((2, 4, 4), 1 / 4),)),
+        weights_case(7, 12, 70),
+    )
     tiny = tuple(Case("", (torch.tensor(weights),)) for weights in TINY)
     reader = Numbers("un tensor con un número por cabeza, (h,)")
     silent, also = (numbers.constant,), tuple(numbers.KNOWN)

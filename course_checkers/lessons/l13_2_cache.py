@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from course_checkers.engine import Case, Exercise, Several, Stage, finish, laws, told, ways
+from course_checkers.engine.case import whole
 from course_checkers.engine.comparing import same, show_both
 from course_checkers.steps import attention as steps
 from course_checkers.steps import parts
@@ -159,7 +160,7 @@ class CachedAttention(Exercise):
     letters = ("B h n d_k", "B h n d_k", "B h n d_v", "B h L d_k", "B h L d_v")
     stages = (Stage(tuple(AXES), CASES, most=2, frequent=9),)
     extra = (cache_case(8, 40, 60),)
-    tiny = tuple(cache_case(20, *lengths, 1, 1, 1, 1) for lengths in TINY)
+    tiny = tuple(whole(cache_case(20, *lengths, 1, 1, 1, 1)) for lengths in TINY)
     besides = (written_over,)
     reader, must = Several(Cached._fields), (*parts.must(shapes_of), step_by_step)
 

@@ -15,6 +15,7 @@ from course_checkers.engine import (
     told,
     ways,
 )
+from course_checkers.engine.case import whole
 from course_checkers.engine.comparing import clone
 from course_checkers.engine.reading import Pair
 from course_checkers.steps import attention as steps
@@ -156,7 +157,7 @@ class GroupedAttention(Exercise):
     letters = ("B - L_q d_k", "B - L_k d_k", "B - L_k d_v")
     stages = (Stage(tuple(AXES), CASES, most=2, frequent=8),)
     extra = (shared_case(8, 32, 8, 20, 30, 8, 9),)
-    tiny = tuple(shared_case(20, *sizes, B=1) for sizes in TINY)
+    tiny = tuple(whole(shared_case(20, *sizes, B=1)) for sizes in TINY)
     reader, returned, also = Pair(output_shape, numpy=True), (wrong_pair,), RETURNED
     must = (
         right_shape(output_shape, "La forma de tu salida no es (B, h, L_q, d_v).", "13 §5"),

@@ -106,7 +106,12 @@ CASES = (
 )
 TINY = tuple(
     Case("", (torch.tensor([x]), torch.tensor(weight), 0.0))
-    for x, weight in (([3.0, 1.0], [1.0, 1.0]), ([3.0, 4.0], [1.0, 2.0]))
+    for x, weight in (
+        ([3.0, 1.0], [1.0, 1.0]),
+        ([3.0, 4.0], [1.0, 2.0]),
+        ([1.0, 7.0], [1.0, 1.0]),
+        ([0.0, 2.0], [-1.0, -3.0]),
+    )
 )
 
 
@@ -140,7 +145,7 @@ class RMSNorm(Exercise):
     letters = ("d_model", "d_model")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=4),)
-    extra = (vectors(7, (2, 3, 64), 1e-6, 300.0), vectors(8, (4, 1), 0.5))
+    extra = (PLAIN, vectors(7, (2, 3, 64), 1e-6, 300.0), vectors(8, (4, 1), 0.5))
     tiny = TINY
     measured = {"eps": fixed_eps, "finish": numbers.by_a_number("14 §3.1")}
     reader, also = Tensors(numpy=True), ("eps-fijo", *numbers.KNOWN)

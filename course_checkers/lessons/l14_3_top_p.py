@@ -169,6 +169,7 @@ class TopP(Exercise):
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=3),)
     extra = (
+        Case("el ejemplo del enunciado", NUCLEUS, "fila"),
         scores_case(0.9, (2, 300), 1e-4),
         scores_case(0.5, (1, 1, 40), 1e-3),
     )
@@ -196,7 +197,9 @@ class TopP(Exercise):
         return any(choice[axis].mistakes for name in found for axis in IDLE.get(name, ()))
 
     def views(self):
-        return super().views()[:1]  # torch.zeros_like guarda el orden de los ejes, y no siempre se ve
+        return super().views()[
+            :1
+        ]  # torch.zeros_like guarda el orden de los ejes, y no siempre se ve
 
     def possible(self, scores, p):
         return apart(scores, p, 1e-4)
