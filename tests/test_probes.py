@@ -5,9 +5,6 @@ import pytest
 import torch
 from helpers_answers import ALL, EXERCISES
 
-from course_checkers.engine import probes
-from course_checkers.engine.case import Case
-
 GOOD = {}
 for answer in ALL:
     if answer.kind == "buena" and answer.exercise not in ("6.2", "7.1"):

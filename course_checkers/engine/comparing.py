@@ -17,7 +17,9 @@ def calmly(look, otherwise):
 def clone(value):
     """Una copia de unos argumentos, con la que se puede hacer lo que sea."""
     if isinstance(value, torch.Tensor):
-        return value.clone()
+        dense = value.is_contiguous() or 0 in value.stride()
+        copy = None if dense else value.new_empty_strided(value.shape, value.stride())
+        return value.clone() if dense else copy.copy_(value)  # con los mismos huecos
     if isinstance(value, tuple | list):
         return type(value)(clone(item) for item in value)
     if isinstance(value, dict):

@@ -44,23 +44,18 @@ class Attempt:
         value, problem = self.reader.read(outcome.value, case)
         return None if problem else self.reader.main(value, case)
 
-    def ask_all(self, cases, lays=None):
-        """De cada prueba, lo que da, o ``None``; todas en una sola llamada. Si tarda, hasta donde llegue.
-
-        Donde los tensores miden lo mismo que antes son los mismos, con otros números. ``lays`` es prueba →
-        cómo se ponen en la memoria (véase ``probes.Probe``).
-        """
+    def ask_all(self, cases):
+        """De cada prueba, lo que da, o ``None``; todas en una sola llamada. Si tarda, hasta donde llegue."""
         found = []
 
         def every():
-            given = ()
+            given = []
             for case in cases:
-                lay = lays and lays[case]
-                given = laid(case.arguments, lay) if lay else poured(case.arguments, given)
-                found.append((case, self.tried(case, given)))
+                given = poured(case.arguments, given)
+                found.append(self.tried(case, given))
 
         running.call(every)
-        return found
+        return list(zip(cases, found))
 
     def tried(self, case, arguments):
         """Lo que da con estos argumentos, sin más red; ``None`` si se para o no se entiende."""
@@ -170,16 +165,12 @@ class Exercise:
         return True
 
     def twins(self, arguments):
-        """Cómo se dice, y unos argumentos con otros números de la misma forma."""
-        return probes.twins(arguments)
+        """Otros números de la misma forma, todos a la vez: ``(cómo se dice, argumentos)``."""
+        yield "otros números", tuple(map(probes.turned, arguments))
 
     def changes(self, arguments):
         """Lo mismo, con un solo argumento cambiado cada vez."""
-        return probes.changes(self.names, arguments)
-
-    def views(self):
-        """De qué formas se ponen los tensores en la memoria, además de seguidos."""
-        return probes.spaced, probes.crossed
+        return probes.changed(self.names, arguments)
 
     def unsteady(self, attempt, case):
         """Por qué dos llamadas iguales no dan lo mismo."""
@@ -280,39 +271,21 @@ class Exercise:
 
     def beyond(self, attempt, choice):
         """Lo que falla en las pruebas que solo se hacen si todo lo demás está bien."""
-        groups = {case.group for case in attempt.seen}
-        known = {probe.case: probe for probe in probes.probes(self, list(attempt.values))}
-        lays = {case: probe.lay for case, probe in known.items()}
-        failing = []
-        for case, yours in attempt.ask_all(known, lays):
-            probe = known[case]
-            if yours is not None and not probe.optional:
+        groups, failing = {"", *(case.group for case in attempt.seen)}, []
+        found = probes.probes(self, list(attempt.values))
+        for probe, (case, yours) in zip(found, attempt.ask_all([probe.case for probe in found])):
+            if probe.must and yours is not None:
                 attempt.seen[case] = yours
-            if yours is None and probe.lay and not probe.optional:
-                return self.in_views(attempt, case, probe.lay)
-            if yours is None and probe.optional:
-                continue
-            if yours is not None and (
-                self.fits(probe.right, yours) or self.agrees(choice, case, yours)
-            ):
-                continue
-            if probe.before or probe.lay:
-                return memory.stale(attempt, probe, yours)
-            failing.append(case)
-        for case in failing:
+            if probe.must if yours is None else not self.fits(probe.right, yours):
+                if yours is not None and self.agrees(choice, case, yours):
+                    continue
+                if probe.of:
+                    return memory.stale(attempt, probe, yours)
+                failing.append(case)
+        for case in (*failing, *(case for case in self.extra if case.group in groups)):
             if found := self.once_more(attempt, case, choice):
                 return found
-        for case in self.extra:
-            if (not case.group or case.group in groups) and (
-                found := self.once_more(attempt, case, choice)
-            ):
-                return found
         return []
-
-    def in_views(self, attempt, case, lay):
-        """Que el código se para con tensores que no están seguidos en la memoria, si es verdad."""
-        problem = self.call(attempt.learner, *laid(case.arguments, lay)).problem
-        return [Finding("otra-memoria", memory.VIEWS, problem.text)] if problem else []
 
     def once_more(self, attempt, case, choice):
         """Lo que falla en una prueba más; si va despacio con tanto, no por eso está mal."""
@@ -411,22 +384,17 @@ class Exercise:
         found = memory.repeated(attempt)
         if not found:
             found = next(filter(None, (told_by(look, attempt) for look in self.must)), [])
-        example, where = self.counterexample(attempt), probes.where(self, attempt.seen, unexplained)
+        example = self.counterexample(attempt)
+        stories = [example, probes.where(self, attempt.seen, unexplained)]
         if not found:
             case = unexplained[0]
             look = Look(case, attempt.seen[case], self.trace({}, case)["output"], {}, {})
             found = [memory.unrecognised(look)]
-            stories = (
-                example or found[0].consequence,
-                where or probes.how_many(unexplained, attempt.seen),
-            )
+            stories = stories if example else [found[0].consequence, *stories]
         else:
-            stories = found[0].consequence, example, where
-        first = found[0]
-        return [
-            Finding(first.id, first.text, " ".join(filter(None, stories)), first.read),
-            *found[1:],
-        ]
+            stories = [found[0].consequence, *stories]
+        story = " ".join(filter(None, stories))
+        return [Finding(found[0].id, found[0].text, story, found[0].read), *found[1:]]
 
     def counterexample(self, attempt):
         """El ejemplo más pequeño en el que la salida no es la buena, o ``None``."""
@@ -468,17 +436,15 @@ class Exercise:
 
 
 def poured(arguments, given):
-    """Estos argumentos, en los tensores de ``given`` si miden lo mismo."""
-    if [shape_of(x) for x in arguments] != [shape_of(x) for x in given]:
-        return clone(arguments)
-    return tuple(
-        old.copy_(new) if isinstance(new, torch.Tensor) and old.dtype == new.dtype else clone(new)
-        for old, new in zip(given, arguments)
-    )
+    """Estos argumentos, en los tensores de ``given`` si miden lo mismo; si tienen huecos, tal cual."""
+    if [kind_of(x) for x in arguments] != [kind_of(x) for x in given]:
+        return list(clone(arguments))
+    pairs = zip(arguments, given)
+    return [old.copy_(x) if isinstance(x, torch.Tensor) else clone(x) for x, old in pairs]
 
 
-def laid(arguments, lay):
-    return tuple(lay(x) if isinstance(x, torch.Tensor) else clone(x) for x in arguments)
+def kind_of(x):
+    return (x.shape, x.stride(), x.dtype) if isinstance(x, torch.Tensor) else None
 
 
 def told_by(look, attempt, *more):

@@ -16,10 +16,6 @@ SAME_AS_BEFORE = (
     "Con otros números de la misma forma das lo mismo que con los de antes: o guardas algo de una llamada "
     "a otra, o no miras todo lo que recibes."
 )
-VIEWS = (
-    "Con los mismos números das otra cosa si el tensor es una vista de otro, como las que dan .mT, transpose() "
-    "o un trozo: sus números no están seguidos en la memoria."
-)
 
 
 def changes(attempt, case):
@@ -56,9 +52,8 @@ def repeated(attempt):
 def stale(attempt, probe, yours):
     """El ``Finding`` de unos números nuevos con los que no da lo que debe: quizá los de otra llamada."""
     look = Look(probe.case, yours, probe.right["output"], {}, {})
-    if probe.lay:
-        return [Finding("otra-memoria", VIEWS, difference(look))]
-    if attempt.exercise.fits(probe.before, yours) and probe.before is not probe.right:
+    before = attempt.exercise.trace({}, probe.of)
+    if probe.of is not probe.case and before and attempt.exercise.fits(before, yours):
         return [Finding("guarda-estado", SAME_AS_BEFORE, difference(look))]
     return repeated(attempt) or [unrecognised(look)]
 

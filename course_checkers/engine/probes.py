@@ -1,132 +1,122 @@
-"""Las pruebas que salen solas de las de un ejercicio, para las respuestas que han acertado todo lo demás.
+"""Las pruebas que salen solas de las de un ejercicio, para quien ha acertado todo lo demás.
 
-Son otros números de la misma forma, otros tamaños, números menos mansos y los mismos números puestos
-de otra manera en la memoria. Ninguna se sale de lo que promete el enunciado.
+Son otros números de la misma forma, otros tamaños, números menos mansos y los mismos, pero no seguidos
+en la memoria. Ninguna se sale de lo que promete el enunciado: véase ``Exercise.possible``.
 """
 
 import math
-from collections.abc import Callable
 from itertools import combinations, zip_longest
 from typing import NamedTuple
 
 import torch
 
 from course_checkers.engine.case import Case
-from course_checkers.engine.comparing import clone
 
 SIZES = 1, 2, 17, 65
+WILD = {
+    "con el signo cambiado": torch.neg,
+    "siete veces mayor": lambda x: 7 * x,
+    "cien veces menor": lambda x: x / 100,
+    "con un número enorme": lambda x: x + 300 * (torch.arange(x.numel()) == 1).view_as(x),
+    "con ceros": lambda x: x.relu() * torch.tensor([-0.0, 1.0])[(x > 0).long()],
+    "con todos sus números iguales": lambda x: torch.full_like(x, 0.5),
+}
 
 
 class Probe(NamedTuple):
-    """Una prueba, y lo que tiene que dar.
+    """Una prueba y lo que da la cuenta buena.
 
     Args:
-        case, right: la prueba, y lo que da la cuenta buena (véase ``Exercise.compute``).
-        before: lo que daba antes de cambiar los números, si solo cambian ellos.
-        lay: cómo se ponen los tensores en la memoria, si no es como siempre.
-        optional: si da igual que el código se pare.
+        of: si solo cambian los números, la prueba de la que sale.
+        must: si es un error que el código se pare.
     """
 
     case: Case
-    right: dict
-    before: dict | None = None
-    lay: Callable | None = None
-    optional: bool = True
+    of: Case | None = None
+    must: bool = False
+    right: dict | None = None
 
 
 def probes(exercise, cases):
-    """Las que salen de unas pruebas: de la primera de cada clase, todas. Se calculan una sola vez."""
+    """Las que salen de unas pruebas: de la mejor de cada clase, todas. Se calculan una sola vez."""
     known, kinds = exercise.__dict__.setdefault("probes", {}), {}
     for case in sorted(cases, key=rich, reverse=True):
         kinds.setdefault((case.group, *map(kind, case.arguments)), case)
-    first, *_ = chosen = list(kinds.values())
+    first, *_ = best = list(kinds.values())
     for case in cases:
         if case not in known:
-            known[case] = [*others(exercise, case, exercise.twins)]
-            if case in chosen:
-                known[case] += others(exercise, rounded(case), exercise.changes)
-                known[case] += sized(exercise, case, SIZES if case is first else SIZES[:1])
-                known[case] += [
-                    *(wild(exercise, case) if case is first else ()),
-                    *laid(exercise, case),
-                ]
-    found = [probe for case in reversed(cases) for probe in known[case]]
-    return found + known.setdefault("tiny", [*small(exercise)])
+            made = twins(case, exercise.twins)
+            if case in best:
+                made += twins(rounded(case), exercise.changes)
+                made += sized(exercise, case, SIZES if case is first else SIZES[:1])
+                made += wild(exercise, case) if case is first else []
+                spaced = tuple(map(apart, case.arguments))
+                made.append(
+                    Probe(Case(f"{case.name}, con trozos de otros tensores", spaced), must=True)
+                )
+            known[case] = solved(exercise, made)
+    if "tiny" not in known:
+        small = (Case(case.name or exercise.named(case), case.arguments) for case in exercise.tiny)
+        known["tiny"] = solved(exercise, map(Probe, small))
+    return [probe for case in (*reversed(cases), "tiny") for probe in known[case]]
 
 
-def small(exercise):
-    """Los ejemplos más pequeños. Quien no admite una frase suelta se para en ellos, y no se mira."""
-    for case in exercise.tiny:
-        one = Case(case.name or exercise.named(case), case.arguments)
-        if (right := admitted(exercise, one)) is not None:
-            yield Probe(one, right)
+def solved(exercise, made):
+    """Las que el enunciado admite, con lo que tienen que dar."""
+    found = [
+        probe._replace(right=exercise.trace({}, probe.case))
+        for probe in made
+        if exercise.possible(*probe.case.arguments)
+    ]
+    return [probe for probe in found if probe.right and not has_nan(probe.right["output"])]
+
+
+def has_nan(output):
+    if isinstance(output, tuple):
+        return any(map(has_nan, output))
+    return isinstance(output, torch.Tensor) and bool(output.isnan().any())
 
 
 def rich(case):
     """Si en ella se nota todo: ningún eje mide 1, ningún tensor tiene solo un número y ningún entero es 0."""
     tensors = [x for x in case.arguments if isinstance(x, torch.Tensor)]
-    return 0 not in [x for x in case.arguments if type(x) is int] and all(
-        1 not in x.shape and x.numel() and bool((x != x.flatten()[0]).any()) for x in tensors
-    )
+    zeros = [x for x in case.arguments if type(x) is int and x == 0]
+    return not zeros and all(1 not in x.shape and len(x.unique()) > 1 for x in tensors)
 
 
 def kind(x):
     return (x.dim(), x.dtype) if isinstance(x, torch.Tensor) else type(x)
 
 
-def admitted(exercise, case):
-    """Lo que da la cuenta buena, si el enunciado dice qué tiene que dar."""
-    if not exercise.possible(*case.arguments) or (right := exercise.trace({}, case)) is None:
-        return None
-    parts = right["output"] if isinstance(right["output"], tuple) else (right["output"],)
-    odd = (isinstance(x, torch.Tensor) and x.is_floating_point() and x.isnan().any() for x in parts)
-    return None if any(odd) else right
+def real(x):
+    return isinstance(x, torch.Tensor) and x.is_floating_point()
 
 
 # --- Otros números de la misma forma: quien guarda algo de antes no lo nota ------------------------
 
 
-def others(exercise, case, changes):
+def twins(case, changes):
     """La prueba, y después la misma con los números que da ``changes``."""
-    if (before := admitted(exercise, case)) is None:
-        return
-    yield Probe(case, before)
-    for name, arguments in changes(case.arguments):
-        twin = Case(f"{name}, en {case.name}" if case.name else name, arguments)
-        if (right := admitted(exercise, twin)) is not None:
-            yield Probe(twin, right, before)
-
-
-def twins(arguments, integers=True):
-    """Los tensores con decimales del revés y, después, los demás."""
-    tensors = [x for x in arguments if isinstance(x, torch.Tensor) and x.numel() > 1]
-    for decimals in sorted({x.is_floating_point() for x in tensors}, reverse=True):
-        if decimals or integers:
-            changed = (turned(x) if is_kind(x, decimals) else x for x in arguments)
-            yield "otros números", tuple(changed)
-
-
-def is_kind(x, decimals):
-    return isinstance(x, torch.Tensor) and x.numel() > 1 and x.is_floating_point() == decimals
+    others = (Case(f"{name}, en {case.name}", given) for name, given in changes(case.arguments))
+    return [Probe(case, case), *(Probe(other, case) for other in others)]
 
 
 def rounded(case):
-    """La misma prueba, con números que se suman sin perder nada: así, el orden no cambia su suma."""
+    """La misma, con números que se suman sin perder nada: así, el orden no cambia su suma."""
     return Case(f"{case.name}, y otros números", tuple(map(even, case.arguments)))
 
 
 def even(x):
-    if not (isinstance(x, torch.Tensor) and x.is_floating_point() and x.isfinite().any()):
+    if not real(x) or not x.isfinite().any():
         return x
-    most = x[x.isfinite()].abs().max()
-    step = 2.0 ** (math.frexp(float(most))[1] - 12)
+    step = 2.0 ** (math.frexp(float(x[x.isfinite()].abs().max()))[1] - 12)
     return (x / step).round() * step
 
 
-def changes(names, arguments):
+def changed(names, arguments):
     """Cambiar un solo argumento, de varias formas, o todos un poco: ``(cómo se dice, argumentos)``."""
     for place, (name, x) in enumerate(zip(names, arguments)):
-        for value in changed(x, optional=name.endswith("=None")):
+        for value in values(x, optional=name.endswith("=None")):
             yield f"otro «{name.removesuffix('=None')}»", put(arguments, place, value)
     for decimals in (1, 2):
         yield "números casi iguales", tuple(nudged(x, decimals) for x in arguments)
@@ -136,11 +126,10 @@ def put(arguments, place, value):
     return (*arguments[:place], value, *arguments[place + 1 :])
 
 
-def changed(x, optional=False):
-    """Otros valores de un argumento: del revés, y también sin mover el primer número."""
+def values(x, optional):
+    """Otros valores de un argumento."""
     if isinstance(x, torch.Tensor) and x.numel() > 1:
-        yield turned(x)
-        yield but_first(x)
+        yield from (turned(x), but_first(x))
     elif isinstance(x, list):
         yield x[::-1]
     elif isinstance(x, float):
@@ -153,11 +142,13 @@ def changed(x, optional=False):
 
 def turned(x):
     """Los números de un tensor, al revés."""
-    return x.flip(tuple(range(x.dim()))) if x.is_floating_point() else x.flip(-1)
+    if not isinstance(x, torch.Tensor) or not x.dim():
+        return x
+    return x.flip(tuple(range(x.dim()))) if real(x) else x.flip(-1)
 
 
 def but_first(x):
-    """Cada fila al revés, menos el primero de todos los números: en las filas hay los mismos que había."""
+    """Cada fila al revés, menos el primero de todos los números: en cada una hay los que había."""
     rows = x.reshape(-1, x.shape[-1]) if x.shape[-1] > 1 else x.reshape(1, -1)
     first = torch.cat([rows[:1, :1], rows[:1, 1:].flip(-1)], -1)
     return torch.cat([first, rows[1:].flip(-1)]).reshape(x.shape)
@@ -165,104 +156,67 @@ def but_first(x):
 
 def nudged(x, decimals):
     """Un poco más cerca de lo que sale al redondear: redondeado, es lo mismo."""
-    if not (isinstance(x, torch.Tensor) and x.is_floating_point()):
-        return x
-    return torch.where(x.isfinite(), (x + x.round(decimals=decimals)) / 2, x)
+    return torch.where(x.isfinite(), (x + x.round(decimals=decimals)) / 2, x) if real(x) else x
 
 
-# --- Otros tamaños --------------------------------------------------------------------------------
+# --- Otros tamaños, otros números y otra memoria --------------------------------------------------
 
 
-def resized(exercise, case, wanted):
+def sized(exercise, case, wanted):
     """Con cada eje de cada tamaño, y con todos a la vez."""
-    sizes = sizes_of(exercise, case.arguments)
+    sizes, axes = sizes_of(exercise, case.arguments), axes_of(exercise, case.arguments)
     every = [{axis: n} for axis in sizes for n in wanted]
-    for wanted in (*every, *(dict.fromkeys(sizes, n) for n in (1, 2))):
-        if all(sizes[axis] == n for axis, n in wanted.items()):
-            continue
-        named = axes_of(exercise, case.arguments)
-        arguments = tuple(resize(x, axes, sizes, wanted) for x, axes in zip(case.arguments, named))
-        told = " y ".join(f"{axis} = {n}" for axis, n in wanted.items())
-        yield Case(f"{case.name}, pero con {told}", arguments, case.group)
+    made = []
+    for new in (*every, *(dict.fromkeys(sizes, n) for n in SIZES[:2])):
+        arguments = (resize(x, names, sizes, new) for x, names in zip(case.arguments, axes))
+        told = " y ".join(f"{axis} = {n}" for axis, n in new.items())
+        made.append(Probe(Case(f"{case.name}, pero con {told}", tuple(arguments)), must=True))
+    return made
 
 
 def axes_of(exercise, arguments):
     """Cómo se llaman los ejes de cada argumento. Los que no tienen letra son los de delante."""
+    found = []
     for x, text in zip_longest(arguments, exercise.letters[: len(arguments)]):
         axes = text.split() if text and isinstance(x, torch.Tensor) else []
         ahead = x.dim() - len(axes) if axes else 0
-        yield [*(f"{i + 1}.º eje" for i in range(ahead)), *axes[max(-ahead, 0) :]]
+        found.append([*(f"{i + 1}.º eje" for i in range(ahead)), *axes[max(-ahead, 0) :]])
+    return found
 
 
 def sizes_of(exercise, arguments):
-    """Eje → lo que mide. Los que no se pueden cambiar de tamaño, que se llaman «-», no están."""
+    """Eje → lo que mide. Los que no pueden medir otra cosa, «-», no están."""
     sizes = {}
     for x, axes in zip(arguments, axes_of(exercise, arguments)):
         for axis, n in zip(axes, getattr(x, "shape", ())):
             sizes[axis] = max(n, sizes.get(axis, 0))
-    sizes.pop("-", None)
-    return sizes
+    return {axis: n for axis, n in sizes.items() if axis != "-"}
 
 
-def resize(x, axes, sizes, wanted):
-    """Un tensor con otros tamaños: se corta o, si falta, se repite, cada vez más pequeño."""
+def resize(x, axes, sizes, new):
+    """Un tensor con otros tamaños: se corta o se repite, más pequeño; lo que no son decimales, lo último."""
     for dim, axis in enumerate(axes):
-        if axis in wanted and (n := x.shape[dim]) == sizes[axis] and n:
-            place = torch.arange(wanted[axis])
-            if x.is_floating_point():
-                x = x.index_select(dim, place % n)
-                x = x / (1 + place // n).view(-1, *[1] * (x.dim() - dim - 1))
-            else:  # lo último, como el relleno, sigue hasta el final
-                x = x.index_select(dim, place.clamp(max=n - 1))
+        if axis in new and (n := x.shape[dim]) == sizes[axis] and n:
+            place = torch.arange(new[axis])
+            x = x.index_select(dim, place % n if real(x) else place.clamp(max=n - 1))
+            shrink = (1 + place // n).view(-1, *[1] * (x.dim() - dim - 1))
+            x = x / shrink if real(x) else x
     return x
-
-
-# --- Números menos mansos -------------------------------------------------------------------------
-
-WILD = {
-    "con el signo cambiado": torch.neg,
-    "siete veces mayor": lambda x: 7 * x,
-    "cien veces menor": lambda x: x / 100,
-    "con un número enorme": lambda x: x + 300 * (torch.arange(x.numel()) == 1).view_as(x),
-    "con ceros": lambda x: x.relu() * torch.tensor([-0.0, 1.0])[(x > 0).long()],
-    "con todos sus números iguales": lambda x: torch.full_like(x, 0.5),
-}
-
-
-def sized(exercise, case, sizes):
-    for one in resized(exercise, case, sizes):
-        if (right := admitted(exercise, one)) is not None:
-            yield Probe(one, right, optional=False)
 
 
 def wild(exercise, case):
     """En cada argumento que puede ser cualquier número, otros órdenes de magnitud."""
-    for place, (name, x) in enumerate(zip(exercise.given(), case.arguments)):
-        free = isinstance(x, torch.Tensor) and x.is_floating_point() and (x < 0).any()
-        for told, change in WILD.items() if free and x.isfinite().all() else ():
-            one = Case(f"{case.name}, y {name} {told}", put(case.arguments, place, change(x)))
-            if (right := admitted(exercise, one)) is not None:
-                yield Probe(one, right, optional=False)
+    return [
+        Probe(Case(f"{case.name}, y {name} {told}", put(case.arguments, i, change(x))), must=True)
+        for i, (name, x) in enumerate(zip(exercise.given(), case.arguments))
+        if real(x) and (x < 0).any() and x.isfinite().all()
+        for told, change in WILD.items()
+    ]
 
 
-# --- Los mismos números, puestos de otra manera en la memoria --------------------------------------
-
-
-def spaced(x):
-    """Uno de cada dos números."""
-    return torch.stack([x, x], -1)[..., 0]
-
-
-def crossed(x):
-    """Uno de cada dos, y por columnas: como lo deja trasponer."""
-    return spaced(x.mT).mT if x.dim() > 1 else spaced(x)
-
-
-def laid(exercise, case):
-    right = exercise.trace({}, case)
-    for lay in exercise.views() if right is not None else ():
-        name = f"{case.name}, con tensores que son vistas de otros"
-        yield Probe(Case(name, clone(case.arguments)), right, lay=lay, optional=lay is not spaced)
+def apart(x):
+    """El mismo tensor, con huecos entre sus números."""
+    return torch.stack([x, x], -1)[..., 0] if isinstance(x, torch.Tensor) else x
 
 
 # --- En qué pruebas falla -------------------------------------------------------------------------
@@ -279,24 +233,17 @@ def facts(exercise, case):
     for name, x in zip(exercise.names, case.arguments):
         if x is None or isinstance(x, int):
             yield f"{name.removesuffix('=None')} = {x}"
-        elif name.endswith("=None"):
-            yield name.removesuffix("=None")
         elif isinstance(x, torch.Tensor):
-            yield f"{name} de {x.dim()} ejes"
+            yield f"{name} de {x.dim()} ejes".replace("=None", "")
 
 
 def where(exercise, seen, failing):
-    """En qué pruebas falla: qué tienen todas ellas, y ninguna de las demás."""
+    """Qué tienen todas las pruebas que fallan y ninguna de las demás o, si no, cuántas son."""
     known = {case: set(facts(exercise, case)) for case in seen}
     for fact in facts(exercise, failing[0]) if 1 < len(failing) < len(seen) else ():
         if all((fact in known[case]) == (case in failing) for case in seen):
             return f"De las pruebas, fallan justo las que tienen {fact}."
-    return ""
-
-
-def how_many(failing, seen):
-    if len(failing) == len(seen):
-        return "Falla en todas las pruebas." if len(seen) > 1 else ""
-    if len(failing) == 1:
+    if len(failing) == 1 < len(seen):
         return "En las demás pruebas da lo que debe."
-    return f"Falla en {len(failing)} de {len(seen)} pruebas."
+    every = len(failing) == len(seen)
+    return "Falla en todas las pruebas." if every else f"Falla en {len(failing)} de {len(seen)}."

@@ -279,13 +279,13 @@ class NextTokenLoss(Exercise):
 
     def twins(self, arguments):
         """El relleno solo se promete al final: los ids no se mueven, y otro relleno no está en la frase."""
-        yield from probes.twins(arguments, integers=False)
         logits, targets, _ = arguments
+        yield "otros números", probes.put(arguments, 0, probes.turned(logits))
         unused = {*range(logits.shape[-1])} - {*targets.flatten().tolist()}
         yield from (("otro «pad»", (logits, targets, pad)) for pad in sorted(unused)[:1])
 
     def changes(self, arguments):
-        return probes.changes(self.names[:1], arguments)
+        return probes.changed(self.names[:1], arguments)
 
     def compute(self, choice, logits, targets, pad):
         if choice["other"]:

@@ -196,11 +196,6 @@ class TopP(Exercise):
         found = {mistake.id for option in choice.values() for mistake in option.mistakes}
         return any(choice[axis].mistakes for name in found for axis in IDLE.get(name, ()))
 
-    def views(self):
-        return super().views()[
-            :1
-        ]  # torch.zeros_like guarda el orden de los ejes, y no siempre se ve
-
     def possible(self, scores, p):
         return apart(scores, p, 1e-4)
 
