@@ -10,7 +10,7 @@ import math
 import torch
 
 from course_checkers.engine import Case, Exercise, Option, Raised, Stage, finish, laws, same
-from course_checkers.engine.properties import finite, promised, right_shape
+from course_checkers.engine.properties import TORCH, finite, not_by_hand, promised, right_shape
 from course_checkers.engine.reading import Pair
 from course_checkers.steps import attention as steps
 from course_checkers.steps import hiding
@@ -208,7 +208,8 @@ class Attention(Exercise):
         "difusión": "Con una máscara que se difunde, como (L_q, L_k) o (B, 1, 1, L_k), no funciona.",
     }
     besides = (promised,)
-    notes, returned = (nobody_to_see,), (wrong_pair, both)
+    notes = (nobody_to_see, not_by_hand((TORCH,), LAWS["ya-hecha"].text))
+    returned = (wrong_pair, both)
     also = (*steps.FOUND_SCALES, hiding.ALWAYS_CAUSAL.id, *RETURNED, "sin-los-pesos")
 
     def narrow(self, attempt):
