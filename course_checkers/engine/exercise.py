@@ -164,14 +164,6 @@ class Exercise:
         """Si el enunciado dice qué dar con estos argumentos, que no son de ninguna prueba."""
         return True
 
-    def twins(self, arguments):
-        """Otros números de la misma forma, todos a la vez: ``(cómo se dice, argumentos)``."""
-        yield "otros números", tuple(map(probes.turned, arguments))
-
-    def changes(self, arguments):
-        """Lo mismo, con un solo argumento cambiado cada vez."""
-        return probes.changed(self.names, arguments)
-
     def unsteady(self, attempt, case):
         """Por qué dos llamadas iguales no dan lo mismo."""
         return memory.changes(attempt, case)

@@ -4,7 +4,6 @@ Son otros números de la misma forma, otros tamaños, números menos mansos y lo
 en la memoria. Ninguna se sale de lo que promete el enunciado: véase ``Exercise.possible``.
 """
 
-import math
 from itertools import combinations, zip_longest
 from typing import NamedTuple
 
@@ -45,9 +44,11 @@ def probes(exercise, cases):
     first, *_ = best = list(kinds.values())
     for case in cases:
         if case not in known:
-            made = twins(case, exercise.twins)
+            others = [("otros números", tuple(map(turned, case.arguments)))]
+            others += changed(exercise.names, case.arguments) if case in best else ()
+            twins = (Probe(Case(f"{name}, en {case.name}", given), case) for name, given in others)
+            made = [Probe(case, case), *twins]
             if case in best:
-                made += twins(rounded(case), exercise.changes)
                 made += sized(exercise, case, SIZES if case is first else SIZES[:1])
                 made += wild(exercise, case) if case is first else []
                 spaced = tuple(map(apart, case.arguments))
@@ -63,18 +64,14 @@ def probes(exercise, cases):
 
 def solved(exercise, made):
     """Las que el enunciado admite, con lo que tienen que dar."""
-    found = [
-        probe._replace(right=exercise.trace({}, probe.case))
-        for probe in made
-        if exercise.possible(*probe.case.arguments)
-    ]
-    return [probe for probe in found if probe.right and not has_nan(probe.right["output"])]
+    made = [probe for probe in made if exercise.possible(*probe.case.arguments)]
+    found = [probe._replace(right=exercise.trace({}, probe.case)) for probe in made]
+    return [probe for probe in found if probe.right and finite(probe.right["output"])]
 
 
-def has_nan(output):
-    if isinstance(output, tuple):
-        return any(map(has_nan, output))
-    return isinstance(output, torch.Tensor) and bool(output.isnan().any())
+def finite(output):
+    parts = output if isinstance(output, tuple) else (output,)
+    return not any(isinstance(x, torch.Tensor) and x.isnan().any() for x in parts)
 
 
 def rich(case):
@@ -93,24 +90,6 @@ def real(x):
 
 
 # --- Otros números de la misma forma: quien guarda algo de antes no lo nota ------------------------
-
-
-def twins(case, changes):
-    """La prueba, y después la misma con los números que da ``changes``."""
-    others = (Case(f"{name}, en {case.name}", given) for name, given in changes(case.arguments))
-    return [Probe(case, case), *(Probe(other, case) for other in others)]
-
-
-def rounded(case):
-    """La misma, con números que se suman sin perder nada: así, el orden no cambia su suma."""
-    return Case(f"{case.name}, y otros números", tuple(map(even, case.arguments)))
-
-
-def even(x):
-    if not real(x) or not x.isfinite().any():
-        return x
-    step = 2.0 ** (math.frexp(float(x[x.isfinite()].abs().max()))[1] - 12)
-    return (x / step).round() * step
 
 
 def changed(names, arguments):
@@ -155,8 +134,11 @@ def but_first(x):
 
 
 def nudged(x, decimals):
-    """Un poco más cerca de lo que sale al redondear: redondeado, es lo mismo."""
-    return torch.where(x.isfinite(), (x + x.round(decimals=decimals)) / 2, x) if real(x) else x
+    """Otros números que, redondeados, son los mismos."""
+    if not real(x):
+        return x
+    gap = x.round(decimals=decimals) - x
+    return torch.where(gap.isfinite(), x + gap.where(gap != 0, 0.6 / 10**decimals) / 2, x)
 
 
 # --- Otros tamaños, otros números y otra memoria --------------------------------------------------

@@ -194,6 +194,7 @@ class AttendedToken(Exercise):
     """Una tabla, sus tokens y una posición → el token que más peso recibe en esa fila."""
 
     number, title, names = "0.1", "a quién mira un token", ("weights", "tokens", "position")
+    possible = staticmethod(lambda weights, tokens, position: 0 <= position < len(tokens))
     axes = {
         "row": ROWS,
         "itself": ways(KNOWN, None, ("sin-sí-mismo", *keep(lambda i, t, p: i != p))),
@@ -211,9 +212,6 @@ class AttendedToken(Exercise):
     extra, tiny = EXTRA, tuple(Case("", (torch.tensor(w), list(t), p)) for w, t, p in TINY)
     reader = Plain()
     must = (a_token, moves_with_position, hits(LAWS["propiedad-aciertos"]))
-
-    def possible(self, weights, tokens, position):
-        return 0 <= position < len(tokens)
 
     def compute(self, choice, weights, tokens, position):
         pairs = list(enumerate(choice["row"](weights, tokens, position).tolist()))

@@ -190,6 +190,7 @@ class Positions(Exercise):
     """(L, d_model) → la tabla de senos y cosenos."""
 
     number, title, points = "2.1", "la posición sinusoidal", 3
+    possible = staticmethod(lambda length, width: length > 0 and width > 0 and width % 2 == 0)
     names = ("length", "dim_embedding")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=3),)
@@ -205,9 +206,6 @@ class Positions(Exercise):
         moves = ("pairs", "other", "exponent", "base", "unit")
         almost_0 = choice["operation"].mistake is TOLD["ángulos-casi-0"]
         return almost_0 and any(choice[axis].mistake for axis in moves)
-
-    def possible(self, length, width):
-        return length > 0 and width > 0 and width % 2 == 0
 
     def compute(self, choice, length, width):
         if choice["swapped"]:

@@ -41,6 +41,7 @@ class CausalMask(notation.MaskExercise):
     """``length`` → (L, L), con True en j ≤ i."""
 
     number, title, points, names = "4.1", "la máscara causal", 1, ("length",)
+    possible = staticmethod(lambda length: length > 0)
     axes = {
         "size": ways(
             TOLD,
@@ -74,9 +75,6 @@ class CausalMask(notation.MaskExercise):
         turned = [choice[name].value for name in ("transposed", "inverted")]
         triangular = any(turned) or bool(choice["band"].mistakes)
         return all(turned) or (choice["base"].value and triangular)
-
-    def possible(self, length):
-        return length > 0
 
     def compute(self, choice, length):
         i = torch.arange(choice["size"](length))[:, None]

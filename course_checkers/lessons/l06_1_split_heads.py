@@ -164,6 +164,7 @@ class SplitHeads(Exercise):
     number, title, points = "6.1", "repartir las cabezas", 2
     names = ("x", "heads")
     letters = ("B L -",)
+    possible = staticmethod(lambda x, heads: heads > 0 and x.shape[-1] % heads == 0)
     axes = {"way": [*split_options(), *OTHERS]}
     stages = (Stage(("way",), tuple(case(*sizes) for sizes in SIZES)),)
     tiny = (case(1, 1, 2, 2), case(1, 2, 2, 2), case(1, 2, 4, 2))
@@ -173,9 +174,6 @@ class SplitHeads(Exercise):
     )
     extra = (case(2, 48, 60, 5), Case("números con decimales y negativos", (DECIMALS, 3)))
     reader, returned, also = Listed(pair=True), (listed,), ("lista-de-cabezas",)
-
-    def possible(self, x, heads):
-        return heads > 0 and x.shape[-1] % heads == 0
 
     def compute(self, choice, x, heads):
         return {"output": choice["way"](x, heads)}

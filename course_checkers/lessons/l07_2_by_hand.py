@@ -113,6 +113,7 @@ class ByHand(heads.Heads):
     number, title, points = "7.2", "la multi-cabeza, sin módulos", 4
     names = ("x", "W_Q", "W_K", "W_V", "W_O", "heads")
     letters = ("B L -",)
+    possible = staticmethod(lambda x, *others: others[-1] > 0 and x.shape[-1] % others[-1] == 0)
     axes = heads.AXES | {
         "order": [Option(False)],
         "projections": PAIR_OPTIONS,
@@ -162,9 +163,6 @@ class ByHand(heads.Heads):
             blocks = [matrix[i : i + d_k, i : i + d_k] for i in range(0, given.width, d_k)]
             matrix = torch.block_diag(*(blocks[:1] * given.heads if how == "shared" else blocks))
         return x @ matrix
-
-    def possible(self, x, *others):
-        return others[-1] > 0 and x.shape[-1] % others[-1] == 0
 
     def compute(self, choice, x, W_Q, W_K, W_V, W_O, heads):
         given = Given(x, (W_Q, W_K, W_V, W_O), heads, x.shape[-1])

@@ -130,6 +130,7 @@ class Alignment(Exercise):
 
     number, title, names = "11.1", "leer un alineamiento", ("weights",)
     letters = ("h m_D m_E",)
+    possible = staticmethod(lambda weights: weights.shape[-1] > 1)
     axes = {
         "other": ways(
             KNOWN,
@@ -163,9 +164,6 @@ class Alignment(Exercise):
         places_of_words,
         hits(LAWS["propiedad-aciertos"]),
     )
-
-    def possible(self, weights):
-        return weights.shape[-1] > 1  # la marca y algún token
 
     def compute(self, choice, weights):
         table = choice["mark"](weights)

@@ -96,6 +96,7 @@ class PreviousToken(Exercise):
 
     number, title, names = "12.1", "cuánto mira al anterior", ("weights",)
     letters = ("h L L",)
+    possible = staticmethod(lambda weights: weights.shape[-1] > 1)
     axes = {
         "again": ways(KNOWN, itself, ("softmax-de-más", lambda w: w.softmax(-1))),
         "pick": PICKS,
@@ -120,9 +121,6 @@ class PreviousToken(Exercise):
         gives(LAWS["propiedad-igual"], (torch.full((2, 4, 4), 1 / 4),), torch.full((2,), 1 / 4)),
         gives(LAWS["propiedad-todo"], (SHIFTED,), torch.ones(1)),
     )
-
-    def possible(self, weights):
-        return weights.shape[-1] > 1
 
     def compute(self, choice, weights):
         values = choice["pick"](choice["again"](weights))

@@ -128,6 +128,7 @@ class EffectSize(Exercise):
     number, title, points = "12.3", "el tamaño del efecto", 3
     names = ("with_first", "with_second")
     letters = ("n -", "n -")
+    possible = staticmethod(lambda first, second: len(first) > 1)
     axes = {
         "effect": EFFECTS,
         "center": CENTERS,
@@ -152,9 +153,6 @@ class EffectSize(Exercise):
         related(LAWS["propiedad-nombres"], PAIRS[0], (FIRST.flip(1), SECOND.flip(1)), torch.neg),
         related(LAWS["propiedad-cuántas"], PAIRS[0], TWICE, alike=near),
     )
-
-    def possible(self, first, second):
-        return len(first) > 1
 
     def compute(self, choice, first, second):
         x = choice["effect"](first, second)

@@ -166,6 +166,7 @@ class TopP(Exercise):
     number, title, points = "14.3", "el núcleo", 3
     names = ("scores", "p")
     letters = ("V",)
+    possible = staticmethod(lambda scores, p: apart(scores, p, 1e-4))
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=3),)
     extra = (
@@ -195,9 +196,6 @@ class TopP(Exercise):
         """Si da lo mismo que otra forma más sencilla."""
         found = {mistake.id for option in choice.values() for mistake in option.mistakes}
         return any(choice[axis].mistakes for name in found for axis in IDLE.get(name, ()))
-
-    def possible(self, scores, p):
-        return apart(scores, p, 1e-4)
 
     def compute(self, choice, scores, p):
         scores = scores.double()
