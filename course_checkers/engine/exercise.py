@@ -376,15 +376,14 @@ class Exercise:
         found = memory.repeated(attempt)
         if not found:
             found = next(filter(None, (told_by(look, attempt) for look in self.must)), [])
-        example = self.counterexample(attempt)
-        stories = [example, probes.where(self, attempt.seen, unexplained)]
+        example, where = self.counterexample(attempt), probes.where(self, attempt.seen, unexplained)
+        stories = [found[0].consequence, example, where] if found else []
         if not found:
             case = unexplained[0]
             look = Look(case, attempt.seen[case], self.trace({}, case)["output"], {}, {})
             found = [memory.unrecognised(look)]
-            stories = stories if example else [found[0].consequence, *stories]
-        else:
-            stories = [found[0].consequence, *stories]
+            stories = [example or found[0].consequence]
+            stories += [where or probes.how_many(attempt.seen, unexplained)]
         story = " ".join(filter(None, stories))
         return [Finding(found[0].id, found[0].text, story, found[0].read), *found[1:]]
 

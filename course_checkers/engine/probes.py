@@ -220,11 +220,15 @@ def facts(exercise, case):
 
 
 def where(exercise, seen, failing):
-    """Qué tienen todas las pruebas que fallan y ninguna de las demás o, si no, cuántas son."""
+    """Qué tienen todas las pruebas que fallan y ninguna de las demás, si algo."""
     known = {case: set(facts(exercise, case)) for case in seen}
     for fact in facts(exercise, failing[0]) if 1 < len(failing) < len(seen) else ():
         if all((fact in known[case]) == (case in failing) for case in seen):
             return f"De las pruebas, fallan justo las que tienen {fact}."
+    return ""
+
+
+def how_many(seen, failing):
     if len(failing) == 1 < len(seen):
         return "En las demás pruebas da lo que debe."
     every = len(failing) == len(seen)

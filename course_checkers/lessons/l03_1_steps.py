@@ -37,10 +37,12 @@ def top_weight(look):
     if yours.isnan().any():
         return ""
     row = int((yours - right).abs().amax(-1).argmax())
-    place = int((yours - right)[row].abs().argmax())
+    place = highest = int(right[row].argmax())
+    if show(yours[row, place]) == show(right[row, place]):
+        place = int((yours - right)[row].abs().argmax())
     mine, good = show_both(*(x[row, place] for x in (yours, right)))
-    highest = place == int(right[row].argmax())
-    which = f"la puntuación {'más alta' if highest else place} de la fila {row}"
+    which = "la puntuación más alta" if place == highest else f"la columna {place}"
+    which += f" de la fila {row}"
     return f"Con {look.case.name}, {which} recibe {mine}, y tenía que recibir {good}."
 
 
