@@ -22,7 +22,7 @@ class Case:
 
 def whole(case):
     """La misma prueba con números enteros, que se leen mejor."""
-    return replace(case, arguments=tuple((2 * x).round() + 0.0 for x in case.arguments))
+    return replace(case, arguments=tuple(x.round() + 0.0 for x in case.arguments))
 
 
 class Look(NamedTuple):
