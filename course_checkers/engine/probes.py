@@ -149,7 +149,10 @@ def sized(exercise, case, wanted):
     sizes, axes = sizes_of(exercise, case.arguments), axes_of(exercise, case.arguments)
     every = [{axis: n} for axis in sizes for n in wanted]
     made = []
-    for new in (*every, *(dict.fromkeys(sizes, n) for n in SIZES[:2])):
+    whole = [
+        n for n in SIZES if n < 3 or n == wanted[-1] and len(sizes) < 3
+    ]  # con más ejes, son demasiados
+    for new in (*every, *(dict.fromkeys(sizes, n) for n in whole)):
         arguments = (resize(x, names, sizes, new) for x, names in zip(case.arguments, axes))
         told = " y ".join(f"{axis} = {n}" for axis, n in new.items())
         made.append(Probe(Case(f"{case.name}, pero con {told}", tuple(arguments)), must=True))
