@@ -58,24 +58,30 @@ def keeper(function, key, forgotten=None):
     return answer
 
 
-@pytest.mark.parametrize(("number", "name"), [
+def some(*pairs):
+    """Cada día, una de cada doce; cada noche, todas."""
+    marks = [() if i % 12 == 0 else pytest.mark.lenta for i in range(len(pairs))]
+    return [pytest.param(*pair, marks=mark) for pair, mark in zip(pairs, marks)]
+
+
+@pytest.mark.parametrize(("number", "name"), some(*(
     (number, name)
     for number in GOOD
     for name in KEYS
     if not (number in NO_TENSORS and name not in ("nada", "la-clase"))
     and not (number in WHOLE and name == "redondeados")
     and not (number in VIEWS and name in ("la-identidad", "la-memoria"))
-])  # fmt: skip
+)))  # fmt: skip
 def test_what_is_kept_is_seen(number, name):
     assert not EXERCISES[number].check(keeper(GOOD[number], KEYS[name])).ok
 
 
-@pytest.mark.parametrize(("number", "place"), [
+@pytest.mark.parametrize(("number", "place"), some(*(
     (number, place)
     for number in GOOD
     for place in range(len(EXERCISES[number].names))
     if len(EXERCISES[number].names) > 1 and number != "10.2"  # el modelo ya dice cuáles son las marcas
-])  # fmt: skip
+)))  # fmt: skip
 def test_forgetting_one_argument_is_seen(number, place):
     exact = measured(lambda x: tuple(x.tolist()))
     assert not EXERCISES[number].check(keeper(GOOD[number], exact, place)).ok
