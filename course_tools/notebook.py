@@ -5,6 +5,7 @@ El kernel de las lecciones arranca con esta extensión: véase ``.jupyter/kernel
 
 import json
 import os
+import re
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
@@ -16,6 +17,7 @@ from course_tools.cells import BESIDE, FOLDED, tagged
 
 RUN_ABOVE = ("Run", "Ejecutar todo por encima de la celda seleccionada")  # así, en los menús
 OLD_PLACE = "course_lib.checkers"  # donde estaban las comprobaciones
+UNREADABLE = set()  # los nombres que iba a crear una celda de respuesta que no se entiende
 MOVED = (
     f"Las comprobaciones están ahora en course_checkers: cambia {OLD_PLACE} por course_checkers en esta "
     "celda y ejecútala otra vez."
@@ -40,6 +42,21 @@ def cells(path, kind):
     return []
 
 
+def forget(result):
+    """Si una celda de respuesta no se entiende, lo que creó otra vez no se queda en su lugar.
+
+    Sin esto, la comprobación de debajo juzgaría lo de antes.
+    """
+    code = str(result.info.raw_cell)
+    broken = isinstance(result.error_before_exec, SyntaxError) and code.startswith("# Ejercicio")
+    for pair in re.findall(r"^(?:(?:def|class) (\w+)|(\w+) *=(?!=))", code, re.MULTILINE):
+        for name in filter(None, pair):
+            UNREADABLE.discard(name)
+            if broken:
+                get_ipython().user_ns.pop(name, None)
+                UNREADABLE.add(name)
+
+
 def advice(error):
     """Qué hacer para tener el nombre que falta, si lo crea una celda de arriba o ha cambiado de sitio.
 
@@ -48,6 +65,8 @@ def advice(error):
     """
     if isinstance(error, ImportError) and (error.name or "").startswith(OLD_PLACE):
         return MOVED
+    if type(error) is NameError and error.name in UNREADABLE:
+        return f"La celda que crea «{error.name}» tiene un error de sintaxis: arréglala y ejecútala otra vez."
     kernel = getattr(get_ipython(), "kernel", None)
     here = kernel and kernel.get_parent().get("metadata", {}).get("cellId")
     code = cells(os.environ.get("JPY_SESSION_NAME", ""), "code") if type(error) is NameError else []
@@ -71,4 +90,5 @@ def load_ipython_extension(shell):
             error.add_note(text)
         shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
 
+    shell.events.register("post_run_cell", forget)
     shell.set_custom_exc((NameError, ImportError), show)

@@ -12,6 +12,7 @@ import nbformat
 import numpy as np
 import pytest
 import torch
+from IPython.core.interactiveshell import InteractiveShell
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from torch import nn
 
@@ -42,7 +43,7 @@ each_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.n
 def test_what_an_exercise_declares_is_for_several():
     """Lo que solo pide un ejercicio es un método, y lo escribe él."""
     declared = {n for n, value in vars(Exercise).items() if not (n[0] == "_" or callable(value))}
-    assert len(declared) <= 18
+    assert len(declared) <= 19
     kinds = {kind for exercise in EXERCISES for kind in type(exercise).__mro__} - {Exercise}
     users = {name: sum(name in vars(kind) for kind in kinds) for name in declared}
     alone = [name for name, many in users.items() if many < 2]
@@ -626,7 +627,8 @@ def test_the_code_of_a_learner_says_it_too(opened):
 
 def notes_of(code):
     """Lo que el kernel añade al error de una celda: uno que no le interesa, lo enseña sin mirarlo."""
-    told, shell = {}, SimpleNamespace(showtraceback=lambda *_, **__: None)
+    told, events = {}, SimpleNamespace(register=lambda *_: None)
+    shell = SimpleNamespace(showtraceback=lambda *_, **__: None, events=events)
     shell.set_custom_exc = lambda kinds, show: told.update(kinds=kinds, show=show)
     notebook.load_ipython_extension(shell)
     with pytest.raises((ImportError, ZeroDivisionError)) as caught:
@@ -655,6 +657,21 @@ def test_the_place_where_checkers_were_says_where_they_are(leftover, tmp_path, m
 )
 def test_what_is_missing_elsewhere_is_not_explained(code):
     assert notes_of(code) == []
+
+
+def test_a_cell_that_is_not_understood_is_not_judged_by_the_one_before(monkeypatch):
+    shell = InteractiveShell()
+    monkeypatch.setattr(notebook, "get_ipython", lambda: shell)
+    notebook.load_ipython_extension(shell)
+    good = "# Ejercicio 5.1\ndef mine(x):\n    return x"
+    shell.run_cell(good)
+    shell.run_cell("y = mine(")  # una celda cualquiera no quita nada
+    assert shell.run_cell("mine(3)").result == 3
+    shell.run_cell(good + "\n    return (")
+    error = shell.run_cell("mine(3)").error_in_exec
+    assert "error de sintaxis" in error.__notes__[0]
+    shell.run_cell(good)
+    assert shell.run_cell("mine(3)").result == 3
 
 
 # --- Las preguntas --------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Una prueba, y lo que se mira de ella para contar una consecuencia."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -18,6 +18,11 @@ class Case:
     arguments: tuple
     group: str = ""
     required: bool = False
+
+
+def whole(case):
+    """La misma prueba con números enteros, que se leen mejor."""
+    return replace(case, arguments=tuple(x.round() + 0.0 for x in case.arguments))
 
 
 class Look(NamedTuple):

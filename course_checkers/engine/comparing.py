@@ -18,7 +18,9 @@ def calmly(look, otherwise):
 def clone(value):
     """Una copia de unos argumentos, con la que se puede hacer lo que sea."""
     if isinstance(value, torch.Tensor):
-        return value.clone()
+        dense = value.is_contiguous() or 0 in value.stride()
+        copy = None if dense else value.new_empty_strided(value.shape, value.stride())
+        return value.clone() if dense else copy.copy_(value)  # con los mismos huecos
     if isinstance(value, tuple | list):
         return type(value)(clone(item) for item in value)
     if isinstance(value, dict):
@@ -106,12 +108,9 @@ def contrast(yours, right):
 
 
 def show_both(first, second):
-    """Dos números distintos, con las cifras que hagan falta para que se vea."""
-    for digits in (3, 5, 8):
-        texts = show(first, digits), show(second, digits)
-        if texts[0] != texts[1]:
-            break
-    return texts
+    """Dos números, con las cifras que hagan falta para que se vea si son distintos."""
+    texts = [(show(first, digits), show(second, digits)) for digits in (3, 5, 9)]
+    return next((pair for pair in texts if pair[0] != pair[1]), texts[0])
 
 
 def show(value, digits=3):
@@ -123,5 +122,5 @@ def show(value, digits=3):
     if isinstance(value, tuple | list):
         return "[" + ", ".join(show(item, digits) for item in value) + "]"
     if isinstance(value, float):
-        return f"{value:.{digits}g}" if abs(value) < 1000 else f"{value:.0f}"
+        return f"{value:.0f}" if abs(value) >= 1000 and digits == 3 else f"{value:.{digits}g}"
     return str(value)

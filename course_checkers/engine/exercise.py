@@ -8,11 +8,11 @@ from functools import cache
 
 import torch
 
-from course_checkers.engine import comparing, memory, running
+from course_checkers.engine import comparing, memory, probes, running
 from course_checkers.engine.case import Case, Look
 from course_checkers.engine.comparing import calmly, clone, close, difference, same, shape_of, show
 from course_checkers.engine.mistakes import repeats
-from course_checkers.engine.reading import Tensors, untouched
+from course_checkers.engine.reading import Tensors, frozen, untouched
 from course_checkers.engine.report import Finding, Report, either, without_echo
 from course_checkers.engine.search import Diagnosis, Raised, search
 from course_checkers.inside.code import is_stub
@@ -59,6 +59,28 @@ class Attempt:
             return None
         return self.read(outcome, case)[1]
 
+    def ask_all(self, cases):
+        """De cada prueba, lo que da, o ``None``; todas en una sola llamada. Si tarda, hasta donde llegue."""
+        found = []
+
+        def every():
+            given = []
+            for case in cases:
+                given = poured(case.arguments, given)
+                found.append(self.tried(case, given))
+
+        running.call(every)
+        return list(zip(cases, found))
+
+    def tried(self, case, arguments):
+        """Lo que da con estos argumentos, sin más red; ``None`` si se para o no se entiende."""
+        try:
+            value = frozen(self.exercise.run(self.learner, *arguments))
+            value, problem = self.reader.read(value, case)
+            return None if problem else clone(self.reader.main(value, case))
+        except Exception:
+            return None
+
     def note(self, case, outcome):
         """Apunta lo que ha dado en una prueba; si no se entiende, un ``Finding``."""
         if outcome.problem:
@@ -88,6 +110,7 @@ class Exercise:
         groups: grupo de pruebas → lo que se dice si el código no lo admite.
         extra: las pruebas que solo se hacen si todo lo demás está bien: el ejemplo del enunciado,
             tamaños que no caben en una tabla escrita a mano…
+        letters: de cada argumento, cómo se llaman sus últimos ejes; «-», uno que no puede medir otra cosa.
         tiny: las pruebas más pequeñas, por orden, para enseñar un contraejemplo.
         silent: funciones de un ``Attempt``: si alguna es cierta, su salida no dice qué cuenta hay detrás
             (una que no cambia nunca, por ejemplo), y no se busca ningún error.
@@ -111,6 +134,7 @@ class Exercise:
     reader = Tensors()
     groups: dict = {}
     extra: tuple = ()
+    letters: tuple = ()
     tiny: tuple = ()
     silent: tuple = ()
     must: tuple = ()
@@ -148,9 +172,13 @@ class Exercise:
         """Ejecuta el código de quien aprende con estos argumentos."""
         return running.call(learner, *arguments, seed=seed)
 
-    def twins(self, case):
-        """Los argumentos de una prueba con otros números de la misma forma."""
-        return memory.twins(case.arguments)
+    def run(self, learner, *arguments):
+        """Lo mismo que ``call``, sin red: para hacer muchas llamadas en una."""
+        return learner(*arguments)
+
+    def possible(self, *arguments):
+        """Si el enunciado dice qué dar con estos argumentos, que no son de ninguna prueba."""
+        return True
 
     def unsteady(self, attempt, case):
         """Por qué dos llamadas iguales no dan lo mismo."""
@@ -255,24 +283,34 @@ class Exercise:
         more = [f for look in self.besides for f in told_by(look, attempt, choice, findings)]
         findings = more + without_echo(findings)
         if not findings:
-            findings = memory.keeps(attempt, choice) or self.beyond(attempt, choice)
-            findings = findings or attempt.overwritten()
+            findings = self.beyond(attempt, choice) or attempt.overwritten()
         if not findings:
             notes += [note for look in self.notes for note in told_by(look, attempt)]
         return findings, [] if more else notes
 
     def beyond(self, attempt, choice):
-        """Lo que falla en las pruebas de ``extra``, si todo lo demás está bien."""
-        groups = {case.group for case in attempt.seen}
-        for case in self.extra:
-            if case.group and case.group not in groups:
-                continue
-            outcome = attempt.call(*case.arguments)
-            if outcome.fatal:
-                continue  # va despacio con tanto: no por eso está mal
-            if problem := attempt.note(case, outcome):
-                return [problem]
-        return self.describe(attempt, choice) if self.extra else []
+        """Lo que falla en las pruebas que solo se hacen si todo lo demás está bien."""
+        groups, failing = {"", *(case.group for case in attempt.seen)}, []
+        found = probes.probes(self, list(attempt.values))
+        for probe, (case, yours) in zip(found, attempt.ask_all([probe.case for probe in found])):
+            if probe.must and yours is not None:
+                attempt.seen[case] = yours
+            if probe.must if yours is None else not self.fits(probe.right, yours):
+                if yours is not None and self.agrees(choice, case, yours):
+                    continue
+                if probe.of:
+                    return memory.stale(attempt, probe, yours)
+                failing.append(case)
+        for case in (*failing, *(case for case in self.extra if case.group in groups)):
+            if found := self.once_more(attempt, case, choice):
+                return found
+        return []
+
+    def once_more(self, attempt, case, choice):
+        """Lo que falla en una prueba más; si va despacio con tanto, no por eso está mal."""
+        outcome = attempt.call(*case.arguments)
+        problem = None if outcome.fatal else attempt.note(case, outcome)
+        return [problem] if problem else self.describe(attempt, choice)
 
     def unsupported(self, attempt):
         """Las clases de entrada que el código no admite: errores y notas. Sus pruebas se dejan."""
@@ -308,7 +346,10 @@ class Exercise:
 
     def agrees(self, choice, case, value):
         """Si este miembro de la familia da en esta prueba lo mismo que quien aprende."""
-        result = self.trace(choice, case)
+        return self.fits(self.trace(choice, case), value)
+
+    def fits(self, result, value):
+        """Si lo que da la cuenta (véase ``compute``) es lo que da quien aprende."""
         if result is None or isinstance(value, Raised):
             return result is None and isinstance(value, Raised)
         running.still_in_time()
@@ -363,24 +404,29 @@ class Exercise:
         found = memory.repeated(attempt)
         if not found:
             found = next(filter(None, (told_by(look, attempt) for look in self.must)), [])
+        example, where = self.counterexample(attempt), probes.where(self, attempt.seen, unexplained)
+        stories = [found[0].consequence, example, where] if found else []
         if not found:
             case = unexplained[0]
             look = Look(case, attempt.seen[case], self.trace({}, case)["output"], {}, {})
             found = [memory.unrecognised(look)]
-        if example := self.counterexample(attempt):
-            first = found[0]
-            story = " ".join(filter(None, (first.consequence, example)))
-            found[0] = Finding(first.id, first.text, story, first.read)
-        return found
+            stories = [example or found[0].consequence]
+            stories += [where or probes.how_many(attempt.seen, unexplained)]
+        story = " ".join(filter(None, stories))
+        return [Finding(found[0].id, found[0].text, story, found[0].read), *found[1:]]
 
     def counterexample(self, attempt):
         """El ejemplo más pequeño en el que la salida no es la buena, o ``None``."""
         for case in self.tiny:
             yours, right = attempt.ask(*case.arguments), self.trace({}, case)["output"]
             if yours is not None and not same(yours, right):
-                given = (f"{name} = {show(x)}" for name, x in zip(self.given(), case.arguments))
-                return f"Con {', '.join(given)}, {self.contrast(yours, right)}."
+                return f"Con {self.named(case)}, {self.contrast(yours, right)}."
         return None
+
+    def named(self, case):
+        """Una prueba pequeña, con todo lo que entra en ella."""
+        given = zip(self.given(), case.arguments)
+        return ", ".join(f"{name} = {show(x)}" for name, x in given)
 
     def changed(self, case, arguments):
         pairs = zip(self.given(), case.arguments, arguments)
@@ -407,6 +453,18 @@ class Exercise:
     def report(self, findings=(), notes=(), unsolved=False, printed=""):
         told = tuple(finding.short() for finding in findings), tuple(notes)
         return Report(self.number, self.title, *told, unsolved, printed or "")
+
+
+def poured(arguments, given):
+    """Estos argumentos, en los tensores de ``given`` si miden lo mismo; si tienen huecos, tal cual."""
+    if [kind_of(x) for x in arguments] != [kind_of(x) for x in given]:
+        return list(clone(arguments))
+    pairs = zip(arguments, given)
+    return [old.copy_(x) if isinstance(x, torch.Tensor) else clone(x) for x, old in pairs]
+
+
+def kind_of(x):
+    return (x.shape, x.stride(), x.dtype) if isinstance(x, torch.Tensor) else None
 
 
 def told_by(look, attempt, *more):

@@ -4,9 +4,7 @@ Una función tiene que dar siempre lo mismo con los mismos argumentos, y otra co
 igual. Quien guarda una máscara por su forma, o una lista que crece, acierta en las primeras pruebas.
 """
 
-import torch
-
-from course_checkers.engine.case import Case, Look
+from course_checkers.engine.case import Look
 from course_checkers.engine.comparing import difference, same
 from course_checkers.engine.report import Finding
 
@@ -37,7 +35,7 @@ def changes(attempt, case):
 def answer(attempt, case, seed):
     """Lo que da en una prueba con esta semilla; ``None``, si se para."""
     outcome = attempt.call(*case.arguments, seed=seed)
-    return None if outcome.problem else attempt.reader.read(outcome.value, case)[0]
+    return None if outcome.problem else attempt.read(outcome, case)[0]
 
 
 def repeated(attempt):
@@ -51,47 +49,14 @@ def repeated(attempt):
     return []
 
 
-def keeps(attempt, choice):
-    """Un ``Finding`` si, con otros números de la misma forma, se usan los de otra llamada.
-
-    Se mira en las respuestas que lo han acertado todo, en el orden contrario al de las pruebas: así una
-    máscara que se queda guardada llega a las que no la llevan. ``choice`` es la forma buena reconocida.
-    """
-    if found := repeated(attempt):
-        return found
-    exercise = attempt.exercise
-    for case in reversed(list(attempt.values)):
-        for arguments in exercise.twins(case):
-            name = f"otros números, en {case.name}" if case.name else "otros números"
-            twin = Case(name, arguments)
-            right, yours = exercise.trace(choice, twin), attempt.ask(*arguments)
-            if right is None or yours is None or same(yours, right["output"]):
-                continue
-            look = Look(twin, yours, right["output"], {}, {})
-            before = exercise.trace(choice, case)
-            if before is not None and same(yours, before["output"]):
-                return [Finding("guarda-estado", SAME_AS_BEFORE, difference(look))]
-            return [unrecognised(look)]
-    return []
+def stale(attempt, probe, yours):
+    """El ``Finding`` de unos números nuevos con los que no da lo que debe: quizá los de otra llamada."""
+    look = Look(probe.case, yours, probe.right["output"], {}, {})
+    before = attempt.exercise.trace({}, probe.of)
+    if probe.of is not probe.case and before and attempt.exercise.fits(before, yours):
+        return [Finding("guarda-estado", SAME_AS_BEFORE, difference(look))]
+    return repeated(attempt) or [unrecognised(look)]
 
 
 def unrecognised(look):
     return Finding("otro", "No reconozco qué ha pasado, pero no da lo mismo.", difference(look))
-
-
-def twins(arguments, integers=True):
-    """Los mismos argumentos con otros números: los tensores con decimales y, después, los demás."""
-    tensors = [x for x in arguments if isinstance(x, torch.Tensor) and x.numel() > 1]
-    for decimals in sorted({x.is_floating_point() for x in tensors}, reverse=True):
-        if not (decimals or integers):
-            continue
-        yield tuple(turned(x) if is_kind(x, decimals) else x for x in arguments)
-
-
-def is_kind(x, decimals):
-    return isinstance(x, torch.Tensor) and x.numel() > 1 and x.is_floating_point() == decimals
-
-
-def turned(x):
-    """Los números de un tensor, al revés."""
-    return x.flip(tuple(range(x.dim()))) if x.is_floating_point() else x.flip(-1)

@@ -5,7 +5,7 @@ Cada una es una función de un ``Attempt`` que da un ``Finding`` si falla.
 
 import torch
 
-from course_checkers.engine.comparing import clone, same, show
+from course_checkers.engine.comparing import clone, same, show_both
 from course_checkers.engine.mistakes import lines, texts_of
 from course_checkers.engine.report import Finding
 from course_checkers.inside.code import Heard
@@ -62,7 +62,8 @@ def related(law, case, after, expected=lambda one: one, alike=same):
     def look(attempt):
         one, other = attempt.ask(*case.arguments), attempt.ask(*after)
         if one is not None and other is not None and not alike(expected(one), other):
-            yield law.saying(name=case.name, one=show(one), other=show(other))
+            one, other = show_both(one, other)
+            yield law.saying(name=case.name, one=one, other=other)
 
     return look
 
@@ -73,7 +74,7 @@ def gives(law, arguments, right):
     def look(attempt):
         yours = attempt.ask(*arguments)
         if yours is not None and not same(yours, right):
-            yield law.saying(yours=show(yours))
+            yield law.saying(yours=show_both(yours, right)[0])
 
     return look
 
@@ -112,8 +113,11 @@ def promised(attempt, choice, findings):
             yield Finding(f"sin-{group}", message, attempt.call(*case.arguments).problem.text)
 
 
+TORCH = "scaled_dot_product_attention"
+
+
 def not_by_hand(names, note):
-    """La nota de quien llama a una función de torch que el enunciado pide no usar."""
+    """La nota de quien llama a una función de torch, o de course_lib, que el enunciado pide no usar."""
 
     def look(attempt):
         heard, case = Heard(), next(iter(attempt.values))
@@ -123,7 +127,14 @@ def not_by_hand(names, note):
                 return attempt.learner(*arguments)
 
         attempt.exercise.call(listened, *clone(case.arguments))
-        if heard.names & set(names):
+        space = getattr(attempt.learner, "__globals__", {})
+        known = getattr(getattr(attempt.learner, "__code__", None), "co_names", ())
+        ours = {
+            n
+            for n in known
+            if str(getattr(space.get(n), "__module__", "")).startswith("course_lib")
+        }
+        if (heard.names | ours) & set(names):
             yield note
 
     return look

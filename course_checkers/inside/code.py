@@ -15,14 +15,18 @@ def is_stub(function):
 
 
 class Heard(TorchFunctionMode):
-    """Mientras dura, apunta cómo se llaman las funciones de torch que se usan."""
+    """Mientras dura, apunta qué funciones de torch se usan, también con cada opción: «function, option»."""
 
     def __init__(self):
         super().__init__()
         self.names = set()
 
     def __torch_function__(self, function, types, arguments=(), options=None):
-        self.names.add(getattr(function, "__name__", ""))
+        name = getattr(function, "__name__", "")
+        self.names |= {
+            name,
+            *(f"{name}, {key}" for key, on in (options or {}).items() if on is True),
+        }
         return function(*arguments, **(options or {}))
 
 

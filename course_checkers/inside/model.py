@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-PATIENCE = 40  # los tokens que se le pueden pedir en una prueba: quien pasa de ahí no iba a parar
+PATIENCE = 40  # las veces que se le puede llamar en una prueba: quien pasa de ahí no iba a parar
 
 
 class FakeModel:
@@ -22,7 +22,7 @@ class FakeModel:
     def __call__(self, written):
         self.asked.append(key := tuple(numbers(written)))
         if len(self.asked) >= PATIENCE:
-            raise RuntimeError(f"ya has pedido {PATIENCE} tokens: ¿cuándo para?")
+            raise RuntimeError(f"ya has llamado {PATIENCE} veces a next_scores: ¿cuándo para?")
         return torch.tensor(self.scores(key))
 
     def scores(self, key):

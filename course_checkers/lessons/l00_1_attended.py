@@ -135,6 +135,7 @@ CASES = tuple(attended_cases())
 LONG = torch.linspace(0, 400, 60 * 60).sin().reshape(60, 60).softmax(-1)
 NAMES = [f"t{i}" for i in range(60)]
 EXTRA = (
+    Case("un solo token", (torch.ones(1, 1), ["a"], 0)),
     Case("los tokens «a» y «b»", (torch.tensor([[0.2, 0.8], [0.6, 0.4]]), ["a", "b"], 0)),
     *(Case(f"60 tokens y position = {p}", (LONG, NAMES, p)) for p in (0, 41)),
 )
@@ -193,6 +194,7 @@ class AttendedToken(Exercise):
     """Una tabla, sus tokens y una posición → el token que más peso recibe en esa fila."""
 
     number, title, names = "0.1", "a quién mira un token", ("weights", "tokens", "position")
+    possible = staticmethod(lambda weights, tokens, position: 0 <= position < len(tokens))
     axes = {
         "row": ROWS,
         "itself": ways(KNOWN, None, ("sin-sí-mismo", *keep(lambda i, t, p: i != p))),

@@ -23,6 +23,7 @@ class DotProduct(Exercise):
     """a, b → Σ aᵢ·bᵢ."""
 
     number, title, names = "1.1", "el producto escalar", ("a", "b")
+    letters = ("n", "n")
     axes = {
         "other": steps.OTHERS,
         "pair": steps.PAIRS,

@@ -2,7 +2,8 @@
 
 import torch
 
-from course_checkers.engine import Exercise, Numbers, Stage, finish, laws, show, told, ways
+from course_checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
+from course_checkers.engine.comparing import show_both
 from course_checkers.engine.properties import gives, not_by_hand, related
 from course_checkers.steps import numbers
 from course_checkers.steps import vectors as steps
@@ -46,7 +47,9 @@ PROMISED = [steps.vector_case([3.0, 4.0], b) for b in ([6.0, 8.0], [-4.0, 3.0])]
 def within_limits(attempt):
     for case, output in attempt.outputs():
         if output.abs().max() > 1.0001:
-            return [LAWS["propiedad-límites"].saying(name=case.name, yours=show(output))]
+            return [
+                LAWS["propiedad-límites"].saying(name=case.name, yours=show_both(output, 1.0)[0])
+            ]
     return []
 
 
@@ -63,6 +66,7 @@ class CosineSimilarity(Exercise):
     """a, b → a·b / (‖a‖·‖b‖)."""
 
     number, title, names = "1.2", "el coseno", ("a", "b")
+    letters = ("n", "n")
     axes = {
         "other": steps.OTHERS,
         "center": ways(KNOWN, None, ("resta-la-media", lambda a, b: (a - a.mean(), b - b.mean()))),
@@ -73,7 +77,7 @@ class CosineSimilarity(Exercise):
         "shape": steps.SHAPES,
     }
     stages = (Stage(tuple(axes), steps.VECTORS, most=2),)
-    extra, tiny = (*PROMISED, *steps.EXTRA), steps.TINY
+    extra, tiny = (*PROMISED, Case("dos vectores iguales", (A, A)), *steps.EXTRA), steps.TINY
     reader, silent, also = Numbers(), (numbers.constant,), tuple(numbers.KNOWN)
     measured = {"finish": numbers.by_a_number("01 §3")}
     must = (

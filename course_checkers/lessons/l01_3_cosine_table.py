@@ -9,7 +9,7 @@ import functools
 import torch
 
 from course_checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
-from course_checkers.engine.comparing import same, show
+from course_checkers.engine.comparing import same, show_both
 from course_checkers.steps import numbers
 from course_checkers.steps import vectors as steps
 from course_checkers.steps.numbers import itself
@@ -173,12 +173,14 @@ def like_cosines(attempt):
     for case, table in attempt.outputs():
         ones, where = table.diagonal(), {"name": case.name}
         if not same(table, table.mT):
-            where |= {"one": show(table[0, 1]), "other": show(table[1, 0])}
-            return [LAWS["propiedad-simetría"].saying(**where)]
+            i, j = divmod(int((table - table.mT).abs().nan_to_num(torch.inf).argmax()), len(table))
+            one, other = show_both(table[i, j], table[j, i])
+            return [LAWS["propiedad-simetría"].saying(**where, i=i, j=j, one=one, other=other)]
         if not same(ones, torch.ones_like(ones)):
-            return [LAWS["propiedad-diagonal"].saying(**where, yours=show(ones))]
+            return [LAWS["propiedad-diagonal"].saying(**where, yours=show_both(ones, ones**0)[0])]
         if table.abs().max() > 1.0001:
-            return [LAWS["propiedad-límites"].saying(**where, yours=show(table.abs().max()))]
+            most = show_both(table.abs().max(), 1.0)[0]
+            return [LAWS["propiedad-límites"].saying(**where, yours=most)]
     return []
 
 
@@ -186,6 +188,7 @@ class SimilarityMatrix(Exercise):
     """X → los cosenos de cada fila con cada fila."""
 
     number, title, points, names = "1.3", "la tabla de cosenos", 3, ("X",)
+    letters = ("L d",)
     axes = {
         "other": OTHERS,
         "normalize": NORMALIZERS,

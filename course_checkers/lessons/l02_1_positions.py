@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, finish, told, ways
-from course_checkers.engine.comparing import same, show
+from course_checkers.engine.comparing import same, show, show_both
 from course_checkers.engine.properties import finite, half_precision, laws, right_shape
 from course_lib.layers import PositionalEncoding
 
@@ -20,7 +20,9 @@ from course_lib.layers import PositionalEncoding
 
 def first_row(look):
     """La fila 0 sale de un ángulo 0 en todas las parejas: 0, 1, 0, 1…"""
-    yours, right = (show(table[0, :4]) for table in look.both())
+    yours, right = show_both(*(table[0, :4] for table in look.both()))
+    if yours == right:  # empieza igual
+        return ""
     return f"Con {look.case.name}, tu fila 0 empieza por {yours}, y tenía que empezar por {right}."
 
 
@@ -146,9 +148,13 @@ def sines_and_cosines(attempt):
     for case, table in attempt.outputs():
         gap = ((table[:, 0::2] ** 2 + table[:, 1::2] ** 2) - 1).abs()
         if (most := table.abs().max()) > 1.0001:
-            return [LAWS["propiedad-entre-1"].saying(name=case.name, most=show(most))]
-        if not same(table[0], torch.tensor([0.0, 1.0] * (table.shape[1] // 2))):
-            return [LAWS["propiedad-fila-0"].saying(name=case.name, row=show(table[0, :4]))]
+            return [LAWS["propiedad-entre-1"].saying(name=case.name, most=show_both(most, 1.0)[0])]
+        start = table[0] - torch.tensor([0.0, 1.0] * (table.shape[1] // 2))
+        if not same(start, 0 * start):
+            place = int(start.abs().nan_to_num(torch.inf).argmax())
+            mine, good = show_both(table[0, place], float(place % 2))
+            where = {"name": case.name, "place": place}
+            return [LAWS["propiedad-fila-0"].saying(**where, mine=mine, good=good)]
         if gap.max() > 1e-3:
             pair, most = int(gap.amax(0).argmax()), show(gap.max())
             return [LAWS["propiedad-pareja"].saying(name=case.name, pair=pair, gap=most)]
@@ -184,6 +190,7 @@ class Positions(Exercise):
     """(L, d_model) → la tabla de senos y cosenos."""
 
     number, title, points = "2.1", "la posición sinusoidal", 3
+    possible = staticmethod(lambda length, width: length > 0 and width > 0 and width % 2 == 0)
     names = ("length", "dim_embedding")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=3),)

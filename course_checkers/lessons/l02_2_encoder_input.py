@@ -198,6 +198,7 @@ class EncoderInput(Exercise):
 
     number, title, points = "2.2", "lo que entra en la primera capa", 3
     names = ("token_vectors", "position_vectors", "type_vectors", "gamma", "beta", "eps")
+    letters = (*["B L d_model"] * 3, "d_model", "d_model")
     axes = AXES
     stages = (
         Stage((*SUMMED, "scale", "place", "axis", "center", "spread", "beta"), SUMS),

@@ -218,6 +218,7 @@ class Softmax(Exercise):
 
     number, title, points = "3.1", "la softmax", 3
     names = ("scores",)
+    letters = ("n",)
     axes = steps.AXES
     stages = (
         Stage(steps.SUM, PLAIN, usual=8),

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 
 from course_checkers.engine import show, told, ways
+from course_checkers.engine.comparing import show_both
 
 # --- Lo que pasa en la salida, en números ---------------------------------------------------------
 
@@ -27,7 +28,8 @@ def row_sum(look):
     if not sums.isfinite().all() or abs(sums[row] - 1) < 1e-3:
         return ""
     where = "tus pesos" if len(sums) == 1 else f"los pesos de tu fila {row}"
-    return f"Con {look.case.name}, {where} suman {show(sums[row])}, y tenían que sumar 1."
+    total = show_both(sums[row], 1.0)[0]
+    return f"Con {look.case.name}, {where} suman {total}, y tenían que sumar 1."
 
 
 def top_weight(look):
@@ -35,8 +37,12 @@ def top_weight(look):
     if yours.isnan().any():
         return ""
     row = int((yours - right).abs().amax(-1).argmax())
-    mine, good = (show(x[row, right[row].argmax()]) for x in (yours, right))
-    which = f"la puntuación más alta de la fila {row}"
+    place = highest = int(right[row].argmax())
+    if show(yours[row, place]) == show(right[row, place]):
+        place = int((yours - right)[row].abs().argmax())
+    mine, good = show_both(*(x[row, place] for x in (yours, right)))
+    which = "la puntuación más alta" if place == highest else f"la columna {place}"
+    which += f" de la fila {row}"
     return f"Con {look.case.name}, {which} recibe {mine}, y tenía que recibir {good}."
 
 

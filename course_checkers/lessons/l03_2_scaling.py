@@ -10,7 +10,7 @@ from itertools import product
 import torch
 
 from course_checkers.engine import Case, Exercise, Option, Stage, finish, laws, told, ways
-from course_checkers.engine.comparing import same, show
+from course_checkers.engine.comparing import same, show, show_both
 from course_checkers.engine.properties import finite, half_precision, promised, right_shape
 from course_checkers.steps import attention as steps
 
@@ -174,7 +174,7 @@ def found_scales(attempt):
         found = SCALES["escala-de-más"].saying(number=show(ratio[4]))
     else:
         width = next(d_k for d_k, found in ratio.items() if not alike((found, 1.0)))
-        mine, good = show(measured[width]), show(math.sqrt(width))
+        mine, good = show_both(measured[width], math.sqrt(width))
         found = SCALES["escala-otra"].saying(width=width, number=mine, right=good)
     yield Option(over(lambda q, *_: measured[q.shape[-1]]), found)
 
@@ -207,6 +207,7 @@ class Scaling(Exercise):
 
     number, title, points = "3.2", "las puntuaciones escaladas", 2
     names = ("query", "key")
+    letters = ("L_q d_k", "L_k d_k")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES),)
     tiny = (

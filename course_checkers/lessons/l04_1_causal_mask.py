@@ -41,6 +41,7 @@ class CausalMask(notation.MaskExercise):
     """``length`` → (L, L), con True en j ≤ i."""
 
     number, title, points, names = "4.1", "la máscara causal", 1, ("length",)
+    possible = staticmethod(lambda length: length > 0)
     axes = {
         "size": ways(
             TOLD,

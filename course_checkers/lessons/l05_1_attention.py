@@ -10,7 +10,7 @@ import math
 import torch
 
 from course_checkers.engine import Case, Exercise, Option, Raised, Stage, finish, laws, same
-from course_checkers.engine.properties import finite, promised, right_shape
+from course_checkers.engine.properties import TORCH, finite, not_by_hand, promised, right_shape
 from course_checkers.engine.reading import Pair
 from course_checkers.steps import attention as steps
 from course_checkers.steps import hiding
@@ -169,6 +169,7 @@ class Attention(Exercise):
 
     number, title, points = "5.1", "la atención entera", 4
     names = ("query", "key", "value", "mask=None")
+    letters = ("L_q d_k", "L_k d_k", "L_k d_v", "L_q L_k")
     axes = {
         "order": [Option(False), Option(True, steps.SWAPPED)],
         "scale": [
@@ -207,7 +208,8 @@ class Attention(Exercise):
         "difusión": "Con una máscara que se difunde, como (L_q, L_k) o (B, 1, 1, L_k), no funciona.",
     }
     besides = (promised,)
-    notes, returned = (nobody_to_see,), (wrong_pair, both)
+    notes = (nobody_to_see, not_by_hand((TORCH,), LAWS["ya-hecha"].text))
+    returned = (wrong_pair, both)
     also = (*steps.FOUND_SCALES, hiding.ALWAYS_CAUSAL.id, *RETURNED, "sin-los-pesos")
 
     def narrow(self, attempt):

@@ -119,6 +119,9 @@ def case(batch, length, width, heads):
 SIZES = ((2, 5, 12, 3), (2, 6, 12, 3), (3, 4, 8, 4), (1, 3, 10, 2), (2, 3, 4, 1), (2, 5, 4, 4))
 
 
+DECIMALS = torch.randn(2, 5, 12, generator=torch.Generator().manual_seed(0))
+
+
 class Listed(Tensors):
     """Quien devuelve una lista con las cabezas tiene la cuenta bien: le falta apilarlas."""
 
@@ -160,6 +163,8 @@ class SplitHeads(Exercise):
 
     number, title, points = "6.1", "repartir las cabezas", 2
     names = ("x", "heads")
+    letters = ("B L -",)
+    possible = staticmethod(lambda x, heads: heads > 0 and x.shape[-1] % heads == 0)
     axes = {"way": [*split_options(), *OTHERS]}
     stages = (Stage(("way",), tuple(case(*sizes) for sizes in SIZES)),)
     tiny = (case(1, 1, 2, 2), case(1, 2, 2, 2), case(1, 2, 4, 2))
@@ -167,7 +172,7 @@ class SplitHeads(Exercise):
         right_shape(output_shape, "La forma de tu salida no es (B, h, L, d_k).", "06 §5"),
         only_moved,
     )
-    extra = (case(2, 48, 60, 5),)
+    extra = (case(2, 48, 60, 5), Case("números con decimales y negativos", (DECIMALS, 3)))
     reader, returned, also = Listed(pair=True), (listed,), ("lista-de-cabezas",)
 
     def compute(self, choice, x, heads):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 
 from course_checkers.engine import Attempt, Finding, Option, Pair, Raised, finish, told
-from course_checkers.engine.properties import finite, laws, right_shape
+from course_checkers.engine.properties import finite, laws, not_by_hand, right_shape
 from course_checkers.inside import layers
 from course_checkers.inside.classes import WrittenClass
 from course_checkers.lessons import l06_2_cases as cases
@@ -25,6 +25,7 @@ from course_checkers.steps.pair import RETURNED
 from course_checkers.steps.sources import ROLES, SOURCES, output_options, projection_options
 
 SAID, LAWS = told(__file__, "6.2"), laws(__file__, "6.2 propiedades")
+MADE = "multi_head_attention_forward", "_native_multi_head_attention"
 KINDS = {  # cómo se proyecta mal, y cómo se llama
     "none": SAID["sin-proyectar"],
     "twice": SAID["proyecta-dos-veces"],
@@ -158,6 +159,7 @@ class MultiHead(heads.Heads):
 
     number, title, points = "6.2", "la multi-cabeza, en una clase", 6
     names = ("query", "key", "value", "mask=None")
+    letters = ("B L_q -", "B L_k -", "B L_k -", "B - L_q L_k")
     axes = heads.AXES | {
         "sources": [Option(("query", "key")), *(Option(p, OTHER_SOURCE) for p in OTHER_PAIRS)],
         "source_v": [Option("value"), *(Option(role, OTHER_SOURCE) for role in ROLES[:2])],
@@ -179,7 +181,8 @@ class MultiHead(heads.Heads):
         independence,
     )
     reader = Pair(output_shape)
-    returned, notes, extra = (heads.returned,), (good_to_know,), (cases.LONG,)
+    returned, extra = (heads.returned,), (cases.LONG,)
+    notes = (good_to_know, not_by_hand(MADE, LAWS["ya-hecha"].text))
     besides, kinds, holder = (structure.faults,), KINDS, WrittenClass
     also = (
         *(*one.FOUND_SCALES, *RETURNED, *structure.TOLD),
@@ -189,9 +192,16 @@ class MultiHead(heads.Heads):
     def __init__(self, written=None, plan=None, flipped=False):
         super().__init__()
         self.written, self.plan, self.flipped = written, plan or layers.Plan(), flipped
+        self.before = ()
 
     def prepare(self, learner):
         return readings(learner)
+
+    def run(self, learner, *arguments):
+        """La misma instancia se llama antes con lo de la vez anterior."""
+        before, self.before = self.before, arguments
+        again = before and before[-1] is arguments[-1]
+        return learner(*arguments, before if again else ())
 
     def unsteady(self, attempt, case):
         return structure.unsteady(attempt, case) or super().unsteady(attempt, case)

@@ -112,6 +112,8 @@ class ByHand(heads.Heads):
 
     number, title, points = "7.2", "la multi-cabeza, sin módulos", 4
     names = ("x", "W_Q", "W_K", "W_V", "W_O", "heads")
+    letters = ("B L -",)
+    possible = staticmethod(lambda x, *others: others[-1] > 0 and x.shape[-1] % others[-1] == 0)
     axes = heads.AXES | {
         "order": [Option(False)],
         "projections": PAIR_OPTIONS,

@@ -6,6 +6,7 @@ La familia: {x·W_Q, x·W_K…} × {÷√d_k…} × {softmax…} × {quién se v
 import torch
 
 from course_checkers.engine import Case, Exercise, Option, Pair, finish, laws, show, told, ways
+from course_checkers.engine.comparing import show_both
 from course_checkers.engine.properties import right_shape
 from course_checkers.steps import one_head as head
 from course_checkers.steps.attention import not_a_number, within_values
@@ -101,8 +102,8 @@ def influence(attempt):
         if wrong.any():
             i = int(wrong.nonzero()[0])
             law = LAWS["propiedad-fuga" if i < j else "propiedad-tapa-de-más"]
-            numbers = {"x": x[0, :, 0], "before": before[i], "after": after[i]}
-            yield law.saying(i=i, j=j, **{name: show(value) for name, value in numbers.items()})
+            one, other = show_both(before[i], after[i])
+            yield law.saying(i=i, j=j, x=show(x[0, :, 0]), before=one, after=other)
             return
 
 
@@ -121,6 +122,7 @@ class MaskedSelfAttention(Exercise):
 
     number, title, points = "8.2", "autoatención enmascarada", 4
     names = ("x", "W_Q", "W_K", "W_V")
+    letters = ("B L d_model", "d_model d_k", "d_model d_k", "d_model d_v")
     axes = {
         "hide": HIDE_OPTIONS,
         "allowed": ALLOWED,

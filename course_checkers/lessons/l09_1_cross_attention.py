@@ -159,6 +159,7 @@ class CrossAttention(Exercise):
 
     number, title, points = "9.1", "la atención cruzada", 4
     names = ("decoder_x", "encoder_x", "W_Q", "W_K", "W_V", "source_mask=None")
+    letters = ("B m_D d", "B m_E d", "d d_k", "d d_k", "d d_v", "B m_E")
     axes = {
         "sources": SOURCES,
         "hide": HIDE_OPTIONS,

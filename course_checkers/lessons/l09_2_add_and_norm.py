@@ -117,6 +117,10 @@ def vectors(seed, B, L, d, *eps, size=1.0, same_numbers=False):
     return x, sublayer, weight, torch.randn(d, generator=generator), *eps
 
 
+def negative(given):
+    return *given[:2], -given[2] * given[2].new_tensor([1, -2, 0, 3]), *given[3:]
+
+
 def small(x, sublayer, *eps):
     """Un solo vector de dos números, con ``weight`` de unos y ``bias`` de ceros."""
     return torch.tensor([[x]]), torch.tensor([[sublayer]]), torch.ones(2), torch.zeros(2), *eps
@@ -199,6 +203,7 @@ class AddAndNormalise(Exercise):
 
     number, title, points = "9.2", "sumar y normalizar", 3
     names = ("x", "sublayer_output", "weight", "bias", "eps=None")
+    letters = ("B L d", "B L d", "d", "d")
     axes = {
         "residual": RESIDUALS,
         "dims": DIMS,
@@ -212,6 +217,7 @@ class AddAndNormalise(Exercise):
     }
     stages = head.few_errors(CASES, tuple(axes), tuple(axes)[:6], frequent=20)
     extra = (
+        Case("un weight con negativos", negative(vectors(8, 2, 3, 4, 0.2))),
         Case("la suma del enunciado, (3, 1)", small([2.0, 1.0], [1.0, 0.0], 1e-5)),
         Case("números de miles", vectors(7, 2, 3, 4, 1e-5, size=1000.0)),
     )

@@ -37,7 +37,7 @@ def compared(look):
 
 def said(yours):
     if isinstance(yours, tuple) and yours[:1] == (FOREVER,):
-        return f"no parabas: lo he parado yo al pedir {PATIENCE} tokens"
+        return f"no parabas: te he parado cuando llamabas {PATIENCE} veces a next_scores"
     return "no devuelves nada" if yours == (EMPTY,) else f"devuelves {written(yours)}"
 
 
@@ -253,7 +253,9 @@ def wrong_list(attempt):
         _, bos, eos, longest = case.arguments
         if not isinstance(value, tuple) or any(isinstance(item, tuple) for item in value):
             name = "propiedad-lista"
-        elif value[:1] == (FOREVER,) or len(value) > longest:
+        elif value[:1] == (FOREVER,):
+            name = "propiedad-llamadas"
+        elif len(value) > longest:
             name = "propiedad-límite"
         elif eos in value[:-1]:
             name = "propiedad-fin"
@@ -292,6 +294,13 @@ class Greedy(Exercise):
         if len(model.asked) >= PATIENCE and not outcome.fatal:
             return running.Outcome((FOREVER, *model.asked[PATIENCE - 1]), printed=outcome.printed)
         return outcome
+
+    def run(self, learner, model, *marks):
+        model.asked = []
+        return super().run(learner, model, *marks)
+
+    def possible(self, model, bos, eos, longest):
+        return (bos, eos) == (model.bos, model.eos) and 0 < longest < PATIENCE
 
     def plainest(self, members):
         """Los que no son iguales que otro salvo en un error, que en el otro se dice mejor."""

@@ -129,6 +129,8 @@ class Alignment(Exercise):
     """Pesos cruzados (h, m_D, m_E) → de cada token escrito, la posición de origen que más mira."""
 
     number, title, names = "11.1", "leer un alineamiento", ("weights",)
+    letters = ("h m_D m_E",)
+    possible = staticmethod(lambda weights: weights.shape[-1] > 1)
     axes = {
         "other": ways(
             KNOWN,

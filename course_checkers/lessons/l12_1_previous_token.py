@@ -95,6 +95,8 @@ class PreviousToken(Exercise):
     """Pesos (h, L, L) → de cada cabeza, lo que los tokens dan de media al anterior, (h,)."""
 
     number, title, names = "12.1", "cuánto mira al anterior", ("weights",)
+    letters = ("h L L",)
+    possible = staticmethod(lambda weights: weights.shape[-1] > 1)
     axes = {
         "again": ways(KNOWN, itself, ("softmax-de-más", lambda w: w.softmax(-1))),
         "pick": PICKS,
@@ -105,7 +107,11 @@ class PreviousToken(Exercise):
     }
     cases = tuple(weights_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
     stages = (Stage(tuple(axes), cases, most=2),)
-    extra = (Case("una cabeza y dos tokens", (torch.tensor(TINY[0]),)), weights_case(7, 12, 70))
+    extra = (
+        Case("una cabeza y dos tokens", (torch.tensor(TINY[0]),)),
+        Case("todos los pesos iguales", (torch.full((2, 4, 4), 1 / 4),)),
+        weights_case(7, 12, 70),
+    )
     tiny = tuple(Case("", (torch.tensor(weights),)) for weights in TINY)
     reader = Numbers("un tensor con un número por cabeza, (h,)")
     silent, also = (numbers.constant,), tuple(numbers.KNOWN)

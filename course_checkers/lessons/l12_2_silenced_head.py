@@ -205,6 +205,7 @@ class WithoutHead(Exercise):
 
     number, title, points = "12.2", "apagar una cabeza", 2
     names = ("concat", "head", "heads")
+    letters = ("B L -",)
     axes = {"slice": SLICES, "fill": FILLS, "shape": SHAPES}
     stages = (Stage(tuple(axes), CASES),)
     extra = EXAMPLE, concat_case(9, 2, 4, 3, 5, 2), concat_case(10, 1, 3, 24, 64, 20)
@@ -221,6 +222,9 @@ class WithoutHead(Exercise):
         only_its_columns,
     )
     also = ("otro-número", "la-multiplica")
+
+    def possible(self, concat, head, heads):
+        return 0 <= head < heads and concat.shape[-1] % heads == 0
 
     def compute(self, choice, concat, head, heads):
         hidden = marked(choice["slice"], concat, head, heads)

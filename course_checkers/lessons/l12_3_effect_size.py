@@ -127,6 +127,8 @@ class EffectSize(Exercise):
 
     number, title, points = "12.3", "el tamaño del efecto", 3
     names = ("with_first", "with_second")
+    letters = ("n -", "n -")
+    possible = staticmethod(lambda first, second: len(first) > 1)
     axes = {
         "effect": EFFECTS,
         "center": CENTERS,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 
 from course_checkers.engine import Case, Exercise, Several, Stage, finish, laws, told, ways
-from course_checkers.engine.comparing import same, show
+from course_checkers.engine.comparing import same, show_both
 from course_checkers.steps import parts
 from course_checkers.steps.numbers import itself
 
@@ -142,9 +142,8 @@ def by_pieces(attempt):
         one, other = (output / total for _, total, output in (whole, pieces))
         if one.shape == other.shape and not same(one, other):
             row = int((one - other).abs().amax(-1).argmax())
-            yield LAWS["propiedad-trozos"].saying(
-                row=row, one=show(one[row]), other=show(other[row])
-            )
+            one, other = show_both(one[row], other[row])
+            yield LAWS["propiedad-trozos"].saying(row=row, one=one, other=other)
 
 
 def hidden_block(attempt):
@@ -160,6 +159,7 @@ class OnlineSoftmax(Exercise):
 
     number, title, points, axes = "13.1", "la softmax en línea", 3, AXES
     names = (*State._fields, "scores", "values")
+    letters = ("L_q -", "L_q -", "L_q d_v", "L_q b", "b d_v")
     stages = (Stage(tuple(AXES), CASES, most=2),)
     extra = (block_case(8, 30, 200, 70, 8),)
     tiny = tuple(Case("", tuple(torch.tensor([[x]]) for x in given)) for given in TINY)

@@ -5,10 +5,12 @@ correr…} × {guarda las keys y los values, la query…} × los pasos de la ate
 from itertools import permutations
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from course_checkers.engine import Case, Exercise, Several, Stage, finish, laws, running, told, ways
-from course_checkers.engine.comparing import same, show
+from course_checkers.engine.case import whole
+from course_checkers.engine.comparing import same, show_both
 from course_checkers.steps import attention as steps
 from course_checkers.steps import parts
 from course_checkers.steps.heads import SOFTMAX_OPTIONS
@@ -131,9 +133,11 @@ def step_by_step(attempt):
         outputs, kept = [*outputs, found[0]], found[1:]
     pieces, whole = torch.cat(outputs, 2), whole[0]
     if pieces.shape == whole.shape and not same(pieces, whole):
-        row = int((pieces - whole)[0, 0].abs().amax(-1).argmax())
-        one, other = (show(x[0, 0, row]) for x in (whole, pieces))
-        yield LAWS["propiedad-pasos"].saying(row=row, one=one, other=other)
+        gap = (pieces - whole).abs().nan_to_num(torch.inf).amax(-1)
+        batch, head, row = place = np.unravel_index(int(gap.argmax()), gap.shape)
+        one, other = show_both(whole[place], pieces[place])
+        told = {"batch": batch, "head": head, "row": row, "one": one, "other": other}
+        yield LAWS["propiedad-pasos"].saying(**told)
 
 
 def written_over(attempt, choice, findings):
@@ -153,9 +157,10 @@ class CachedAttention(Exercise):
 
     number, title, points, axes = "13.2", "atender con caché", 4, AXES
     names = ("query", "key", "value", "kept_keys", "kept_values")
+    letters = ("B h n d_k", "B h n d_k", "B h n d_v", "B h L d_k", "B h L d_v")
     stages = (Stage(tuple(AXES), CASES, most=2, frequent=9),)
     extra = (cache_case(8, 40, 60),)
-    tiny = tuple(cache_case(20, *lengths, 1, 1, 1, 1) for lengths in TINY)
+    tiny = tuple(whole(cache_case(20, *lengths, 1, 1, 1, 1)) for lengths in TINY)
     besides = (written_over,)
     reader, must = Several(Cached._fields), (*parts.must(shapes_of), step_by_step)
 

@@ -15,7 +15,9 @@ from course_checkers.engine import (
     told,
     ways,
 )
+from course_checkers.engine.case import whole
 from course_checkers.engine.comparing import clone
+from course_checkers.engine.properties import TORCH, not_by_hand
 from course_checkers.engine.reading import Pair
 from course_checkers.steps import attention as steps
 from course_checkers.steps.heads import SOFTMAX_OPTIONS
@@ -153,9 +155,11 @@ class GroupedAttention(Exercise):
 
     number, title, points, axes = "13.3", "compartir keys y values", 3, AXES
     names = ("query", "key", "value")
+    letters = ("B - L_q d_k", "B - L_k d_k", "B - L_k d_v")
     stages = (Stage(tuple(AXES), CASES, most=2, frequent=8),)
     extra = (shared_case(8, 32, 8, 20, 30, 8, 9),)
-    tiny = tuple(shared_case(20, *sizes, B=1) for sizes in TINY)
+    tiny = tuple(whole(shared_case(20, *sizes, B=1)) for sizes in TINY)
+    notes = (not_by_hand((f"{TORCH}, enable_gqa",), LAWS["ya-hecha"].text),)
     reader, returned, also = Pair(output_shape, numpy=True), (wrong_pair,), RETURNED
     must = (
         right_shape(output_shape, "La forma de tu salida no es (B, h, L_q, d_v).", "13 §5"),

@@ -135,6 +135,7 @@ class Rotary(Exercise):
 
     number, title, points = "14.1", "girar según la posición", 3
     names = ("x", "positions", "base")
+    letters = ("L -", "L")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=2),)
     extra = FAR, rotary_case(6, (3, 2), [0, 1, 2], 10_000.0)

@@ -7,6 +7,7 @@ import torch
 
 from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, finish, laws, show
 from course_checkers.engine import properties as law
+from course_checkers.engine.comparing import show_both
 from course_checkers.engine.mistakes import told, ways
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
@@ -105,7 +106,12 @@ CASES = (
 )
 TINY = tuple(
     Case("", (torch.tensor([x]), torch.tensor(weight), 0.0))
-    for x, weight in (([3.0, 1.0], [1.0, 1.0]), ([3.0, 4.0], [1.0, 2.0]))
+    for x, weight in (
+        ([3.0, 1.0], [1.0, 1.0]),
+        ([3.0, 4.0], [1.0, 2.0]),
+        ([1.0, 7.0], [1.0, 1.0]),
+        ([0.0, 2.0], [-1.0, -3.0]),
+    )
 )
 
 
@@ -128,7 +134,7 @@ def power_one(attempt):
     value = attempt.ask(X, ONES, 0.0)
     if value is not None and (gap := (power(value, (-1,)) - 1).abs()).max() > 1e-3:
         worst = power(value, (-1,)).flatten()[gap.argmax()]
-        yield LAWS["propiedad-1"].saying(yours=show(worst))
+        yield LAWS["propiedad-1"].saying(yours=show_both(worst, 1.0)[0])
 
 
 class RMSNorm(Exercise):
@@ -136,9 +142,10 @@ class RMSNorm(Exercise):
 
     number, title, points = "14.2", "RMSNorm", 2
     names = ("x", "weight", "eps")
+    letters = ("d_model", "d_model")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=4),)
-    extra = (vectors(7, (2, 3, 64), 1e-6, 300.0), vectors(8, (4, 1), 0.5))
+    extra = (PLAIN, vectors(7, (2, 3, 64), 1e-6, 300.0), vectors(8, (4, 1), 0.5))
     tiny = TINY
     measured = {"eps": fixed_eps, "finish": numbers.by_a_number("14 §3.1")}
     reader, also = Tensors(numpy=True), ("eps-fijo", *numbers.KNOWN)

@@ -7,6 +7,7 @@ import torch
 
 from course_checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
 from course_checkers.engine import properties as law
+from course_checkers.engine.comparing import show_both
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 
@@ -119,15 +120,20 @@ IDLE = {
 
 
 def apart(scores, p, gap):
-    """Si ninguna suma se acerca a p: si no, lo decidiría el redondeo. Y el primero está en el núcleo."""
-    s = softmax(scores.double()).sort(-1, descending=True)
-    start = scores.flatten()[0] > scores.flatten()[1 : scores.shape[-1]].max()
-    return bool(start and (s.values.cumsum(-1)[..., :-1] - p).abs().min() > gap)
+    """Si ninguna suma se acerca a p, ni hay dos iguales: si no, lo decidiría el redondeo."""
+    s = softmax(scores.double()).sort(-1, descending=True).values
+    near = (s.cumsum(-1)[..., :-1] - p).abs() <= gap
+    return not (near | (s.diff(dim=-1) == 0)).any()
+
+
+def starts(scores):
+    """Si el primero de todos está en su núcleo: es el mayor de su fila."""
+    return bool(scores.flatten()[0] > scores.flatten()[1 : scores.shape[-1]].max())
 
 
 def scores_case(p, shape, gap=0.02, less=0.0):
     drawn = (1.5 * torch.randn(*shape, generator=torch.Generator().manual_seed(s)) for s in count())
-    scores = next(scores for scores in drawn if apart(scores, p, gap)) - less
+    scores = next(scores for scores in drawn if starts(scores) and apart(scores, p, gap)) - less
     group = {1: "fila", 2: "lote"}.get(len(shape), "ejes")
     return Case(f"puntuaciones {shape} y p = {p}", (scores, p), group)
 
@@ -150,7 +156,7 @@ def one(attempt):
         sums = output.sum(-1).flatten()
         row = (sums - 1).abs().nan_to_num(torch.inf).argmax()
         if not abs(sums[row] - 1) < 1e-3:
-            return [LAWS["propiedad-suma"].saying(name=case.name, sum=law.show(sums[row]))]
+            return [LAWS["propiedad-suma"].saying(name=case.name, sum=show_both(sums[row], 1.0)[0])]
     return []
 
 
@@ -159,9 +165,12 @@ class TopP(Exercise):
 
     number, title, points = "14.3", "el núcleo", 3
     names = ("scores", "p")
+    letters = ("V",)
+    possible = staticmethod(lambda scores, p: apart(scores, p, 1e-4))
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=3),)
     extra = (
+        Case("el ejemplo del enunciado", NUCLEUS, "fila"),
         scores_case(0.9, (2, 300), 1e-4),
         scores_case(0.5, (1, 1, 40), 1e-3),
     )

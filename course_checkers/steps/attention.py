@@ -9,7 +9,7 @@ import math
 import torch
 from torch.nn.functional import normalize
 
-from course_checkers.engine.comparing import show
+from course_checkers.engine.comparing import same, show, show_both
 from course_checkers.engine.mistakes import Option, told, ways
 from course_checkers.engine.report import Finding
 
@@ -27,7 +27,10 @@ def largest_weight(look):
     if yours.shape != right.shape or yours.isnan().any():
         return ""
     row = int((yours - right).abs().amax(-1).reshape(-1, right.shape[-2])[0].argmax())
-    mine, good = (show(x.reshape(-1, *x.shape[-2:])[0, row].max()) for x in (yours, right))
+    mine, good = (x.reshape(-1, *x.shape[-2:])[0, row].max() for x in (yours, right))
+    if same(mine, good):  # el mayor no cambia: se cuenta en la salida
+        return ""
+    mine, good = show_both(mine, good)
     return story("peso-más-alto", look, row=row, mine=mine, good=good)
 
 
@@ -37,7 +40,9 @@ def row_sums(look):
         return ""
     sums = weights.reshape(-1, *weights.shape[-2:])[0].sum(-1)
     row = int((sums - 1).abs().argmax())
-    return story("suma-de-la-fila", look, row=row, sum=show(sums[row]))
+    if same(sums[row], torch.ones(()).to(sums)):
+        return ""
+    return story("suma-de-la-fila", look, row=row, sum=show_both(sums[row], 1.0)[0])
 
 
 def lowest_weight(look):

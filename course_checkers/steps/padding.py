@@ -84,6 +84,7 @@ class PaddedMask(MaskExercise):
     """Lo que comparten las dos que salen de ``attention_mask``. ``mask`` recibe los pasos, por orden."""
 
     names = ("attention_mask",)
+    letters = ("B L",)
     extra = (
         lot("110 111", "2 frases de 2 y 3 tokens"),  # las de los enunciados
         lot("110", "1 frase de 2 tokens y un relleno"),

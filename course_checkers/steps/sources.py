@@ -79,7 +79,7 @@ def name_sources(sources):
     if set(sources) == set(ROLES):
         return SOURCES["otro-orden"].saying(uses=", ".join(sources))
     uses = [f"{role} sale de {source}" for role, source in zip(ROLES, sources) if role != source]
-    return SOURCES["otra-entrada"].saying(uses="; tu ".join(uses))
+    return SOURCES["otra-entrada"].saying(uses=" y tu ".join(uses))
 
 
 def join(choice, good, kinds, expected_merge):
