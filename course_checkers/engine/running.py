@@ -10,6 +10,7 @@ import contextlib
 import contextvars
 import ctypes
 import functools
+import gc
 import inspect
 import io
 import mmap
@@ -212,6 +213,13 @@ def within_limits():
     """
     if SPENT.get() is not None:
         raise RuntimeError("una comprobación no se hace dentro de otra")
+    with swept(), in_time():
+        yield
+
+
+@contextlib.contextmanager
+def in_time():
+    """El tiempo, el hilo y el azar de una comprobación."""
     threads, began = torch.get_num_threads(), SPENT.set(Spent())
     torch.set_num_threads(1)
     try:
@@ -220,6 +228,24 @@ def within_limits():
     finally:
         torch.set_num_threads(threads)
         SPENT.reset(began)
+
+
+@contextlib.contextmanager
+def swept():
+    """Lo que deje suelto quien aprende se recoge al final, en un hilo que se puede parar.
+
+    Recoger un objeto es ejecutar su ``__del__``: si no, le tocaría a cualquier línea nuestra.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    gc.freeze()  # así, solo se mira lo de ahora
+    try:
+        yield
+    finally:
+        call(gc.collect)
+        gc.unfreeze()
+        if collecting:
+            gc.enable()
 
 
 @contextlib.contextmanager
