@@ -21,7 +21,8 @@ import torch
 from safetensors.torch import load
 
 import course_checkers
-from aula.calificar.cage import DISK, MEMORY, command
+from aula.calificar import limits
+from aula.calificar.cage import command
 from course_checkers.engine import Finding, questions, running
 from course_checkers.engine.catalog import modules
 from course_checkers.engine.report import Report
@@ -94,15 +95,19 @@ class Cage:
     def __init__(self, cells, caged, seconds=CELLS):
         self.cells, self.caged, self.seconds = cells, caged, seconds
         self.process, self.target, self.noticed, self.closed = None, None, [], False
+        self.fence = contextlib.ExitStack()
         self.endless, self.reader = ENDLESS.format(seconds), ThreadPoolExecutor(1)
 
     def open(self):
         order, settings = command(self.caged)
+        if self.caged:
+            order, settings = self.fence.enter_context(limits.fenced(order, settings))
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}  # sus errores, a la pantalla
         self.process = subprocess.Popen(order, env=settings, start_new_session=True, **pipes)
-        limits = {"memory": MEMORY, "disk": DISK, "seconds": 4 * self.seconds}
         try:
-            self.send(self.cells, limits, course_checkers.__all__, seconds=START)
+            self.send(
+                self.cells, limits.inside(4 * self.seconds), course_checkers.__all__, seconds=START
+            )
         except (Gone, TimeoutError):
             raise OSError("la jaula no se abre") from None
 
@@ -113,6 +118,7 @@ class Cage:
             with contextlib.suppress(OSError):
                 self.process.stdin.close()
             self.process = None
+        self.fence.close()
 
     def send(self, *order, seconds):
         """Manda una orden y da lo que contesta."""

@@ -32,7 +32,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from aula.calificar import cage, gradebook, pages, submissions
+from aula.calificar import cage, gradebook, limits, pages, submissions
 
 DONE = ".calificado"  # en la carpeta de los resultados: lo que ya está, un archivo por cuaderno
 MADE = "  notas.csv, las notas\n  devoluciones, una página por persona"
@@ -253,8 +253,10 @@ def main(arguments):
         folder = results_folder(options)
         caged = cage.works()
         if not caged and not options.sin_aislar:
-            raise Stop(cage.ALONE)
+            raise Stop(cage.alone())
         print(cage.WITH if caged else cage.WITHOUT, flush=True)
+        if caged:
+            print(limits.TOGETHER if limits.way() else limits.APART, flush=True)
         people, jobs = read_class(options, folder / DONE, caged)
         grade_all(jobs, caged, options)
         for job in jobs:

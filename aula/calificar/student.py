@@ -32,7 +32,10 @@ DRAWS = re.compile(r"\brand\w*\(|\bnormal_?\(|\bnn\.\w+\(|\bmultinomial\(|\bshuf
 ORDERS = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)  # las de Jupyter, que no son Python
 MAKES = re.compile(r"^(?:(?:def|class)\s+)?(\w+)\s*[(=:]", re.MULTILINE)
 FORBIDDEN = b"fork vfork execve execveat socket unshare io_uring_setup "
-FORBIDDEN += b"ptrace process_vm_readv process_vm_writev"
+FORBIDDEN += b"ptrace process_vm_readv process_vm_writev setns mount bpf keyctl add_key "
+FORBIDDEN += (
+    b"memfd_create memfd_secret shmget msgget semget mq_open"  # memoria que no se le cuenta
+)
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -175,12 +178,18 @@ def needed(cells, target):
 # --- Los límites ----------------------------------------------------------------------------------
 
 
-def set_limits(memory, disk, seconds):
-    """Memoria, tiempo, tamaño de archivo y, en Linux, ni procesos ni programas ni red."""
+def set_limits(memory, disk, seconds, processes):
+    """Memoria, tiempo, tamaño de archivo y, en Linux, ni procesos ni programas ni red.
+
+    ``DATA`` es la memoria propia; ``AS``, con la compartida, se cuenta desde lo que ya ocupa torch.
+    """
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
         limits = {"DATA": memory, "FSIZE": disk, "CPU": seconds, "CORE": 0, "NOFILE": 256}
+        limits |= {"NPROC": processes, "MSGQUEUE": 0, "MEMLOCK": 0}
+        with open("/proc/self/statm") as used:
+            limits["AS"] = memory + int(used.read().split()[0]) * resource.getpagesize()
         for name, most in limits.items():
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
     if sys.platform == "linux":
