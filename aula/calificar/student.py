@@ -273,12 +273,14 @@ class Student:
         space, chosen = vars(self.module), needed(self.cells, target)
         for cell in chosen:
             cell.run(space)
+        # Lo que usa: quizá, la respuesta de otro ejercicio.
+        uses = {"uses": sorted(set().union(*(c.binds | c.needs for c in chosen)))[:500]}
         if target not in space:
             failed = [cell.error for cell in chosen if cell.error]
-            return failed[-1] if failed else {"missing": True}, {}
+            return (failed[-1] if failed else {"missing": True}) | uses, {}
         value = self.function = space[target]
         if not callable(value):
-            return {"callable": False}, {"value": value}
+            return {"callable": False} | uses, {"value": value}
         from course_checkers.inside.code import is_stub
 
         try:
@@ -287,7 +289,7 @@ class Student:
         except (TypeError, ValueError):
             signature = None
         stub = bool(is_stub(value))
-        return {"callable": True, "signature": signature, "stub": stub}, {}
+        return {"callable": True, "signature": signature, "stub": stub} | uses, {}
 
     def call(self, arguments, seed, listen, holder=None, name=""):
         """Llama a la función y dice qué devuelve, qué escribe y si cambia lo que recibe.

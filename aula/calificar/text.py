@@ -1,0 +1,48 @@
+"""Lo que llega de fuera, hecho escribible; y los archivos, que se escriben enteros o no se escriben."""
+
+import os
+import re
+import tempfile
+import unicodedata
+from pathlib import Path
+
+BYTES = re.compile("[\udc80-\udcff]")  # un byte que no era UTF-8, como lo da el sistema de archivos
+ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def plain(value):
+    """Un valor cuyos textos se pueden escribir en cualquier sitio: HTML, CSV o SQLite.
+
+    Los bytes de un nombre en Latin-1 son sus letras; lo que no se puede escribir, «�».
+    """
+    if isinstance(value, str):
+        return ILLEGAL.sub("�", BYTES.sub(lambda byte: chr(ord(byte[0]) - 0xDC00), value))
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {plain(name): plain(one) for name, one in value.items()}
+    return value
+
+
+def key(name):
+    """Un nombre, para buscarlo: sin tildes, ni mayúsculas, ni orden («Ñandú, Ana» es «ana nandu»)."""
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    return " ".join(sorted(re.findall(r"\w+", re.sub("[\u0300-\u036f]", "", letters))))
+
+
+def whole(path, data):
+    """Escribe un archivo entero: hasta que no está, queda el que había."""
+    data = data.encode() if isinstance(data, str) else data
+    number, half = tempfile.mkstemp(prefix=".a-medias-", dir=path.parent)
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+        os.chmod(half, 0o644 & ~UMASK)
+        os.replace(half, path)
+    except BaseException:
+        Path(half).unlink(missing_ok=True)
+        raise
+
+
+UMASK = os.umask(0o022)
+os.umask(UMASK)
