@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from aula.calificar.limits import DISK
@@ -57,24 +58,7 @@ WITHOUT = (
     "comprobaciones, y usar la red."
 )
 TRUST = "Si te fías de todas las entregas, añade --sin-aislar."
-# Por qué no se puede, y qué hacer.
-CAUSES = {
-    "sistema": "La jaula es de Linux: califica en uno.",
-    "bwrap": "Falta bubblewrap: instálalo («sudo apt install bubblewrap») y repite la orden.",
-    "setpriv": "Eres el administrador, y falta setpriv, que le quita sus permisos al código ajeno: "
-    "instala util-linux («apt install util-linux»), o califica con otra cuenta.",
-    "apparmor": "bubblewrap está, pero AppArmor no le deja (pasa en Ubuntu de 23.10 a 24.10). Activa el "
-    "perfil que trae tu Ubuntu para él, y nada más:\n"
-    "  sudo apt install apparmor-profiles\n"
-    "  sudo cp /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/\n"
-    "  sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict\n",
-    "contenedor": "bubblewrap está, pero el sistema no deja hacer espacios de nombres: es un contenedor, o "
-    "se han prohibido. Califica fuera del contenedor, o dale ese permiso (en Docker, «--cap-add SYS_ADMIN "
-    "--security-opt seccomp=unconfined --security-opt systempaths=unconfined»).",
-    "permisos": "El código ajeno se ejecuta como «nobody», que no puede leer Python o el curso: dale "
-    "permiso («chmod -R go+rX» a la carpeta del curso y a la de su Python).",
-    "otra": "bubblewrap está, pero no funciona.",
-}
+CAUSES = tomllib.loads((HERE / "sin_jaula.toml").read_text(encoding="utf-8"))
 
 
 def seen():
@@ -125,11 +109,8 @@ def problem():
             return tool, ""
     order, settings = command(caged=True)
     # No basta con que arranque: dentro tiene que ser otro, y poder leer lo que hace falta.
-    read = f"[open(p).close() for p in (find_spec('torch').origin, {str(STUDENT)!r})]"
-    order[-1:] = [
-        "-c",
-        f"import os; from importlib.util import find_spec; {read}; print(os.getuid())",
-    ]
+    read = f"open(find_spec('torch').origin), open({str(STUDENT)!r}), print(os.getuid())"
+    order[-1:] = ["-c", f"import os; from importlib.util import find_spec; {read}"]
     try:
         done = subprocess.run(order, env=settings, capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:

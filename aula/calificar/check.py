@@ -98,13 +98,12 @@ class Cage:
         self.cells, self.caged, self.seconds = cells, caged, seconds
         self.process, self.target, self.noticed, self.closed = None, None, [], False
         self.uses = defaultdict(set)  # de cada respuesta, los nombres que usa
-        self.fence = contextlib.ExitStack()
         self.endless, self.reader = ENDLESS.format(seconds), ThreadPoolExecutor(1)
 
     def open(self):
         order, settings = command(self.caged)
         if self.caged:
-            order, settings = self.fence.enter_context(limits.fenced(order, settings))
+            order, settings = limits.fenced(order, settings)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}  # sus errores, a la pantalla
         self.process = subprocess.Popen(order, env=settings, start_new_session=True, **pipes)
         try:
@@ -121,7 +120,6 @@ class Cage:
             with contextlib.suppress(OSError):
                 self.process.stdin.close()
             self.process = None
-        self.fence.close()
 
     def send(self, *order, seconds):
         """Manda una orden y da lo que contesta."""
