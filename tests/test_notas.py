@@ -34,7 +34,10 @@ def exercise(number, ok=False, ids=(), carried=(), unsolved=False):
             "carried": list(carried)}  # fmt: skip
 
 
-def person(name, ident="", told=(), given=options(), **lessons):
+PLAIN = options()
+
+
+def person(name, ident="", told=(), given=PLAIN, **lessons):
     one = {
         "name": name,
         "id": ident,
@@ -98,7 +101,7 @@ def test_what_cannot_be_written_is_one_line_and_the_rest_is_there(tmp_path, monk
 
 def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path, monkeypatch):
     text.whole(tmp_path / "a", "antes")
-    monkeypatch.setattr(text.os, "replace", lambda *_: 1 / 0)
+    monkeypatch.setattr(Path, "replace", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         text.whole(tmp_path / "a", "después")
     assert (tmp_path / "a").read_text() == "antes"
@@ -157,11 +160,11 @@ def test_ctrl_c_ends_in_seconds_in_the_middle_of_a_big_notebook(tmp_path):
     process = subprocess.Popen(
         order, cwd=pretend.ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
-    inside = lambda: (
-        subprocess.run(  # noqa: E731
-            ["pgrep", "-f", f"bwrap.*{cage.STUDENT}"], capture_output=True, text=True
-        ).stdout
-    )
+
+    def inside():
+        order = ["pgrep", "-f", f"bwrap.*{cage.STUDENT}"]
+        return subprocess.run(order, capture_output=True, text=True).stdout
+
     while not inside():
         time.sleep(0.2)
         assert process.poll() is None
@@ -281,13 +284,15 @@ HEADS = {
 }
 LINES = """{0} 101,Ana Ñandú,a@x.es,Enviado,{1},{2},Sí,"martes, 3 de marzo de 2026, 10:00",-,
 {0} 102,"Paz, Luis",l@x.es,Enviado,,{2},Sí,-,-,"<p>Bien, ""muy"" bien</p>"
-{0} 103,Eva,e@x.es,Sin entrega,,{2},Sí,-,-,
+{0} 103,Eva,e@x.es,Enviado,,{2},Sí,-,-,
+{0} 104,Noa,n@x.es,Sin entrega,,{2},Sí,-,-,
 """
 
 
 @pytest.mark.parametrize(
     ("language", "who", "most", "grades"),
-    [("es", "Participante", '"10,00"', ["6,25", "0,00", ""]), ("en", "Participant", "100.00", ["62.50", "0.00", ""])],
+    [("es", "Participante", '"10,00"', ["6,25", "0,00", "", ""]),
+     ("en", "Participant", "100.00", ["62.50", "0.00", "", ""])],
 )  # fmt: skip
 def test_moodles_sheet_comes_back_with_the_grades_and_nothing_else_changed(
     language, who, most, grades, tmp_path
@@ -299,11 +304,17 @@ def test_moodles_sheet_comes_back_with_the_grades_and_nothing_else_changed(
         person("Ana Ñandú", "101", _05=[exercise("5.1", ok=True), exercise("5.3", ok=True)]),
         person("Luis Paz", _05=[exercise("5.1")]),
         person("Roto", "999"),
+        person("Eva", "103", _05=[]),
     ]
     sheet.meet(people)
-    assert [one["label"] for one in people] == [f"{who} 101", f"{who} 102", "Participante 999"]
+    assert [one["label"] for one in people] == [
+        f"{who} 101",
+        f"{who} 102",
+        "Participante 999",
+        f"{who} 103",
+    ]
     absent = marks.call_roll(people, sheet.roll())
-    assert [(one["name"], one["id"]) for one in absent] == [("Eva", "103")]
+    assert [(one["name"], one["id"]) for one in absent] == [("Noa", "104")]
     sheet.fill(people + absent, ["05"], tmp_path / "moodle.csv")
     before, after = (
         list(csv.reader(io.StringIO(p.read_text(encoding="utf-8-sig"))))
@@ -336,9 +347,9 @@ def test_a_sheet_that_is_not_moodles_is_said(tmp_path):
 DOT = {
     "mal": "def my_dot_product(a, b):\n    return (a + b).sum()",
     "sin hacer": "def my_dot_product(a, b):\n    ...",
-    "mira la solución": "def my_dot_product(a, b):\n    return 0.0 * a.sum()",
 }
-COSINE = "def my_cosine_similarity(a, b):\n    return my_dot_product(a, b) / (my_dot_product(a, a) * my_dot_product(b, b)) ** 0.5"
+COSINE = """def my_cosine_similarity(a, b):
+    return my_dot_product(a, b) / (my_dot_product(a, a) * my_dot_product(b, b)) ** 0.5"""
 
 
 def carried(dot, cosine):
@@ -364,5 +375,8 @@ def test_an_error_is_charged_once(dot, cosine, found):
 @caged
 def test_the_first_mark_does_not_see_the_answer_of_the_second_try():
     """Quien rebusca en todas sus celdas y archivos no encuentra, a la primera, la respuesta buena."""
-    spy = "import gc\ndef my_dot_product(a, b):\n    return sum(x for x in gc.get_objects() if callable(x) and getattr(x, '__name__', '') == 'my_dot_product' and x is not my_dot_product)"
+    spy = """import gc
+def my_dot_product(a, b):
+    named = lambda x: callable(x) and getattr(x, "__name__", "") == "my_dot_product"
+    return next(x for x in gc.get_objects() if named(x) and x is not my_dot_product)(a, b)"""
     assert carried(spy, COSINE) == ([False, False], {"1.2": ["1.1"]})

@@ -18,6 +18,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+from aula.calificar import limits
 from aula.calificar.limits import DISK
 
 HERE = Path(__file__).resolve().parent
@@ -49,16 +50,8 @@ INSIDE = {
 }
 OUTSIDE = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH")  # lo que pide el sistema
 
-WITH = (
-    "El código de las entregas se ejecuta aislado: sin red, sin ver tus archivos ni los de nadie, y "
-    "con un tope de memoria, de tiempo, de procesos y de disco."
-)
-WITHOUT = (
-    "Este sistema no aísla las entregas: su código puede leer tus archivos, también las soluciones y las "
-    "comprobaciones, y usar la red."
-)
-TRUST = "Si te fías de todas las entregas, añade --sin-aislar."
-CAUSES = tomllib.loads((HERE / "sin_jaula.toml").read_text(encoding="utf-8"))
+SAYS = tomllib.loads((HERE / "jaula.toml").read_text(encoding="utf-8"))
+CAUSES = SAYS["causas"]
 
 
 def seen():
@@ -138,4 +131,11 @@ def works():
 def alone():
     """Qué pasa sin jaula, por qué no la hay y qué hacer."""
     name, told = problem() or ("otra", "")
-    return f"{WITHOUT}\n{CAUSES[name]}{f' (Dice: {told})' if told else ''}\n{TRUST}"
+    told = f" (Dice: {told})" if told else ""
+    return f"{SAYS['sin_aislar']}\n{CAUSES[name]}{told}\n{SAYS['confianza']}"
+
+
+def start(caged):
+    """Lo que se dice al empezar: si se aísla, y si el tope es de la jaula entera."""
+    whole = SAYS["junto"] if limits.way() else SAYS["aparte"].format(2 * limits.DISK >> 20)
+    return f"{SAYS['aislado']}\n{whole}" if caged else SAYS["sin_aislar"]

@@ -305,15 +305,14 @@ def grade(cells, answers, caged, seconds=CELLS, right=None):
 def carried(cage, reports, answers, right):
     """Los ejercicios que estarían bien si lo estuvieran otros que usan: número → los otros.
 
-    Se prueban otra vez, en otra jaula, con los otros bien hechos. Esa jaula ya tiene la respuesta de un
-    ejercicio, calificado antes y fuera: de lo que salga de ella, solo se mira si este está bien.
+    Se prueban en otra jaula, que tiene ya la respuesta de esos otros: de ella solo sale si este está bien.
     """
     wrong = [report.exercise for report in reports if not report.ok]
     found = {}
     for number in wrong:
         used = [o for o in wrong if o != number and answers[o] in cage.uses[answers[number]]]
         codes = {other: right(answers[other]) for other in used}
-        if not all(codes.values()) or not codes:
+        if not codes:
             continue
         second = Cage(with_right(cage.cells, number, codes), cage.caged, cage.seconds)
         try:

@@ -31,7 +31,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from aula.calificar import cage, gradebook, limits, marks, moodle, pages, submissions, workers
+from aula.calificar import cage, gradebook, marks, moodle, pages, submissions, workers
 from aula.calificar.text import plain, whole
 
 DONE = ".calificado"  # en la carpeta de los resultados: lo que ya está, un archivo por cuaderno
@@ -212,9 +212,7 @@ def main(arguments):
         caged = cage.works()
         if not caged and not options.sin_aislar:
             raise Stop(cage.alone())
-        print(cage.WITH if caged else cage.WITHOUT, flush=True)
-        if caged:
-            print(limits.TOGETHER if limits.way() else limits.APART, flush=True)
+        print(cage.start(caged), flush=True)
         with tempfile.TemporaryDirectory(prefix="entregas-", ignore_cleanup_errors=True) as space:
             people, jobs = read_class(options, folder / DONE, caged, space)
             grade_all(jobs, caged, options)

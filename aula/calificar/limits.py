@@ -25,12 +25,6 @@ TALKS = (
 # Apunta un proceso en los grupos que se le dicen, y después es otro: el que va tras «--».
 JOIN = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 9; shift; done; shift; exec "$@"'
 
-TOGETHER = "El tope de memoria y de procesos es de la jaula entera."
-APART = (
-    "Aquí no se puede poner un tope a la jaula entera (no hay systemd, o no deja hacer cgroups): el de "
-    f"memoria es de su proceso, y aparte caben {2 * DISK // 2**20} MB de archivos."
-)
-
 
 def inside(seconds):
     """Los topes que se pone el proceso de dentro (``student.set_limits``)."""

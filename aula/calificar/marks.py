@@ -1,6 +1,5 @@
 """Las notas: cuánto vale cada respuesta, quién no ha entregado y la tabla que se abre en una hoja de cálculo."""
 
-import contextlib
 import csv
 import io
 from collections import Counter
@@ -25,13 +24,13 @@ class BadTable(Exception):
 
 
 def read_text(path):
-    """Lo que dice un archivo de quien califica, lo guarde el programa que lo guarde, y su codificación."""
+    """Lo que dice un archivo de quien califica, y su codificación: la de una hoja de cálculo, o UTF-8."""
     data = Path(path).read_bytes()
-    codes = ["utf-8-sig" if data[:3] == b"\xef\xbb\xbf" else "utf-8", "cp1252", "latin-1"]
-    for encoding in ["utf-16"] if data[:2] in (b"\xff\xfe", b"\xfe\xff") else codes:
-        with contextlib.suppress(UnicodeDecodeError):
-            return data.decode(encoding), encoding
-    raise BadTable(f"{path} no se puede leer: guárdalo como CSV, en UTF-8.")
+    try:
+        encoding = "utf-8-sig" if data[:3] == b"\xef\xbb\xbf" else "utf-8"
+        return data.decode(encoding), encoding
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace"), "cp1252"
 
 
 def read_table(path):
@@ -39,9 +38,7 @@ def read_table(path):
     text, encoding = read_text(path)
     mark = max(";\t,", key=text.partition("\n")[0].count)
     rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if any(row)]
-    if not rows:
-        raise BadTable(f"{path} está vacío.")
-    return rows, (encoding, mark)
+    return rows or [[""]], (encoding, mark)
 
 
 def read_list(path):
@@ -67,8 +64,7 @@ def read_partial(path):
         if exercise in points and mistake and part is not None and 0 <= part <= 1:
             found[exercise, mistake] = part
         elif k or exercise[:1].isdigit():  # la primera puede ser de títulos
-            what = ";".join(row)
-            raise BadTable(f"En {path} no entiendo «{what}»: pon ejercicio;error;parte, de 0 a 1.")
+            raise BadTable(f"En {path} no entiendo {row}: pon ejercicio;error;parte, de 0 a 1.")
     return found
 
 
@@ -99,9 +95,9 @@ def points(value):
 
 
 def total(person, lesson, kind="got"):
-    """Los puntos de una persona en una lección."""
-    every = person["lessons"].get(lesson, {"exercises": ()})["exercises"]
-    return points(sum(one[kind] for one in every))
+    """Los puntos de una persona en una lección; nada, si no se ha podido calificar."""
+    every = person["lessons"].get(lesson, {"exercises": [{kind: 0}]})["exercises"]
+    return points(sum(one[kind] for one in every)) if every else ""
 
 
 def most(lesson):
@@ -125,8 +121,8 @@ def call_roll(people, names):
     here = {key(person["name"]) for person in people}
     given = {person["id"] for person in people if person["id"]}
     absent = [(n, i) for n, i in names if not (i in given if i and given else key(n) in here)]
-    fresh = {"told": [ABSENT], "lessons": {}, "marks": {}}
-    return [{"name": n, "id": i, "label": ""} | fresh for n, i in absent]
+    fresh = {"label": "", "told": [ABSENT], "lessons": {}, "marks": {}}
+    return [{"name": n, "id": i, **fresh} for n, i in absent]
 
 
 def write(people, path, options):

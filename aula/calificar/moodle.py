@@ -19,7 +19,6 @@ NAME = {"Nombre completo", "Full name", "Nom complet", "Nome completo", "Nome"}
 GRADE = {"Calificación", "Grade", "Qualificació", "Cualificación"}
 MOST = {"Calificación máxima", "Maximum Grade", "Maximum grade", "Qualificació màxima"}
 MOST |= {"Cualificación máxima"}
-IDENT = re.compile(r"\d+$")
 
 
 class Sheet:
@@ -31,52 +30,41 @@ class Sheet:
         find = lambda names: next((k for k, head in enumerate(heads) if head in names), None)  # noqa: E731
         self.who, self.name, self.grade, self.most = map(find, (WHO, NAME, GRADE, MOST))
         if self.who is None or self.grade is None:
-            raise marks.BadTable(
-                f"{path} no es una hoja de calificaciones de Moodle: le falta «Identificador» o «Calificación»."
-            )
+            lacks = "le falta «Identificador» o «Calificación»"
+            raise marks.BadTable(f"{path} no es una hoja de calificaciones de Moodle: {lacks}.")
 
-    def people(self):
-        """De cada fila: la fila, el número de su identificador y el nombre."""
+    def found(self):
+        """De cada fila: el nombre, el número de su identificador y ella."""
         for row in self.rows[1:]:
             row += [""] * (len(self.rows[0]) - len(row))
-            match = IDENT.search(row[self.who].strip())
-            yield (
-                row,
-                match[0] if match else "",
-                "" if self.name is None else row[self.name].strip(),
-            )
+            name = row[self.who if self.name is None else self.name]
+            yield plain(name.strip()), re.search(r"\d*$", row[self.who].strip())[0], row
 
     def roll(self):
         """Los que tienen que entregar: (nombre, identificador)."""
-        return [(plain(name or row[self.who]), ident) for row, ident, name in self.people()]
+        return [one[:2] for one in self.found()]
 
     def meet(self, people):
-        """Pone a cada persona el identificador como lo escribe Moodle. La busca por su número o por su nombre."""
-        by_name = {key(name): (row, ident) for row, ident, name in self.people() if name}
-        by_ident = {ident: (row, ident) for row, ident, _ in self.people() if ident}
+        """Pone a cada persona el identificador como lo escribe Moodle. La busca por su número o su nombre."""
+        known = {key(name): (ident, row) for name, ident, row in self.found()}
+        known |= {ident: (ident, row) for _, ident, row in self.found() if ident}
         for person in people:
-            found = by_ident.get(person["id"]) or (
-                not person["id"] and by_name.get(key(person["name"]))
-            )
-            if found:
-                person["row"], person["id"] = found
-                person["label"] = found[0][self.who]
+            if found := known.get(person["id"] or key(person["name"])):
+                person["id"], person["row"] = found
+                person["label"] = found[1][self.who]
 
     def fill(self, people, lessons, path):
         """Escribe la hoja con las calificaciones de quien tiene algo calificado, sobre el máximo de la tarea."""
-        whole_marks = sum(marks.most(lesson) for lesson in lessons)
         for person in people:
-            row = person.get("row")
-            if row is None or not set(lessons) & set(person["lessons"]):
+            row, given = person.get("row"), [one for one in lessons if one in person["lessons"]]
+            got = [marks.total(person, lesson) for lesson in given]
+            if row is None or not given or "" in got:  # sin calificar: lo decide quien califica
                 continue
             limit = row[self.most] if self.most is not None else ""
-            most = marks.number(limit)
-            if most is None:
-                raise marks.BadTable(
-                    "la calificación máxima de la hoja no es un número: usa una tarea con puntos"
-                )
-            got = sum(marks.total(person, lesson) for lesson in lessons)
-            text = f"{most * got / whole_marks:.2f}"
+            if marks.number(limit) is None:
+                raise marks.BadTable("su calificación máxima no es un número")
+            part = sum(got) / sum(marks.most(lesson) for lesson in lessons)
+            text = f"{marks.number(limit) * part:.2f}"
             row[self.grade] = text.replace(".", ",") if "," in limit else text
         table = io.StringIO(newline="")
         csv.writer(table, delimiter=self.mark, lineterminator="\n").writerows(self.rows)

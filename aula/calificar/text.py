@@ -1,10 +1,7 @@
 """Lo que llega de fuera, hecho escribible; y los archivos, que se escriben enteros o no se escriben."""
 
-import os
 import re
-import tempfile
 import unicodedata
-from pathlib import Path
 
 BYTES = re.compile("[\udc80-\udcff]")  # un byte que no era UTF-8, como lo da el sistema de archivos
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -25,24 +22,16 @@ def plain(value):
 
 
 def key(name):
-    """Un nombre, para buscarlo: sin tildes, ni mayúsculas, ni orden («Ñandú, Ana» es «ana nandu»)."""
-    letters = unicodedata.normalize("NFKD", name.casefold())
+    """Un nombre, para buscarlo: sin tildes, ni mayúsculas, ni orden («Ñandú, Ana (7)» es «ana nandu»)."""
+    letters = unicodedata.normalize("NFKD", re.sub(r"\(.*\)$", "", name).casefold())
     return " ".join(sorted(re.findall(r"\w+", re.sub("[\u0300-\u036f]", "", letters))))
 
 
 def whole(path, data):
     """Escribe un archivo entero: hasta que no está, queda el que había."""
-    data = data.encode() if isinstance(data, str) else data
-    number, half = tempfile.mkstemp(prefix=".a-medias-", dir=path.parent)
+    half = path.with_name(f".a-medias-{path.name}")
     try:
-        with os.fdopen(number, "wb") as file:
-            file.write(data)
-        os.chmod(half, 0o644 & ~UMASK)
-        os.replace(half, path)
-    except BaseException:
-        Path(half).unlink(missing_ok=True)
-        raise
-
-
-UMASK = os.umask(0o022)
-os.umask(UMASK)
+        half.write_bytes(data.encode() if isinstance(data, str) else data)
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)

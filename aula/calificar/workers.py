@@ -29,12 +29,12 @@ class Worker:
         self.process, self.closed = None, False
 
     def open(self):
-        order = [sys.executable, "-m", "aula.calificar.workers"]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
-        env = os.environ | {"CURSO_PROGRESO": "no"}
-        # En una sesión suya: Ctrl+C le llega solo a quien manda.
-        more = {"cwd": submissions.ROOT, "env": env, "start_new_session": True}
-        self.process = subprocess.Popen(order, **pipes, **more)
+        order, pipe = [sys.executable, "-m", "aula.calificar.workers"], subprocess.PIPE
+        more = {"cwd": submissions.ROOT, "env": os.environ | {"CURSO_PROGRESO": "no"}}
+        more["start_new_session"] = True  # Ctrl+C le llega solo a quien manda
+        self.process = subprocess.Popen(order, stdin=pipe, stdout=pipe, encoding="utf-8", **more)
+        if self.closed:
+            self.kill()
 
     def ask(self, *order):
         """Lo que sale de un cuaderno, o por qué no se ha podido. Si se cierra, se prueba otra vez."""
@@ -61,18 +61,16 @@ class Worker:
 
 def grade_all(orders, many):
     """Según acaban, de cada orden ``(trabajo, ruta, se aísla, segundos)``, el trabajo y lo que sale."""
-    workers, idle = [Worker() for _ in range(many)], queue.SimpleQueue()
-    for worker in workers:
-        idle.put(worker)
+    workers, mine = [], threading.local()
+
+    def start():
+        mine.worker = Worker()
+        workers.append(mine.worker)
 
     def one(job, *order):
-        worker = idle.get()
-        try:
-            return job, worker.ask(*order)
-        finally:
-            idle.put(worker)
+        return job, mine.worker.ask(*order)
 
-    pool = ThreadPoolExecutor(many)
+    pool = ThreadPoolExecutor(many, initializer=start)
     try:
         for future in as_completed([pool.submit(one, *order) for order in orders]):
             yield future.result()
@@ -98,7 +96,8 @@ def grade_one(path, caged, seconds):
         asdict(report)
         | {
             "ok": report.ok,
-            "unsolved": report.unsolved or missing(report, book),
+            # Si falta la respuesta y también su celda, nadie la ha hecho.
+            "unsolved": report.unsolved or lacks(report) and report.exercise not in book.own,
             "points": lesson.points[report.exercise],
             "printed": report.printed_lines() if report.printed else [],
             "answer": book.own.get(report.exercise, "")[:6000],
@@ -109,9 +108,8 @@ def grade_one(path, caged, seconds):
     return plain({"lesson": book.lesson, "exercises": marks, "told": noticed})
 
 
-def missing(report, book):
-    """Si falta la respuesta y también su celda: nadie la ha hecho."""
-    return [f.id for f in report.findings] == ["falta"] and report.exercise not in book.own
+def lacks(report):
+    return [f.id for f in report.findings] == ["falta"]
 
 
 def main():
