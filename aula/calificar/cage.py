@@ -1,24 +1,43 @@
 """La jaula en la que se ejecuta una entrega: la hace ``bubblewrap``.
 
 Dentro se ve Python, su entorno, ``course_lib`` y lo que acompaña a la respuesta, sin poder escribir en
-ellos, y una carpeta temporal pequeña. Ni red, ni las demás entregas, ni las notas, ni las soluciones, ni
-las comprobaciones, que saben lo que hay que responder, ni la carpeta de nadie.
+ellos, y dos carpetas temporales pequeñas. Ni red, ni las demás entregas, ni las notas, ni las soluciones,
+ni las comprobaciones, que saben lo que hay que responder, ni la carpeta de nadie.
+
+Nada de una entrega se ejecuta como administrador. Quien califica sin serlo entra en un espacio de usuarios
+propio. Un administrador hace las paredes, que pueden asomar a carpetas suyas, y antes de que arranque
+Python pasa a ser «nobody», sin ningún permiso y sin vuelta atrás (``setpriv``).
 """
 
+import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+
+from aula.calificar import limits
+from aula.calificar.limits import DISK
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STUDENT = HERE / "student.py"
 OURS = (ROOT / "course_lib", ROOT / "course_checkers/inside", STUDENT)
-MEMORY, DISK = 2 * 2**30, 64 * 2**20  # bytes que puede pedir, con los de torch; y escribir
+NOBODY = 65534
+RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/nix/store")
-WALLS = "--unshare-all --die-with-parent --new-session --cap-drop ALL --uid 65534 --gid 65534"
-ROOMS = rf"--proc /proc --dev /dev --size {DISK} --tmpfs /tmp --chdir /tmp --remount-ro /"
+WALLS = "--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup-try "
+WALLS += "--die-with-parent --new-session --cap-drop ALL"
+PLAIN = f"--unshare-user --uid {NOBODY} --gid {NOBODY}"
+ROOT_ONLY = "--cap-add CAP_SETUID --cap-add CAP_SETGID --cap-add CAP_SETPCAP"
+BECOME = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups --no-new-privs"
+BECOME += " --inh-caps=-all --bounding-set=-all"
+# Lo que cambia el ordenador entero (``/proc/sys``) no se escribe, y en ``/dev`` solo cabe ``shm``.
+ROOMS = "--proc /proc --ro-bind /proc/sys /proc/sys --dev /dev "
+ROOMS += f"--perms 1777 --size {DISK} --tmpfs /dev/shm --remount-ro /dev "
+ROOMS += f"--perms 1777 --size {DISK} --tmpfs /tmp"
 INSIDE = {
     "HOME": "/tmp/.casa",
     "LOGNAME": "estudiante",
@@ -31,18 +50,8 @@ INSIDE = {
 }
 OUTSIDE = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH")  # lo que pide el sistema
 
-WITH = (
-    "El código de las entregas se ejecuta aislado: sin red, sin ver tus archivos ni los de nadie, y "
-    "con un tope de memoria, de tiempo y de disco."
-)
-WITHOUT = (
-    "Este sistema no aísla las entregas: su código puede leer tus archivos, también las soluciones y las "
-    "comprobaciones, y usar la red."
-)
-ALONE = (
-    f"{WITHOUT} En Linux, instala bubblewrap («sudo apt install bubblewrap») y repite la orden; en "
-    "otro sistema, usa uno con Linux. Si te fías de todas las entregas, añade --sin-aislar."
-)
+SAYS = tomllib.loads((HERE / "jaula.toml").read_text(encoding="utf-8"))
+CAUSES = SAYS["causas"]
 
 
 def seen():
@@ -61,29 +70,72 @@ def command(caged):
     python = [sys.executable, "-I", "-B", "-X", "utf8", str(STUDENT)]
     if not caged:
         return python, settings
-    outer, inner = (list(map(bound, paths)) for paths in seen())
+    outer, inner = ([bound(path) for path in paths] for paths in seen())
     # Si el curso está en una carpeta que se ve, se tapa; y encima, lo suyo que hace falta.
-    outer.append(["--tmpfs", str(ROOT)])
-    inner.append(["--remount-ro", str(ROOT)])
-    binds = [word for order in (*outer, *inner) for word in order]
-    return ["bwrap", *WALLS.split(), *binds, *ROOMS.split(), *python], settings
+    cover = [*parents(ROOT), "--tmpfs", str(ROOT)]
+    close = ["--remount-ro", str(ROOT), "--chdir", "/tmp", "--remount-ro", "/"]
+    # ``/tmp`` va antes que lo demás: si el curso está dentro, se ve encima.
+    rooms = [*ROOMS.split(), *sum(outer, []), *cover, *sum(inner, []), *close]
+    who, become = (ROOT_ONLY, BECOME.split()) if os.geteuid() == 0 else (PLAIN, [])
+    return ["bwrap", *WALLS.split(), *who.split(), *rooms, *become, *python], settings
 
 
 def bound(path):
     """La orden que deja ver ``path``, sin poder escribir. Puede ser un enlace, como ``/bin`` en casi todos."""
-    path = str(path)
     linked = os.path.islink(path)
-    return ["--symlink", os.readlink(path), path] if linked else ["--ro-bind", path, path]
+    words = ["--symlink", os.readlink(path)] if linked else ["--ro-bind", str(path)]
+    return [*parents(path), *words, str(path)]
+
+
+def parents(path):
+    """La orden que hace las carpetas en las que está ``path``: vacías, y todos pueden pasar por ellas."""
+    return [word for above in [*path.parents][-2::-1] for word in ("--dir", str(above))]
+
+
+@functools.cache
+def problem():
+    """Por qué no funciona la jaula aquí: una de ``CAUSES`` y lo que dice ``bwrap``; o nada, si funciona."""
+    if sys.platform != "linux":
+        return "sistema", ""
+    for tool in ("bwrap", "setpriv")[: 2 if os.geteuid() == 0 else 1]:
+        if not shutil.which(tool):
+            return tool, ""
+    order, settings = command(caged=True)
+    # No basta con que arranque: dentro tiene que ser otro, y poder leer lo que hace falta.
+    read = f"open(find_spec('torch').origin), open({str(STUDENT)!r}), print(os.getuid())"
+    order[-1:] = ["-c", f"import os; from importlib.util import find_spec; {read}"]
+    try:
+        done = subprocess.run(order, env=settings, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return "otra", str(error)
+    if done.stdout.strip() == str(NOBODY):
+        return None
+    return cause(done.stderr), done.stderr.strip()[-300:]
+
+
+def cause(told):
+    """De lo que dice ``bwrap``, cuál de ``CAUSES`` es."""
+    userns = "uid map" in told or "RTM_NEWADDR" in told
+    if userns and RESTRICTED.exists() and RESTRICTED.read_text().strip() == "1":
+        return "apparmor"
+    if userns or re.search("new namespace|No permissions|Operation not permitted", told):
+        return "contenedor"
+    return "permisos" if "ermission" in told or "ModuleNotFound" in told else "otra"
 
 
 def works():
     """Si la jaula funciona de verdad aquí."""
-    if not (sys.platform == "linux" and shutil.which("bwrap")):
-        return False
-    order, settings = command(caged=True)
-    order[-1:] = ["-c", "print(1)"]
-    try:
-        done = subprocess.run(order, env=settings, capture_output=True, timeout=30)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.stdout.strip() == b"1"
+    return problem() is None
+
+
+def alone():
+    """Qué pasa sin jaula, por qué no la hay y qué hacer."""
+    name, told = problem() or ("otra", "")
+    told = f" (Dice: {told})" if told else ""
+    return f"{SAYS['sin_aislar']}\n{CAUSES[name]}{told}\n{SAYS['confianza']}"
+
+
+def start(caged):
+    """Lo que se dice al empezar: si se aísla, y si el tope es de la jaula entera."""
+    whole = SAYS["junto"] if limits.way() else SAYS["aparte"].format(2 * limits.DISK >> 20)
+    return f"{SAYS['aislado']}\n{whole}" if caged else SAYS["sin_aislar"]

@@ -14,6 +14,7 @@ import pickle
 import struct
 import subprocess
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 
@@ -21,7 +22,9 @@ import torch
 from safetensors.torch import load
 
 import course_checkers
-from aula.calificar.cage import DISK, MEMORY, command
+from aula.calificar import limits
+from aula.calificar.cage import command
+from aula.calificar.submissions import EXERCISE
 from course_checkers.engine import Finding, questions, running
 from course_checkers.engine.catalog import modules
 from course_checkers.engine.report import Report
@@ -94,15 +97,19 @@ class Cage:
     def __init__(self, cells, caged, seconds=CELLS):
         self.cells, self.caged, self.seconds = cells, caged, seconds
         self.process, self.target, self.noticed, self.closed = None, None, [], False
+        self.uses = defaultdict(set)  # de cada respuesta, los nombres que usa
         self.endless, self.reader = ENDLESS.format(seconds), ThreadPoolExecutor(1)
 
     def open(self):
         order, settings = command(self.caged)
+        if self.caged:
+            order, settings = limits.fenced(order, settings)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}  # sus errores, a la pantalla
         self.process = subprocess.Popen(order, env=settings, start_new_session=True, **pipes)
-        limits = {"memory": MEMORY, "disk": DISK, "seconds": 4 * self.seconds}
         try:
-            self.send(self.cells, limits, course_checkers.__all__, seconds=START)
+            self.send(
+                self.cells, limits.inside(4 * self.seconds), course_checkers.__all__, seconds=START
+            )
         except (Gone, TimeoutError):
             raise OSError("la jaula no se abre") from None
 
@@ -148,6 +155,8 @@ class Cage:
             self.closed = isinstance(error, Gone)
             self.kill()
             raise
+        if order[0] == "get":
+            self.uses[order[1]] = {str(name) for name in message.get("uses", ())}
         self.noticed = [str(text)[:200] for text in message.get("noticed", self.noticed)][:5]
         return message, values
 
@@ -276,17 +285,55 @@ def clipped(report):
     return replace(report, findings=tuple(findings))
 
 
-def grade(cells, answers, caged, seconds=CELLS):
-    """Los informes de una entrega, y lo que ha intentado hacer fuera de lo suyo.
+def grade(cells, answers, caged, seconds=CELLS, right=None):
+    """Los informes de una entrega, lo que ha intentado hacer fuera de lo suyo y los errores de arrastre.
 
     Args:
         cells: pares (número, código) de sus celdas de código.
         answers: número del ejercicio → nombre de la respuesta.
         caged: si se aísla.
+        right: da el código bueno de una respuesta, por su nombre.
     """
     cage = Cage(cells, caged, seconds)
     try:
         reports = [check(cage, exercises()[number], name) for number, name in answers.items()]
     finally:
         cage.kill()
-    return reports, cage.noticed
+    return reports, cage.noticed, carried(cage, reports, answers, right) if right else {}
+
+
+def carried(cage, reports, answers, right):
+    """Los ejercicios que estarían bien si lo estuvieran otros que usan: número → los otros.
+
+    Se prueban en otra jaula, que tiene ya la respuesta de esos otros: de ella solo sale si este está bien.
+    """
+    wrong = [report.exercise for report in reports if not report.ok]
+    found = {}
+    for number in wrong:
+        used = [o for o in wrong if o != number and answers[o] in cage.uses[answers[number]]]
+        codes = {other: right(answers[other]) for other in used}
+        if not codes:
+            continue
+        second = Cage(with_right(cage.cells, number, codes), cage.caged, cage.seconds)
+        try:
+            if once(second, exercises()[number], answers[number]).ok:
+                found[number] = used
+        finally:
+            second.kill()
+    return found
+
+
+def with_right(cells, number, codes):
+    """Las celdas de una entrega, con el código bueno de otros ejercicios donde estaba el suyo."""
+    made, pending = [], dict(codes)
+    for k, source in cells:
+        match = EXERCISE.match(source)
+        mine = match[2] if match and match[1] == "Ejercicio" else ""
+        if mine == number:  # los que no estaban van delante de quien los usa
+            made += [(f"b{n}", code) for n, code in pending.items()]
+            pending = {}
+        if mine in codes:
+            made += [(f"b{mine}", pending.pop(mine))] if mine in pending else []
+        else:
+            made.append((k, source))
+    return made

@@ -5,6 +5,11 @@
 ENTREGAS es una carpeta con una carpeta (o un archivo) por persona, o el zip que da Moodle.
 
   --salida CARPETA   dónde se deja todo (si no, en ENTREGAS-calificadas, al lado)
+  --lista NOMBRES    un nombre por línea: dice quién no ha entregado nada
+  --moodle HOJA.csv  la hoja de calificaciones de Moodle: se devuelve rellena, con un zip de devoluciones
+  --lecciones 05 06  las que cuentan para Moodle (si no, las que entrega al menos la mitad)
+  --sin-arrastre     un ejercicio cuenta como si los otros que usa estuvieran bien
+  --parciales TABLA  puntos por un error con nombre: un CSV con ejercicio;error;parte (5.1;escala-d_k;0,5)
   --nombres          el informe de la clase dice también quién; sin esto, es anónimo
   --procesos N       cuántas entregas a la vez (si no, una por núcleo)
   --segundos N       lo que se espera a las celdas de un ejercicio (si no, 60)
@@ -16,65 +21,25 @@ Lo calificado se guarda según se califica: si se corta, la misma orden sigue do
 
 import argparse
 import contextlib
-import csv
 import hashlib
 import json
-import multiprocessing
 import os
-import signal
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict
 from pathlib import Path
 
 from tqdm import tqdm
 
-from aula.calificar import cage, gradebook, pages, submissions
+from aula.calificar import cage, gradebook, marks, moodle, pages, submissions, workers
+from aula.calificar.text import plain, whole
 
 DONE = ".calificado"  # en la carpeta de los resultados: lo que ya está, un archivo por cuaderno
-MADE = "  notas.csv, las notas\n  devoluciones, una página por persona"
-BROKEN = "Un proceso se ha cerrado solo: quizá falta memoria. Repite la orden con --procesos 1."
+SLOW = {"tarda", "no-acaba"}  # quizá el ordenador estaba ocupado: no se da por calificado
 
 
 class Stop(Exception):
     """No se puede seguir: el texto dice por qué y qué hacer."""
-
-
-# --- Una entrega, en otro proceso -----------------------------------------------------------------
-
-
-def prepare_helper():
-    """Un proceso que ayuda: Ctrl+C lo atiende quien manda. Si muere, su jaula muere con él."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ["CURSO_PROGRESO"] = "no"
-
-
-def grade_one(book, caged, seconds):
-    """Un cuaderno calificado, listo para guardarse."""
-    from aula.calificar import check
-
-    lesson = submissions.lessons()[book.lesson]
-    reports, noticed = check.grade(book.cells, lesson.answers, caged, seconds)
-    marks = [
-        asdict(report)
-        | {
-            "ok": report.ok,
-            "unsolved": report.unsolved or missing(report, book),
-            "points": lesson.points[report.exercise],
-            "printed": report.printed_lines() if report.printed else [],
-            "answer": book.own.get(report.exercise, "")[:6000],
-        }
-        for report in reports
-    ]
-    return {"lesson": book.lesson, "exercises": marks, "told": noticed}
-
-
-def missing(report, book):
-    """Si falta la respuesta y también su celda: nadie la ha hecho."""
-    return [f.id for f in report.findings] == ["falta"] and report.exercise not in book.own
 
 
 # --- Toda la clase --------------------------------------------------------------------------------
@@ -82,7 +47,13 @@ def missing(report, book):
 
 # De lo que sale una nota, además de la entrega y de lo que pide cada lección: lo que la comprueba, lo que
 # ella usa y con qué versiones.
-DECIDES = ("course_lib", "course_checkers", "course_tools", "aula/calificar")
+DECIDES = (
+    "course_lib",
+    "course_checkers",
+    "course_tools",
+    "aula/calificar",
+    "notebooks/soluciones",
+)
 PINS = ("requirements.txt", "constraints.txt", "aula/calificar/requirements.txt")
 
 
@@ -104,16 +75,20 @@ def fingerprint(*options):
 class Job:
     """Un cuaderno por calificar, dónde se guarda lo que sale y, si ya estaba, qué salió."""
 
-    def __init__(self, who, book, folder, seal):
-        self.who, self.book, self.result = who, book, None
+    def __init__(self, who, book, source, folder, seal):
+        self.who, self.lesson, self.source, self.result = who, book.lesson, source, None
         self.path = folder / f"{hashlib.sha256(seal.encode() + book.data).hexdigest()[:40]}.json"
         with contextlib.suppress(OSError, ValueError):
             self.result = json.loads(self.path.read_text(encoding="utf-8"))
 
     def keep(self, result):
-        self.result, half = result, self.path.with_suffix(".a-medias")
-        half.write_text(json.dumps(result), encoding="utf-8")
-        half.replace(self.path)
+        """Guarda lo que ha salido, si volvería a salir."""
+        if "problem" in result:
+            told = [f"no se ha podido calificar: {result['problem']}"]
+            result = {"lesson": self.lesson, "exercises": [], "told": told}
+        elif not SLOW & {f["id"] for one in result["exercises"] for f in one["findings"]}:
+            whole(self.path, json.dumps(result))
+        self.result = result
 
 
 def grade_all(jobs, caged, options):
@@ -122,92 +97,66 @@ def grade_all(jobs, caged, options):
     done = len(jobs) - len(pending)
     if done:
         print(f"Ya estaban calificados {done} de {len(jobs)} cuadernos: sigo con el resto.")
-    many, context = min(options.procesos, len(pending)), multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(max(1, many), mp_context=context, initializer=prepare_helper)
-    try:
-        more = caged, options.segundos
-        waiting = {pool.submit(grade_one, job.book, *more): job for job in pending}
-        count = {"total": len(jobs), "initial": done, "unit": "cuaderno"}
-        for future in tqdm(as_completed(waiting), "Califico", **count):
-            job = waiting[future]
-            try:
-                job.keep(future.result())
-            except BrokenProcessPool:
-                raise Stop(BROKEN) from None
-            except OSError as error:
-                if error.filename:  # es nuestra carpeta la que no deja escribir
-                    raise
-                told = [f"no se ha podido calificar: {error}"]
-                job.result = {"lesson": job.book.lesson, "exercises": [], "told": told}
-    except BaseException:
-        for process in list((pool._processes or {}).values()):
-            process.kill()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
+    many = max(1, min(options.procesos, len(pending)))
+    orders = [(job, str(job.source), caged, options.segundos) for job in pending]
+    count = {"total": len(jobs), "initial": done, "unit": "cuaderno"}
+    with contextlib.closing(workers.grade_all(orders, many)) as graded:
+        for job, result in tqdm(graded, "Califico", **count):
+            job.keep(result)
 
 
-def read_class(options, folder, caged):
+def read_class(options, folder, caged, space):
     """De cada persona, sus cuadernos por calificar y lo que hay que decir de su entrega."""
     seal, people, jobs = fingerprint(caged, options.segundos), [], []
-    with tempfile.TemporaryDirectory(prefix="entregas-") as space:
-        found = submissions.students(options.entregas, space)
-        names = [name for name, _ in found]
-        for (name, ident), files in found.items():
-            shown = f"{name} ({ident})" if ident and names.count(name) > 1 else name
-            books, told = submissions.collect(files)
-            person = {"name": shown, "id": ident, "told": told, "lessons": {}, "marks": {}}
-            people.append(person)
-            for _, book in sorted(books.items()):
-                told += book.told
-                jobs.append(Job(person, book, folder, seal))
+    found = submissions.students(options.entregas, space)
+    names = [plain(name) for name, _ in found]
+    for k, ((_, ident), files) in enumerate(found.items()):
+        shown, same = names[k], names.count(names[k]) > 1
+        shown += f" ({ident or names[: k + 1].count(shown)})" if same else ""
+        books, told = submissions.collect(files)
+        label = f"Participante {ident}" if ident else ""
+        person = {"name": shown, "id": ident, "label": label, "told": told}
+        people.append(person | {"lessons": {}, "marks": {}})
+        for _, (book, source) in sorted(books.items()):
+            told += plain(book.told)
+            jobs.append(Job(people[-1], book, source, folder, seal))
     if not people:
         raise Stop(f"En {options.entregas} no hay entregas: pon una carpeta por persona.")
     return people, jobs
 
 
-def join(person, result):
-    """Añade a una persona lo calificado en un cuaderno: sus puntos y lo que ha pasado al ejecutarlo."""
-    person["lessons"][result["lesson"]] = result
-    told = [f"lección {result['lesson']}: {text}" for text in result["told"]]
-    for one in result["exercises"]:
-        number = one["exercise"]
-        person["marks"][number] = one["points"] * one["ok"]
-        ids = [finding["id"] for finding in one["findings"]]
-        told += [f"el {number} {pages.STOPPED[name]}" for name in ids if name in pages.STOPPED]
-    person["told"] += dict.fromkeys(told)
-
-
-def write_marks(people, path):
-    """Las notas: una fila por persona, y al final, lo que hay que mirar."""
-    lessons = sorted({lesson for person in people for lesson in person["lessons"]})
-    points = {n: mark for one in lessons for n, mark in submissions.lessons()[one].points.items()}
-    heads = [f"{number} (de {most})" for number, most in points.items()]
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["Nombre", "Identificador", *heads, "Total", "De", "Qué mirar"])
-        for person in people:
-            marks = person["marks"]
-            row = [person["name"], person["id"], *(marks.get(number, "") for number in points)]
-            row += [sum(marks.values()), sum(points.values()), "; ".join(person["told"])]
-            table.writerow([safe(cell) for cell in row])
-
-
-def safe(cell):
-    """Una casilla que una hoja de cálculo no toma por una fórmula."""
-    text = " ".join(cell.split()) if isinstance(cell, str) else cell
-    return f"'{text}" if isinstance(text, str) and text[:1] in tuple("=+-@") else text
-
-
 def write(people, folder, options):
-    """Escribe los resultados, y dice cuáles."""
-    report = pages.class_report(people, options.nombres)
-    (folder / "clase.html").write_text(report, encoding="utf-8")
+    """Escribe los resultados, las notas primero, y dice cuáles. Si uno no se puede, siguen los demás."""
+    absent = marks.call_roll(people, options.roll) if options.roll else []
+    given, sheet = people + absent, options.sheet
+    lessons = options.lecciones or marks.asked(people)
+    report = folder / "clase.html"
+    steps = {
+        "notas.csv, las notas": lambda: marks.write(given, folder / "notas.csv", options),
+        "moodle.csv, la hoja de Moodle con las calificaciones": sheet
+        and (lambda: sheet.fill(given, lessons, folder / "moodle.csv")),
+        "devoluciones, una página por persona": lambda: pages.write_feedback(
+            people, folder / "devoluciones"
+        ),
+        "moodle.zip, las devoluciones como las pide Moodle": sheet
+        and (lambda: moodle.zip_feedback(people, pages.feedback, folder / "moodle.zip")),
+        "clase.html, qué no se ha entendido": lambda: whole(
+            report, pages.class_report(people, options.nombres)
+        ),
+        "gradebook.db, lo mismo en el libro de nbgrader": lambda: gradebook.write(people, folder),
+    }
     if options.solo_informe:
-        return "  clase.html"
-    write_marks(people, folder / "notas.csv")
-    pages.write_feedback(people, folder / "devoluciones")
-    return f"{MADE}\n  clase.html, qué no se ha entendido\n{gradebook.write(people, folder)}"
+        steps = {name: step for name, step in steps.items() if name.startswith(report.name)}
+    made = []
+    for name, step in steps.items():
+        if step:
+            try:
+                made.append(step() or f"  {name}")
+            except Exception as error:  # lo demás se escribe igual
+                made.append(
+                    f"  ({name.split(',')[0]} no se ha podido escribir: {plain(str(error))})"
+                )
+    return "\n".join(made), absent
 
 
 # --- La orden -------------------------------------------------------------------------------------
@@ -234,18 +183,27 @@ def read_options(arguments):
     parser = argparse.ArgumentParser(add_help=False)
     parser.error = lambda _: (_ for _ in ()).throw(Stop(f"No entiendo la orden.\n{__doc__}"))
     parser.add_argument("entregas")
-    parser.add_argument("--salida")
-    for name in ("--nombres", "--solo-informe", "--sin-aislar"):
+    for name in ("--salida", "--lista", "--moodle", "--parciales"):
+        parser.add_argument(name)
+    for name in ("--nombres", "--solo-informe", "--sin-aislar", "--sin-arrastre"):
         parser.add_argument(name, action="store_true")
     for name, value in (("--procesos", os.cpu_count() or 1), ("--segundos", 60)):
         parser.add_argument(name, type=int, default=value)
-    return parser.parse_args(arguments)
+    parser.add_argument("--lecciones", nargs="+", choices=submissions.lessons())
+    options = parser.parse_args(arguments)
+    options.partial = marks.read_partial(options.parciales) if options.parciales else {}
+    options.sheet = moodle.Sheet(options.moodle) if options.moodle else None
+    options.roll = options.sheet.roll() if options.sheet else []
+    if options.lista:
+        options.roll = marks.read_list(options.lista)
+    return options
 
 
 def main(arguments):
     if not arguments or {"-h", "--help"} & set(arguments):
         print(__doc__)
         return 0
+    sys.stdout.reconfigure(errors="replace")  # un nombre que esta pantalla no sepa escribir
     start, jobs = time.monotonic(), []
     os.chdir(os.environ.get("CURSO_DESDE", "."))  # desde donde se da la orden
     try:
@@ -253,18 +211,21 @@ def main(arguments):
         folder = results_folder(options)
         caged = cage.works()
         if not caged and not options.sin_aislar:
-            raise Stop(cage.ALONE)
-        print(cage.WITH if caged else cage.WITHOUT, flush=True)
-        people, jobs = read_class(options, folder / DONE, caged)
-        grade_all(jobs, caged, options)
+            raise Stop(cage.alone())
+        print(cage.start(caged), flush=True)
+        with tempfile.TemporaryDirectory(prefix="entregas-", ignore_cleanup_errors=True) as space:
+            people, jobs = read_class(options, folder / DONE, caged, space)
+            grade_all(jobs, caged, options)
+        if options.sheet:
+            options.sheet.meet(people)
         for job in jobs:
-            join(job.who, job.result)
-        made = write(people, folder, options)
-    except (Stop, submissions.Unreadable) as problem:
-        print(f"\nNo ha podido ser. {problem}")
+            marks.join(job.who, job.result, options)
+        made, absent = write(people, folder, options)
+    except (Stop, submissions.Unreadable, marks.BadTable) as problem:
+        print(f"\nNo ha podido ser. {plain(str(problem))}")
         return 1
     except OSError as error:
-        what = error.filename or error
+        what = plain(str(error.filename or error))
         print(f"\nNo ha podido ser. No se puede usar {what}. Mira si es tuyo y si queda disco.")
         return 1
     except KeyboardInterrupt:
@@ -272,7 +233,8 @@ def main(arguments):
         print(f"\nInterrumpido: {done} de {len(jobs)} cuadernos calificados y guardados.")
         print("Repite la orden y sigue donde estaba.")
         return 130
-    warned = [f"  {person['name']}: {told}" for person in people for told in person["told"]]
+    listed = people + absent
+    warned = [f"  {person['name']}: {told}" for person in listed for told in person["told"]]
     if warned and not options.solo_informe:
         print("\nLo que hay que mirar:", *warned, sep="\n")
     counts = f"{len(people)} entregas, {len(jobs)} cuadernos, en {time.monotonic() - start:.0f} s"

@@ -1,6 +1,7 @@
 """Las notas, en el libro de nbgrader: para corregirlas a mano o exportarlas a donde él exporta."""
 
 import os
+import shutil
 import sys
 import warnings
 
@@ -8,7 +9,7 @@ from aula.calificar import submissions
 
 
 def write(people, folder):
-    """Escribe ``gradebook.db`` y dice cómo ha ido. Sin nbgrader, lo demás está igual."""
+    """Escribe ``gradebook.db``, entero o nada, y si no está nbgrader lo dice: lo demás está igual."""
     place = os.environ.get("CURSO_NBGRADER", "")  # lo instala curso.py, fuera del entorno
     sys.path += [place] if place else []
     os.environ["PYTHONPATH"] = place  # nbgrader llama por su nombre al programa ``alembic``
@@ -16,14 +17,18 @@ def write(people, folder):
     warnings.simplefilter("ignore")  # los de ``sqlalchemy`` sobre nbgrader
     try:
         from nbgrader.api import Gradebook
-
-        with Gradebook(f"sqlite:///{folder / 'gradebook.db'}") as book:
-            fill(book, people)
     except ImportError:
         return "  (sin nbgrader, no hay gradebook.db)"
-    except Exception as error:  # el libro es de otra versión, o no se deja escribir
-        return f"  (gradebook.db no se ha podido escribir: {error})"
-    return "  gradebook.db, lo mismo en el libro de nbgrader"
+    path, half = folder / "gradebook.db", folder / ".gradebook-a-medias.db"
+    try:
+        if path.exists():
+            shutil.copyfile(path, half)
+        with Gradebook(f"sqlite:///{half}") as book:
+            fill(book, people)
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
+    return None
 
 
 def fill(book, people):

@@ -11,19 +11,14 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
-from aula.calificar import submissions
+from aula.calificar import marks, submissions
+from aula.calificar.marks import STOPPED
+from aula.calificar.text import plain, whole
 
 HERE = Path(__file__).parent
-# Por qué no se ha podido comprobar un ejercicio: se dice también en las notas.
-STOPPED = {
-    "no-acaba": "no acaba",
-    "memoria": "pide demasiada memoria",
-    "tarda": "tarda demasiado",
-    "se-cierra": "cierra Python",
-    "no-se-puede": "no se ha podido comprobar",
-}
 # Lo que la comprobación dice cuando no sabe qué error es: solo lo que se ve.
 UNNAMED = {"error", "otro", "respuesta", "respuesta-ilegible", "falta", *STOPPED}
+FEW = 5  # con menos entregas de un ejercicio, un error diría de quién es: solo van las cuentas
 
 
 def state(exercise):
@@ -34,6 +29,7 @@ def page(template, title, **given):
     """Una página entera, sin nada de fuera."""
     writer = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True)
     style = Markup((HERE / "estilo.css").read_text(encoding="utf-8"))
+    writer.filters["coma"] = lambda value: str(value).replace(".", ",")
     writer.globals |= {
         "style": style,
         "lessons": submissions.lessons(),
@@ -44,13 +40,19 @@ def page(template, title, **given):
 
 
 def write_feedback(people, folder):
-    """Escribe la devolución de cada persona."""
+    """Escribe la devolución de cada persona. Si una no se puede, lo dice, y siguen las demás."""
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.html"):  # quizá, de alguien que ya no está entre las entregas
         old.unlink()
+    failed = []
     for k, person in enumerate(people, 1):
-        path = folder / f"{slug(person['name'])}-{k}.html"
-        path.write_text(feedback(person), encoding="utf-8")
+        try:
+            whole(folder / f"{slug(person['name'])}-{k}.html", feedback(person))
+        except Exception as error:
+            failed.append(
+                f"  (la devolución de {person['name']} no se ha podido escribir: {plain(str(error))})"
+            )
+    return "\n".join(["  devoluciones, una página por persona", *failed]) if failed else None
 
 
 def slug(name):
@@ -61,8 +63,8 @@ def slug(name):
 
 def feedback(person):
     """La página de una persona."""
-    every = [one for result in person["lessons"].values() for one in result["exercises"]]
-    got, most = sum(person["marks"].values()), sum(one["points"] for one in every)
+    got = {lesson: marks.total(person, lesson) for lesson in person["lessons"]}
+    most = {lesson: marks.most(lesson) for lesson in person["lessons"]}
     return page("devolucion.html", person["name"], person=person, got=got, most=most)
 
 
@@ -76,6 +78,7 @@ class Tally:
     """
 
     def __init__(self, title):
+        self.few = False
         self.title, self.states, self.people = title, Counter(), defaultdict(dict)
         self.texts, self.read = defaultdict(Counter), defaultdict(Counter)
 
@@ -97,7 +100,7 @@ class Tally:
         return next((read for read, n in self.read[one].most_common(1) if n), "")
 
 
-def tallies(people):
+def tallies(people, with_names=True):
     """Por lección y ejercicio, lo que ha hecho la clase."""
     found = defaultdict(dict)
     for person in people:
@@ -105,6 +108,9 @@ def tallies(people):
             for one in result["exercises"]:
                 tally = found[number].setdefault(one["exercise"], Tally(one["title"]))
                 tally.add(person["name"], one)
+    for tally in (tally for lesson in found.values() for tally in lesson.values()):
+        if tally.states.total() < FEW and not with_names:
+            tally.people, tally.few = {}, True
     return dict(sorted(found.items()))
 
 
@@ -120,6 +126,6 @@ def again(found):
 
 def class_report(people, with_names):
     """La página de la clase."""
-    found = tallies(people)
+    found = tallies(people, with_names)
     given = {"found": found, "ranking": again(found), "many": len(people)}
     return page("clase.html", "Qué ha entendido la clase", with_names=with_names, **given)

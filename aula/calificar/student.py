@@ -32,7 +32,10 @@ DRAWS = re.compile(r"\brand\w*\(|\bnormal_?\(|\bnn\.\w+\(|\bmultinomial\(|\bshuf
 ORDERS = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)  # las de Jupyter, que no son Python
 MAKES = re.compile(r"^(?:(?:def|class)\s+)?(\w+)\s*[(=:]", re.MULTILINE)
 FORBIDDEN = b"fork vfork execve execveat socket unshare io_uring_setup "
-FORBIDDEN += b"ptrace process_vm_readv process_vm_writev"
+FORBIDDEN += b"ptrace process_vm_readv process_vm_writev setns mount bpf keyctl add_key "
+FORBIDDEN += (
+    b"memfd_create memfd_secret shmget msgget semget mq_open"  # memoria que no se le cuenta
+)
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -175,12 +178,18 @@ def needed(cells, target):
 # --- Los límites ----------------------------------------------------------------------------------
 
 
-def set_limits(memory, disk, seconds):
-    """Memoria, tiempo, tamaño de archivo y, en Linux, ni procesos ni programas ni red."""
+def set_limits(memory, disk, seconds, processes):
+    """Memoria, tiempo, tamaño de archivo y, en Linux, ni procesos ni programas ni red.
+
+    ``DATA`` es la memoria propia; ``AS``, con la compartida, se cuenta desde lo que ya ocupa torch.
+    """
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
         limits = {"DATA": memory, "FSIZE": disk, "CPU": seconds, "CORE": 0, "NOFILE": 256}
+        limits |= {"NPROC": processes, "MSGQUEUE": 0, "MEMLOCK": 0}
+        with open("/proc/self/statm") as used:
+            limits["AS"] = memory + int(used.read().split()[0]) * resource.getpagesize()
         for name, most in limits.items():
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
     if sys.platform == "linux":
@@ -264,12 +273,14 @@ class Student:
         space, chosen = vars(self.module), needed(self.cells, target)
         for cell in chosen:
             cell.run(space)
+        # Lo que usa: quizá, la respuesta de otro ejercicio.
+        uses = {"uses": sorted(set().union(*(c.binds | c.needs for c in chosen)))[:500]}
         if target not in space:
             failed = [cell.error for cell in chosen if cell.error]
-            return failed[-1] if failed else {"missing": True}, {}
+            return (failed[-1] if failed else {"missing": True}) | uses, {}
         value = self.function = space[target]
         if not callable(value):
-            return {"callable": False}, {"value": value}
+            return {"callable": False} | uses, {"value": value}
         from course_checkers.inside.code import is_stub
 
         try:
@@ -278,7 +289,7 @@ class Student:
         except (TypeError, ValueError):
             signature = None
         stub = bool(is_stub(value))
-        return {"callable": True, "signature": signature, "stub": stub}, {}
+        return {"callable": True, "signature": signature, "stub": stub} | uses, {}
 
     def call(self, arguments, seed, listen, holder=None, name=""):
         """Llama a la función y dice qué devuelve, qué escribe y si cambia lo que recibe.

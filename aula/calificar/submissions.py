@@ -4,6 +4,7 @@ De una entrega se lee el JSON y nada más: su código no se analiza aquí, sino 
 """
 
 import ast
+import contextlib
 import json
 import os
 import re
@@ -15,13 +16,17 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from aula.calificar import student
+from aula.calificar.text import plain
 from course_tools.renewed import renewed
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST = 20 * 2**20  # bytes de un cuaderno
+MOST_FILES, MOST_ZIP = 20_000, 4 * 2**30  # archivos de un zip, y bytes al abrirlo
 CELLS = 3000  # celdas de un cuaderno
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)")
 EXERCISE = re.compile(r"\s*# (Ejercicio|Comprobación) (\d+\.\d+)\b")
+CHECKS = re.compile(r"^check_\w+\(.*\)$", re.MULTILINE)
 BAD_ZIP = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError)
 IGNORED = {"__MACOSX", "soluciones", ".ipynb_checkpoints"}
 
@@ -68,6 +73,18 @@ def lessons():
     return found
 
 
+@cache
+def right(lesson):
+    """De una lección, la función que da el código bueno de una respuesta, con lo que necesita."""
+    path = ROOT / "notebooks/soluciones" / f"{lesson}.ipynb"
+    with contextlib.suppress(OSError):
+        book = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        sources = ["".join(cell["source"]) for cell in book if cell["cell_type"] == "code"]
+        cells = [one for k, source in enumerate(sources) for one in student.split(k, source)]
+        return lambda name: "\n".join(CHECKS.sub("", c.source) for c in student.needed(cells, name))
+    return None
+
+
 def section(read):
     """El apartado que dice una comprobación, con su título: «03 §9.3 · Cuatro errores…»."""
     match = re.match(r"(\d\d) §(\d+(?:\.\d+)?)", read)
@@ -94,12 +111,21 @@ def every_file(folder):
 
 
 def unzip(path, place):
-    """Abre un zip en ``place``. ``extract`` no deja que ningún nombre se salga de ahí."""
+    """Abre un zip en ``place``, con un tope de archivos y de tamaño: primero por lo que dice y luego, por lo
+    que sale. ``extract`` no deja que ningún nombre se salga de ahí.
+    """
     with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
+        infos = archive.infolist()
+        if len(infos) > MOST_FILES or sum(info.file_size for info in infos) > MOST_ZIP:
+            raise Unreadable(
+                f"{path} trae demasiado: más de {MOST_FILES} archivos o de {MOST_ZIP >> 20} MB."
+            )
+        for info in infos:
+            # Lo que dice que mide cada uno es lo más que ``extract`` lee de él.
             made = archive.extract(info, place)
-            when = time.mktime((*info.date_time, 0, 0, -1))
-            os.utime(made, (when, when))
+            with contextlib.suppress(ValueError, OverflowError):  # una fecha que no existe
+                when = time.mktime((*info.date_time, 0, 0, -1))
+                os.utime(made, (when, when))
 
 
 def owner(parts):
@@ -200,7 +226,7 @@ def recognise(name, sources, data):
 
 
 def collect(files):
-    """De los archivos de una persona: lección → su cuaderno más reciente, y lo que hay que decir."""
+    """De los archivos de una persona: lección → su cuaderno más reciente y dónde está, y lo que hay que decir."""
     chosen, told = {}, []
     wanted = [file for file in files if file.suffix.lower() in (".ipynb", ".zip")]
     for file in sorted(wanted, key=lambda file: (file.lstat().st_mtime, file)):
@@ -211,9 +237,9 @@ def collect(files):
             continue
         if old := chosen.get(book.lesson):
             several = f"trae varios cuadernos de la lección {book.lesson}"
-            told.append(f"{several}: vale {book.name}, y no {old.name}")
-        chosen[book.lesson] = book
+            told.append(f"{several}: vale {book.name}, y no {old[0].name}")
+        chosen[book.lesson] = book, file
     if not wanted:
         names = ", ".join(sorted(file.name for file in files)[:3])
         told.append(f"no trae ningún cuaderno{f', sino {names}' if names else ''}")
-    return chosen, told
+    return chosen, plain(told)

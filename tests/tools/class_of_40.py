@@ -98,7 +98,7 @@ def grade(folder, *options):
 def compare(people, results):
     """Las notas que no son, y por ejercicio lo esperado y lo dicho."""
     with (results / "notas.csv").open(encoding="utf-8-sig", newline="") as file:
-        table = list(csv.DictReader(file))
+        table = list(csv.DictReader(file, delimiter=";"))
     page = (results / "clase.html").read_text(encoding="utf-8")
     return wrong_marks(people, table), expected(people), reported(page)
 

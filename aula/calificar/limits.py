@@ -1,0 +1,86 @@
+"""Los topes de una jaula: cuánta memoria, cuánto disco y cuántos procesos.
+
+Cada proceso tiene los suyos (``student.set_limits``), que valen en todas partes. La memoria compartida y la de
+los archivos temporales no es de ninguno: la jaula entera va además en un grupo de control (*cgroup*), si el
+sistema da uno. Lo da ``systemd``, o lo hace aquí un administrador.
+"""
+
+import contextlib
+import functools
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+MEMORY, DISK = 2 * 2**30, 64 * 2**20  # bytes que puede pedir, con los de torch; y escribir
+PROCESSES = 200  # hilos incluidos
+WHOLE = MEMORY + 2 * DISK + 2**29  # de la jaula: lo anterior, y las bibliotecas que se leen
+CGROUPS, NAME = Path("/sys/fs/cgroup"), "calificar"
+SCOPE = f"systemd-run --quiet --scope --collect -p MemoryMax={WHOLE} -p MemorySwapMax=0"
+SCOPE = f"{SCOPE} -p TasksMax={PROCESSES} {'' if os.geteuid() == 0 else '--user'}".split()
+TALKS = (
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+)  # con qué se habla con él, sin ser administrador
+# Apunta un proceso en los grupos que se le dicen, y después es otro: el que va tras «--».
+JOIN = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 9; shift; done; shift; exec "$@"'
+
+
+def inside(seconds):
+    """Los topes que se pone el proceso de dentro (``student.set_limits``)."""
+    return {"memory": MEMORY, "disk": DISK, "seconds": seconds, "processes": PROCESSES}
+
+
+def groups():
+    """Los grupos de este proceso, que abre sus jaulas de una en una: de cada carpeta, sus topes."""
+    if (CGROUPS / "cgroup.controllers").exists():  # versión 2
+        return {CGROUPS / NAME: {"memory.max": WHOLE, "pids.max": PROCESSES}}
+    lines = Path("/proc/self/cgroup").read_text().splitlines()
+    own = {kind: path[1:] for _, kind, path in (line.split(":", 2) for line in lines)}
+    found = {"memory": {"memory.limit_in_bytes": WHOLE}, "pids": {"pids.max": PROCESSES}}
+    places = {
+        kind: CGROUPS / kind / own.get(kind, "") for kind in found
+    }  # en un contenedor, no está
+    there = {kind: one if one.exists() else CGROUPS / kind for kind, one in places.items()}
+    return {there[kind] / NAME: most for kind, most in found.items()}
+
+
+def make_groups():
+    """Hace los grupos de este proceso y quita los de quien ya no está. Da dónde se apunta quien entra."""
+    joined = []
+    for above, most in groups().items():
+        above.mkdir(exist_ok=True)
+        for old in above.iterdir():
+            if old.is_dir() and not Path("/proc", old.name).exists():
+                with contextlib.suppress(OSError):  # queda alguien dentro
+                    old.rmdir()
+        for folder in (CGROUPS, above) if above.parent == CGROUPS else ():
+            (folder / "cgroup.subtree_control").write_text("+memory +pids")
+        folder = above / str(os.getpid())
+        folder.mkdir(exist_ok=True)
+        for name, value in most.items():
+            (folder / name).write_text(str(value))
+        joined.append(str(folder / "cgroup.procs"))
+    return joined
+
+
+@functools.cache
+def way():
+    """La orden que pone aquí un tope a lo que va detrás; ninguna, si no se puede."""
+    tries = []
+    if shutil.which("systemd-run") and Path("/run/systemd/system").exists():
+        tries.append([*SCOPE, "--"])
+    with contextlib.suppress(OSError):
+        tries.append(["/bin/sh", "-c", JOIN, "sh", *make_groups(), "--"])
+    for order in tries:
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            if not subprocess.run([*order, "true"], capture_output=True, timeout=20).returncode:
+                return order
+    return []
+
+
+def fenced(order, settings):
+    """La misma orden y sus variables, con un tope para la jaula entera si lo hay."""
+    return [*way(), *order], settings | {
+        name: os.environ[name] for name in TALKS if name in os.environ
+    }

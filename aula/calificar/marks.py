@@ -1,0 +1,155 @@
+"""Las notas: cuánto vale cada respuesta, quién no ha entregado y la tabla que se abre en una hoja de cálculo."""
+
+import csv
+import io
+from collections import Counter
+from pathlib import Path
+
+from aula.calificar import submissions
+from aula.calificar.text import key, plain, whole
+
+ABSENT = "no ha entregado nada"
+# Por qué no se ha podido comprobar un ejercicio: se dice también en las notas.
+STOPPED = {
+    "no-acaba": "no acaba",
+    "memoria": "pide demasiada memoria",
+    "tarda": "tarda demasiado",
+    "se-cierra": "cierra Python",
+    "no-se-puede": "no se ha podido comprobar",
+}
+
+
+class BadTable(Exception):
+    """Una tabla de quien califica que no se entiende: el texto dice cuál y por qué."""
+
+
+def read_text(path):
+    """Lo que dice un archivo de quien califica, y su codificación: la de una hoja de cálculo, o UTF-8."""
+    data = Path(path).read_bytes()
+    try:
+        encoding = "utf-8-sig" if data[:3] == b"\xef\xbb\xbf" else "utf-8"
+        return data.decode(encoding), encoding
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace"), "cp1252"
+
+
+def read_table(path):
+    """Las filas de un CSV, y cómo estaba escrito: (codificación, separador)."""
+    text, encoding = read_text(path)
+    mark = max(";\t,", key=text.partition("\n")[0].count)
+    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if any(row)]
+    return rows or [[""]], (encoding, mark)
+
+
+def read_list(path):
+    """Los nombres de una lista, uno por línea, como los da ``moodle.Sheet.roll``: (nombre, "")."""
+    lines = [plain(line.split(";")[0].strip()) for line in read_text(path)[0].splitlines()]
+    return [(line, "") for line in lines if line]
+
+
+def number(text):
+    """Un número escrito con coma o con punto; ``None`` si no lo es."""
+    try:
+        return float(text.strip().replace(",", "."))
+    except ValueError:
+        return None
+
+
+def read_partial(path):
+    """Los puntos parciales que da quien califica: (ejercicio, error) → qué parte de los puntos."""
+    found, points = {}, {n for lesson in submissions.lessons().values() for n in lesson.points}
+    for k, row in enumerate(read_table(path)[0]):
+        exercise, mistake, part = (*(cell.strip() for cell in row), "", "", "")[:3]
+        part = number(part)
+        if exercise in points and mistake and part is not None and 0 <= part <= 1:
+            found[exercise, mistake] = part
+        elif k or exercise[:1].isdigit():  # la primera puede ser de títulos
+            raise BadTable(f"En {path} no entiendo {row}: pon ejercicio;error;parte, de 0 a 1.")
+    return found
+
+
+def join(person, result, options):
+    """Añade a una persona lo calificado en un cuaderno: sus puntos y lo que ha pasado al ejecutarlo.
+
+    De cada ejercicio quedan los puntos de la respuesta (``own``), los que tendría si los otros que usa
+    estuvieran bien (``apart``) y los que cuentan, de esos dos (``got``).
+    """
+    person["lessons"][result["lesson"]] = result
+    told = [f"lección {result['lesson']}: {text}" for text in result["told"]]
+    for one in result["exercises"]:
+        ids = [finding["id"] for finding in one["findings"]]
+        parts = [options.partial.get((one["exercise"], name), 0) for name in ids]
+        part = 1 if one["ok"] else 0 if one["unsolved"] else min(parts, default=0)
+        one["own"] = points(one["points"] * part)
+        one["apart"] = one["points"] if one["carried"] else one["own"]
+        one["got"] = one["apart"] if options.sin_arrastre else one["own"]
+        person["marks"][one["exercise"]] = one["got"]
+        told += [f"el {one['exercise']} {STOPPED[name]}" for name in ids if name in STOPPED]
+    person["told"] += dict.fromkeys(told)
+
+
+def points(value):
+    """Unos puntos, con dos decimales a lo más y sin ellos si no hacen falta."""
+    value = round(value, 2)
+    return int(value) if value == int(value) else value
+
+
+def total(person, lesson, kind="got"):
+    """Los puntos de una persona en una lección; nada, si no se ha podido calificar."""
+    every = person["lessons"].get(lesson, {"exercises": [{kind: 0}]})["exercises"]
+    return points(sum(one[kind] for one in every)) if every else ""
+
+
+def most(lesson):
+    """Los puntos de una lección."""
+    return sum(submissions.lessons()[lesson].points.values())
+
+
+def asked(people):
+    """Las lecciones que se piden: las que entrega al menos la mitad. Un cuaderno suelto no pide nada."""
+    given = [person["lessons"] for person in people if person["lessons"]]
+    count = Counter(lesson for lessons in given for lesson in lessons)
+    return sorted(lesson for lesson, n in count.items() if 2 * n >= len(given))
+
+
+def call_roll(people, names):
+    """Quién, de una lista de (nombre, identificador), no ha entregado. A quien no está en ella, se le dice."""
+    keys, ids = {key(name) for name, _ in names}, {ident for _, ident in names if ident}
+    for person in people:
+        if key(person["name"]) not in keys and person["id"] not in ids:
+            person["told"].append("no está en la lista")
+    here = {key(person["name"]) for person in people}
+    given = {person["id"] for person in people if person["id"]}
+    absent = [(n, i) for n, i in names if not (i in given if i and given else key(n) in here)]
+    fresh = {"label": "", "told": [ABSENT], "lessons": {}, "marks": {}}
+    return [{"name": n, "id": i, **fresh} for n, i in absent]
+
+
+def write(people, path, options):
+    """Las notas: una fila por persona, de cada lección sus ejercicios y sus totales, y qué hay que mirar."""
+    every = sorted({lesson for person in people for lesson in person["lessons"]})
+    wanted, heads = asked(people), []
+    kind, other = ("own", "con") if options.sin_arrastre else ("apart", "sin")
+    for lesson in every:
+        heads += [f"{n} (de {p})" for n, p in submissions.lessons()[lesson].points.items()]
+        heads += [f"Total {lesson}", f"De {lesson}", f"Total {lesson} {other} arrastre"]
+    table = io.StringIO(newline="")
+    rows = csv.writer(table, delimiter=";")
+    rows.writerow(["Nombre", "Identificador", *heads, "Qué mirar"])
+    for person in people:
+        row = [person["name"], person["label"]]
+        for lesson in every:
+            marks = submissions.lessons()[lesson].points
+            row += [person["marks"].get(n, "") for n in marks]
+            sums = [total(person, lesson), most(lesson), total(person, lesson, kind)]
+            row += sums if lesson in wanted or lesson in person["lessons"] else [""] * 3
+        rows.writerow([safe(cell) for cell in [*row, "; ".join(person["told"])]])
+    whole(path, table.getvalue().encode("utf-8-sig"))
+
+
+def safe(cell):
+    """Una casilla que una hoja de cálculo no toma por una fórmula; los decimales, con coma."""
+    if isinstance(cell, float):
+        return str(cell).replace(".", ",")
+    text = " ".join(plain(cell).split()) if isinstance(cell, str) else cell
+    return f"'{text}" if isinstance(text, str) and text[:1] in tuple("=+-@") else text

@@ -1,0 +1,83 @@
+"""De vuelta a Moodle: su hoja de calificaciones, rellena, y un zip con las devoluciones.
+
+La hoja es la de «Descargar hoja de calificaciones». Se devuelve igual, con otra cosa en una sola columna:
+Moodle busca a cada uno por «Identificador», no admite más que la calificación máxima y mira la fecha de la
+última modificación. En el zip, a cada uno lo busca por el nombre de la carpeta, el mismo que puso él.
+"""
+
+import csv
+import io
+import re
+import zipfile
+
+from aula.calificar import marks
+from aula.calificar.text import key, plain, whole
+
+# Los títulos de Moodle, en español, inglés, catalán y gallego.
+WHO = {"Identificador", "Identifier"}
+NAME = {"Nombre completo", "Full name", "Nom complet", "Nome completo", "Nome"}
+GRADE = {"Calificación", "Grade", "Qualificació", "Cualificación"}
+MOST = {"Calificación máxima", "Maximum Grade", "Maximum grade", "Qualificació màxima"}
+MOST |= {"Cualificación máxima"}
+
+
+class Sheet:
+    """Una hoja de calificaciones de Moodle."""
+
+    def __init__(self, path):
+        self.rows, (self.encoding, self.mark) = marks.read_table(path)
+        heads = [head.strip() for head in self.rows[0]]
+        find = lambda names: next((k for k, head in enumerate(heads) if head in names), None)  # noqa: E731
+        self.who, self.name, self.grade, self.most = map(find, (WHO, NAME, GRADE, MOST))
+        if self.who is None or self.grade is None:
+            lacks = "le falta «Identificador» o «Calificación»"
+            raise marks.BadTable(f"{path} no es una hoja de calificaciones de Moodle: {lacks}.")
+
+    def found(self):
+        """De cada fila: el nombre, el número de su identificador y ella."""
+        for row in self.rows[1:]:
+            row += [""] * (len(self.rows[0]) - len(row))
+            name = row[self.who if self.name is None else self.name]
+            yield plain(name.strip()), re.search(r"\d*$", row[self.who].strip())[0], row
+
+    def roll(self):
+        """Los que tienen que entregar: (nombre, identificador)."""
+        return [one[:2] for one in self.found()]
+
+    def meet(self, people):
+        """Pone a cada persona el identificador como lo escribe Moodle. La busca por su número o su nombre."""
+        known = {key(name): (ident, row) for name, ident, row in self.found()}
+        known |= {ident: (ident, row) for _, ident, row in self.found() if ident}
+        for person in people:
+            if found := known.get(person["id"] or key(person["name"])):
+                person["id"], person["row"] = found
+                person["label"] = found[1][self.who]
+
+    def fill(self, people, lessons, path):
+        """Escribe la hoja con las calificaciones de quien tiene algo calificado, sobre el máximo de la tarea."""
+        for person in people:
+            row, given = person.get("row"), [one for one in lessons if one in person["lessons"]]
+            got = [marks.total(person, lesson) for lesson in given]
+            if row is None or not given or "" in got:  # sin calificar: lo decide quien califica
+                continue
+            limit = row[self.most] if self.most is not None else ""
+            if marks.number(limit) is None:
+                raise marks.BadTable("su calificación máxima no es un número")
+            part = sum(got) / sum(marks.most(lesson) for lesson in lessons)
+            text = f"{marks.number(limit) * part:.2f}"
+            row[self.grade] = text.replace(".", ",") if "," in limit else text
+        table = io.StringIO(newline="")
+        csv.writer(table, delimiter=self.mark, lineterminator="\n").writerows(self.rows)
+        whole(path, table.getvalue().encode(self.encoding))
+
+
+def zip_feedback(people, page, path):
+    """Escribe el zip de las devoluciones: lo que da ``page`` de cada persona, en la carpeta que Moodle espera."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for person in people:
+            if person["id"]:
+                name = re.sub(r'[_/\\:*?"<>|\s]+', " ", person["name"]).strip(" .~")
+                folder = f"{name}_{person['id']}_assignsubmission_file_"
+                archive.writestr(f"{folder}/devolucion.html", page(person))
+    whole(path, data.getvalue())

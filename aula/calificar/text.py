@@ -1,0 +1,37 @@
+"""Lo que llega de fuera, hecho escribible; y los archivos, que se escriben enteros o no se escriben."""
+
+import re
+import unicodedata
+
+BYTES = re.compile("[\udc80-\udcff]")  # un byte que no era UTF-8, como lo da el sistema de archivos
+ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def plain(value):
+    """Un valor cuyos textos se pueden escribir en cualquier sitio: HTML, CSV o SQLite.
+
+    Los bytes de un nombre en Latin-1 son sus letras; lo que no se puede escribir, «�».
+    """
+    if isinstance(value, str):
+        return ILLEGAL.sub("�", BYTES.sub(lambda byte: chr(ord(byte[0]) - 0xDC00), value))
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {plain(name): plain(one) for name, one in value.items()}
+    return value
+
+
+def key(name):
+    """Un nombre, para buscarlo: sin tildes, ni mayúsculas, ni orden («Ñandú, Ana (7)» es «ana nandu»)."""
+    letters = unicodedata.normalize("NFKD", re.sub(r"\(.*\)$", "", name).casefold())
+    return " ".join(sorted(re.findall(r"\w+", re.sub("[\u0300-\u036f]", "", letters))))
+
+
+def whole(path, data):
+    """Escribe un archivo entero: hasta que no está, queda el que había."""
+    half = path.with_name(f".a-medias-{path.name}")
+    try:
+        half.write_bytes(data.encode() if isinstance(data, str) else data)
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)

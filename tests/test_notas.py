@@ -1,0 +1,385 @@
+"""Lo que se hace con lo calificado: totales, arrastre, parciales, listas, Moodle; y que nada se pierda."""
+
+import argparse
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import helpers_class as pretend
+import pytest
+from test_calificar import child_of
+
+from aula.calificar import cage, check, gradebook, marks, moodle, pages, submissions, text, workers
+from aula.calificar import grade as grading
+
+caged = pytest.mark.skipif(not cage.works(), reason="este sistema no deja aislar")
+NASTY = "A\ud800\x00\x1bna"
+
+
+def options(**more):
+    return argparse.Namespace(**{"partial": {}, "sin_arrastre": False, "nombres": False} | more)
+
+
+def exercise(number, ok=False, ids=(), carried=(), unsolved=False):
+    most = submissions.lessons()[number.split(".")[0].zfill(2)].points[number]
+    findings = [{"id": i, "text": NASTY, "consequence": "", "read": ""} for i in ids]
+    return {"exercise": number, "title": "t", "points": most, "ok": ok, "unsolved": unsolved,
+            "findings": findings, "notes": [], "printed": [NASTY], "answer": NASTY,
+            "carried": list(carried)}  # fmt: skip
+
+
+PLAIN = options()
+
+
+def person(name, ident="", told=(), given=PLAIN, **lessons):
+    one = {
+        "name": name,
+        "id": ident,
+        "label": ident and f"Participante {ident}",
+        "told": list(told),
+    }
+    one |= {"lessons": {}, "marks": {}}
+    for lesson, exercises in lessons.items():
+        result = {"lesson": lesson[1:], "told": [], "exercises": exercises}
+        marks.join(one, text.plain(result), given)
+    return one
+
+
+def table(people, path, **more):
+    marks.write(people, path, options(**more))
+    data = path.read_bytes()
+    assert data.startswith(b"\xef\xbb\xbf")
+    return {
+        row["Nombre"]: row
+        for row in csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), delimiter=";")
+    }
+
+
+# --- Nada se pierde -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [(NASTY, "A���na"), ("Mu\udcf1oz", "Muñoz"), ("a\tb\nñ", "a\tb\nñ"), ({"\x00": ["\ud800", 1]}, {"�": ["�", 1]})],
+)  # fmt: skip
+def test_a_text_from_outside_can_be_written(given, made):
+    assert text.plain(given) == made
+    json.dumps(made, ensure_ascii=False).encode()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="allí los nombres no son bytes")
+def test_names_that_are_not_utf8_are_two_people_and_are_read(tmp_path):
+    for name in (b"Mu\xf1oz", b"raro\xff", b"raro\xfe"):
+        os.mkdir(os.fsencode(tmp_path) + b"/" + name)
+    asked = argparse.Namespace(entregas=tmp_path, segundos=1)
+    people, _ = grading.read_class(asked, tmp_path, True, "")
+    assert [one["name"] for one in people] == ["Muñoz", "raroþ", "rarÿ"[:3] + "oÿ"]
+
+
+def test_what_cannot_be_written_is_one_line_and_the_rest_is_there(tmp_path, monkeypatch):
+    people = [person(name, _05=[exercise("5.1", ok=True)]) for name in ("Ana", "Eva")]
+    feedback = pages.feedback
+    monkeypatch.setattr(
+        pages, "feedback", lambda one: feedback(one) if one["name"] == "Eva" else 1 / 0
+    )
+    monkeypatch.setattr(pages, "class_report", lambda *_: 1 / 0)
+    monkeypatch.setattr(gradebook, "write", lambda *_: None)
+    more = {"roll": [], "sheet": None, "lecciones": None, "solo_informe": False}
+    told, _ = grading.write(people, tmp_path, options(**more))
+    assert "la devolución de Ana no se ha podido escribir" in told
+    assert "(clase.html no se ha podido escribir" in told
+    assert [path.stem for path in tmp_path.glob("devoluciones/*")] == ["eva-2"]
+    assert told.startswith("  notas.csv")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["devoluciones", "notas.csv"]
+
+
+def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path, monkeypatch):
+    text.whole(tmp_path / "a", "antes")
+    monkeypatch.setattr(Path, "replace", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        text.whole(tmp_path / "a", "después")
+    assert (tmp_path / "a").read_text() == "antes"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+SERVES = """
+import json, os, sys, time
+for line in sys.stdin:
+    path, *_ = json.loads(line)
+    if path == "muere" and not os.path.exists({flag!r}) or path == "siempre":
+        open({flag!r}, "w"); os.kill(os.getpid(), 9)
+    print(json.dumps({{"path": path}}), flush=True)
+"""
+
+
+def test_a_worker_that_dies_is_opened_again_and_the_others_do_not_notice(tmp_path, monkeypatch):
+    code = SERVES.format(flag=str(tmp_path / "muerto"))
+    popen = subprocess.Popen
+    opened = []
+
+    def open_other(order, **given):
+        opened.append(popen([sys.executable, "-c", code], **given))
+        return opened[-1]
+
+    monkeypatch.setattr(workers.subprocess, "Popen", open_other)
+    orders = [(k, path) for k, path in enumerate(["a", "muere", "siempre", "b"])]
+    found = dict(workers.grade_all(orders, 2))
+    assert found == {
+        0: {"path": "a"},
+        1: {"path": "muere"},
+        2: {"problem": workers.DIED},
+        3: {"path": "b"},
+    }
+    assert all(process.wait(5) is not None for process in opened)
+
+
+def test_a_worker_ends_when_who_asks_is_killed():
+    order = [sys.executable, "-m", "aula.calificar.workers"]
+    with subprocess.Popen(order, cwd=pretend.ROOT, stdin=subprocess.PIPE) as process:
+        process.stdin.close()
+        assert process.wait(20) == 1
+
+
+@pytest.mark.lenta
+@caged
+@pytest.mark.skipif(os.name == "nt", reason="hay que mandar señales")
+def test_ctrl_c_ends_in_seconds_in_the_middle_of_a_big_notebook(tmp_path):
+    """También con celdas de muchos kB y una entrega que no acaba; y no queda nada en marcha."""
+    endless = "# Ejercicio 5.1\n" + "# relleno\n" * 30_000 + "while True: pass"
+    for k in range(4):
+        (tmp_path / f"e/p{k}").mkdir(parents=True)
+        book = pretend.notebook("import torch", endless, f"# Ejercicio 5.3\nmy_letter = {k}")
+        (tmp_path / f"e/p{k}/05_atencion.ipynb").write_text(json.dumps(book))
+    order = [sys.executable, "-m", "aula.calificar.grade", str(tmp_path / "e"), "--procesos", "3"]
+    process = subprocess.Popen(
+        order, cwd=pretend.ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+
+    def inside():
+        order = ["pgrep", "-f", f"bwrap.*{cage.STUDENT}"]
+        return set(subprocess.run(order, capture_output=True, text=True).stdout.split())
+
+    mine = set()
+    while len(mine) < 3:
+        time.sleep(0.2)
+        assert process.poll() is None
+        mine = {pid for pid in inside() if child_of(pid, process.pid)}
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert "Interrumpido: 0 de 4" in process.communicate(timeout=60)[0].decode()
+    assert process.returncode == 130
+    assert time.monotonic() - began < 30
+    until = time.monotonic() + 10
+    while inside() & mine and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not inside() & mine
+
+
+@pytest.mark.parametrize(("name", "value"), [("MOST_FILES", 2), ("MOST_ZIP", 10)])
+def test_a_zip_has_a_limit_before_it_is_opened(name, value, tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "e.zip", "w") as archive:
+        for k in range(3):
+            archive.writestr(f"p{k}/a.txt", "x" * 5)
+    (tmp_path / "sitio").mkdir()
+    monkeypatch.setattr(submissions, name, value)
+    with pytest.raises(submissions.Unreadable, match="trae demasiado"):
+        submissions.students(tmp_path / "e.zip", tmp_path / "sitio")
+    assert list((tmp_path / "sitio").iterdir()) == []
+
+
+def test_a_zip_that_lies_about_its_size_does_not_grow(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "e.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("p/a.txt", bytes(10**6))
+    data = (tmp_path / "e.zip").read_bytes()
+    (tmp_path / "e.zip").write_bytes(
+        data.replace((10**6).to_bytes(4, "little"), (9).to_bytes(4, "little"))
+    )
+    (tmp_path / "sitio").mkdir()
+    monkeypatch.setattr(submissions, "MOST_ZIP", 10)
+    with pytest.raises(submissions.Unreadable):
+        submissions.students(tmp_path / "e.zip", tmp_path / "sitio")
+    assert sum(path.stat().st_size for path in tmp_path.rglob("sitio/**/*.txt")) < 10
+
+
+# --- Las cuentas ----------------------------------------------------------------------------------
+
+
+def test_a_stray_notebook_changes_nobodys_total(tmp_path):
+    people = [person(f"P{k}", _05=[exercise("5.1", ok=True), exercise("5.2")]) for k in range(3)]
+    alone = table(people, tmp_path / "a.csv")
+    people.append(person("Suelto", _03=[exercise("3.1", ok=True)]))
+    both = table(people, tmp_path / "b.csv")
+    for name, row in alone.items():
+        assert both[name] | row == both[name]
+        assert both[name]["Total 03"] == both[name]["De 03"] == ""
+    assert marks.asked(people) == ["05"]
+    assert (both["Suelto"]["Total 03"], both["Suelto"]["Total 05"], both["Suelto"]["De 05"]) == (
+        "3",
+        "0",
+        "8",
+    )
+
+
+def test_both_marks_are_shown_and_the_teacher_chooses(tmp_path):
+    made = [exercise("6.1", ids=["x"]), exercise("6.2", ids=["y"], carried=["6.1"])]
+    for chosen, other, own in ((False, "sin", "0"), (True, "con", "5")):
+        one = person("Ana", given=options(sin_arrastre=chosen), _06=json.loads(json.dumps(made)))
+        row = table([one], tmp_path / "a.csv", sin_arrastre=chosen)["Ana"]
+        assert (
+            row[f"6.2 (de {made[1]['points']})"]
+            == row["Total 06"]
+            == (own if chosen is False else str(made[1]["points"]))
+        )
+        assert row[f"Total 06 {other} arrastre"] == (str(made[1]["points"]) if not chosen else "0")
+        page = pages.feedback(one)
+        assert "Usa el 6.1" in page
+        assert f"{made[1]['points']} sin el error de arrastre" in page
+
+
+def test_a_named_mistake_is_worth_what_the_teacher_writes(tmp_path):
+    path = tmp_path / "parciales.csv"
+    path.write_text(
+        "ejercicio;error;parte\n5.1;escala-d_k;0,6\n5.1;otra;0.25\n", encoding="utf-8-sig"
+    )
+    given = options(partial=marks.read_partial(path))
+    for ids, got in (
+        (["escala-d_k"], "2,4"),
+        (["escala-d_k", "otra"], "1"),
+        (["escala-d_k", "z"], "0"),
+        ([], "0"),
+    ):
+        row = table(
+            [person("Ana", given=given, _05=[exercise("5.1", ids=ids)])], tmp_path / "a.csv"
+        )["Ana"]
+        assert (row["5.1 (de 4)"], row["Total 05"]) == (got, got)
+    unsolved = person("Ana", given=given, _05=[exercise("5.1", ids=["escala-d_k"], unsolved=True)])
+    assert unsolved["marks"] == {"5.1": 0}
+    for bad in ("5.1;x;2", "99.1;x;1", "5.1;x"):
+        path.write_text(f"ejercicio;error;parte\n{bad}\n")
+        with pytest.raises(marks.BadTable, match="no entiendo"):
+            marks.read_partial(path)
+
+
+def test_the_list_says_who_has_handed_in_nothing(tmp_path):
+    (tmp_path / "lista.txt").write_text("Ñandú, Ana\nLuis Paz\n\nEva\n", encoding="cp1252")
+    people = [person("Ana Nandu"), person("luis paz", "7"), person("Otro")]
+    absent = marks.call_roll(people, marks.read_list(tmp_path / "lista.txt"))
+    assert [one["name"] for one in absent] == ["Eva"]
+    assert [one["told"] for one in people] == [[], [], ["no está en la lista"]]
+    assert table(people + absent, tmp_path / "a.csv")["Eva"]["Qué mirar"] == marks.ABSENT
+
+
+# --- Moodle ---------------------------------------------------------------------------------------
+
+HEADS = {
+    "es": "Identificador,Nombre completo,Dirección de correo,Estado,Calificación,Calificación máxima,"
+    "Se puede cambiar la calificación,Última modificación (entrega),Última modificación (calificación),"
+    "Comentarios de retroalimentación",
+    "en": "Identifier,Full name,Email address,Status,Grade,Maximum grade,Grade can be changed,"
+    "Last modified (submission),Last modified (grade),Feedback comments",
+}
+LINES = """{0} 101,Ana Ñandú,a@x.es,Enviado,{1},{2},Sí,"martes, 3 de marzo de 2026, 10:00",-,
+{0} 102,"Paz, Luis",l@x.es,Enviado,,{2},Sí,-,-,"<p>Bien, ""muy"" bien</p>"
+{0} 103,Eva,e@x.es,Enviado,,{2},Sí,-,-,
+{0} 104,Noa,n@x.es,Sin entrega,,{2},Sí,-,-,
+"""
+
+
+@pytest.mark.parametrize(
+    ("language", "who", "most", "grades"),
+    [("es", "Participante", '"10,00"', ["6,25", "0,00", "", ""]),
+     ("en", "Participant", "100.00", ["62.50", "0.00", "", ""])],
+)  # fmt: skip
+def test_moodles_sheet_comes_back_with_the_grades_and_nothing_else_changed(
+    language, who, most, grades, tmp_path
+):
+    path = tmp_path / "hoja.csv"
+    path.write_text(f"{HEADS[language]}\n{LINES.format(who, '', most)}", encoding="utf-8-sig")
+    sheet = moodle.Sheet(path)
+    people = [
+        person("Ana Ñandú", "101", _05=[exercise("5.1", ok=True), exercise("5.3", ok=True)]),
+        person("Luis Paz", _05=[exercise("5.1")]),
+        person("Roto", "999"),
+        person("Eva", "103", _05=[]),
+    ]
+    sheet.meet(people)
+    assert [one["label"] for one in people] == [
+        f"{who} 101",
+        f"{who} 102",
+        "Participante 999",
+        f"{who} 103",
+    ]
+    absent = marks.call_roll(people, sheet.roll())
+    assert [(one["name"], one["id"]) for one in absent] == [("Noa", "104")]
+    sheet.fill(people + absent, ["05"], tmp_path / "moodle.csv")
+    before, after = (
+        list(csv.reader(io.StringIO(p.read_text(encoding="utf-8-sig"))))
+        for p in (path, tmp_path / "moodle.csv")
+    )
+    assert [row[4] for row in after[1:]] == grades
+    assert [row[:4] + row[5:] for row in after] == [row[:4] + row[5:] for row in before]
+    assert (tmp_path / "moodle.csv").read_bytes()[:3] == b"\xef\xbb\xbf"
+
+
+def test_the_zip_of_feedback_has_the_folders_moodle_looks_for(tmp_path):
+    people = [person("Ana_María / Paz", "101"), person("Sin número")]
+    moodle.zip_feedback(people, lambda one: "página", tmp_path / "moodle.zip")
+    with zipfile.ZipFile(tmp_path / "moodle.zip") as archive:
+        (name,) = archive.namelist()
+    # Así lo parte Moodle: por «_», y el segundo trozo es el número.
+    parts = name.split("/")[0].split("_", 4)
+    assert parts == ["Ana María Paz", "101", "assignsubmission", "file", ""]
+    assert submissions.owner(tuple(name.split("/"))) == ("Ana María Paz", "101")
+
+
+def test_a_sheet_that_is_not_moodles_is_said(tmp_path):
+    (tmp_path / "a.csv").write_text("Nombre,Nota\nAna,3\n")
+    with pytest.raises(marks.BadTable, match="no es una hoja de calificaciones de Moodle"):
+        moodle.Sheet(tmp_path / "a.csv")
+
+
+# --- El arrastre ----------------------------------------------------------------------------------
+
+DOT = {
+    "mal": "def my_dot_product(a, b):\n    return (a + b).sum()",
+    "sin hacer": "def my_dot_product(a, b):\n    ...",
+}
+COSINE = """def my_cosine_similarity(a, b):
+    return my_dot_product(a, b) / (my_dot_product(a, a) * my_dot_product(b, b)) ** 0.5"""
+
+
+def carried(dot, cosine):
+    cells = [(1, "import torch"), (2, f"# Ejercicio 1.1\n{dot}"), (3, f"# Ejercicio 1.2\n{cosine}")]
+    lesson = submissions.lessons()["01"]
+    answers = {number: lesson.answers[number] for number in ("1.1", "1.2")}
+    reports, _, found = check.grade(
+        cells, answers, cage.works(), 20, submissions.right(lesson.name)
+    )
+    return [report.ok for report in reports], found
+
+
+@pytest.mark.parametrize(
+    ("dot", "cosine", "found"),
+    [(DOT["mal"], COSINE, {"1.2": ["1.1"]}), (DOT["mal"], COSINE.replace("** 0.5", ""), {}),
+     (DOT["mal"], "def my_cosine_similarity(a, b):\n    return a.sum()", {})],
+    ids=["solo arrastre", "y un error suyo", "no lo usa"],
+)  # fmt: skip
+def test_an_error_is_charged_once(dot, cosine, found):
+    assert carried(dot, cosine) == ([False, False], found)
+
+
+@caged
+def test_the_first_mark_does_not_see_the_answer_of_the_second_try():
+    """Quien rebusca en todas sus celdas y archivos no encuentra, a la primera, la respuesta buena."""
+    spy = """import gc
+def my_dot_product(a, b):
+    named = lambda x: callable(x) and getattr(x, "__name__", "") == "my_dot_product"
+    return next(x for x in gc.get_objects() if named(x) and x is not my_dot_product)(a, b)"""
+    assert carried(spy, COSINE) == ([False, False], {"1.2": ["1.1"]})
