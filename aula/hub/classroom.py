@@ -21,13 +21,24 @@ from pathlib import Path
 from aula.hub import accounts, place, spawner
 from aula.hub.accounts import ClassroomError
 
+LOG = 2**24  # al abrir, un registro más largo se deja aparte
+PLAIN = (
+    "Va sin cifrar (HTTP): en la red de la clase, quien sepa escuchar lee contraseñas, y un estudiante "
+    "que abra otro puerto de este ordenador puede recoger la entrada de quien siga su enlace."
+)
+SHARED = (
+    "Todos comparten una dirección: si un estudiante consigue que su JupyterLab dé una página suya y otro "
+    "la abre, actúa en su nombre. Lo cierra «--dominio», con su certificado."
+)
 COPIES = "atencion-paso-a-paso/mis_cuadernos"  # de cada estudiante, en su carpeta
 
 
 def main(arguments):
     parser = argparse.ArgumentParser("aula", add_help=False, allow_abbrev=False)
-    for name, usual in {"alta": "", "disco": "", "informe": "", "ip": "", "port": "8000"}.items():
-        parser.add_argument(f"--{name}", default=usual)
+    for name in ("alta", "disco", "clave", "informe", "dominio", "certificado", "privada", "ip"):
+        parser.add_argument(f"--{name}", default="")
+    parser.add_argument("--port", default="8000")
+    parser.add_argument("--soluciones", nargs="?", const="todas")
     parser.add_argument("--ensayo", type=int)
     parser.add_argument("--avisar", action="store_true")
     options, rest = parser.parse_known_args(arguments)
@@ -40,10 +51,14 @@ def main(arguments):
         place.STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
         if options.alta:
             return enrol(Path(options.alta), options.disco)
+        if options.clave:
+            return reset_password(options.clave)
         if options.informe:
             return report(options.informe)
-        check_students()
         install()
+        if options.soluciones:
+            return open_solutions(options.soluciones)
+        check_students()
         if options.ensayo:
             rehearsal = place.ROOT / "tests/tools/rehearse_classroom.py"
             return subprocess.call([sys.executable, str(rehearsal), str(options.ensayo), *rest])
@@ -51,7 +66,7 @@ def main(arguments):
             place.TOLD.touch()  # si ya estaba, vale desde la primera vez
         else:
             place.TOLD.unlink(missing_ok=True)
-        return serve(options.ip, options.port, rest)
+        return serve(options, certificate(options), rest)
     except ClassroomError as error:
         print(f"\nNo ha podido ser. {error}")
         return 1
@@ -69,17 +84,19 @@ def check_students():
     """Prueba, con una cuenta sin permisos, que se llega al curso y que la jaula se puede hacer."""
     nobody = {"user": "nobody", "group": "nogroup", "extra_groups": [], "cwd": "/"}
     nobody |= {"check": True, "capture_output": True, "env": place.environment()}
+    unreadable = (
+        f"Una cuenta corriente no puede usar {place.ROOT}, o su Python. Pon el curso en una carpeta "
+        "que todos lean, borra en ella .venv y repite la orden con el Python del sistema."
+    )
+    python = [sys.executable, "-c", "import course_lib, jupyterhub.singleuser"]
     for command, problem in (
+        (python, unreadable),
         (
-            [sys.executable, "-c", "import course_lib, jupyterhub.singleuser"],
-            f"Una cuenta corriente no puede usar {place.ROOT}, o su Python. Pon el curso en una carpeta "
-            "que todos lean, borra en ella .venv y repite la orden con el Python del sistema.",
-        ),
-        (
-            [*spawner.cage("/usr"), "true"],
+            ["bwrap", "--ro-bind", "/", "/", "--unshare-pid", "true"],
             "Falta bubblewrap, que separa a unos estudiantes de otros, o el sistema no lo deja "
             "funcionar. En Debian o Ubuntu: «sudo apt install bubblewrap».",
         ),
+        ([*spawner.cage("/usr"), *python], unreadable),
     ):
         try:
             subprocess.run(command, **nobody)
@@ -92,13 +109,17 @@ def install():
     """Instala, la primera vez, la puerta del aula, y deja las bibliotecas ya compiladas.
 
     Los estudiantes no pueden escribir en el entorno: sin compilar, cada uno lo haría cada vez.
+    Y siempre, cómo se entra y las lecciones que ven.
     """
+    shutil.copyfile(place.HERE / "pam.txt", place.PAM)
+    for kind in place.OPENED:
+        (place.SHOWN / kind).mkdir(parents=True, exist_ok=True)
+    place.publish()
     lock, stamp = place.HERE / "package-lock.json", place.PROXY / "instalada.txt"
     wanted = lock.read_text() + Path(sys.prefix, "instalado.txt").read_text()
     if stamp.exists() and stamp.read_text() == wanted:
         return
     print("Preparo la puerta del aula y compilo las bibliotecas: menos de un minuto…", flush=True)
-    place.PROXY.mkdir(exist_ok=True)
     for file in (lock, place.HERE / "package.json"):
         shutil.copy(file, place.PROXY)
     npm = [place.NODE / "bin/node", place.NODE / "lib/node_modules/npm/bin/npm-cli.js", "ci"]
@@ -127,6 +148,29 @@ def enrol(path, disk):
     return 0
 
 
+def reset_password(user):
+    """Pone a una cuenta de la clase otra contraseña, y la dice."""
+    if user not in accounts.users(place.STUDENTS) + accounts.users(place.TEACHERS):
+        known = ", ".join(sorted(accounts.users(place.STUDENTS))) or "nadie todavía"
+        raise ClassroomError(f"No hay en la clase ninguna cuenta «{user}». Están: {known}.")
+    print(f"La contraseña nueva de {user}: {accounts.set_password(user)}")
+    return 0
+
+
+def open_solutions(lesson):
+    """Enseña las soluciones y la clase de una lección, «05», o «todas»; «ninguna» las quita. Al momento."""
+    start = "" if lesson == "todas" else f"{lesson[:2]}_"
+    opened = [place.ROOT.glob(f"notebooks/{kind}/{start}*.ipynb") for kind in place.OPENED]
+    place.publish(*(found := [path for paths in opened for path in paths]))
+    if not found and lesson != "ninguna":
+        raise ClassroomError("Di de qué lección, con dos cifras: «aula --soluciones 05».")
+    for path in place.SHOWN.glob("*/*.ipynb") if not found else ():
+        path.unlink()
+    shown = sorted({path.name[:2] for path in place.SHOWN.glob("*/*.ipynb")})
+    print(f"Soluciones y clases que ven los estudiantes: {', '.join(shown) or 'ninguna'}.")
+    return 0
+
+
 def report(lesson):
     """El informe de una lección con lo que hay ahora en las carpetas, si la clase lo sabe."""
     names = [path.name for path in place.ROOT.glob(f"notebooks/{lesson[:2]}_*.ipynb")]
@@ -152,29 +196,63 @@ def report(lesson):
         return subprocess.call([*order, "--solo-informe", "--salida", output], cwd=place.ROOT)
 
 
-def serve(ip, port, rest):
+def certificate(options):
+    """Lo que se dice a JupyterHub para que cifre y, con un dominio, para que cada uno tenga el suyo."""
+    files = options.certificado, options.privada
+    if not any((*files, options.dominio)):
+        return {}
+    if not all(map(os.path.isfile, files)):
+        raise ClassroomError(
+            "HTTPS pide un certificado y su clave: «--certificado F --privada F». Con «--dominio», "
+            "tiene que valer para él y para todos sus subdominios."
+        )
+    if os.stat(files[1]).st_mode & 0o044:
+        raise ClassroomError(f"Cualquiera puede leer la clave: «sudo chmod 600 {files[1]}».")
+    said = dict(zip(("ssl_cert", "ssl_key"), map(os.path.abspath, files)))
+    if options.dominio:
+        said["subdomain_host"] = f"https://{options.dominio}:{options.port}"
+        said["cookie_host_prefix_enabled"] = True
+    return said
+
+
+def serve(options, secure, rest):
     """Abre el Hub, dice dónde está y lo cierra en orden."""
-    try:
-        socket.create_server((ip, int(port))).close()
+    ip, port = options.ip, options.port
+    try:  # por dentro se usa el siguiente; siempre ese, que es el que saben los JupyterLab abiertos
+        for number, where in ((int(port), ip), (int(port) + 1, "127.0.0.1")):
+            socket.create_server((where, number)).close()
     except (OSError, ValueError, OverflowError):
-        raise ClassroomError(f"El puerto {port} no está libre. Elige otro: --port 8080.") from None
+        raise ClassroomError(
+            f"El puerto {port}, o el siguiente, no está libre. Si el aula ya está abierta, ciérrala "
+            "donde la abriste; si no, elige otro: --port 8080."
+        ) from None
     if not spawner.cgroups_work():
         print("Aquí no se puede limitar a cada estudiante entero: el límite es por programa.")
+    # JupyterHub pararía ese proceso, y su número puede ser ya de otro: la puerta muere con el Hub.
+    (place.STATE / "jupyterhub-proxy.pid").unlink(missing_ok=True)
     log = place.STATE / "aula.log"
-    command = [sys.executable, "-m", "jupyterhub", "-f", str(place.HERE / "jupyterhub_config.py")]
-    command += [f"--JupyterHub.bind_url=http://{ip}:{port}", *rest]
+    if log.exists() and log.stat().st_size > LOG:
+        log.replace(log.with_suffix(".anterior.log"))
+    command = [*place.WITH_PARENT, sys.executable, "-m", "jupyterhub"]
+    settings = {"bind_url": f"http{'s' * bool(secure)}://{ip}:{port}", "hub_port": int(port) + 1}
+    command += ["-f", str(place.HERE / "jupyterhub_config.py")]
+    command += [
+        f"--JupyterHub.{name}={value}" for name, value in (settings | secure).items()
+    ] + rest
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    with open(log, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as writing:
+    with open(log, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as writing:
+        begin = writing.tell()
         out = {"stdout": writing, "stderr": writing, "start_new_session": True}
         hub = subprocess.Popen(command, cwd=place.STATE, **out)
+    said = lambda: log.read_bytes()[begin:].decode(errors="replace")  # noqa: E731
     try:
-        while hub.poll() is None and "is now running at" not in log.read_text(errors="replace"):
+        while hub.poll() is None and "is now running at" not in said():
             time.sleep(0.2)
         if hub.poll() is None:
-            directions(ip or socket.gethostname(), port)
+            directions(options.dominio or ip or socket.gethostname(), port, secure)
         hub.wait()
-        last = log.read_text(errors="replace").splitlines()[-8:]
+        last = said().splitlines()[-8:]
         print(
             f"El aula se ha cerrado sola. Lo último que dice; lo demás, en {log}:\n",
             *last,
@@ -191,15 +269,18 @@ def serve(ip, port, rest):
         return 0
 
 
-def directions(name, port):
-    """Dice la dirección, el enlace a una lección, cuántos caben y cómo se dan de alta."""
-    secure = place.OWN.exists() and "ssl_cert" in place.OWN.read_text(encoding="utf-8")
-    address = f"http{'s' * secure}://{name}:{port}"
+def directions(name, port, secure):
+    """Dice la dirección, el enlace a una lección, cuántos caben, cómo se dan de alta y qué sigue siendo posible."""
+    address = f"http{'s' * bool(secure)}://{name}:{port}"
     print(f"El aula está abierta. Para cerrarla, pulsa aquí Ctrl+C.\n\n    {address}/\n")
     print(f"El enlace a una lección: {place.link(address, '05_atencion.ipynb')}")
     print(f"Caben unos {place.seats()} a la vez. Cuentas: {len(accounts.members())}.", flush=True)
     if not accounts.members():
         print("Da de alta a la clase con «python curso.py aula --alta LISTA», un nombre por línea.")
+    if not secure:
+        print(PLAIN)
+    if "subdomain_host" not in secure:
+        print(SHARED, flush=True)
 
 
 if __name__ == "__main__":
