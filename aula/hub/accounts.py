@@ -96,10 +96,8 @@ def check_disk(size, count):
     promised += count * int(size[:-1]) * {"M": 2**20, "G": 2**30}[size[-1]]
     free = shutil.disk_usage(place.STATE).free
     if promised > free:
-        raise ClassroomError(
-            f"No caben {count} discos de {size}: con lo que aún pueden llenar los que ya hay, son "
-            f"{promised / 2**30:.1f} GB, y quedan {free / 2**30:.1f}. Pide menos en «--disco»."
-        )
+        told = {"wanted": promised / 2**30, "free": free / 2**30}
+        raise ClassroomError(place.say("no caben", count=count, size=size, **told))
 
 
 def make_disk(user, home, size):

@@ -22,14 +22,6 @@ from aula.hub import accounts, place, spawner
 from aula.hub.accounts import ClassroomError
 
 LOG = 2**24  # al abrir, un registro más largo se deja aparte
-PLAIN = (
-    "Va sin cifrar (HTTP): en la red de la clase, quien sepa escuchar lee contraseñas, y un estudiante "
-    "que abra otro puerto de este ordenador puede recoger la entrada de quien siga su enlace."
-)
-SHARED = (
-    "Todos comparten una dirección: si un estudiante consigue que su JupyterLab dé una página suya y otro "
-    "la abre, actúa en su nombre. Lo cierra «--dominio», con su certificado."
-)
 COPIES = "atencion-paso-a-paso/mis_cuadernos"  # de cada estudiante, en su carpeta
 
 
@@ -75,34 +67,25 @@ def main(arguments):
 def check_administrator():
     """El aula cambia de cuenta, y eso solo lo puede el administrador de un Linux."""
     if sys.platform != "linux":
-        raise ClassroomError("El aula necesita Linux, porque cada estudiante tiene allí su cuenta.")
+        raise ClassroomError(place.say("linux"))
     if os.geteuid() != 0:
-        raise ClassroomError("El aula la abre el administrador: «sudo python3 curso.py aula».")
+        raise ClassroomError(place.say("administrador"))
 
 
 def check_students():
-    """Prueba, con una cuenta sin permisos, que se llega al curso y que la jaula se puede hacer."""
+    """Prueba, con una cuenta sin permisos, que la jaula se puede hacer y que dentro está el curso."""
     nobody = {"user": "nobody", "group": "nogroup", "extra_groups": [], "cwd": "/"}
     nobody |= {"check": True, "capture_output": True, "env": place.environment()}
-    unreadable = (
-        f"Una cuenta corriente no puede usar {place.ROOT}, o su Python. Pon el curso en una carpeta "
-        "que todos lean, borra en ella .venv y repite la orden con el Python del sistema."
-    )
     python = [sys.executable, "-c", "import course_lib, jupyterhub.singleuser"]
-    for command, problem in (
-        (python, unreadable),
-        (
-            ["bwrap", "--ro-bind", "/", "/", "--unshare-pid", "true"],
-            "Falta bubblewrap, que separa a unos estudiantes de otros, o el sistema no lo deja "
-            "funcionar. En Debian o Ubuntu: «sudo apt install bubblewrap».",
-        ),
-        ([*spawner.cage("/usr"), *python], unreadable),
-    ):
+    for problem, command in {
+        "bubblewrap": ["bwrap", "--ro-bind", "/", "/", "--unshare-pid", "true"],
+        "python": [*spawner.cage("/usr"), *python],
+    }.items():
         try:
             subprocess.run(command, **nobody)
         except (OSError, subprocess.CalledProcessError) as error:
             said = (getattr(error, "stderr", b"") or b"").decode("utf-8", "replace").strip()
-            raise ClassroomError(f"{problem}\n{said[-300:]}") from None
+            raise ClassroomError(f"{place.say(problem)}\n{said[-300:]}") from None
 
 
 def install():
@@ -124,9 +107,7 @@ def install():
         shutil.copy(file, place.PROXY)
     npm = [place.NODE / "bin/node", place.NODE / "lib/node_modules/npm/bin/npm-cli.js", "ci"]
     npm += ["--ignore-scripts", "--no-audit", "--no-fund", "--prefix", place.PROXY]
-    accounts.do(
-        *npm, problem="No se puede descargar la puerta del aula. Mira la conexión y repite."
-    )
+    accounts.do(*npm, problem=place.say("npm"))
     compileall.compile_dir(sys.prefix, quiet=2, workers=0)
     for name in ("course_lib", "course_checkers", "course_tools"):
         compileall.compile_dir(place.ROOT / name, quiet=2)
@@ -136,15 +117,17 @@ def install():
 def enrol(path, disk):
     """Da de alta a quien esté en la lista, un nombre por línea, y dice dónde están las contraseñas."""
     if disk and not re.fullmatch(r"[1-9]\d*[MG]", disk):
-        raise ClassroomError(f"«{disk}» no se entiende: escribe, por ejemplo, «--disco 2G».")
+        raise ClassroomError(place.say("disco", disk=disk))
     try:
         names = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise ClassroomError(f"No se puede leer {path}: pon un nombre por línea.") from None
+        raise ClassroomError(place.say("lista", path=path)) from None
     added = accounts.enrol(names, disk)
     if added:
         print(f"Altas: {len(added)}. Sus contraseñas, en {accounts.write_passwords(added)}")
     print(f"En la clase hay {len(accounts.members())} cuentas. Las que ya estaban no se tocan.")
+    if added and not disk:
+        print(place.say("sin disco"))
     return 0
 
 
@@ -152,7 +135,7 @@ def reset_password(user):
     """Pone a una cuenta de la clase otra contraseña, y la dice."""
     if user not in accounts.users(place.STUDENTS) + accounts.users(place.TEACHERS):
         known = ", ".join(sorted(accounts.users(place.STUDENTS))) or "nadie todavía"
-        raise ClassroomError(f"No hay en la clase ninguna cuenta «{user}». Están: {known}.")
+        raise ClassroomError(place.say("cuenta", user=user, known=known))
     print(f"La contraseña nueva de {user}: {accounts.set_password(user)}")
     return 0
 
@@ -163,7 +146,7 @@ def open_solutions(lesson):
     opened = [place.ROOT.glob(f"notebooks/{kind}/{start}*.ipynb") for kind in place.OPENED]
     place.publish(*(found := [path for paths in opened for path in paths]))
     if not found and lesson != "ninguna":
-        raise ClassroomError("Di de qué lección, con dos cifras: «aula --soluciones 05».")
+        raise ClassroomError(place.say("soluciones"))
     for path in place.SHOWN.glob("*/*.ipynb") if not found else ():
         path.unlink()
     shown = sorted({path.name[:2] for path in place.SHOWN.glob("*/*.ipynb")})
@@ -175,12 +158,9 @@ def report(lesson):
     """El informe de una lección con lo que hay ahora en las carpetas, si la clase lo sabe."""
     names = [path.name for path in place.ROOT.glob(f"notebooks/{lesson[:2]}_*.ipynb")]
     if len(names) != 1:
-        raise ClassroomError("Di de qué lección, con dos cifras: «aula --informe 05».")
+        raise ClassroomError(place.say("lección"))
     if not place.TOLD.exists():
-        raise ClassroomError(
-            "La clase no lo sabe. Abre el aula con «aula --avisar»: cada uno lo lee al entrar, y se "
-            "cuenta lo que guarde desde entonces."
-        )
+        raise ClassroomError(place.say("sin avisar"))
     with tempfile.TemporaryDirectory() as folder:
         for user in accounts.members().values():
             home = Path(pwd.getpwnam(user).pw_dir).resolve()
@@ -190,7 +170,7 @@ def report(lesson):
             if real and own.stat().st_mtime > place.TOLD.stat().st_mtime:
                 shutil.copy(own, Path(folder, f"{user}.ipynb"))
         if not os.listdir(folder):
-            raise ClassroomError("Desde que se avisó, nadie ha guardado esa lección.")
+            raise ClassroomError(place.say("nadie"))
         order = [sys.executable, "-m", "aula.calificar.grade", folder]
         output = place.STATE / f"informe-{lesson[:2]}"
         return subprocess.call([*order, "--solo-informe", "--salida", output], cwd=place.ROOT)
@@ -202,12 +182,9 @@ def certificate(options):
     if not any((*files, options.dominio)):
         return {}
     if not all(map(os.path.isfile, files)):
-        raise ClassroomError(
-            "HTTPS pide un certificado y su clave: «--certificado F --privada F». Con «--dominio», "
-            "tiene que valer para él y para todos sus subdominios."
-        )
+        raise ClassroomError(place.say("certificado"))
     if os.stat(files[1]).st_mode & 0o044:
-        raise ClassroomError(f"Cualquiera puede leer la clave: «sudo chmod 600 {files[1]}».")
+        raise ClassroomError(place.say("privada", path=files[1]))
     said = dict(zip(("ssl_cert", "ssl_key"), map(os.path.abspath, files)))
     if options.dominio:
         said["subdomain_host"] = f"https://{options.dominio}:{options.port}"
@@ -222,12 +199,9 @@ def serve(options, secure, rest):
         for number, where in ((int(port), ip), (int(port) + 1, "127.0.0.1")):
             socket.create_server((where, number)).close()
     except (OSError, ValueError, OverflowError):
-        raise ClassroomError(
-            f"El puerto {port}, o el siguiente, no está libre. Si el aula ya está abierta, ciérrala "
-            "donde la abriste; si no, elige otro: --port 8080."
-        ) from None
+        raise ClassroomError(place.say("puerto", port=port)) from None
     if not spawner.cgroups_work():
-        print("Aquí no se puede limitar a cada estudiante entero: el límite es por programa.")
+        print(place.say("límites"))
     # JupyterHub pararía ese proceso, y su número puede ser ya de otro: la puerta muere con el Hub.
     (place.STATE / "jupyterhub-proxy.pid").unlink(missing_ok=True)
     log = place.STATE / "aula.log"
@@ -236,15 +210,13 @@ def serve(options, secure, rest):
     command = [*place.WITH_PARENT, sys.executable, "-m", "jupyterhub"]
     settings = {"bind_url": f"http{'s' * bool(secure)}://{ip}:{port}", "hub_port": int(port) + 1}
     command += ["-f", str(place.HERE / "jupyterhub_config.py")]
-    command += [
-        f"--JupyterHub.{name}={value}" for name, value in (settings | secure).items()
-    ] + rest
+    command += [f"--JupyterHub.{name}={value}" for name, value in (settings | secure).items()]
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     with open(log, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as writing:
         begin = writing.tell()
         out = {"stdout": writing, "stderr": writing, "start_new_session": True}
-        hub = subprocess.Popen(command, cwd=place.STATE, **out)
+        hub = subprocess.Popen(command + rest, cwd=place.STATE, **out)
     said = lambda: log.read_bytes()[begin:].decode(errors="replace")  # noqa: E731
     try:
         while hub.poll() is None and "is now running at" not in said():
@@ -252,12 +224,8 @@ def serve(options, secure, rest):
         if hub.poll() is None:
             directions(options.dominio or ip or socket.gethostname(), port, secure)
         hub.wait()
-        last = said().splitlines()[-8:]
-        print(
-            f"El aula se ha cerrado sola. Lo último que dice; lo demás, en {log}:\n",
-            *last,
-            sep="\n",
-        )
+        print(f"El aula se ha cerrado sola. Lo último que dice; lo demás, en {log}:\n")
+        print(*said().splitlines()[-8:], sep="\n")
         return hub.returncode or 1
     except KeyboardInterrupt:
         print("\nCierro el aula, en orden…", flush=True)
@@ -270,17 +238,13 @@ def serve(options, secure, rest):
 
 
 def directions(name, port, secure):
-    """Dice la dirección, el enlace a una lección, cuántos caben, cómo se dan de alta y qué sigue siendo posible."""
+    """Dice la dirección, el enlace a una lección, cuántos caben, y qué falta o sigue siendo posible."""
     address = f"http{'s' * bool(secure)}://{name}:{port}"
-    print(f"El aula está abierta. Para cerrarla, pulsa aquí Ctrl+C.\n\n    {address}/\n")
+    print(f"{place.say('abierta')}\n\n    {address}/\n")
     print(f"El enlace a una lección: {place.link(address, '05_atencion.ipynb')}")
-    print(f"Caben unos {place.seats()} a la vez. Cuentas: {len(accounts.members())}.", flush=True)
-    if not accounts.members():
-        print("Da de alta a la clase con «python curso.py aula --alta LISTA», un nombre por línea.")
-    if not secure:
-        print(PLAIN)
-    if "subdomain_host" not in secure:
-        print(SHARED, flush=True)
+    print(f"Caben unos {place.seats()} a la vez. Cuentas: {len(accounts.members())}.")
+    missing = {"alta": accounts.members(), "http": secure, "compartida": "subdomain_host" in secure}
+    print(*(place.say(what) for what, there in missing.items() if not there), sep="\n", flush=True)
 
 
 if __name__ == "__main__":

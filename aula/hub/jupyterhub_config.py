@@ -57,7 +57,7 @@ c.Spawner.progress_ready_hook = spanish.ready
 c.JupyterHub.template_paths = [str(place.HERE / "plantillas")]
 c.JupyterHub.template_vars = {"passwords": True}
 if place.TOLD.exists():  # en todas las páginas; también, mientras se abre su JupyterLab
-    c.JupyterHub.template_vars["announcement"] = place.NOTICE
+    c.JupyterHub.template_vars["announcement"] = place.say("aviso")
 
 # --- Dónde: lo que guarda el Hub, en la carpeta desde la que se abre, ESTADO -----------------------
 door = [str(place.NODE / "bin/node"), str(place.PROXY_PROGRAM)]

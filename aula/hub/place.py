@@ -13,10 +13,6 @@ OWN = STATE / "local.py"  # lo que añade quien da la clase
 PAM = Path("/etc/pam.d/atencion-paso-a-paso")
 WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]  # lo que sigue muere si muere quien lo abre
 TOLD = STATE / "avisada"  # está desde que se avisa a la clase de que se hace un informe
-NOTICE = (
-    "Con los cuadernos que guardas aquí, quien da la clase hace un informe: cuánta gente resuelve cada "
-    "ejercicio y qué errores salen más. No dice quién ni pone notas."
-)
 HOMES = Path(os.environ.get("CURSO_AULA_CASAS", "/home"))
 STUDENTS, TEACHERS = "aula", "aula-docentes"  # los grupos de Linux
 FIRST = "00_empieza_aqui.ipynb"
@@ -27,6 +23,12 @@ PROXY_PROGRAM = PROXY / "node_modules/configurable-http-proxy/bin/configurable-h
 SHOWN = PROXY / "notebooks"  # de «notebooks», lo que ven los estudiantes
 OPENED = "soluciones", "clases"  # lo que ven cuando quien da la clase lo abre
 A_STUDENT_GB = 0.42  # lo que ocupa quien acaba la lección 05: lo mide «aula --ensayo»
+
+
+def say(name, **given):
+    """La frase ``name`` de «frases.txt»."""
+    lines = (HERE / "frases.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split(" · ", 1) for line in lines[1:])[name].format(root=ROOT, **given)
 
 
 def environment():
