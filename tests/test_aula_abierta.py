@@ -439,12 +439,12 @@ def test_quien_da_la_clase_ve_quien_esta_y_no_abre_lo_de_nadie(room):
                 assert status in (400, 403, 404), (asked, status, text)
                 assert SECRET not in text
         assert room.berta.user in (await ask("GET", "/hub/api/users", None, token))[1]
-        closed = [(await ask(how, student))[0] for how in ("DELETE", "POST")]
+        closed = [(await ask(how, student, {}))[0] for how in ("DELETE", "POST")]
         await room.ana.follow_link()
         await room.ana.open_lesson()
         return closed
 
-    assert room.do(teach()) == [204, 201]
+    assert room.do(teach()) in ([204, 201], [204, 202])
 
 
 # --- La contraseña --------------------------------------------------------------------------------
