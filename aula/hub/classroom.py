@@ -133,21 +133,21 @@ def enrol(path, disk):
 
 def reset_password(user):
     """Pone a una cuenta de la clase otra contraseña, y la dice."""
-    if user not in accounts.users(place.STUDENTS) + accounts.users(place.TEACHERS):
-        known = ", ".join(sorted(accounts.users(place.STUDENTS))) or "nadie todavía"
-        raise ClassroomError(place.say("cuenta", user=user, known=known))
+    known = accounts.users(place.STUDENTS) + accounts.users(place.TEACHERS)
+    if user not in known:
+        raise ClassroomError(place.say("cuenta", user=user, known=", ".join(known)))
     print(f"La contraseña nueva de {user}: {accounts.set_password(user)}")
     return 0
 
 
 def open_solutions(lesson):
     """Enseña las soluciones y la clase de una lección, «05», o «todas»; «ninguna» las quita. Al momento."""
-    start = "" if lesson == "todas" else f"{lesson[:2]}_"
-    opened = [place.ROOT.glob(f"notebooks/{kind}/{start}*.ipynb") for kind in place.OPENED]
-    place.publish(*(found := [path for paths in opened for path in paths]))
+    notebooks, start = place.ROOT / "notebooks", "" if lesson == "todas" else f"{lesson[:2]}_"
+    found = [one for kind in place.OPENED for one in notebooks.glob(f"{kind}/{start}*.ipynb")]
     if not found and lesson != "ninguna":
         raise ClassroomError(place.say("soluciones"))
-    for path in place.SHOWN.glob("*/*.ipynb") if not found else ():
+    place.publish(*found)
+    for path in () if found else place.SHOWN.glob("*/*.ipynb"):
         path.unlink()
     shown = sorted({path.name[:2] for path in place.SHOWN.glob("*/*.ipynb")})
     print(f"Soluciones y clases que ven los estudiantes: {', '.join(shown) or 'ninguna'}.")

@@ -1,6 +1,6 @@
 """Cómo es el aula: lo lee JupyterHub al arrancar. Cada línea dice por qué está.
 
-Lo tuyo (un certificado, otro límite) va en «local.py», en la carpeta de ESTADO, con las mismas
+Lo tuyo (otro límite, otra forma de entrar) va en «local.py», en la carpeta de ESTADO, con las mismas
 líneas de aquí: se lee al final, y manda.
 """
 
@@ -21,10 +21,8 @@ c.JupyterHub.cookie_max_age_days = 1  # quien se hizo con la de otro, mañana ya
 
 # --- Quien da la clase ve quién está, y abre y cierra sus JupyterLab. Nadie entra en el de otro ---
 helps = ["admin-ui", "list:users", "read:users:activity", "servers"]
-c.JupyterHub.load_roles = [
-    {"name": "docentes", "scopes": helps, "users": accounts.users(place.TEACHERS)},
-    {"name": "admin", "users": []},
-]
+teachers = {"name": "docentes", "scopes": helps, "users": accounts.users(place.TEACHERS)}
+c.JupyterHub.load_roles = [teachers, {"name": "admin", "users": []}]
 
 # --- Lo que recibe cada uno: su copia, con el entorno y el curso de todos, que no puede cambiar ---
 c.JupyterHub.spawner_class = spawner.ClassroomSpawner
@@ -60,8 +58,8 @@ if place.TOLD.exists():  # en todas las páginas; también, mientras se abre su 
     c.JupyterHub.template_vars["announcement"] = place.say("aviso")
 
 # --- Dónde: lo que guarda el Hub, en la carpeta desde la que se abre, ESTADO -----------------------
-door = [str(place.NODE / "bin/node"), str(place.PROXY_PROGRAM)]
-c.ConfigurableHTTPProxy.command = [*place.WITH_PARENT, *door]
+door = [*place.WITH_PARENT, str(place.NODE / "bin/node"), str(place.PROXY_PROGRAM)]
+c.ConfigurableHTTPProxy.command = door
 c.JupyterHub.default_url = "/hub/user-redirect/" + c.Spawner.default_url.strip("/")
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{random_port()}"
 
