@@ -10,7 +10,7 @@ from aula.hub import accounts
 
 
 class PasswordPage(BaseHandler):
-    """Pide la contraseña de ahora y la nueva, dos veces. «passwd» no vale: en la jaula no se puede."""
+    """Pide la contraseña de ahora y la nueva, dos veces. ``passwd`` no vale: en la jaula no se puede."""
 
     @web.authenticated
     async def get(self, told=""):
@@ -23,7 +23,7 @@ class PasswordPage(BaseHandler):
             self.get_body_argument(name, "", strip=False) for name in ("old", "new", "again")
         )
         if new != again or not 8 <= len(new) <= 200 or not new.isprintable():
-            told = "La nueva no vale: escríbela dos veces igual, de ocho letras o más."
+            told = "La nueva no vale: dos veces la misma, de ocho letras o más."
         elif await self.authenticator.authenticate(self, login):
             await asyncio.to_thread(accounts.set_password, login["username"], new)
             told = "Hecho: la próxima vez, entra con la nueva."
