@@ -176,7 +176,7 @@ def test_un_puerto_ocupado_o_imposible(classroom, capsys):
         busy.bind(("", 0))
         busy.listen()
         for port in (busy.getsockname()[1], "abc", 99999, -1):
-            assert "Elige otro" in refused(classroom, capsys, f"--port={port}")
+            assert "elige otro" in refused(classroom, capsys, f"--port={port}")
 
 
 def test_sin_bubblewrap_o_con_un_python_que_nadie_mas_lee_se_dice_que_hacer(hub, monkeypatch):
@@ -228,14 +228,14 @@ def homes(classroom, monkeypatch, tmp_path):
 
 
 def test_no_hay_informe_si_la_clase_no_lo_sabe(classroom, homes, capsys, monkeypatch):
-    monkeypatch.setattr(classroom, "serve", lambda ip, port, rest: rest)
+    monkeypatch.setattr(classroom, "serve", lambda options, secure, rest: rest)
     assert "--avisar" in refused(classroom, capsys, "--informe", "05")
-    assert "template_vars" not in configured().JupyterHub
+    assert "announcement" not in configured().JupyterHub.template_vars
     classroom.main(["--avisar"])
     told = configured().JupyterHub.template_vars["announcement"]
     assert all(word in told for word in ("informe", "errores", "No dice quién"))
     classroom.main([])  # quien abre sin avisar deja de poder hacerlo
-    assert "template_vars" not in configured().JupyterHub
+    assert "announcement" not in configured().JupyterHub.template_vars
     assert "--avisar" in refused(classroom, capsys, "--informe", "05")
     assert "dos cifras" in refused(classroom, capsys, "--informe", "nada")
     assert homes[1] == {}
@@ -265,13 +265,98 @@ def test_el_informe_lee_lo_guardado_desde_el_aviso_y_ningun_enlace(classroom, ho
 
 def test_en_la_jaula_solo_se_escribe_en_lo_propio(hub):
     pytest.importorskip("jupyterhub", reason="lo instala «python curso.py aula»")
-    cage = hub("spawner").cage("/home/ana")
+    cage, place = hub("spawner").cage("/home/ana"), hub("place")
     assert cage[:4] == ["bwrap", "--ro-bind", "/", "/"]
     assert [cage[k + 1] for k, part in enumerate(cage) if part == "--bind"] == ["/home/ana"]
     private = [cage[k + 1] for k, part in enumerate(cage) if part == "--tmpfs"]
-    assert private == ["/dev/shm", "/tmp", "/var/tmp"]
-    assert all(cage[cage.index(path) - 3] == "--size" for path in private)
-    assert {"--unshare-pid", "--die-with-parent"} <= set(cage)
+    assert private == ["/dev/shm", "/tmp", "/var/tmp", str(place.HOMES), str(ROOT)]
+    assert all(cage[cage.index(path) - 3] == "--size" for path in private[:3])
+    closed = [cage[k + 1] for k, part in enumerate(cage) if part == "--remount-ro"]
+    assert closed == private[3:]
+    shown = {cage[k + 2]: cage[k + 1] for k, part in enumerate(cage) if part == "--ro-bind"}
+    assert shown[str(ROOT / "notebooks")] == str(place.SHOWN)
+    assert not {str(ROOT), str(ROOT / ".git"), str(ROOT / "tests")} & set(shown)
+    assert "--unshare-pid" in cage
+
+
+def test_se_ensenan_las_lecciones_y_lo_que_se_ha_abierto(classroom, capsys, monkeypatch, tmp_path):
+    place, notebooks = classroom.place, tmp_path / "notebooks"
+    monkeypatch.setattr(place, "ROOT", tmp_path)
+    monkeypatch.setattr(place, "SHOWN", tmp_path / "se_ve")
+    names = ["05_a.ipynb", "06_b.ipynb", "glosario.md", "guia_docente.md"]
+    for name in names + [f"{kind}/{name}" for kind in place.OPENED for name in names[:2]]:
+        (notebooks / name).parent.mkdir(parents=True, exist_ok=True)
+        (notebooks / name).write_text(name)
+    for kind in place.OPENED:
+        (place.SHOWN / kind).mkdir(parents=True)
+
+    def seen():
+        paths = (path for path in place.SHOWN.rglob("*") if path.is_file())
+        return {str(path.relative_to(place.SHOWN)) for path in paths} - set(names[:3])
+
+    place.publish()
+    assert seen() == set()
+    assert classroom.main(["--soluciones", "05"]) == 0
+    assert seen() == {"soluciones/05_a.ipynb", "clases/05_a.ipynb"}
+    (notebooks / "soluciones/05_a.ipynb").write_text("corregida")
+    os.utime(notebooks / "soluciones/05_a.ipynb", (4e9, 4e9))
+    place.publish()
+    assert (place.SHOWN / "soluciones/05_a.ipynb").read_text() == "corregida"
+    assert classroom.main(["--soluciones"]) == 0
+    assert len(seen()) == 4
+    capsys.readouterr()
+    assert "dos cifras" in refused(classroom, capsys, "--soluciones", "99")
+    assert classroom.main(["--soluciones", "ninguna"]) == 0
+    assert seen() == set()
+
+
+def test_https_pide_sus_dos_archivos_y_que_la_clave_no_la_lea_nadie_mas(
+    classroom, capsys, monkeypatch, tmp_path
+):
+    told = []
+    monkeypatch.setattr(classroom, "serve", lambda options, secure, rest: told.append(secure))
+    cert, key = tmp_path / "c.pem", tmp_path / "k.pem"
+    both = [f"--certificado={cert}", f"--privada={key}"]
+    cert.touch()
+    for bad in (["--dominio=a.es"], both[:1], both):
+        assert "--privada F" in refused(classroom, capsys, *bad)
+    key.touch(mode=0o644)
+    assert "chmod 600" in refused(classroom, capsys, *both)
+    key.chmod(0o600)
+    for more in ([], both, [*both, "--dominio=a.es", "--port=443"]):
+        classroom.main(more)
+    plain, one, apart = told
+    assert plain == {}
+    assert one == {"ssl_cert": str(cert), "ssl_key": str(key)}
+    separate = {"subdomain_host": "https://a.es:443", "cookie_host_prefix_enabled": True}
+    assert apart == one | separate
+
+
+@pytest.mark.parametrize(
+    ("secure", "said"),
+    [
+        ({}, {"HTTP", "--dominio"}),
+        ({"ssl_cert": "c"}, {"--dominio"}),
+        ({"subdomain_host": "h"}, set()),
+    ],
+)
+def test_al_abrir_se_dice_lo_que_sigue_siendo_posible(classroom, capsys, secure, said):
+    classroom.directions("aula", 8000, secure)
+    out = capsys.readouterr().out
+    assert {word for word in ("HTTP", "--dominio") if word in out} == said
+    assert f"http{'s' if secure else ''}://aula:8000/" in out
+
+
+def test_los_discos_caben_o_no_se_hacen(hub, monkeypatch):
+    accounts = hub("accounts")
+    (accounts.place.STATE / "discos").mkdir(parents=True)
+    usage = type("Disco", (), {"free": 10 * 2**30})
+    monkeypatch.setattr(accounts.shutil, "disk_usage", lambda _: usage)
+    accounts.check_disk("1G", 10)
+    with open(accounts.image("ana"), "wb") as file:
+        file.truncate(512 * 2**20)  # reservado y sin llenar
+    with pytest.raises(accounts.ClassroomError, match="10.5 GB, y quedan 10.0"):
+        accounts.check_disk("1G", 10)
 
 
 def test_la_configuracion_se_lee_y_cierra_lo_que_tiene_que_cerrar(hub, monkeypatch):
@@ -283,12 +368,17 @@ def test_la_configuracion_se_lee_y_cierra_lo_que_tiene_que_cerrar(hub, monkeypat
     (place.STATE / "local.py").write_text("c.Spawner.mem_limit = '3G'\n")
     c = configured()
     assert isinstance(c, Config)
-    assert c.PAMAuthenticator.allowed_groups == {"aula"}
+    assert c.PAMAuthenticator.allowed_groups == {"aula", "aula-docentes"}
+    assert "admin_groups" not in c.PAMAuthenticator
+    assert c.Spawner.disable_user_config
     assert "allow_all" not in c.Authenticator
     assert "--KernelManager.transport=ipc" in c.Spawner.args
     assert c.Spawner.mem_limit == "3G", "lo propio manda"
-    (role,) = c.JupyterHub.load_roles
-    assert not {"admin", "access:servers", "admin:users"} & set(role["scopes"])
+    roles = {role["name"]: role for role in c.JupyterHub.load_roles}
+    assert roles.pop("admin")["users"] == []
+    given = {scope for role in roles.values() for scope in role["scopes"]}
+    assert given == {*roles["docentes"]["scopes"], *roles["cierre"]["scopes"]}
+    assert not [one for one in given if re.match("admin:|access|tokens|users|groups|shares", one)]
     assert c.Spawner.environment["OMP_NUM_THREADS"] == "1"
 
 
@@ -309,7 +399,7 @@ def pages(hub):
     from jupyterhub._data import DATA_FILES_PATH
 
     folder = Path(DATA_FILES_PATH) / "templates"
-    files = FileSystemLoader(str(folder))
+    files = FileSystemLoader([str(folder), str(HUB / "plantillas")])
     loader = ChoiceLoader([PrefixLoader({"templates": files}), files])
     return folder, Environment(loader=loader, extensions=[hub("spanish").Spanish], autoescape=True)
 
@@ -334,6 +424,7 @@ def test_cada_frase_de_la_tabla_esta_en_alguna_pagina(hub, pages):
         ("not_running.html", {"failed": False}),
         ("logout.html", {}),
         ("404.html", {"status_code": 404, "status_message": "Not Found"}),
+        ("clave.html", {"told": "La de ahora no es esa."}),
         ("error.html", {"status_code": 429, "message": "Active user limit exceeded. Try again."}),
         ("error.html", {"status_code": 403, "status_message": "Forbidden"}),
         ("error.html", {"status_code": 503, "status_message": "Service Unavailable"}),

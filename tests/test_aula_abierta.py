@@ -4,9 +4,14 @@ Necesita ser administrador de un Linux, porque da de alta las cuentas; al acabar
 """
 
 import asyncio
+import contextlib
+import json
 import os
 import pwd
+import re
 import shutil
+import signal
+import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -17,19 +22,24 @@ pytest.importorskip("jupyterhub", reason="lo instala «python curso.py aula»")
 if sys.platform != "linux" or os.geteuid() != 0 or not shutil.which("bwrap"):
     pytest.skip("pide ser administrador de un Linux con bubblewrap", allow_module_level=True)
 
+import aiohttp
+from aiohttp.abc import AbstractResolver
 from tools.rehearse_classroom import LESSON, ROOT, Student, classroom, processes
 from yarl import URL
 
 pytestmark = pytest.mark.lenta
 SECRET = "la respuesta de Berta"
+COURSE = ("course_checkers", "course_lib", "course_tools", "imagenes", "notebooks")
 
 
 class Class:
-    """Las dos cuentas, y un solo hilo en el que pasa todo."""
+    """Las dos cuentas y la de quien da la clase, y un solo hilo en el que pasa todo."""
 
-    def __init__(self, address, added, runner):
-        self.address, self.do = address, runner.run
-        self.ana, self.berta = (Student(address, user, password) for _, user, password in added)
+    def __init__(self, hub, runner):
+        self.hub, self.address, self.do = hub, hub.address, runner.run
+        self.ana, self.berta, self.tea = (
+            Student(hub.address, user, password) for _, user, password in hub.added
+        )
 
     def run(self, student, code, patience=90):
         """Lo que sale y el error al ejecutar ``code`` con la cuenta de ``student``."""
@@ -41,19 +51,19 @@ class Class:
 
 @pytest.fixture(scope="module")
 def room():
-    names = ["Ana de Prueba", "Berta de Prueba"]
+    names = ["Ana de Prueba", "Berta de Prueba", "Tea de Prueba"]
     with (
-        classroom(names, disk="80M") as (address, added),
+        classroom(names, disk="80M", teachers=names[2:]) as hub,
         asyncio.Runner() as runner,
     ):
-        room = runner.run(make(address, added, runner))
+        room = runner.run(make(hub, runner))
         yield room
-        for one in (room.ana, room.berta):
+        for one in (room.ana, room.berta, room.tea):
             runner.run(one.close())
 
 
-async def make(address, added, runner):
-    room = Class(address, added, runner)
+async def make(hub, runner):
+    room = Class(hub, runner)
     for one in (room.ana, room.berta):
         await one.log_in()
         await one.follow_link()
@@ -260,7 +270,7 @@ def test_los_archivos_de_otra_no_se_leen_ni_se_cambian_ni_se_ven(room):
         f"import os; os.rename('{folder}', '/tmp/suyo')",
     ):
         said, error = room.run(room.ana, code)
-        assert error in ("PermissionError", "OSError"), (code, said, error)
+        assert error in ("FileNotFoundError", "OSError"), (code, said, error)
     assert room.run(room.berta, "print(open('nota.txt').read())")[0].strip() == SECRET
 
 
@@ -348,6 +358,148 @@ for port in {ports}:
     assert set(room.run(room.ana, code)[0].split()) <= {"0", "302", "403", "404"}
 
 
+# --- Lo que no está hasta que se abre -------------------------------------------------------------
+
+
+def aula(*arguments):
+    """Lo que dice una orden del aula."""
+    order = [sys.executable, "-m", "aula.hub.classroom", *arguments]
+    return subprocess.run(order, cwd=ROOT, capture_output=True, text=True).stdout
+
+
+def test_ni_soluciones_ni_notas_ni_historia_del_curso_se_ven(room):
+    code = f"import os\nprint(sorted(os.listdir({str(ROOT)!r})), os.path.exists('/home/{room.tea.user}'))"
+    said, _ = room.run(room.ana, code)
+    assert said.strip() == str([".jupyter", ".venv", "aula", *sorted(COURSE)]) + " False"
+    code = f"import glob\nprint(len(glob.glob({str(ROOT)!r} + '/notebooks/[0-9]*.ipynb')))"
+    assert int(room.run(room.ana, code)[0]) == len(list(ROOT.glob("notebooks/[0-9]*.ipynb")))
+    names = ["soluciones/05_atencion.ipynb", "clases/05_atencion.ipynb", "guia_docente.md"]
+    for name in names:
+        assert room.run(room.ana, f"open('../notebooks/{name}')")[1] == "FileNotFoundError"
+        assert room.ask(room.ana, "GET", f"api/contents/notebooks/{name}")[0] == 404
+
+
+def test_las_soluciones_se_abren_y_se_cierran_al_momento(room):
+    def seen():
+        paths = [f"{kind}/{n}_" for kind in ("soluciones", "clases") for n in ("05", "06")]
+        code = f"print([len(glob.glob('../notebooks/' + path + '*')) for path in {paths}])"
+        return room.run(room.ana, f"import glob\n{code}")[0].strip()
+
+    try:
+        assert aula("--soluciones", "05").strip().endswith("estudiantes: 05.")
+        assert seen() == "[1, 0, 1, 0]"
+        found = room.ask(room.ana, "GET", "api/contents/notebooks/soluciones/05_atencion.ipynb")
+        assert (found[0], found[1]["writable"]) == (200, False)
+        assert "05, 06" in aula("--soluciones")
+        assert seen() == "[1, 1, 1, 1]"
+        assert "dos cifras" in aula("--soluciones", "nada")
+    finally:
+        assert aula("--soluciones", "ninguna").strip().endswith("ninguna.")
+    assert seen() == "[0, 0, 0, 0]"
+
+
+# --- Quien da la clase ----------------------------------------------------------------------------
+
+
+def test_quien_da_la_clase_ve_quien_esta_y_no_abre_lo_de_nadie(room):
+    other, own = f"/hub/api/users/{room.berta.user}", f"/hub/api/users/{room.tea.user}"
+    student = f"/hub/api/users/{room.ana.user}/server"
+    forbidden = [
+        ("GET", f"/user/{room.berta.user}/lab", None),
+        ("GET", f"/user/{room.berta.user}/api/contents/nota.txt", None),
+        ("GET", f"/user/{room.berta.user}/files/nota.txt", None),
+        ("POST", f"{other}/tokens", {}),
+        ("GET", f"{other}/tokens", None),
+        ("POST", f"{own}/tokens", {"scopes": [f"access:servers!user={room.berta.user}"]}),
+        ("PATCH", own, {"admin": True}),
+        ("POST", "/hub/api/users/otra", {}),
+        ("POST", "/hub/api/groups/g/users", {"users": [room.berta.user]}),
+        ("POST", f"/hub/api/shares/{room.berta.user}/", {"user": room.tea.user}),
+        ("POST", "/hub/api/shutdown", {}),
+    ]
+
+    async def teach():
+        await room.tea.log_in()
+        await room.tea.web.get(f"{room.address}/hub/admin")
+        jar = [one for one in room.tea.web.cookie_jar if one["path"] == "/hub/"]
+        page = {"X-XSRFToken": next(one.value for one in jar if one.key == "_xsrf")}
+        page["Referer"] = f"{room.address}/hub/token"
+
+        async def ask(method, path, given=None, headers=page):
+            url = room.address + path
+            async with room.tea.web.request(method, url, json=given, headers=headers) as answer:
+                return answer.status, await answer.text()
+
+        status, made = await ask("POST", f"{own}/tokens", {})
+        assert status == 201, made
+        token = {"Authorization": f"token {json.loads(made)['token']}"}
+        for headers in (page, token):
+            for asked in forbidden:
+                status, text = await ask(*asked, headers)
+                assert status in (400, 403, 404), (asked, status, text)
+                assert SECRET not in text
+        assert room.berta.user in (await ask("GET", "/hub/api/users", None, token))[1]
+        closed = [(await ask(how, student, {}))[0] for how in ("DELETE", "POST")]
+        await room.ana.follow_link()
+        await room.ana.open_lesson()
+        return closed
+
+    assert room.do(teach()) in ([204, 201], [204, 202])
+
+
+# --- La contraseña --------------------------------------------------------------------------------
+
+
+def change(room, student, old, new, again=None):
+    """Lo que dice la página al cambiar la contraseña."""
+
+    async def fill():
+        url = f"{room.address}/hub/clave"
+        async with student.web.get(url) as page:
+            form = re.search(r'name="_xsrf" value="([^"]*)"', await page.text())
+        data = {"_xsrf": form[1], "old": old, "new": new, "again": again or new}
+        async with student.web.post(url, data=data) as answer:
+            return re.search(r'role="status">([^<]*)', await answer.text())[1]
+
+    return room.do(fill())
+
+
+def enters(room, student, password):
+    """Si entra con esa contraseña."""
+
+    async def attempt():
+        visitor = Student(room.address, student.user, password)
+        answer = await visitor.log_in()
+        await visitor.close()
+        return answer.status == 200
+
+    return room.do(attempt())
+
+
+def test_cada_una_cambia_su_contrasena_y_quien_da_la_clase_la_repone(room):
+    first = room.ana.password
+    assert "no es esa" in change(room, room.ana, "otra-cosa", "una nueva más larga")
+    for bad, again in (("corta", None), ("una larga", "otra larga"), ("ocho letras\nroot:x", None)):
+        assert "no vale" in change(room, room.ana, first, bad, again)
+    assert "Hecho" in change(room, room.ana, first, "ñandú: 7 letras")
+    assert not enters(room, room.ana, first)
+    assert enters(room, room.ana, "ñandú: 7 letras")
+    assert "No hay en la clase" in aula("--clave", "root")
+    room.ana.password = aula("--clave", room.ana.user).split()[-1]
+    assert enters(room, room.ana, room.ana.password)
+
+
+def test_con_diez_fallos_esa_cuenta_espera_y_las_demas_no(room):
+    for _ in range(10):
+        assert not enters(room, room.tea, "mala")
+    try:
+        assert not enters(room, room.tea, room.tea.password)
+        assert enters(room, room.berta, room.berta.password)
+    finally:
+        subprocess.run(["faillock", "--user", room.tea.user, "--reset"], check=True)
+    assert enters(room, room.tea, room.tea.password)
+
+
 # --- Quien da guerra ------------------------------------------------------------------------------
 
 
@@ -364,7 +516,16 @@ def test_llenar_el_disco_no_borra_lo_guardado_ni_llena_el_de_otra(room):
     before = room.ask(room.ana, "GET", f"api/contents/{LESSON}")[1]["content"]
     fill = "for k in range(40):\n    open(f'lleno{k}', 'wb').write(bytes(5_000_000))"
     assert room.run(room.ana, fill)[1] == "OSError"
-    room.run(room.ana, "open('relleno', 'wb', 0).write(bytes(4_000_000))")
+    rest = """
+import os
+try:
+    with open("relleno", "wb", 0) as file:
+        while True:
+            file.write(bytes(4096))
+finally:
+    os.truncate("relleno", os.path.getsize("relleno") - 100_000)
+"""
+    assert room.run(room.ana, rest)[1] == "OSError"
     assert room.do(room.ana.save()) >= 400
     after = room.ask(room.ana, "GET", f"api/contents/{LESSON}")[1]["content"]
     assert after["cells"] == before["cells"]
@@ -418,7 +579,23 @@ def test_las_paginas_estan_en_espanol(room, url):
 
 
 def test_lo_guardado_sigue_si_se_cae_su_servidor(room):
-    """Guardó en la prueba del disco; después, sin avisar, desaparece su JupyterLab."""
+    """Guardó en la prueba del disco; después, sin avisar, desaparece su JupyterLab.
+
+    Antes dejó configuración y páginas en sus carpetas: el que se abre no las lee ni las da.
+    """
+    own, page = Path(home(room.ana)), "<script>1 + 1</script>"
+    read = f"open('{own}/leida', 'w')"
+    for path, text in {
+        ".jupyter/jupyter_server_config.py": read,
+        ".jupyter/jupyter_config.py": read,
+        "jupyter_server_config.py": read,
+        ".jupyter/custom/mala.html": page,
+        ".local/share/jupyter/labextensions/mala/static/mala.html": page,
+        ".local/share/jupyter/nbextensions/mala.html": page,
+    }.items():
+        (own / path).parent.mkdir(parents=True, exist_ok=True)
+        (own / path).write_text(text)
+    subprocess.run(["chown", "-R", room.ana.user, own], check=True)
     for process in processes(pwd.getpwnam(room.ana.user).pw_uid):
         os.kill(process, 9)
 
@@ -433,3 +610,85 @@ def test_lo_guardado_sigue_si_se_cae_su_servidor(room):
     room.do(again())
     sources = ["".join(cell["source"]) for cell in room.ana.nb["cells"]]
     assert any("key.shape[-1] ** 0.5" in source for source in sources)
+    assert not (own / "leida").exists()
+    for door in ("custom", "lab/extensions/mala/static", "nbextensions", "static"):
+        assert "<script>1 + 1" not in str(room.ask(room.ana, "GET", f"{door}/mala.html")), door
+
+
+def test_si_el_hub_muere_se_sigue_donde_se_estaba(room):
+    """Con la misma orden se abre otra vez: mismo puerto, mismos kernels, y el registro entero."""
+    room.do(room.berta.connect())
+    room.run(room.berta, "kept = 'sin guardar'")
+    log = Path(os.environ["CURSO_AULA"], "aula.log")
+    before, theirs = log.read_bytes(), set(processes(pwd.getpwnam(room.berta.user).pw_uid))
+    hub = int(subprocess.check_output(["pgrep", "-P", str(room.hub.process.pid)]))
+    os.kill(hub, signal.SIGKILL)
+    assert room.hub.process.wait(30) != 0
+    assert set(processes(pwd.getpwnam(room.berta.user).pw_uid)) == theirs
+    room.hub.open()
+    assert room.hub.address == room.address
+    assert log.read_bytes().startswith(before)
+
+    async def go_on():
+        await room.berta.connect()
+        said = await room.berta.execute("print(kept)")
+        return said, await room.berta.save()
+
+    assert room.do(go_on()) == (("sin guardar\n", ""), 200)
+    room.hub.close()  # y al cerrarla en orden, también para los que encontró abiertos
+    assert not set(processes(pwd.getpwnam(room.berta.user).pw_uid))
+
+
+# --- Cada una en su dirección, con HTTPS ----------------------------------------------------------
+
+
+class Here(AbstractResolver):
+    """Todos los nombres llevan a este ordenador."""
+
+    async def resolve(self, host, port=0, family=0):
+        known = {"proto": 0, "flags": 0, "family": 2}
+        return [{"hostname": host, "host": "127.0.0.1", "port": port, **known}]
+
+    async def close(self):
+        pass
+
+
+def test_con_un_dominio_cada_una_tiene_su_direccion_y_nada_de_las_demas(tmp_path):
+    domain, names = "aula.prueba", ["Carla de Prueba", "Dora de Prueba"]
+    cert, key = tmp_path / "c.pem", tmp_path / "k.pem"
+    both = f"subjectAltName=DNS:{domain},DNS:*.{domain}"
+    order = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
+    order += ["-subj", "/CN=x", "-addext", both, "-keyout", key, "-out", cert]
+    subprocess.run(order, check=True, capture_output=True)
+    key.chmod(0o600)
+    options = [f"--dominio={domain}", f"--certificado={cert}", f"--privada={key}"]
+
+    async def study(hub):
+        web = {"ssl": ssl.create_default_context(cafile=cert), "resolver": Here()}
+        people = [
+            Student(hub.address, *one[1:], apart=True, connector=aiohttp.TCPConnector(**web))
+            for one in hub.added
+        ]
+        for one in people:
+            await one.log_in()
+            await one.follow_link()
+            await one.open_lesson()
+            assert (await one.execute("print(6 * 7)"))[0] == "42\n"
+            assert await one.save() == 200
+        ana, berta = people
+        async with ana.web.get(f"{berta.base}/api/contents") as answer:
+            assert answer.status == 403
+        found = {(c.key, c["domain"]): c for c in ana.web.cookie_jar if "jupyterhub" in c.key}
+        enter = [(c, key, domain) for (key, domain), c in found.items() if "session-id" not in key]
+        assert {one for _, _, one in enter} == {domain, f"{ana.user}.{domain}"}
+        assert all(key.startswith("__Host-") and c["secure"] for c, key, _ in enter), enter
+        with contextlib.suppress(aiohttp.ClientError):  # sin cifrar no contesta
+            plain = hub.address.replace("https", "http")
+            await ana.web.get(plain)
+            raise AssertionError("contesta sin cifrar")
+        for one in people:
+            await one.close()
+
+    with classroom(names, *options, disk="") as hub:
+        assert hub.address.startswith(f"https://{domain}:")
+        asyncio.run(study(hub))

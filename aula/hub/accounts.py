@@ -32,10 +32,15 @@ def do(*command, said=None, problem=""):
         raise ClassroomError(f"{problem}\n{done.stderr.strip()[-300:]}")
 
 
+def users(group):
+    """Las cuentas de un grupo de Linux."""
+    return next((one.gr_mem for one in grp.getgrall() if one.gr_name == group), [])
+
+
 def members():
     """Las cuentas de la clase: la de cada nombre."""
-    users = next((group.gr_mem for group in grp.getgrall() if group.gr_name == place.STUDENTS), ())
-    return {pwd.getpwnam(user).pw_gecos.split(",")[0] or user: user for user in users}
+    known = users(place.STUDENTS)
+    return {pwd.getpwnam(user).pw_gecos.split(",")[0] or user: user for user in known}
 
 
 def enrol(names, disk=""):
@@ -44,9 +49,10 @@ def enrol(names, disk=""):
     for group in (place.STUDENTS, place.TEACHERS):
         do("groupadd", "--force", group)
     tidy = dict.fromkeys(re.sub(r"[\s:,]+", " ", one).strip() for one in names)
-    for name in filter(None, tidy):
-        if name in known:
-            continue
+    new = [name for name in tidy if name and name not in known]
+    if disk:
+        check_disk(disk, len(new))
+    for name in new:
         user = free_user(name)
         do(
             *("useradd", "--create-home", "--base-dir", place.HOMES, "--user-group"),
@@ -56,10 +62,15 @@ def enrol(names, disk=""):
         os.chmod(home, 0o700)
         if disk:
             make_disk(user, home, disk)
-        password = "".join(secrets.choice(LETTERS) for _ in range(12))
-        do("chpasswd", said=f"{user}:{password}\n")
-        added.append((name, user, password))
+        added.append((name, user, set_password(user)))
     return added
+
+
+def set_password(user, password=""):
+    """Pone a ``user`` esa contraseña o, sin ella, una al azar. La devuelve."""
+    password = password or "".join(secrets.choice(LETTERS) for _ in range(12))
+    do("chpasswd", said=f"{user}:{password}\n")
+    return password
 
 
 def free_user(name):
@@ -76,6 +87,17 @@ def free_user(name):
 def image(user):
     """El archivo que es el disco de ``user``, si lo tiene."""
     return place.STATE / "discos" / f"{user}.img"
+
+
+def check_disk(size, count):
+    """Mira que en el disco de verdad quepan, llenos, los que hay y ``count`` más de ``size``."""
+    made = [path.stat() for path in image("*").parent.glob("*.img")]
+    promised = sum(one.st_size - 512 * one.st_blocks for one in made)
+    promised += count * int(size[:-1]) * {"M": 2**20, "G": 2**30}[size[-1]]
+    free = shutil.disk_usage(place.STATE).free
+    if promised > free:
+        told = {"wanted": promised / 2**30, "free": free / 2**30}
+        raise ClassroomError(place.say("no caben", count=count, size=size, **told))
 
 
 def make_disk(user, home, size):

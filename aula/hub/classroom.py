@@ -21,13 +21,16 @@ from pathlib import Path
 from aula.hub import accounts, place, spawner
 from aula.hub.accounts import ClassroomError
 
+LOG = 2**24  # al abrir, un registro más largo se deja aparte
 COPIES = "atencion-paso-a-paso/mis_cuadernos"  # de cada estudiante, en su carpeta
 
 
 def main(arguments):
     parser = argparse.ArgumentParser("aula", add_help=False, allow_abbrev=False)
-    for name, usual in {"alta": "", "disco": "", "informe": "", "ip": "", "port": "8000"}.items():
-        parser.add_argument(f"--{name}", default=usual)
+    for name in ("alta", "disco", "clave", "informe", "dominio", "certificado", "privada", "ip"):
+        parser.add_argument(f"--{name}", default="")
+    parser.add_argument("--port", default="8000")
+    parser.add_argument("--soluciones", nargs="?", const="todas")
     parser.add_argument("--ensayo", type=int)
     parser.add_argument("--avisar", action="store_true")
     options, rest = parser.parse_known_args(arguments)
@@ -40,10 +43,14 @@ def main(arguments):
         place.STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
         if options.alta:
             return enrol(Path(options.alta), options.disco)
+        if options.clave:
+            return reset_password(options.clave)
         if options.informe:
             return report(options.informe)
-        check_students()
         install()
+        if options.soluciones:
+            return open_solutions(options.soluciones)
+        check_students()
         if options.ensayo:
             rehearsal = place.ROOT / "tests/tools/rehearse_classroom.py"
             return subprocess.call([sys.executable, str(rehearsal), str(options.ensayo), *rest])
@@ -51,7 +58,7 @@ def main(arguments):
             place.TOLD.touch()  # si ya estaba, vale desde la primera vez
         else:
             place.TOLD.unlink(missing_ok=True)
-        return serve(options.ip, options.port, rest)
+        return serve(options, certificate(options), rest)
     except ClassroomError as error:
         print(f"\nNo ha podido ser. {error}")
         return 1
@@ -60,52 +67,47 @@ def main(arguments):
 def check_administrator():
     """El aula cambia de cuenta, y eso solo lo puede el administrador de un Linux."""
     if sys.platform != "linux":
-        raise ClassroomError("El aula necesita Linux, porque cada estudiante tiene allí su cuenta.")
+        raise ClassroomError(place.say("linux"))
     if os.geteuid() != 0:
-        raise ClassroomError("El aula la abre el administrador: «sudo python3 curso.py aula».")
+        raise ClassroomError(place.say("administrador"))
 
 
 def check_students():
-    """Prueba, con una cuenta sin permisos, que se llega al curso y que la jaula se puede hacer."""
+    """Prueba, con una cuenta sin permisos, que la jaula se puede hacer y que dentro está el curso."""
     nobody = {"user": "nobody", "group": "nogroup", "extra_groups": [], "cwd": "/"}
     nobody |= {"check": True, "capture_output": True, "env": place.environment()}
-    for command, problem in (
-        (
-            [sys.executable, "-c", "import course_lib, jupyterhub.singleuser"],
-            f"Una cuenta corriente no puede usar {place.ROOT}, o su Python. Pon el curso en una carpeta "
-            "que todos lean, borra en ella .venv y repite la orden con el Python del sistema.",
-        ),
-        (
-            [*spawner.cage("/usr"), "true"],
-            "Falta bubblewrap, que separa a unos estudiantes de otros, o el sistema no lo deja "
-            "funcionar. En Debian o Ubuntu: «sudo apt install bubblewrap».",
-        ),
-    ):
+    python = [sys.executable, "-c", "import course_lib, jupyterhub.singleuser"]
+    for problem, command in {
+        "bubblewrap": ["bwrap", "--ro-bind", "/", "/", "--unshare-pid", "true"],
+        "python": [*spawner.cage("/usr"), *python],
+    }.items():
         try:
             subprocess.run(command, **nobody)
         except (OSError, subprocess.CalledProcessError) as error:
             said = (getattr(error, "stderr", b"") or b"").decode("utf-8", "replace").strip()
-            raise ClassroomError(f"{problem}\n{said[-300:]}") from None
+            raise ClassroomError(f"{place.say(problem)}\n{said[-300:]}") from None
 
 
 def install():
     """Instala, la primera vez, la puerta del aula, y deja las bibliotecas ya compiladas.
 
     Los estudiantes no pueden escribir en el entorno: sin compilar, cada uno lo haría cada vez.
+    Y siempre, cómo se entra y las lecciones que ven.
     """
+    shutil.copyfile(place.HERE / "pam.txt", place.PAM)
+    for kind in place.OPENED:
+        (place.SHOWN / kind).mkdir(parents=True, exist_ok=True)
+    place.publish()
     lock, stamp = place.HERE / "package-lock.json", place.PROXY / "instalada.txt"
     wanted = lock.read_text() + Path(sys.prefix, "instalado.txt").read_text()
     if stamp.exists() and stamp.read_text() == wanted:
         return
     print("Preparo la puerta del aula y compilo las bibliotecas: menos de un minuto…", flush=True)
-    place.PROXY.mkdir(exist_ok=True)
     for file in (lock, place.HERE / "package.json"):
         shutil.copy(file, place.PROXY)
     npm = [place.NODE / "bin/node", place.NODE / "lib/node_modules/npm/bin/npm-cli.js", "ci"]
     npm += ["--ignore-scripts", "--no-audit", "--no-fund", "--prefix", place.PROXY]
-    accounts.do(
-        *npm, problem="No se puede descargar la puerta del aula. Mira la conexión y repite."
-    )
+    accounts.do(*npm, problem=place.say("npm"))
     compileall.compile_dir(sys.prefix, quiet=2, workers=0)
     for name in ("course_lib", "course_checkers", "course_tools"):
         compileall.compile_dir(place.ROOT / name, quiet=2)
@@ -115,15 +117,40 @@ def install():
 def enrol(path, disk):
     """Da de alta a quien esté en la lista, un nombre por línea, y dice dónde están las contraseñas."""
     if disk and not re.fullmatch(r"[1-9]\d*[MG]", disk):
-        raise ClassroomError(f"«{disk}» no se entiende: escribe, por ejemplo, «--disco 2G».")
+        raise ClassroomError(place.say("disco", disk=disk))
     try:
         names = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise ClassroomError(f"No se puede leer {path}: pon un nombre por línea.") from None
+        raise ClassroomError(place.say("lista", path=path)) from None
     added = accounts.enrol(names, disk)
     if added:
         print(f"Altas: {len(added)}. Sus contraseñas, en {accounts.write_passwords(added)}")
     print(f"En la clase hay {len(accounts.members())} cuentas. Las que ya estaban no se tocan.")
+    if added and not disk:
+        print(place.say("sin disco"))
+    return 0
+
+
+def reset_password(user):
+    """Pone a una cuenta de la clase otra contraseña, y la dice."""
+    known = accounts.users(place.STUDENTS) + accounts.users(place.TEACHERS)
+    if user not in known:
+        raise ClassroomError(place.say("cuenta", user=user, known=", ".join(known)))
+    print(f"La contraseña nueva de {user}: {accounts.set_password(user)}")
+    return 0
+
+
+def open_solutions(lesson):
+    """Enseña las soluciones y la clase de una lección, «05», o «todas»; «ninguna» las quita. Al momento."""
+    notebooks, start = place.ROOT / "notebooks", "" if lesson == "todas" else f"{lesson[:2]}_"
+    found = [one for kind in place.OPENED for one in notebooks.glob(f"{kind}/{start}*.ipynb")]
+    if not found and lesson != "ninguna":
+        raise ClassroomError(place.say("soluciones"))
+    place.publish(*found)
+    for path in () if found else place.SHOWN.glob("*/*.ipynb"):
+        path.unlink()
+    shown = sorted({path.name[:2] for path in place.SHOWN.glob("*/*.ipynb")})
+    print(f"Soluciones y clases que ven los estudiantes: {', '.join(shown) or 'ninguna'}.")
     return 0
 
 
@@ -131,12 +158,9 @@ def report(lesson):
     """El informe de una lección con lo que hay ahora en las carpetas, si la clase lo sabe."""
     names = [path.name for path in place.ROOT.glob(f"notebooks/{lesson[:2]}_*.ipynb")]
     if len(names) != 1:
-        raise ClassroomError("Di de qué lección, con dos cifras: «aula --informe 05».")
+        raise ClassroomError(place.say("lección"))
     if not place.TOLD.exists():
-        raise ClassroomError(
-            "La clase no lo sabe. Abre el aula con «aula --avisar»: cada uno lo lee al entrar, y se "
-            "cuenta lo que guarde desde entonces."
-        )
+        raise ClassroomError(place.say("sin avisar"))
     with tempfile.TemporaryDirectory() as folder:
         for user in accounts.members().values():
             home = Path(pwd.getpwnam(user).pw_dir).resolve()
@@ -146,40 +170,62 @@ def report(lesson):
             if real and own.stat().st_mtime > place.TOLD.stat().st_mtime:
                 shutil.copy(own, Path(folder, f"{user}.ipynb"))
         if not os.listdir(folder):
-            raise ClassroomError("Desde que se avisó, nadie ha guardado esa lección.")
+            raise ClassroomError(place.say("nadie"))
         order = [sys.executable, "-m", "aula.calificar.grade", folder]
         output = place.STATE / f"informe-{lesson[:2]}"
         return subprocess.call([*order, "--solo-informe", "--salida", output], cwd=place.ROOT)
 
 
-def serve(ip, port, rest):
+def certificate(options):
+    """Lo que se dice a JupyterHub para que cifre y, con un dominio, para que cada uno tenga el suyo."""
+    files = options.certificado, options.privada
+    if not any((*files, options.dominio)):
+        return {}
+    if not all(map(os.path.isfile, files)):
+        raise ClassroomError(place.say("certificado"))
+    if os.stat(files[1]).st_mode & 0o044:
+        raise ClassroomError(place.say("privada", path=files[1]))
+    said = dict(zip(("ssl_cert", "ssl_key"), map(os.path.abspath, files)))
+    if options.dominio:
+        said["subdomain_host"] = f"https://{options.dominio}:{options.port}"
+        said["cookie_host_prefix_enabled"] = True
+    return said
+
+
+def serve(options, secure, rest):
     """Abre el Hub, dice dónde está y lo cierra en orden."""
-    try:
-        socket.create_server((ip, int(port))).close()
+    ip, port = options.ip, options.port
+    try:  # por dentro se usa el siguiente; siempre ese, que es el que saben los JupyterLab abiertos
+        for number, where in ((int(port), ip), (int(port) + 1, "127.0.0.1")):
+            socket.create_server((where, number)).close()
     except (OSError, ValueError, OverflowError):
-        raise ClassroomError(f"El puerto {port} no está libre. Elige otro: --port 8080.") from None
+        raise ClassroomError(place.say("puerto", port=port)) from None
     if not spawner.cgroups_work():
-        print("Aquí no se puede limitar a cada estudiante entero: el límite es por programa.")
+        print(place.say("límites"))
+    # JupyterHub pararía ese proceso, y su número puede ser ya de otro: la puerta muere con el Hub.
+    (place.STATE / "jupyterhub-proxy.pid").unlink(missing_ok=True)
     log = place.STATE / "aula.log"
-    command = [sys.executable, "-m", "jupyterhub", "-f", str(place.HERE / "jupyterhub_config.py")]
-    command += [f"--JupyterHub.bind_url=http://{ip}:{port}", *rest]
+    if log.exists() and log.stat().st_size > LOG:
+        log.replace(log.with_suffix(".anterior.log"))
+    command = [*place.WITH_PARENT, sys.executable, "-m", "jupyterhub"]
+    settings = {"bind_url": f"http{'s' * bool(secure)}://{ip}:{port}", "hub_port": int(port) + 1}
+    command += ["-f", str(place.HERE / "jupyterhub_config.py")]
+    command += [f"--JupyterHub.{name}={value}" for name, value in (settings | secure).items()]
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    with open(log, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as writing:
+    with open(log, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as writing:
+        begin = writing.tell()
         out = {"stdout": writing, "stderr": writing, "start_new_session": True}
-        hub = subprocess.Popen(command, cwd=place.STATE, **out)
+        hub = subprocess.Popen(command + rest, cwd=place.STATE, **out)
+    said = lambda: log.read_bytes()[begin:].decode(errors="replace")  # noqa: E731
     try:
-        while hub.poll() is None and "is now running at" not in log.read_text(errors="replace"):
+        while hub.poll() is None and "is now running at" not in said():
             time.sleep(0.2)
         if hub.poll() is None:
-            directions(ip or socket.gethostname(), port)
+            directions(options.dominio or ip or socket.gethostname(), port, secure)
         hub.wait()
-        last = log.read_text(errors="replace").splitlines()[-8:]
-        print(
-            f"El aula se ha cerrado sola. Lo último que dice; lo demás, en {log}:\n",
-            *last,
-            sep="\n",
-        )
+        print(f"El aula se ha cerrado sola. Lo último que dice; lo demás, en {log}:\n")
+        print(*said().splitlines()[-8:], sep="\n")
         return hub.returncode or 1
     except KeyboardInterrupt:
         print("\nCierro el aula, en orden…", flush=True)
@@ -191,15 +237,14 @@ def serve(ip, port, rest):
         return 0
 
 
-def directions(name, port):
-    """Dice la dirección, el enlace a una lección, cuántos caben y cómo se dan de alta."""
-    secure = place.OWN.exists() and "ssl_cert" in place.OWN.read_text(encoding="utf-8")
-    address = f"http{'s' * secure}://{name}:{port}"
-    print(f"El aula está abierta. Para cerrarla, pulsa aquí Ctrl+C.\n\n    {address}/\n")
+def directions(name, port, secure):
+    """Dice la dirección, el enlace a una lección, cuántos caben, y qué falta o sigue siendo posible."""
+    address = f"http{'s' * bool(secure)}://{name}:{port}"
+    print(f"{place.say('abierta')}\n\n    {address}/\n")
     print(f"El enlace a una lección: {place.link(address, '05_atencion.ipynb')}")
-    print(f"Caben unos {place.seats()} a la vez. Cuentas: {len(accounts.members())}.", flush=True)
-    if not accounts.members():
-        print("Da de alta a la clase con «python curso.py aula --alta LISTA», un nombre por línea.")
+    print(f"Caben unos {place.seats()} a la vez. Cuentas: {len(accounts.members())}.")
+    missing = {"alta": accounts.members(), "http": secure, "compartida": "subdomain_host" in secure}
+    print(*(place.say(what) for what, there in missing.items() if not there), sep="\n", flush=True)
 
 
 if __name__ == "__main__":

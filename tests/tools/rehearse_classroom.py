@@ -47,14 +47,16 @@ DISK = "300M"
 class Student:
     """Quien entra en el aula, visto desde su navegador."""
 
-    def __init__(self, address, user, password):
+    def __init__(self, address, user, password, apart=False, **web):
         self.address, self.user, self.password = address, user, password
         self.times, self.faults, self.size = {}, [], 0
         self.web = aiohttp.ClientSession(
             cookie_jar=aiohttp.CookieJar(unsafe=True),
             timeout=aiohttp.ClientTimeout(total=PATIENCE_S),
+            **web,
         )
-        self.base = f"{address}/user/{user}"
+        own = address.replace("://", f"://{user}.") if apart else address
+        self.base = f"{own}/user/{user}"
         self.channel = None
 
     async def close(self):
@@ -117,9 +119,13 @@ class Student:
         status, session = await self.ask("POST", "api/sessions", json=wanted)
         assert status == 201, (status, session)
         self.kernel, self.session = session["kernel"]["id"], uuid.uuid4().hex
+        await self.connect()
+
+    async def connect(self):
+        """Se conecta a su kernel."""
         url = f"{self.base}/api/kernels/{self.kernel}/channels".replace("http", "ws", 1)
         self.channel = await self.web.ws_connect(
-            url, params={"session_id": self.session}, max_msg_size=0, origin=self.address
+            url, params={"session_id": self.session}, max_msg_size=0, origin=str(URL(url).origin())
         )
 
     async def execute(self, code, patience=PATIENCE_S):
@@ -222,16 +228,42 @@ class Student:
             self.faults.append(f"{type(error).__name__}: {error}"[:200])
 
 
+class Hub:
+    """El aula, que se abre con su orden. ``address`` es donde está; ``added``, sus cuentas."""
+
+    def __init__(self, added, *options):
+        from helpers_server import free_port
+
+        self.added, self.process = added, None
+        self.command = [sys.executable, "-m", "aula.hub.classroom", f"--port={free_port()}"]
+        self.command += ["--ip=127.0.0.1", *options]
+
+    def open(self):
+        """Abre el aula, otra vez si hace falta, y espera a que diga su dirección."""
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
+        self.said = []
+        for line in self.process.stdout:  # la dirección va sola en su línea
+            self.said.append(line)
+            if re.match(r" +https?://", line):
+                self.address = line.strip().rstrip("/")
+                return self
+        raise RuntimeError(f"El aula no se abre: {''.join(self.said)}")
+
+    def close(self):
+        """La cierra en orden."""
+        if self.process:
+            self.process.terminate()
+            self.process.wait(120)
+
+
 @contextlib.contextmanager
-def classroom(names, disk=DISK):
-    """Un aula abierta solo para ``names``. Da su dirección y las cuentas; al acabar, las borra."""
+def classroom(names, *options, disk=DISK, teachers=()):
+    """Un aula abierta solo para ``names``; los de ``teachers``, docentes. Al acabar, borra sus cuentas."""
     with tempfile.TemporaryDirectory(prefix="aula-", dir="/var/lib") as state:
         os.environ["CURSO_AULA"] = state
         from aula.hub import accounts, place
 
         place.STATE = Path(state)
-        from helpers_server import free_port
-
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         for name, user in accounts.members().items():
             if name in names:  # las de otra vez, que se cortó
@@ -239,20 +271,14 @@ def classroom(names, disk=DISK):
         hub, added = None, []
         try:
             added = accounts.enrol(names, disk)
-            port = free_port()
-            command = [sys.executable, "-m", "aula.hub.classroom", f"--port={port}"]
-            command.append("--ip=127.0.0.1")
-            hub = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-            for line in hub.stdout:  # la dirección va sola en su línea
-                if line.strip().startswith("http://"):
-                    break
-            else:
-                raise RuntimeError("El aula no se abre.")
-            yield f"http://127.0.0.1:{port}", added
+            for name, user, _ in added:
+                if name in teachers:
+                    subprocess.run(["usermod", "-aG", place.TEACHERS, user], check=True)
+            hub = Hub(added, *options)
+            yield hub.open()
         finally:
             if hub:
-                hub.terminate()
-                hub.wait(120)
+                hub.close()
             if keep := os.environ.get("CURSO_AULA_REGISTRO"):
                 shutil.copy(Path(state) / "aula.log", keep)
             for _, user, _ in added:
@@ -393,8 +419,8 @@ def main():
     cpus, memory = os.cpu_count(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     print(f"Este ordenador: {cpus} núcleos, {memory:.0f} GiB. Carga: {os.getloadavg()[0]:.1f}.")
     before = available()
-    with classroom([f"Ensayo {k:02}" for k in range(1, count + 1)]) as (address, added):
-        return not asyncio.run(rehearse(address, added, before))
+    with classroom([f"Ensayo {k:02}" for k in range(1, count + 1)]) as hub:
+        return not asyncio.run(rehearse(hub.address, hub.added, before))
 
 
 if __name__ == "__main__":

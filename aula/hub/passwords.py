@@ -1,0 +1,37 @@
+"""Quién entra: cuentas de Linux, por PAM, y la página en que cada uno cambia su contraseña."""
+
+import asyncio
+
+from jupyterhub.auth import PAMAuthenticator
+from jupyterhub.handlers import BaseHandler
+from tornado import web
+
+from aula.hub import accounts
+
+
+class PasswordPage(BaseHandler):
+    """Pide la contraseña de ahora y la nueva, dos veces. ``passwd`` no vale: en la jaula no se puede."""
+
+    @web.authenticated
+    async def get(self, told=""):
+        self.finish(await self.render_template("clave.html", told=told))
+
+    @web.authenticated
+    async def post(self):
+        told, login = "La de ahora no es esa.", {"username": self.current_user.name}
+        login["password"], new, again = (
+            self.get_body_argument(name, "", strip=False) for name in ("old", "new", "again")
+        )
+        if new != again or not 8 <= len(new) <= 200 or not new.isprintable():
+            told = "La nueva no vale: dos veces la misma, de ocho letras o más."
+        elif await self.authenticator.authenticate(self, login):
+            await asyncio.to_thread(accounts.set_password, login["username"], new)
+            told = "Hecho: la próxima vez, entra con la nueva."
+        await self.get(told)
+
+
+class ClassroomAuthenticator(PAMAuthenticator):
+    """``PAMAuthenticator``, con esa página."""
+
+    def get_handlers(self, app):
+        return [*super().get_handlers(app), ("/clave", PasswordPage)]
