@@ -115,10 +115,10 @@ def problem():
 
 def cause(told):
     """De lo que dice ``bwrap``, cuál de ``CAUSES`` es."""
-    userns = "uid map" in told or "RTM_NEWADDR" in told
+    userns = re.search(r"uid\smap|RTM_NEWADDR", told)
     if userns and RESTRICTED.exists() and RESTRICTED.read_text().strip() == "1":
         return "apparmor"
-    if userns or re.search("new namespace|No permissions|Operation not permitted", told):
+    if userns or re.search("namespace|permissions|permitted", told):
         return "contenedor"
     return "permisos" if "ermission" in told or "ModuleNotFound" in told else "otra"
 

@@ -13,12 +13,11 @@ import zipfile
 from aula.calificar import marks
 from aula.calificar.text import key, plain, whole
 
-# Los títulos de Moodle, en español, inglés, catalán y gallego.
+# Los títulos de Moodle, en español y en inglés.
 WHO = {"Identificador", "Identifier"}
-NAME = {"Nombre completo", "Full name", "Nom complet", "Nome completo", "Nome"}
-GRADE = {"Calificación", "Grade", "Qualificació", "Cualificación"}
-MOST = {"Calificación máxima", "Maximum Grade", "Maximum grade", "Qualificació màxima"}
-MOST |= {"Cualificación máxima"}
+NAME = {"Nombre completo", "Full name"}
+GRADE = {"Calificación", "Grade"}
+MOST = {"Calificación máxima", "Maximum Grade", "Maximum grade"}
 
 
 class Sheet:

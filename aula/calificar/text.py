@@ -1,4 +1,4 @@
-"""Lo que llega de fuera, hecho escribible; y los archivos, que se escriben enteros o no se escriben."""
+"""Lo que llega de fuera, hecho de letras que se pueden escribir; y los archivos, que se escriben enteros o no se escriben."""
 
 import re
 import unicodedata
@@ -22,7 +22,7 @@ def plain(value):
 
 
 def key(name):
-    """Un nombre, para buscarlo: sin tildes, ni mayúsculas, ni orden («Ñandú, Ana (7)» es «ana nandu»)."""
+    """Un nombre, para buscarlo: sin tildes, ni mayúsculas, ni orden, ni lo que va detrás entre paréntesis."""
     letters = unicodedata.normalize("NFKD", re.sub(r"\(.*\)$", "", name).casefold())
     return " ".join(sorted(re.findall(r"\w+", re.sub("[\u0300-\u036f]", "", letters))))
 

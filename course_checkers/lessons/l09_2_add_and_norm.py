@@ -217,7 +217,7 @@ class AddAndNormalise(Exercise):
     }
     stages = head.few_errors(CASES, tuple(axes), tuple(axes)[:6], frequent=20)
     extra = (
-        Case("un weight con negativos", negative(vectors(8, 2, 3, 4, 0.2))),
+        Case("la γ con negativos", negative(vectors(8, 2, 3, 4, 0.2))),
         Case("la suma del enunciado, (3, 1)", small([2.0, 1.0], [1.0, 0.0], 1e-5)),
         Case("números de miles", vectors(7, 2, 3, 4, 1e-5, size=1000.0)),
     )
