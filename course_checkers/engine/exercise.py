@@ -290,7 +290,7 @@ class Exercise:
 
     def beyond(self, attempt, choice):
         """Lo que falla en las pruebas que solo se hacen si todo lo demás está bien."""
-        groups, failing = {"", *(case.group for case in attempt.seen)}, []
+        groups, failing, stale = {"", *(case.group for case in attempt.seen)}, [], []
         found = probes.probes(self, list(attempt.values))
         for probe, (case, yours) in zip(found, attempt.ask_all([probe.case for probe in found])):
             if probe.must and yours is not None:
@@ -299,8 +299,11 @@ class Exercise:
                 if yours is not None and self.agrees(choice, case, yours):
                     continue
                 if probe.of:
-                    return memory.stale(attempt, probe, yours)
-                failing.append(case)
+                    stale.append((probe, yours))
+                else:
+                    failing.append(case)
+        if stale:
+            return memory.stale(attempt, stale)
         for case in (*failing, *(case for case in self.extra if case.group in groups)):
             if found := self.once_more(attempt, case, choice):
                 return found

@@ -49,13 +49,17 @@ def repeated(attempt):
     return []
 
 
-def stale(attempt, probe, yours):
-    """El ``Finding`` de unos números nuevos con los que no da lo que debe: quizá los de otra llamada."""
-    look = Look(probe.case, yours, probe.right["output"], {}, {})
-    before = attempt.exercise.trace({}, probe.of)
-    if probe.of is not probe.case and before and attempt.exercise.fits(before, yours):
-        return [Finding("guarda-estado", SAME_AS_BEFORE, difference(look))]
-    return repeated(attempt) or [unrecognised(look)]
+def stale(attempt, found):
+    """El ``Finding`` de unos números nuevos con los que no da lo que debe: quizá los de otra llamada.
+
+    ``found`` son las pruebas en que pasa, cada una con lo que da. Vale la que mejor lo enseñe.
+    """
+    looks = [Look(probe.case, yours, probe.right["output"], {}, {}) for probe, yours in found]
+    for (probe, yours), look in zip(found, looks):
+        before = attempt.exercise.trace({}, probe.of)
+        if probe.of is not probe.case and before and attempt.exercise.fits(before, yours):
+            return [Finding("guarda-estado", SAME_AS_BEFORE, difference(look))]
+    return repeated(attempt) or [unrecognised(looks[0])]
 
 
 def unrecognised(look):
