@@ -9,6 +9,7 @@ from importlib.metadata import requires, version
 from pathlib import Path
 
 import pytest
+from helpers_server import free_port
 
 if sys.platform == "win32":
     pytest.skip("el aula es de Linux", allow_module_level=True)
@@ -345,6 +346,31 @@ def test_https_pide_sus_dos_archivos_y_que_la_clave_no_la_lea_nadie_mas(
     assert one == {"ssl_cert": str(cert), "ssl_key": str(key)}
     separate = {"subdomain_host": "https://a.es:443", "cookie_host_prefix_enabled": True}
     assert apart == one | separate
+
+
+def test_el_registro_no_llena_el_disco(classroom, capsys, monkeypatch, tmp_path):
+    """Con direcciones largas, quien no ha entrado le hacía crecer 12 MB cada segundo."""
+    hub = tmp_path / "hub"
+    hub.write_text("#!/bin/sh\nseq 1000\necho JupyterHub is now running at x\nexit 3\n")
+    hub.chmod(0o755)
+    place = classroom.place
+    place.STATE.mkdir()
+    monkeypatch.setattr(place, "INSIDE", tmp_path / "dentro")
+    monkeypatch.setattr(place, "WITH_PARENT", [])
+    monkeypatch.setattr(classroom, "LOG", 1000)
+    monkeypatch.setattr(classroom.cgroups, "work", lambda memory: True)
+    monkeypatch.setattr(classroom.sys, "executable", str(hub))
+    port = str(free_port())
+    options = type("Opciones", (), {"ip": "127.0.0.1", "port": port, "dominio": ""})
+    monkeypatch.setattr(classroom.signal, "signal", lambda *_: None)
+    assert classroom.serve(options, {}, []) == 3
+    said = capsys.readouterr().out
+    assert f"http://127.0.0.1:{port}/" in said
+    assert "cerrado sola" in said
+    assert "\n1000\n" in said
+    kept = sorted(path.stat().st_size for path in place.STATE.glob("aula.log*"))
+    assert len(kept) == 2
+    assert kept[-1] <= 1000
 
 
 @pytest.mark.parametrize(

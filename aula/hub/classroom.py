@@ -173,9 +173,10 @@ def serve(options, secure, rest):
         raise ClassroomError(place.say("puerto", port=port)) from None
     if not cgroups.work(place.memory() - 2**30):
         print(place.say("límites"))
-    # JupyterHub pararía ese proceso, y su número puede ser ya de otro: la puerta muere con el Hub.
-    (place.STATE / "jupyterhub-proxy.pid").unlink(missing_ok=True)
     place.INSIDE.mkdir(mode=0o755, exist_ok=True)
+    # La puerta muere con el Hub: JupyterHub pararía ese proceso, y su número puede ser ya de otro.
+    for left in (place.STATE / "jupyterhub-proxy.pid", place.INSIDE / "puerta"):
+        left.unlink(missing_ok=True)
     settings = {"bind_url": f"http{'s' * bool(secure)}://{ip}:{port}"} | secure
     command = [*place.WITH_PARENT, sys.executable, "-m", "jupyterhub"]
     command += ["-f", str(place.HERE / "jupyterhub_config.py")]

@@ -17,10 +17,9 @@ class PasswordPage(BaseHandler):
 
     @web.authenticated
     async def post(self):
-        told, login = "La de ahora no es esa.", {"username": self.current_user.name}
-        login["password"], new, again = (
-            self.get_body_argument(name, "", strip=False) for name in ("old", "new", "again")
-        )
+        told, given = "La de ahora no es esa.", ("old", "new", "again")
+        old, new, again = (self.get_body_argument(name, "", strip=False) for name in given)
+        login = {"username": self.current_user.name, "password": old}
         if new != again or not new.isprintable() or not 8 <= len(new) <= 100:
             told = "La nueva no vale: dos veces la misma, de ocho letras o más."
         elif await self.authenticator.authenticate(self, login):
