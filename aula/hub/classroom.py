@@ -6,23 +6,23 @@ Lo que falta para abrir se dice antes de abrir, con lo que hay que hacer.
 import argparse
 import compileall
 import contextlib
+import logging
 import os
-import pwd
 import re
+import resource
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
-import time
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from aula import cgroups
 from aula.hub import accounts, place, spawner
 from aula.hub.accounts import ClassroomError
 
-LOG = 2**24  # al abrir, un registro más largo se deja aparte
-COPIES = "atencion-paso-a-paso/mis_cuadernos"  # de cada estudiante, en su carpeta
+LOG = 2**24  # del registro se guarda lo último: entre una y dos veces esto
 
 
 def main(arguments):
@@ -39,14 +39,15 @@ def main(arguments):
         print(page.partition("\n## ")[0])
         return 0
     try:
-        check_administrator()
+        if sys.platform != "linux" or os.geteuid():
+            raise ClassroomError(place.say("administrador"))
         place.STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
         if options.alta:
             return enrol(Path(options.alta), options.disco)
         if options.clave:
             return reset_password(options.clave)
         if options.informe:
-            return report(options.informe)
+            return subprocess.call([sys.executable, "-m", "aula.report", options.informe])
         install()
         if options.soluciones:
             return open_solutions(options.soluciones)
@@ -64,21 +65,13 @@ def main(arguments):
         return 1
 
 
-def check_administrator():
-    """El aula cambia de cuenta, y eso solo lo puede el administrador de un Linux."""
-    if sys.platform != "linux":
-        raise ClassroomError(place.say("linux"))
-    if os.geteuid() != 0:
-        raise ClassroomError(place.say("administrador"))
-
-
 def check_students():
     """Prueba, con una cuenta sin permisos, que la jaula se puede hacer y que dentro está el curso."""
     nobody = {"user": "nobody", "group": "nogroup", "extra_groups": [], "cwd": "/"}
     nobody |= {"check": True, "capture_output": True, "env": place.environment()}
     python = [sys.executable, "-c", "import course_lib, jupyterhub.singleuser"]
     for problem, command in {
-        "bubblewrap": ["bwrap", "--ro-bind", "/", "/", "--unshare-pid", "true"],
+        "bubblewrap": ["bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--unshare-net", "true"],
         "python": [*spawner.cage("/usr"), *python],
     }.items():
         try:
@@ -97,7 +90,8 @@ def install():
     shutil.copyfile(place.HERE / "pam.txt", place.PAM)
     for kind in place.OPENED:
         (place.SHOWN / kind).mkdir(parents=True, exist_ok=True)
-    place.publish()
+    notebooks = place.ROOT / "notebooks"
+    place.publish(*(notebooks / one.relative_to(place.SHOWN) for one in place.SHOWN.glob("*/*")))
     lock, stamp = place.HERE / "package-lock.json", place.PROXY / "instalada.txt"
     wanted = lock.read_text() + Path(sys.prefix, "instalado.txt").read_text()
     if stamp.exists() and stamp.read_text() == wanted:
@@ -124,7 +118,7 @@ def enrol(path, disk):
         raise ClassroomError(place.say("lista", path=path)) from None
     added = accounts.enrol(names, disk)
     if added:
-        print(f"Altas: {len(added)}. Sus contraseñas, en {accounts.write_passwords(added)}")
+        print(f"Altas: {len(added)}. Sus contraseñas, en {place.STATE / 'claves.csv'}")
     print(f"En la clase hay {len(accounts.members())} cuentas. Las que ya estaban no se tocan.")
     if added and not disk:
         print(place.say("sin disco"))
@@ -154,28 +148,6 @@ def open_solutions(lesson):
     return 0
 
 
-def report(lesson):
-    """El informe de una lección con lo que hay ahora en las carpetas, si la clase lo sabe."""
-    names = [path.name for path in place.ROOT.glob(f"notebooks/{lesson[:2]}_*.ipynb")]
-    if len(names) != 1:
-        raise ClassroomError(place.say("lección"))
-    if not place.TOLD.exists():
-        raise ClassroomError(place.say("sin avisar"))
-    with tempfile.TemporaryDirectory() as folder:
-        for user in accounts.members().values():
-            home = Path(pwd.getpwnam(user).pw_dir).resolve()
-            accounts.mount(user, home)
-            own = home / COPIES / names[0]
-            real = own.resolve() == own and own.is_file()  # nadie pone un enlace a lo de otro
-            if real and own.stat().st_mtime > place.TOLD.stat().st_mtime:
-                shutil.copy(own, Path(folder, f"{user}.ipynb"))
-        if not os.listdir(folder):
-            raise ClassroomError(place.say("nadie"))
-        order = [sys.executable, "-m", "aula.calificar.grade", folder]
-        output = place.STATE / f"informe-{lesson[:2]}"
-        return subprocess.call([*order, "--solo-informe", "--salida", output], cwd=place.ROOT)
-
-
 def certificate(options):
     """Lo que se dice a JupyterHub para que cifre y, con un dominio, para que cada uno tenga el suyo."""
     files = options.certificado, options.privada
@@ -195,44 +167,45 @@ def certificate(options):
 def serve(options, secure, rest):
     """Abre el Hub, dice dónde está y lo cierra en orden."""
     ip, port = options.ip, options.port
-    try:  # por dentro se usa el siguiente; siempre ese, que es el que saben los JupyterLab abiertos
-        for number, where in ((int(port), ip), (int(port) + 1, "127.0.0.1")):
-            socket.create_server((where, number)).close()
+    try:
+        socket.create_server((ip, int(port))).close()
     except (OSError, ValueError, OverflowError):
         raise ClassroomError(place.say("puerto", port=port)) from None
-    if not spawner.cgroups_work():
+    if not cgroups.work(place.memory() - 2**30):
         print(place.say("límites"))
-    # JupyterHub pararía ese proceso, y su número puede ser ya de otro: la puerta muere con el Hub.
-    (place.STATE / "jupyterhub-proxy.pid").unlink(missing_ok=True)
-    log = place.STATE / "aula.log"
-    if log.exists() and log.stat().st_size > LOG:
-        log.replace(log.with_suffix(".anterior.log"))
+    place.INSIDE.mkdir(mode=0o755, exist_ok=True)
+    # La puerta muere con el Hub: JupyterHub pararía ese proceso, y su número puede ser ya de otro.
+    for left in (place.STATE / "jupyterhub-proxy.pid", place.INSIDE / "puerta"):
+        left.unlink(missing_ok=True)
+    settings = {"bind_url": f"http{'s' * bool(secure)}://{ip}:{port}"} | secure
     command = [*place.WITH_PARENT, sys.executable, "-m", "jupyterhub"]
-    settings = {"bind_url": f"http{'s' * bool(secure)}://{ip}:{port}", "hub_port": int(port) + 1}
     command += ["-f", str(place.HERE / "jupyterhub_config.py")]
-    command += [f"--JupyterHub.{name}={value}" for name, value in (settings | secure).items()]
+    command += [f"--JupyterHub.{name}={value}" for name, value in settings.items()]
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    with open(log, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as writing:
-        begin = writing.tell()
-        out = {"stdout": writing, "stderr": writing, "start_new_session": True}
-        hub = subprocess.Popen(command + rest, cwd=place.STATE, **out)
-    said = lambda: log.read_bytes()[begin:].decode(errors="replace")  # noqa: E731
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[
+        1
+    ]  # sin esto, mil, y cada página gasta varios
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    log = RotatingFileHandler(place.STATE / "aula.log", "a", LOG, backupCount=1, encoding="utf-8")
+    write = lambda text: log.emit(logging.makeLogRecord({"msg": text}))  # noqa: E731
+    out = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "errors": "replace"}
+    hub = subprocess.Popen(command + rest, cwd=place.STATE, start_new_session=True, **out)
     try:
-        while hub.poll() is None and "is now running at" not in said():
-            time.sleep(0.2)
-        if hub.poll() is None:
-            directions(options.dominio or ip or socket.gethostname(), port, secure)
-        hub.wait()
-        print(f"El aula se ha cerrado sola. Lo último que dice; lo demás, en {log}:\n")
-        print(*said().splitlines()[-8:], sep="\n")
-        return hub.returncode or 1
+        for line in hub.stdout:
+            write(line.rstrip())
+            if "is now running at" in line:
+                directions(options.dominio or ip or socket.gethostname(), port, secure)
+        print(f"El aula se ha cerrado sola. Lo último que dice; lo demás, en {log.baseFilename}:\n")
+        print(*Path(log.baseFilename).read_text("utf-8").splitlines()[-8:], sep="\n")
+        return hub.wait() or 1
     except KeyboardInterrupt:
         print("\nCierro el aula, en orden…", flush=True)
         hub.terminate()
         with contextlib.suppress(KeyboardInterrupt, subprocess.TimeoutExpired):
-            hub.wait(60)
+            write(hub.communicate(timeout=60)[0])
         hub.kill()
+        shutil.rmtree(place.INSIDE)
         print("Cerrada. Lo que cada uno guardó sigue en su carpeta.")
         return 0
 
@@ -241,7 +214,8 @@ def directions(name, port, secure):
     """Dice la dirección, el enlace a una lección, cuántos caben, y qué falta o sigue siendo posible."""
     address = f"http{'s' * bool(secure)}://{name}:{port}"
     print(f"{place.say('abierta')}\n\n    {address}/\n")
-    print(f"El enlace a una lección: {place.link(address, '05_atencion.ipynb')}")
+    link = f"{address}/hub/user-redirect/lab/tree/mis_cuadernos/05_atencion.ipynb"
+    print(f"El enlace a una lección: {link}")
     print(f"Caben unos {place.seats()} a la vez. Cuentas: {len(accounts.members())}.")
     missing = {"alta": accounts.members(), "http": secure, "compartida": "subdomain_host" in secure}
     print(*(place.say(what) for what, there in missing.items() if not there), sep="\n", flush=True)

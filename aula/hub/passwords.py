@@ -1,8 +1,7 @@
-"""Quién entra: cuentas de Linux, por PAM, y la página en que cada uno cambia su contraseña."""
+"""La página en que cada uno cambia su contraseña, que es la de su cuenta de Linux."""
 
 import asyncio
 
-from jupyterhub.auth import PAMAuthenticator
 from jupyterhub.handlers import BaseHandler
 from tornado import web
 
@@ -18,20 +17,12 @@ class PasswordPage(BaseHandler):
 
     @web.authenticated
     async def post(self):
-        told, login = "La de ahora no es esa.", {"username": self.current_user.name}
-        login["password"], new, again = (
-            self.get_body_argument(name, "", strip=False) for name in ("old", "new", "again")
-        )
-        if new != again or not 8 <= len(new) <= 200 or not new.isprintable():
+        told, given = "La de ahora no es esa.", ("old", "new", "again")
+        old, new, again = (self.get_body_argument(name, "", strip=False) for name in given)
+        login = {"username": self.current_user.name, "password": old}
+        if new != again or not new.isprintable() or not 8 <= len(new) <= 100:
             told = "La nueva no vale: dos veces la misma, de ocho letras o más."
         elif await self.authenticator.authenticate(self, login):
             await asyncio.to_thread(accounts.set_password, login["username"], new)
             told = "Hecho: la próxima vez, entra con la nueva."
         await self.get(told)
-
-
-class ClassroomAuthenticator(PAMAuthenticator):
-    """``PAMAuthenticator``, con esa página."""
-
-    def get_handlers(self, app):
-        return [*super().get_handlers(app), ("/clave", PasswordPage)]

