@@ -277,17 +277,26 @@ export class Show {
     if (!mine.length) return;
     const all = this.notebook.widgets;
     const last = all.indexOf(mine.at(-1));
-    const due = all
-      .slice(0, last + 1)
-      .filter(cell => cell.model.type === 'code' && (mine.includes(cell) || !this.ran.has(cell)));
+    const wanted = all.slice(0, last + 1).filter(cell => cell.model.type === 'code');
+    const errors = cell => cell.model.outputs.toJSON().filter(one => one.output_type === 'error');
+    let due, well, failed;
+    const attempt = async () => {
+      due = wanted.filter(cell => mine.includes(cell) || !this.ran.has(cell));
+      well = await this.awake()
+        .then(() => this.runCells(due))
+        .catch(() => false);
+      failed = well ? null : due.find(cell => errors(cell).length);
+    };
     this.bar.classList.add('pr-busy');
-    const well = await this.awake()
-      .then(() => this.runCells(due))
-      .catch(() => false);
+    await attempt();
+    // Un kernel que se estaba reiniciando pierde lo que se le pide, o lo que ya sabía: otra vez, entero.
+    const forgot = failed && due.length < wanted.length && errors(failed)[0].ename === 'NameError';
+    if (!well && (forgot || !failed)) {
+      this.ran.clear();
+      await attempt();
+    }
     this.bar.classList.remove('pr-busy');
     if (!this.undo.length) return;
-    const fails = cell => cell.model.outputs.toJSON().some(one => one.output_type === 'error');
-    const failed = well ? null : due.find(fails);
     if (well) for (const cell of due) this.ran.add(cell);
     else if (!mine.includes(failed))
       this.say('El código no se ha ejecutado: mira si falla una celda anterior de esta clase.');
