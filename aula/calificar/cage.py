@@ -30,7 +30,8 @@ RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/nix/store")
 WALLS = "--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup-try "
 WALLS += "--die-with-parent --new-session --cap-drop ALL"
-PLAIN = f"--unshare-user --uid {NOBODY} --gid {NOBODY}"
+# Sin nadie más dentro: al proceso 1 que pone ``bwrap``, sin topes y con la pantalla, llegaría, por ser del mismo.
+PLAIN = f"--unshare-user --uid {NOBODY} --gid {NOBODY} --as-pid-1"
 ROOT_ONLY = "--cap-add CAP_SETUID --cap-add CAP_SETGID --cap-add CAP_SETPCAP"
 BECOME = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups --no-new-privs"
 BECOME += " --inh-caps=-all --bounding-set=-all"

@@ -29,12 +29,12 @@ from course_checkers.engine import Finding, questions, running
 from course_checkers.engine.catalog import modules
 from course_checkers.engine.report import Report
 
-MOST_TEXT, MOST = 4 * 2**20, 256 * 2**20  # bytes de un mensaje, y de sus números: más, no se lee
+MOST_TEXT, MOST = 2**20, 2**20  # bytes de un mensaje, y de sus números: más, no se lee
 START, CELLS = 120, 120  # segundos para arrancar, y para ejecutar las celdas de un ejercicio
 LONGEST = 2000  # letras de una frase de un informe
 
 ENDLESS = "Tus celdas no acaban en {} segundos: busca un bucle que no termine."
-CLOSED = "Tu código cierra Python, o pide más memoria de la que hay: quita exit() o pide menos."
+CLOSED = "Tu código cierra Python, pide más memoria de la que hay o da algo enorme: quita exit() o pide menos."
 MISSING = "No encuentro «{}» en tu cuaderno: es el nombre que tiene que tener tu respuesta."
 STRANGE = "Tu respuesta no se ha podido comprobar: da algo que no se parece a lo que se pide."
 
@@ -219,7 +219,7 @@ def reported(exercise, finding):
 def once(cage, exercise, target):
     """El informe, a la primera."""
     try:
-        report = judge(cage, exercise, target, *cage.get(target))
+        report = clipped(judge(cage, exercise, target, *cage.get(target)))
     except TimeoutError:
         report = reported(exercise, Finding("no-acaba", cage.endless))
     except OSError:  # la jaula no se abre: no es culpa de la entrega
@@ -246,7 +246,7 @@ def judge(cage, exercise, target, found, values):
     if found["stub"] is True:
         return exercise.check(...)
     if exercise.holder:
-        return clipped(exercise.check(held(cage, exercise.holder)))
+        return exercise.check(held(cage, exercise.holder))
     return exercise.check(stand_in(cage, found))
 
 
@@ -278,7 +278,7 @@ def held(cage, holder):
 
 
 def clipped(report):
-    """El mismo, sin frases enormes: en ellas van nombres que pone quien entrega."""
+    """El mismo, sin frases enormes: en ellas van nombres y valores que pone quien entrega."""
     findings = [
         Finding(*(part[:LONGEST] for part in vars(one).values())) for one in report.findings
     ]
@@ -303,14 +303,15 @@ def grade(cells, answers, caged, seconds=CELLS, right=None):
 
 
 def carried(cage, reports, answers, right):
-    """Los ejercicios que estarían bien si lo estuvieran otros que usan: número → los otros.
+    """Los ejercicios que estarían bien si lo estuvieran otros, de antes, que usan: número → los otros.
 
     Se prueban en otra jaula, que tiene ya la respuesta de esos otros: de ella solo sale si este está bien.
+    La de uno de después traería la de este, que quizá usa.
     """
     wrong = [report.exercise for report in reports if not report.ok]
     found = {}
-    for number in wrong:
-        used = [o for o in wrong if o != number and answers[o] in cage.uses[answers[number]]]
+    for k, number in enumerate(wrong):
+        used = [other for other in wrong[:k] if answers[other] in cage.uses[answers[number]]]
         codes = {other: right(answers[other]) for other in used}
         if not codes:
             continue

@@ -24,6 +24,7 @@ import contextlib
 import hashlib
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -32,7 +33,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from aula.calificar import cage, gradebook, marks, moodle, pages, submissions, workers
-from aula.calificar.text import plain, whole
+from aula.calificar.text import line, plain, whole
 
 DONE = ".calificado"  # en la carpeta de los resultados: lo que ya está, un archivo por cuaderno
 SLOW = {"tarda", "no-acaba"}  # quizá el ordenador estaba ocupado: no se da por calificado
@@ -109,10 +110,12 @@ def read_class(options, folder, caged, space):
     """De cada persona, sus cuadernos por calificar y lo que hay que decir de su entrega."""
     seal, people, jobs = fingerprint(caged, options.segundos), [], []
     found = submissions.students(options.entregas, space)
-    names = [plain(name) for name, _ in found]
+    names = [line(name) for name, _ in found]
     for k, ((_, ident), files) in enumerate(found.items()):
         shown, same = names[k], names.count(names[k]) > 1
         shown += f" ({ident or names[: k + 1].count(shown)})" if same else ""
+        while shown in {person["name"] for person in people}:  # alguien se llama «Eva (2)»
+            shown += " bis"
         books, told = submissions.collect(files)
         label = f"Participante {ident}" if ident else ""
         person = {"name": shown, "id": ident, "label": label, "told": told}
@@ -234,7 +237,7 @@ def main(arguments):
         print("Repite la orden y sigue donde estaba.")
         return 130
     listed = people + absent
-    warned = [f"  {person['name']}: {told}" for person in listed for told in person["told"]]
+    warned = [f"  {person['name']}: {line(told)}" for person in listed for told in person["told"]]
     if warned and not options.solo_informe:
         print("\nLo que hay que mirar:", *warned, sep="\n")
     counts = f"{len(people)} entregas, {len(jobs)} cuadernos, en {time.monotonic() - start:.0f} s"
@@ -243,4 +246,6 @@ def main(arguments):
 
 
 if __name__ == "__main__":
+    for name in {"SIGTERM", "SIGHUP"} & {*dir(signal)}:  # se recoge todo, como con Ctrl+C
+        signal.signal(getattr(signal, name), signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))

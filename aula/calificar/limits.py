@@ -28,7 +28,9 @@ JOIN = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 9; shift; done; shift; ex
 
 def inside(seconds):
     """Los topes que se pone el proceso de dentro (``student.set_limits``)."""
-    return {"memory": MEMORY, "disk": DISK, "seconds": seconds, "processes": PROCESSES}
+    # El de procesos es de la cuenta: con grupos, que los cuentan por jaula, una no se los quita a otra.
+    many = -1 if way() else PROCESSES
+    return {"memory": MEMORY, "disk": DISK, "seconds": seconds, "processes": many}
 
 
 def groups():

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from aula.calificar import submissions
-from aula.calificar.text import key, plain, whole
+from aula.calificar.text import key, line, plain, whole
 
 ABSENT = "no ha entregado nada"
 # Por qué no se ha podido comprobar un ejercicio: se dice también en las notas.
@@ -151,5 +151,5 @@ def safe(cell):
     """Una casilla que una hoja de cálculo no toma por una fórmula; los decimales, con coma."""
     if isinstance(cell, float):
         return str(cell).replace(".", ",")
-    text = " ".join(plain(cell).split()) if isinstance(cell, str) else cell
+    text = line(cell) if isinstance(cell, str) else cell
     return f"'{text}" if isinstance(text, str) and text[:1] in tuple("=+-@") else text

@@ -8,12 +8,13 @@ import contextlib
 import json
 import os
 import re
+import stat
 import time
 import zipfile
 import zlib
 from collections import Counter, defaultdict
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from aula.calificar import student
@@ -28,6 +29,7 @@ MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinet
 EXERCISE = re.compile(r"\s*# (Ejercicio|Comprobación) (\d+\.\d+)\b")
 CHECKS = re.compile(r"^check_\w+\(.*\)$", re.MULTILINE)
 BAD_ZIP = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError)
+READ = {stat.S_IFREG, stat.S_IFDIR}  # los archivos; y una carpeta cerrada, para decir por qué
 IGNORED = {"__MACOSX", "soluciones", ".ipynb_checkpoints"}
 
 
@@ -102,9 +104,14 @@ def visible(folder):
 
 
 def every_file(folder):
-    """Los archivos de una carpeta. Los enlaces no se siguen: llevarían fuera."""
-    for path in visible(folder):
-        if path.is_dir() and not path.is_symlink():
+    """Los archivos de una carpeta, o ella si no se puede abrir. Los enlaces no se siguen: llevarían fuera."""
+    try:
+        found = visible(folder)
+    except OSError:
+        found = []
+        yield folder
+    for path in found:
+        if os.path.isdir(path) and not os.path.islink(path):
             yield from every_file(path)
         else:
             yield path
@@ -112,8 +119,9 @@ def every_file(folder):
 
 def unzip(path, place):
     """Abre un zip en ``place``, con un tope de archivos y de tamaño: primero por lo que dice y luego, por lo
-    que sale. ``extract`` no deja que ningún nombre se salga de ahí.
+    que sale. ``extract`` no deja que ningún nombre se salga de ahí. Da lo que no se ha podido sacar.
     """
+    lost = []
     with zipfile.ZipFile(path) as archive:
         infos = archive.infolist()
         if len(infos) > MOST_FILES or sum(info.file_size for info in infos) > MOST_ZIP:
@@ -122,10 +130,15 @@ def unzip(path, place):
             )
         for info in infos:
             # Lo que dice que mide cada uno es lo más que ``extract`` lee de él.
-            made = archive.extract(info, place)
+            try:
+                made = archive.extract(info, place)
+            except BAD_ZIP as error:  # de ese archivo: los demás siguen
+                lost.append((info.filename, getattr(error, "strerror", None) or error))
+                continue
             with contextlib.suppress(ValueError, OverflowError):  # una fecha que no existe
                 when = time.mktime((*info.date_time, 0, 0, -1))
                 os.utime(made, (when, when))
+    return lost
 
 
 def owner(parts):
@@ -141,11 +154,14 @@ def owner(parts):
 
 
 def students(path, space):
-    """Quién entrega y qué: (nombre, identificador) → sus archivos. Un zip se abre en ``space``."""
-    folder, found = Path(path), {}
+    """Quién entrega y qué: (nombre, identificador) → sus archivos. Un zip se abre en ``space``.
+
+    Lo que no se ha podido sacar de él va como ``Unreadable``.
+    """
+    folder, found, lost = Path(path), {}, []
     if folder.is_file():
         try:
-            unzip(path, space)
+            lost = unzip(path, space)
         except BAD_ZIP as error:
             raise Unreadable(f"No se puede abrir {path}: {error}. ¿Es el zip entero?") from None
         folder = Path(space)
@@ -154,10 +170,14 @@ def students(path, space):
                 if all(inside.is_dir() for inside in visible(one)):
                     folder = one  # se comprimió la carpeta, y no lo que hay en ella
     for place in visible(folder):
-        if place.is_dir():  # aunque no tenga nada
+        if os.path.isdir(place):  # aunque no tenga nada
             found[owner((place.name, ""))] = []
     for file in every_file(folder):
         found.setdefault(owner(file.relative_to(folder).parts), []).append(file)
+    for name, error in lost:
+        parts = PurePosixPath(name).parts[folder != Path(space) :] or (name,)
+        problem = Unreadable(f"{parts[-1][:60]} no se ha podido sacar del zip: {error}")
+        found.setdefault(owner(parts), []).append(problem)
     return dict(sorted(found.items(), key=lambda one: (one[0][0].casefold(), one[0])))
 
 
@@ -178,16 +198,17 @@ class Notebook(NamedTuple):
 def read_notebook(path):
     """El cuaderno de un archivo, o ``Unreadable`` con lo que le pasa."""
     name = path.name
-    if path.is_symlink():
-        raise Unreadable(f"{name} es un enlace a otro sitio, y no se sigue")
-    if name.lower().endswith(".zip") or not path.is_file():
-        raise Unreadable(f"{name} no es un cuaderno: si es un zip, ábrelo en su carpeta")
-    if path.stat().st_size > MOST:
-        raise Unreadable(f"{name} es demasiado grande: {path.stat().st_size / 2**20:.0f} MB")
     try:
+        about = path.lstat()
+        if stat.S_ISLNK(about.st_mode):
+            raise Unreadable(f"{name} es un enlace a otro sitio, y no se sigue")
+        if name.lower().endswith(".zip") or stat.S_IFMT(about.st_mode) not in READ:
+            raise Unreadable(f"{name} no es un cuaderno: si es un zip, ábrelo en su carpeta")
+        if about.st_size > MOST:
+            raise Unreadable(f"{name} es demasiado grande: {about.st_size / 2**20:.0f} MB")
         data = path.read_bytes()
     except OSError as error:
-        raise Unreadable(f"{name} no se puede leer: {error}") from None
+        raise Unreadable(f"{name} no se puede leer: {error.strerror}") from None
     if not data.strip():
         raise Unreadable(f"{name} está vacío")
     try:
@@ -227,9 +248,11 @@ def recognise(name, sources, data):
 
 def collect(files):
     """De los archivos de una persona: lección → su cuaderno más reciente y dónde está, y lo que hay que decir."""
-    chosen, told = {}, []
-    wanted = [file for file in files if file.suffix.lower() in (".ipynb", ".zip")]
-    for file in sorted(wanted, key=lambda file: (file.lstat().st_mtime, file)):
+    chosen, told = {}, [str(file) for file in files if isinstance(file, Unreadable)]
+    files = [file for file in files if isinstance(file, Path)]
+    wanted = [f for f in files if f.suffix.lower() in (".ipynb", ".zip") or os.path.isdir(f)]
+    when = lambda file: (os.lstat(file).st_mtime if os.path.lexists(file) else 0, file)  # noqa: E731
+    for file in sorted(wanted, key=when):
         try:
             book = read_notebook(file)
         except Unreadable as problem:
@@ -239,7 +262,7 @@ def collect(files):
             several = f"trae varios cuadernos de la lección {book.lesson}"
             told.append(f"{several}: vale {book.name}, y no {old[0].name}")
         chosen[book.lesson] = book, file
-    if not wanted:
+    if not wanted and not told:
         names = ", ".join(sorted(file.name for file in files)[:3])
         told.append(f"no trae ningún cuaderno{f', sino {names}' if names else ''}")
     return chosen, plain(told)

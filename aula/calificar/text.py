@@ -21,6 +21,11 @@ def plain(value):
     return value
 
 
+def line(text):
+    """Un texto, en una línea: no parece lo que se dice de otro."""
+    return " ".join(plain(text).split())
+
+
 def key(name):
     """Un nombre, para buscarlo: sin tildes, ni mayúsculas, ni orden, ni lo que va detrás entre paréntesis."""
     letters = unicodedata.normalize("NFKD", re.sub(r"\(.*\)$", "", name).casefold())
