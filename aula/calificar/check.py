@@ -25,18 +25,16 @@ import course_checkers
 from aula.calificar import limits
 from aula.calificar.cage import command
 from aula.calificar.submissions import EXERCISE
+from aula.calificar.text import SAYS
 from course_checkers.engine import Finding, questions, running
 from course_checkers.engine.catalog import modules
 from course_checkers.engine.report import Report
 
-MOST_TEXT, MOST = 2**20, 2**20  # bytes de un mensaje, y de sus números: más, no se lee
+MOST_TEXT, MOST = 2**18, 2**20  # bytes de un mensaje, y de sus números: más, no se lee
 START, CELLS = 120, 120  # segundos para arrancar, y para ejecutar las celdas de un ejercicio
 LONGEST = 2000  # letras de una frase de un informe
 
-ENDLESS = "Tus celdas no acaban en {} segundos: busca un bucle que no termine."
-CLOSED = "Tu código cierra Python, pide más memoria de la que hay o da algo enorme: quita exit() o pide menos."
-MISSING = "No encuentro «{}» en tu cuaderno: es el nombre que tiene que tener tu respuesta."
-STRANGE = "Tu respuesta no se ha podido comprobar: da algo que no se parece a lo que se pide."
+TEXTS = SAYS["informes"]
 
 
 class Gone(RuntimeError):
@@ -83,7 +81,7 @@ def receive(pipe):
         message, tensors = json.loads(pipe.read(text)), load(pipe.read(numbers))
         return message, {name: decode(one, tensors) for name, one in message["values"].items()}
     except Exception:  # se ha cerrado, o manda lo que nadie bueno manda
-        raise Gone(CLOSED) from None
+        raise Gone(TEXTS["se_cierra"]) from None
 
 
 class Cage:
@@ -98,7 +96,7 @@ class Cage:
         self.cells, self.caged, self.seconds = cells, caged, seconds
         self.process, self.target, self.noticed, self.closed = None, None, [], False
         self.uses = defaultdict(set)  # de cada respuesta, los nombres que usa
-        self.endless, self.reader = ENDLESS.format(seconds), ThreadPoolExecutor(1)
+        self.endless, self.reader = TEXTS["no_acaba"].format(seconds), ThreadPoolExecutor(1)
 
     def open(self):
         order, settings = command(self.caged)
@@ -146,7 +144,7 @@ class Cage:
     def ask(self, *order, seconds):
         """Lo que contesta a una orden. Si no contesta bien, o no acaba, cierra la jaula."""
         if self.closed:
-            raise Gone(CLOSED)
+            raise Gone(TEXTS["se_cierra"])
         if self.process is None:  # la cerró una llamada que no acababa
             self.get(self.target)
         try:
@@ -225,11 +223,11 @@ def once(cage, exercise, target):
     except OSError:  # la jaula no se abre: no es culpa de la entrega
         raise
     except Exception:  # contesta lo que nadie bueno contesta
-        report = reported(exercise, Finding("no-se-puede", STRANGE))
+        report = reported(exercise, Finding("no-se-puede", TEXTS["no_se_puede"]))
     if {f.id for f in report.findings} & {"no-acaba", "tarda", "memoria"}:
         cage.kill()  # lo que queda dentro no atiende
     if cage.closed and not report.ok and not report.unsolved:
-        report = reported(exercise, Finding("se-cierra", CLOSED))
+        report = reported(exercise, Finding("se-cierra", TEXTS["se_cierra"]))
     return report
 
 
@@ -238,7 +236,7 @@ def judge(cage, exercise, target, found, values):
     if "error" in found:
         return reported(exercise, running.explain(rebuilt(found["error"])))
     if "missing" in found:
-        return reported(exercise, Finding("falta", MISSING.format(target)))
+        return reported(exercise, Finding("falta", TEXTS["falta"].format(target)))
     if not found["callable"]:
         return exercise.check(values["value"])
     if isinstance(exercise, questions.Question):

@@ -1,22 +1,7 @@
 """Calificar las entregas de una clase: notas, devoluciones y qué no se ha entendido.
 
-    python curso.py calificar ENTREGAS [opciones]
-
-ENTREGAS es una carpeta con una carpeta (o un archivo) por persona, o el zip que da Moodle.
-
-  --salida CARPETA   dónde se deja todo (si no, en ENTREGAS-calificadas, al lado)
-  --lista NOMBRES    un nombre por línea: dice quién no ha entregado nada
-  --moodle HOJA.csv  la hoja de calificaciones de Moodle: se devuelve rellena, con un zip de devoluciones
-  --lecciones 05 06  las que cuentan para Moodle (si no, las que entrega al menos la mitad)
-  --sin-arrastre     un ejercicio cuenta como si los otros que usa estuvieran bien
-  --parciales TABLA  puntos por un error con nombre: un CSV con ejercicio;error;parte (5.1;escala-d_k;0,5)
-  --nombres          el informe de la clase dice también quién; sin esto, es anónimo
-  --procesos N       cuántas entregas a la vez (si no, una por núcleo)
-  --segundos N       lo que se espera a las celdas de un ejercicio (si no, 60)
-  --solo-informe     ni notas ni devoluciones: solo el informe de la clase
-  --sin-aislar       sigue aunque el sistema no pueda aislar el código de las entregas
-
-Lo calificado se guarda según se califica: si se corta, la misma orden sigue donde estaba.
+La orden es ``python curso.py calificar``; cómo se usa, en ``textos.toml``. Lo calificado se guarda según se
+califica: si se corta, la misma orden sigue donde estaba.
 """
 
 import argparse
@@ -33,28 +18,15 @@ from pathlib import Path
 from tqdm import tqdm
 
 from aula.calificar import cage, gradebook, marks, moodle, pages, submissions, workers
-from aula.calificar.text import line, plain, whole
+from aula.calificar.text import SAYS, Unreadable, line, plain, whole
 
 DONE = ".calificado"  # en la carpeta de los resultados: lo que ya está, un archivo por cuaderno
 SLOW = {"tarda", "no-acaba"}  # quizá el ordenador estaba ocupado: no se da por calificado
 
 
-class Stop(Exception):
-    """No se puede seguir: el texto dice por qué y qué hacer."""
-
-
-# --- Toda la clase --------------------------------------------------------------------------------
-
-
 # De lo que sale una nota, además de la entrega y de lo que pide cada lección: lo que la comprueba, lo que
 # ella usa y con qué versiones.
-DECIDES = (
-    "course_lib",
-    "course_checkers",
-    "course_tools",
-    "aula/calificar",
-    "notebooks/soluciones",
-)
+DECIDES = "course_lib course_checkers course_tools aula/calificar notebooks/soluciones".split()
 PINS = ("requirements.txt", "constraints.txt", "aula/calificar/requirements.txt")
 
 
@@ -124,7 +96,7 @@ def read_class(options, folder, caged, space):
             told += plain(book.told)
             jobs.append(Job(people[-1], book, source, folder, seal))
     if not people:
-        raise Stop(f"En {options.entregas} no hay entregas: pon una carpeta por persona.")
+        raise Unreadable(f"En {options.entregas} no hay entregas: pon una carpeta por persona.")
     return people, jobs
 
 
@@ -169,22 +141,30 @@ def results_folder(options):
     """La carpeta de los resultados: nueva, o de otra vez que se calificó."""
     source = Path(options.entregas).resolve()
     if not source.exists():
-        raise Stop(f"No existe {source}. Escribe la ruta de la carpeta, o del zip.")
+        raise Unreadable(f"No existe {source}. Escribe la ruta de la carpeta, o del zip.")
     if source.is_file() and source.suffix.lower() != ".zip":
-        raise Stop(f"{source.name} no es una carpeta ni un zip. Pon cada entrega en una carpeta.")
+        raise Unreadable(
+            f"{source.name} no es una carpeta ni un zip. Pon cada entrega en una carpeta."
+        )
     beside = source.with_name(f"{source.stem if source.is_file() else source.name}-calificadas")
     folder = Path(options.salida or beside).resolve()
     if source == folder or source in folder.parents:
-        raise Stop("Los resultados no pueden ir dentro de las entregas: elige otra con --salida.")
+        raise Unreadable(
+            "Los resultados no pueden ir dentro de las entregas: elige otra con --salida."
+        )
     if folder.exists() and any(folder.iterdir()) and not (folder / DONE).is_dir():
-        raise Stop(f"{folder} tiene otras cosas dentro. Déjala vacía o elige otra con --salida.")
+        raise Unreadable(
+            f"{folder} tiene otras cosas dentro. Déjala vacía o elige otra con --salida."
+        )
     (folder / DONE).mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def read_options(arguments):
     parser = argparse.ArgumentParser(add_help=False)
-    parser.error = lambda _: (_ for _ in ()).throw(Stop(f"No entiendo la orden.\n{__doc__}"))
+    parser.error = lambda _: (_ for _ in ()).throw(
+        Unreadable(f"No entiendo la orden.\n{SAYS['uso']}")
+    )
     parser.add_argument("entregas")
     for name in ("--salida", "--lista", "--moodle", "--parciales"):
         parser.add_argument(name)
@@ -204,7 +184,7 @@ def read_options(arguments):
 
 def main(arguments):
     if not arguments or {"-h", "--help"} & set(arguments):
-        print(__doc__)
+        print(SAYS["uso"])
         return 0
     sys.stdout.reconfigure(errors="replace")  # un nombre que esta pantalla no sepa escribir
     start, jobs = time.monotonic(), []
@@ -214,7 +194,7 @@ def main(arguments):
         folder = results_folder(options)
         caged = cage.works()
         if not caged and not options.sin_aislar:
-            raise Stop(cage.alone())
+            raise Unreadable(cage.alone())
         print(cage.start(caged), flush=True)
         with tempfile.TemporaryDirectory(prefix="entregas-", ignore_cleanup_errors=True) as space:
             people, jobs = read_class(options, folder / DONE, caged, space)
@@ -224,7 +204,7 @@ def main(arguments):
         for job in jobs:
             marks.join(job.who, job.result, options)
         made, absent = write(people, folder, options)
-    except (Stop, submissions.Unreadable, marks.BadTable) as problem:
+    except Unreadable as problem:
         print(f"\nNo ha podido ser. {plain(str(problem))}")
         return 1
     except OSError as error:

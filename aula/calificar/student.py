@@ -31,11 +31,6 @@ SEEDS = re.compile(r"\b(manual_seed|random\.seed)\(")
 DRAWS = re.compile(r"\brand\w*\(|\bnormal_?\(|\bnn\.\w+\(|\bmultinomial\(|\bshuffle\(")
 ORDERS = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)  # las de Jupyter, que no son Python
 MAKES = re.compile(r"^(?:(?:def|class)\s+)?(\w+)\s*[(=:]", re.MULTILINE)
-FORBIDDEN = b"fork vfork execve execveat socket unshare io_uring_setup "
-FORBIDDEN += b"ptrace process_vm_readv process_vm_writev setns mount bpf keyctl add_key "
-FORBIDDEN += (
-    b"memfd_create memfd_secret shmget msgget semget mq_open"  # memoria que no se le cuenta
-)
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -178,7 +173,7 @@ def needed(cells, target):
 # --- Los límites ----------------------------------------------------------------------------------
 
 
-def set_limits(memory, disk, seconds, processes):
+def set_limits(memory, disk, seconds, processes, forbidden):
     """Memoria, tiempo, tamaño de archivo y, en Linux, ni procesos ni programas ni red.
 
     ``DATA`` es la memoria propia; ``AS``, con la compartida, se cuenta desde lo que ya ocupa torch.
@@ -194,16 +189,16 @@ def set_limits(memory, disk, seconds, processes):
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # un Linux sin ``libseccomp``
-            forbid_processes(ctypes.CDLL("libseccomp.so.2"))
+            forbid(forbidden, ctypes.CDLL("libseccomp.so.2"))
 
 
-def forbid_processes(library):
+def forbid(names, library):
     """Con ``libseccomp``: otro proceso, otro programa o la red dan «no permitido»; un hilo, no."""
     allow, denied, unknown, thread = 0x7FFF0000, 0x00050001, 0x00050026, 0x00010000
     library.seccomp_init.restype = ctypes.c_void_p
     rules = ctypes.c_void_p(library.seccomp_init(allow))
     add, number = library.seccomp_rule_add_array, library.seccomp_syscall_resolve_name
-    for name in FORBIDDEN.split():
+    for name in names.encode().split():
         add(rules, denied, number(name), 0, None)
     # ``clone3`` no existe, y se prueba entonces con ``clone``, que sí dice si es para un hilo.
     add(rules, unknown, number(b"clone3"), 0, None)

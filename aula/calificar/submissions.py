@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from aula.calificar import student
-from aula.calificar.text import plain
+from aula.calificar.text import Unreadable, plain
 from course_tools.renewed import renewed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,10 +31,6 @@ CHECKS = re.compile(r"^check_\w+\(.*\)$", re.MULTILINE)
 BAD_ZIP = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError)
 READ = {stat.S_IFREG, stat.S_IFDIR}  # los archivos; y una carpeta cerrada, para decir por qué
 IGNORED = {"__MACOSX", "soluciones", ".ipynb_checkpoints"}
-
-
-class Unreadable(Exception):
-    """Un cuaderno, o una entrega, que no se puede calificar: el texto dice por qué."""
 
 
 # --- El curso -------------------------------------------------------------------------------------

@@ -1,10 +1,18 @@
-"""Lo que llega de fuera, hecho de letras que se pueden escribir; y los archivos, que se escriben enteros o no se escriben."""
+"""Lo que llega de fuera, hecho escribible; lo que se dice; y los archivos, enteros o nada."""
 
 import re
+import tomllib
 import unicodedata
+from pathlib import Path
+
+SAYS = tomllib.loads(Path(__file__).with_name("textos.toml").read_text(encoding="utf-8"))
 
 BYTES = re.compile("[\udc80-\udcff]")  # un byte que no era UTF-8, como lo da el sistema de archivos
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+class Unreadable(Exception):
+    """Algo de fuera que no se puede leer o usar: el texto dice por qué, y qué hacer."""
 
 
 def plain(value):
