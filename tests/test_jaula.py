@@ -97,7 +97,7 @@ def test_the_limit_of_processes_is_of_the_account_only_without_groups(monkeypatc
     """El de la cuenta lo gastarían entre todas las jaulas de un administrador."""
     for way, many in ((["grupo"], -1), ([], limits.PROCESSES)):
         monkeypatch.setattr(limits, "way", lambda way=way: way)
-        assert limits.inside(1)["processes"] == many
+        assert limits.inside(1)["NPROC"] == many
 
 
 @pytest.mark.skipif(not is_root, reason="hay que ser administrador para ver quién es fuera")

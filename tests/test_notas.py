@@ -225,7 +225,7 @@ def test_a_zip_has_a_limit_before_it_is_opened(name, value, tmp_path, monkeypatc
             archive.writestr(f"p{k}/a.txt", "x" * 5)
     (tmp_path / "sitio").mkdir()
     monkeypatch.setattr(submissions, name, value)
-    with pytest.raises(submissions.Unreadable, match="trae demasiado"):
+    with pytest.raises(text.Unreadable, match="trae demasiado"):
         submissions.students(tmp_path / "e.zip", tmp_path / "sitio")
     assert list((tmp_path / "sitio").iterdir()) == []
 
@@ -251,7 +251,7 @@ def test_a_zip_that_lies_about_its_size_does_not_grow(tmp_path, monkeypatch):
     )
     (tmp_path / "sitio").mkdir()
     monkeypatch.setattr(submissions, "MOST_ZIP", 10)
-    with pytest.raises(submissions.Unreadable):
+    with pytest.raises(text.Unreadable):
         submissions.students(tmp_path / "e.zip", tmp_path / "sitio")
     assert sum(path.stat().st_size for path in tmp_path.rglob("sitio/**/*.txt")) < 10
 
@@ -311,7 +311,7 @@ def test_a_named_mistake_is_worth_what_the_teacher_writes(tmp_path):
     assert unsolved["marks"] == {"5.1": 0}
     for bad in ("5.1;x;2", "99.1;x;1", "5.1;x"):
         path.write_text(f"ejercicio;error;parte\n{bad}\n")
-        with pytest.raises(marks.BadTable, match="no entiendo"):
+        with pytest.raises(text.Unreadable, match="no entiendo"):
             marks.read_partial(path)
 
 
@@ -389,7 +389,7 @@ def test_the_zip_of_feedback_has_the_folders_moodle_looks_for(tmp_path):
 
 def test_a_sheet_that_is_not_moodles_is_said(tmp_path):
     (tmp_path / "a.csv").write_text("Nombre,Nota\nAna,3\n")
-    with pytest.raises(marks.BadTable, match="no es una hoja de calificaciones de Moodle"):
+    with pytest.raises(text.Unreadable, match="no es una hoja de calificaciones de Moodle"):
         moodle.Sheet(tmp_path / "a.csv")
 
 

@@ -4,9 +4,8 @@ Dentro se ve Python, su entorno, ``course_lib`` y lo que acompaña a la respuest
 ellos, y dos carpetas temporales pequeñas. Ni red, ni las demás entregas, ni las notas, ni las soluciones,
 ni las comprobaciones, que saben lo que hay que responder, ni la carpeta de nadie.
 
-Nada de una entrega se ejecuta como administrador. Quien califica sin serlo entra en un espacio de usuarios
-propio. Un administrador hace las paredes, que pueden asomar a carpetas suyas, y antes de que arranque
-Python pasa a ser «nobody», sin ningún permiso y sin vuelta atrás (``setpriv``).
+Quien califica sin ser administrador entra en un espacio de usuarios propio. Un administrador hace las paredes,
+que pueden asomar a carpetas suyas, y antes de que arranque Python pasa a ser «nobody», sin vuelta atrás.
 """
 
 import functools

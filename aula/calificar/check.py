@@ -33,15 +33,11 @@ from course_checkers.engine.report import Report
 MOST_TEXT, MOST = 2**18, 2**20  # bytes de un mensaje, y de sus números: más, no se lee
 START, CELLS = 120, 120  # segundos para arrancar, y para ejecutar las celdas de un ejercicio
 LONGEST = 2000  # letras de una frase de un informe
-
 TEXTS = SAYS["informes"]
 
 
 class Gone(RuntimeError):
     """La jaula se ha cerrado, o lo que contesta no se entiende."""
-
-
-# --- Hablar con la jaula --------------------------------------------------------------------------
 
 
 def decode(value, tensors):
@@ -85,12 +81,7 @@ def receive(pipe):
 
 
 class Cage:
-    """Una entrega en su jaula. Si se cierra, se abre otra para el ejercicio siguiente.
-
-    Args:
-        cells: pares (número, código) de sus celdas.
-        caged: si se aísla (véase ``cage.works``).
-    """
+    """Una entrega, con sus celdas (número, código), en su jaula. Si se cierra, se abre otra al seguir."""
 
     def __init__(self, cells, caged, seconds=CELLS):
         self.cells, self.caged, self.seconds = cells, caged, seconds
@@ -104,10 +95,9 @@ class Cage:
             order, settings = limits.fenced(order, settings)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}  # sus errores, a la pantalla
         self.process = subprocess.Popen(order, env=settings, start_new_session=True, **pipes)
+        most = limits.inside(4 * self.seconds)
         try:
-            self.send(
-                self.cells, limits.inside(4 * self.seconds), course_checkers.__all__, seconds=START
-            )
+            self.send(self.cells, most, course_checkers.__all__, seconds=START)
         except (Gone, TimeoutError):
             raise OSError("la jaula no se abre") from None
 
@@ -124,10 +114,8 @@ class Cage:
         with contextlib.suppress(OSError):  # si se ha cerrado, lo dice lo que llega
             self.process.stdin.write(pickle.dumps(order))
             self.process.stdin.flush()
-        waiting, until = (
-            self.reader.submit(receive, self.process.stdout),
-            time.monotonic() + seconds,
-        )
+        waiting = self.reader.submit(receive, self.process.stdout)
+        until = time.monotonic() + seconds
         while not waiting.done():  # a trozos: así, quien comprueba puede interrumpirlo
             if time.monotonic() > until:
                 raise TimeoutError
@@ -186,9 +174,6 @@ def change(argument, value):
         argument.data = value
     elif isinstance(argument, list):
         argument[:] = value if isinstance(value, list) else []
-
-
-# --- Comprobar ------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -255,12 +240,11 @@ def stand_in(cage, found):
         return cage.call(*arguments)
 
     if found["signature"] is not None:
-        parameters = []
-        for name, kind, optional in found["signature"]:
-            default = {"default": None} if optional else {}
-            kind = inspect._ParameterKind(kind)
-            parameters.append(inspect.Parameter(str(name), kind, **default))
-        learner.__signature__ = inspect.Signature(parameters)
+        empty, kinds = inspect.Parameter.empty, inspect._ParameterKind
+        learner.__signature__ = inspect.Signature(
+            inspect.Parameter(str(name), kinds(kind), default=None if optional else empty)
+            for name, kind, optional in found["signature"]
+        )
     return learner
 
 
@@ -277,20 +261,14 @@ def held(cage, holder):
 
 def clipped(report):
     """El mismo, sin frases enormes: en ellas van nombres y valores que pone quien entrega."""
-    findings = [
-        Finding(*(part[:LONGEST] for part in vars(one).values())) for one in report.findings
-    ]
-    return replace(report, findings=tuple(findings))
+    cut = [Finding(*(part[:LONGEST] for part in vars(one).values())) for one in report.findings]
+    return replace(report, findings=tuple(cut))
 
 
 def grade(cells, answers, caged, seconds=CELLS, right=None):
     """Los informes de una entrega, lo que ha intentado hacer fuera de lo suyo y los errores de arrastre.
 
-    Args:
-        cells: pares (número, código) de sus celdas de código.
-        answers: número del ejercicio → nombre de la respuesta.
-        caged: si se aísla.
-        right: da el código bueno de una respuesta, por su nombre.
+    ``answers`` da el nombre de la respuesta de cada ejercicio, y ``right``, el código bueno de un nombre.
     """
     cage = Cage(cells, caged, seconds)
     try:
@@ -324,15 +302,12 @@ def carried(cage, reports, answers, right):
 
 def with_right(cells, number, codes):
     """Las celdas de una entrega, con el código bueno de otros ejercicios donde estaba el suyo."""
-    made, pending = [], dict(codes)
+    made, pending = [], [(f"b{other}", code) for other, code in codes.items()]
     for k, source in cells:
         match = EXERCISE.match(source)
         mine = match[2] if match and match[1] == "Ejercicio" else ""
-        if mine == number:  # los que no estaban van delante de quien los usa
-            made += [(f"b{n}", code) for n, code in pending.items()]
-            pending = {}
-        if mine in codes:
-            made += [(f"b{mine}", pending.pop(mine))] if mine in pending else []
-        else:
+        if mine in codes or mine == number:  # el código bueno trae lo que usa: va todo junto
+            made, pending = made + pending, []
+        if mine not in codes:
             made.append((k, source))
     return made

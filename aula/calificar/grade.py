@@ -18,7 +18,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from aula.calificar import cage, gradebook, marks, moodle, pages, submissions, workers
-from aula.calificar.text import SAYS, Unreadable, line, plain, whole
+from aula.calificar.text import SAYS, Unreadable, attempt, line, plain, whole
 
 DONE = ".calificado"  # en la carpeta de los resultados: lo que ya está, un archivo por cuaderno
 SLOW = {"tarda", "no-acaba"}  # quizá el ordenador estaba ocupado: no se da por calificado
@@ -26,7 +26,13 @@ SLOW = {"tarda", "no-acaba"}  # quizá el ordenador estaba ocupado: no se da por
 
 # De lo que sale una nota, además de la entrega y de lo que pide cada lección: lo que la comprueba, lo que
 # ella usa y con qué versiones.
-DECIDES = "course_lib course_checkers course_tools aula/calificar notebooks/soluciones".split()
+DECIDES = [
+    "course_lib",
+    "course_checkers",
+    "course_tools",
+    "aula/calificar",
+    "notebooks/soluciones",
+]
 PINS = ("requirements.txt", "constraints.txt", "aula/calificar/requirements.txt")
 
 
@@ -105,36 +111,19 @@ def write(people, folder, options):
     absent = marks.call_roll(people, options.roll) if options.roll else []
     given, sheet = people + absent, options.sheet
     lessons = options.lecciones or marks.asked(people)
-    report = folder / "clase.html"
+    inform = lambda: whole(folder / "clase.html", pages.class_report(people, options.nombres))  # noqa: E731
     steps = {
-        "notas.csv, las notas": lambda: marks.write(given, folder / "notas.csv", options),
-        "moodle.csv, la hoja de Moodle con las calificaciones": sheet
-        and (lambda: sheet.fill(given, lessons, folder / "moodle.csv")),
-        "devoluciones, una página por persona": lambda: pages.write_feedback(
-            people, folder / "devoluciones"
-        ),
-        "moodle.zip, las devoluciones como las pide Moodle": sheet
-        and (lambda: moodle.zip_feedback(people, pages.feedback, folder / "moodle.zip")),
-        "clase.html, qué no se ha entendido": lambda: whole(
-            report, pages.class_report(people, options.nombres)
-        ),
-        "gradebook.db, lo mismo en el libro de nbgrader": lambda: gradebook.write(people, folder),
+        "notas.csv": (marks.write, given, folder / "notas.csv", options),
+        "devoluciones": (pages.write_feedback, people, folder / "devoluciones"),
+        "clase.html": (inform,),
+        "gradebook.db": (gradebook.write, people, folder),
     }
-    if options.solo_informe:
-        steps = {name: step for name, step in steps.items() if name.startswith(report.name)}
-    made = []
-    for name, step in steps.items():
-        if step:
-            try:
-                made.append(step() or f"  {name}")
-            except Exception as error:  # lo demás se escribe igual
-                made.append(
-                    f"  ({name.split(',')[0]} no se ha podido escribir: {plain(str(error))})"
-                )
+    if sheet:
+        steps["moodle.csv"] = sheet.fill, given, lessons, folder / "moodle.csv"
+        steps["moodle.zip"] = moodle.zip_feedback, people, pages.feedback, folder / "moodle.zip"
+    wanted = ["clase.html"] if options.solo_informe else steps
+    made = [attempt(one, *steps[one]) or f"  {one}, {SAYS['resultados'][one]}" for one in wanted]
     return "\n".join(made), absent
-
-
-# --- La orden -------------------------------------------------------------------------------------
 
 
 def results_folder(options):
@@ -176,9 +165,8 @@ def read_options(arguments):
     options = parser.parse_args(arguments)
     options.partial = marks.read_partial(options.parciales) if options.parciales else {}
     options.sheet = moodle.Sheet(options.moodle) if options.moodle else None
-    options.roll = options.sheet.roll() if options.sheet else []
-    if options.lista:
-        options.roll = marks.read_list(options.lista)
+    named = options.sheet.roll() if options.sheet else []
+    options.roll = marks.read_list(options.lista) if options.lista else named
     return options
 
 
@@ -216,8 +204,7 @@ def main(arguments):
         print(f"\nInterrumpido: {done} de {len(jobs)} cuadernos calificados y guardados.")
         print("Repite la orden y sigue donde estaba.")
         return 130
-    listed = people + absent
-    warned = [f"  {person['name']}: {line(told)}" for person in listed for told in person["told"]]
+    warned = [f"  {p['name']}: {line(told)}" for p in people + absent for told in p["told"]]
     if warned and not options.solo_informe:
         print("\nLo que hay que mirar:", *warned, sep="\n")
     counts = f"{len(people)} entregas, {len(jobs)} cuadernos, en {time.monotonic() - start:.0f} s"

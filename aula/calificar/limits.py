@@ -25,8 +25,8 @@ def inside(seconds):
     """Los topes que se pone el proceso de dentro (``student.set_limits``)."""
     # El de procesos es de la cuenta: con grupos, que los cuentan por jaula, una no se los quita a otra.
     many = -1 if way() else PROCESSES
-    most = {"memory": MEMORY, "disk": DISK, "seconds": seconds, "processes": many}
-    return most | {"forbidden": PARTS["prohibido"]}
+    most = {"DATA": MEMORY, "FSIZE": DISK, "CPU": seconds, "NPROC": many, "NOFILE": 256}
+    return most | {"CORE": 0, "MSGQUEUE": 0, "MEMLOCK": 0, "forbidden": PARTS["prohibido"]}
 
 
 def groups():

@@ -13,10 +13,6 @@ import zipfile
 from aula.calificar import marks
 from aula.calificar.text import SAYS, Unreadable, key, plain, whole
 
-HEADS = SAYS[
-    "moodle"
-]  # los títulos de sus columnas: el identificador, el nombre, la nota y su máximo
-
 
 class Sheet:
     """Una hoja de calificaciones de Moodle."""
@@ -25,10 +21,9 @@ class Sheet:
         self.rows, (self.encoding, self.mark) = marks.read_table(path)
         heads = [head.strip() for head in self.rows[0]]
         find = lambda names: next((k for k, head in enumerate(heads) if head in names), None)  # noqa: E731
-        self.who, self.name, self.grade, self.most = map(find, HEADS.values())
+        self.who, self.name, self.grade, self.most = map(find, SAYS["moodle"].values())
         if self.who is None or self.grade is None:
-            lacks = "le falta «Identificador» o «Calificación»"
-            raise Unreadable(f"{path} no es una hoja de calificaciones de Moodle: {lacks}.")
+            raise Unreadable(SAYS["hoja"].format(path))
 
     def found(self):
         """De cada fila: el nombre, el número de su identificador y ella."""

@@ -23,6 +23,7 @@ import traceback
 import types
 import warnings
 from pathlib import Path
+from unittest.mock import MagicMock
 
 INSIDE = Path(__file__).resolve().parents[2] / "course_checkers/inside"
 LABEL = "<celda {}>"
@@ -32,9 +33,6 @@ DRAWS = re.compile(r"\brand\w*\(|\bnormal_?\(|\bnn\.\w+\(|\bmultinomial\(|\bshuf
 ORDERS = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)  # las de Jupyter, que no son Python
 MAKES = re.compile(r"^(?:(?:def|class)\s+)?(\w+)\s*[(=:]", re.MULTILINE)
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-
-
-# --- Lo que se manda: JSON y, detrás, los tensores ------------------------------------------------
 
 
 def encode(value, tensors):
@@ -170,10 +168,7 @@ def needed(cells, target):
     return [cells[k] for k in sorted(chosen)]
 
 
-# --- Los límites ----------------------------------------------------------------------------------
-
-
-def set_limits(memory, disk, seconds, processes, forbidden):
+def set_limits(forbidden, **most):
     """Memoria, tiempo, tamaño de archivo y, en Linux, ni procesos ni programas ni red.
 
     ``DATA`` es la memoria propia; ``AS``, con la compartida, se cuenta desde lo que ya ocupa torch.
@@ -181,12 +176,10 @@ def set_limits(memory, disk, seconds, processes, forbidden):
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
-        limits = {"DATA": memory, "FSIZE": disk, "CPU": seconds, "CORE": 0, "NOFILE": 256}
-        limits |= {"NPROC": processes, "MSGQUEUE": 0, "MEMLOCK": 0}
         with open("/proc/self/statm") as used:
-            limits["AS"] = memory + int(used.read().split()[0]) * resource.getpagesize()
-        for name, most in limits.items():
-            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
+            taken = int(used.read().split()[0]) * resource.getpagesize()
+        for name, value in (most | {"AS": most["DATA"] + taken}).items():
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # un Linux sin ``libseccomp``
             forbid(forbidden, ctypes.CDLL("libseccomp.so.2"))
@@ -220,37 +213,16 @@ def watch(noticed):
     sys.addaudithook(hook)
 
 
-# --- Las comprobaciones, que aquí no están --------------------------------------------------------
-
-
-class Nothing:
-    """Lo que da aquí una comprobación: nada. Se deja llamar, mirar y escribir."""
-
-    def __call__(self, *_, **__):
-        return self
-
-    def __getattr__(self, name):
-        if name[:2] == "__":
-            raise AttributeError(name)
-        return self
-
-    def __repr__(self):
-        return ""
-
-
 def pretend(public):
     """Un ``course_checkers`` con sus nombres y nada detrás: una celda los importa junto a su respuesta.
 
     De verdad solo está ``inside``. Lo demás no se puede importar, ni con la jaula ni sin ella.
     """
     checkers = types.ModuleType("course_checkers")
-    vars(checkers).update(dict.fromkeys(public, Nothing()), __all__=list(public))
+    vars(checkers).update(dict.fromkeys(public, MagicMock()), __all__=list(public))
     inside = types.ModuleType("course_checkers.inside")
     inside.__path__ = [str(INSIDE)]
     sys.modules |= {one.__name__: one for one in (checkers, inside)}
-
-
-# --- Contestar ------------------------------------------------------------------------------------
 
 
 class Student:

@@ -11,7 +11,6 @@ import re
 import stat
 import time
 import zipfile
-import zlib
 from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -28,12 +27,8 @@ CELLS = 3000  # celdas de un cuaderno
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)")
 EXERCISE = re.compile(r"\s*# (Ejercicio|Comprobación) (\d+\.\d+)\b")
 CHECKS = re.compile(r"^check_\w+\(.*\)$", re.MULTILINE)
-BAD_ZIP = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError)
 READ = {stat.S_IFREG, stat.S_IFDIR}  # los archivos; y una carpeta cerrada, para decir por qué
 IGNORED = {"__MACOSX", "soluciones", ".ipynb_checkpoints"}
-
-
-# --- El curso -------------------------------------------------------------------------------------
 
 
 class Lesson(NamedTuple):
@@ -91,9 +86,6 @@ def section(read):
     return f"{match[0]} · {title}" if title else read
 
 
-# --- Los archivos ---------------------------------------------------------------------------------
-
-
 def visible(folder):
     """Lo que hay en una carpeta, sin lo que ponen los programas."""
     return [p for p in sorted(folder.iterdir()) if p.name[0] != "." and p.name not in IGNORED]
@@ -121,14 +113,13 @@ def unzip(path, place):
     with zipfile.ZipFile(path) as archive:
         infos = archive.infolist()
         if len(infos) > MOST_FILES or sum(info.file_size for info in infos) > MOST_ZIP:
-            raise Unreadable(
-                f"{path} trae demasiado: más de {MOST_FILES} archivos o de {MOST_ZIP >> 20} MB."
-            )
+            most = f"{MOST_FILES} archivos o de {MOST_ZIP >> 20} MB"
+            raise Unreadable(f"{path} trae demasiado: más de {most}.")
         for info in infos:
             # Lo que dice que mide cada uno es lo más que ``extract`` lee de él.
             try:
                 made = archive.extract(info, place)
-            except BAD_ZIP as error:  # de ese archivo: los demás siguen
+            except Exception as error:  # de ese archivo: los demás siguen
                 lost.append((info.filename, getattr(error, "strerror", None) or error))
                 continue
             with contextlib.suppress(ValueError, OverflowError):  # una fecha que no existe
@@ -158,7 +149,7 @@ def students(path, space):
     if folder.is_file():
         try:
             lost = unzip(path, space)
-        except BAD_ZIP as error:
+        except (zipfile.BadZipFile, OSError, ValueError) as error:
             raise Unreadable(f"No se puede abrir {path}: {error}. ¿Es el zip entero?") from None
         folder = Path(space)
         match visible(folder):
@@ -175,9 +166,6 @@ def students(path, space):
         problem = Unreadable(f"{parts[-1][:60]} no se ha podido sacar del zip: {error}")
         found.setdefault(owner(parts), []).append(problem)
     return dict(sorted(found.items(), key=lambda one: (one[0][0].casefold(), one[0])))
-
-
-# --- Un cuaderno ----------------------------------------------------------------------------------
 
 
 class Notebook(NamedTuple):

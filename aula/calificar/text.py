@@ -34,6 +34,14 @@ def line(text):
     return " ".join(plain(text).split())
 
 
+def attempt(what, write, *given):
+    """Escribe algo y da lo que haya que decir. Si no se puede, es una línea, y lo demás se escribe igual."""
+    try:
+        return write(*given)
+    except Exception as error:
+        return f"  ({what} no se ha podido escribir: {line(str(error))})"
+
+
 def key(name):
     """Un nombre, para buscarlo: sin tildes, ni mayúsculas, ni orden, ni lo que va detrás entre paréntesis."""
     letters = unicodedata.normalize("NFKD", re.sub(r"\(.*\)$", "", name).casefold())
