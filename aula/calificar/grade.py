@@ -95,9 +95,9 @@ def read_class(options, folder, caged, space):
         while shown in {person["name"] for person in people}:  # alguien se llama «Eva (2)»
             shown += " bis"
         books, told = submissions.collect(files)
-        label = f"Participante {ident}" if ident else ""
-        person = {"name": shown, "id": ident, "label": label, "told": told}
-        people.append(person | {"lessons": {}, "marks": {}})
+        label = ident and f"Participante {ident}"
+        person = {"name": shown, "id": ident, "label": label, "lessons": {}, "marks": {}}
+        people.append(person | {"told": told})
         for _, (book, source) in sorted(books.items()):
             told += plain(book.told)
             jobs.append(Job(people[-1], book, source, folder, seal))
@@ -207,8 +207,10 @@ def main(arguments):
     warned = [f"  {p['name']}: {line(told)}" for p in people + absent for told in p["told"]]
     if warned and not options.solo_informe:
         print("\nLo que hay que mirar:", *warned, sep="\n")
-    counts = f"{len(people)} entregas, {len(jobs)} cuadernos, en {time.monotonic() - start:.0f} s"
-    print(f"\n{counts}. Está en {folder}:\n{made}")
+    seconds = f"{time.monotonic() - start:.0f} s"
+    print(
+        f"\n{len(people)} entregas, {len(jobs)} cuadernos, en {seconds}. Está en {folder}:\n{made}"
+    )
     return 0
 
 

@@ -24,9 +24,9 @@ CGROUPS, NAME = Path("/sys/fs/cgroup"), "calificar"
 def inside(seconds):
     """Los topes que se pone el proceso de dentro (``student.set_limits``)."""
     # El de procesos es de la cuenta: con grupos, que los cuentan por jaula, una no se los quita a otra.
-    many = -1 if way() else PROCESSES
-    most = {"DATA": MEMORY, "FSIZE": DISK, "CPU": seconds, "NPROC": many, "NOFILE": 256}
-    return most | {"CORE": 0, "MSGQUEUE": 0, "MEMLOCK": 0, "forbidden": PARTS["prohibido"]}
+    most = {"NPROC": -1 if way() else PROCESSES, "NOFILE": 256, "CPU": seconds, "CORE": 0}
+    most |= {"DATA": MEMORY, "FSIZE": DISK, "MSGQUEUE": 0, "MEMLOCK": 0}
+    return most | {"forbidden": PARTS["prohibido"]}
 
 
 def groups():

@@ -45,8 +45,7 @@ def write_feedback(people, folder):
         whole(folder / f"{slug(person['name'])}-{k}.html", feedback(person))
 
     made = [attempt(f"la devolución de {p['name']}", one, k, p) for k, p in enumerate(people, 1)]
-    failed = [told for told in made if told]
-    return "\n".join(["  devoluciones, una página por persona", *failed]) if failed else None
+    return "\n".join(["  devoluciones, una página por persona", *filter(None, made)])
 
 
 def slug(name):

@@ -173,13 +173,14 @@ def set_limits(forbidden, **most):
 
     ``DATA`` es la memoria propia; ``AS``, con la compartida, se cuenta desde lo que ya ocupa torch.
     """
-    with contextlib.suppress(ImportError, OSError, ValueError):
+    with contextlib.suppress(ImportError, OSError):
         import resource
 
         with open("/proc/self/statm") as used:
             taken = int(used.read().split()[0]) * resource.getpagesize()
         for name, value in (most | {"AS": most["DATA"] + taken}).items():
-            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
+            with contextlib.suppress(ValueError):  # ya tiene uno menor
+                resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # un Linux sin ``libseccomp``
             forbid(forbidden, ctypes.CDLL("libseccomp.so.2"))
