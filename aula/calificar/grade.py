@@ -24,8 +24,7 @@ DONE = ".calificado"  # en la carpeta de los resultados: lo que ya está, un arc
 SLOW = {"tarda", "no-acaba"}  # quizá el ordenador estaba ocupado: no se da por calificado
 
 
-# De lo que sale una nota, además de la entrega y de lo que pide cada lección: lo que la comprueba, lo que
-# ella usa y con qué versiones.
+# De lo que sale una nota, además de la entrega y de lo que pide cada lección.
 DECIDES = [
     "course_lib",
     "course_checkers",
@@ -207,14 +206,13 @@ def main(arguments):
     warned = [f"  {p['name']}: {line(told)}" for p in people + absent for told in p["told"]]
     if warned and not options.solo_informe:
         print("\nLo que hay que mirar:", *warned, sep="\n")
-    seconds = f"{time.monotonic() - start:.0f} s"
-    print(
-        f"\n{len(people)} entregas, {len(jobs)} cuadernos, en {seconds}. Está en {folder}:\n{made}"
-    )
+    counts = f"{len(people)} entregas, {len(jobs)} cuadernos, en {time.monotonic() - start:.0f} s"
+    print(f"\n{counts}. Está en {folder}:\n{made}")
     return 0
 
 
 if __name__ == "__main__":
     for name in {"SIGTERM", "SIGHUP"} & {*dir(signal)}:  # se recoge todo, como con Ctrl+C
-        signal.signal(getattr(signal, name), signal.default_int_handler)
+        if signal.getsignal(one := getattr(signal, name)) == signal.SIG_DFL:  # con nohup, no
+            signal.signal(one, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))
