@@ -213,6 +213,6 @@ def main(arguments):
 
 if __name__ == "__main__":
     for name in {"SIGTERM", "SIGHUP"} & {*dir(signal)}:  # se recoge todo, como con Ctrl+C
-        if signal.getsignal(one := getattr(signal, name)) == signal.SIG_DFL:  # con nohup, no
+        if signal.getsignal(one := getattr(signal, name)) == signal.SIG_DFL:  # con ``nohup``, no
             signal.signal(one, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))

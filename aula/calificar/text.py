@@ -1,4 +1,4 @@
-"""Lo que llega de fuera, hecho escribible; lo que se dice; y los archivos, enteros o nada."""
+"""Lo que llega de fuera, hecho de letras que se pueden escribir; lo que se dice; y los archivos, enteros o nada."""
 
 import re
 import tomllib
