@@ -1,5 +1,6 @@
 """Calificar una clase: entregas buenas, malas y rotas; lo que se lee después, y quien hace trampa."""
 
+import argparse
 import csv
 import io
 import json
@@ -771,6 +772,17 @@ def test_what_comes_from_the_cage_is_only_data(value):
             check.receive(io.BytesIO(sent))
     thing = type(check.decode({"other": "Thing"}, {}))
     assert (thing.__name__, thing.__mro__[1:]) == ("Thing", (object,))
+
+
+def test_a_huge_value_is_not_read_and_a_long_sentence_is_cut(monkeypatch):
+    sent = student.packed({}, {"value": torch.zeros(2**18)})
+    with pytest.raises(check.Gone):
+        check.receive(io.BytesIO(sent))
+    long = check.Finding("x", "a" * 10**5, "b" * 10**5)
+    monkeypatch.setattr(check, "judge", lambda cage, one, *_: check.reported(one, long))
+    asked = argparse.Namespace(get=lambda _: ({}, {}), closed=False)
+    (finding,) = check.once(asked, check.exercises()["5.1"], "x").findings
+    assert len(finding.text) == len(finding.consequence) == check.LONGEST
 
 
 class Named(dict):

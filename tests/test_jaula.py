@@ -77,6 +77,29 @@ def test_the_code_of_others_is_nobody_with_no_way_back(user):
     assert user == "sin permisos" or int(bound, 16) == 0
 
 
+REACHES = """
+import os
+def opens(pid):
+    try: return bool(os.listdir(f"/proc/{pid}/fd"))
+    except OSError: return False
+print([one for one in os.listdir("/proc") if one.isdigit() and int(one) != os.getpid() and opens(one)])
+"""
+
+
+@caged
+@pytest.mark.parametrize("user", USERS)
+def test_nobody_else_inside_is_within_reach(user):
+    """De quien hace la jaula se llegaría a su pantalla, que está fuera, y a su memoria, que no tiene topes."""
+    assert run(user, INSIDE.format(code=REACHES)) == "[]"
+
+
+def test_the_limit_of_processes_is_of_the_account_only_without_groups(monkeypatch):
+    """El de la cuenta lo gastarían entre todas las jaulas de un administrador."""
+    for way, many in ((["grupo"], -1), ([], limits.PROCESSES)):
+        monkeypatch.setattr(limits, "way", lambda way=way: way)
+        assert limits.inside(1)["NPROC"] == many
+
+
 @pytest.mark.skipif(not is_root, reason="hay que ser administrador para ver quién es fuera")
 @caged
 def test_it_is_nobody_outside_too():
@@ -87,7 +110,7 @@ def test_it_is_nobody_outside_too():
     with subprocess.Popen(order, env=settings, **pipes) as process:
         process.stdout.readline()
         found = subprocess.run(
-            ["ps", "-eo", "uid=,args="], capture_output=True, text=True
+            ["ps", "-wweo", "uid=,args="], capture_output=True, text=True
         ).stdout.splitlines()
         inside = [line.split() for line in found if "print(1, flush=True); input()" in line]
         process.communicate(b"\n")
@@ -130,7 +153,8 @@ held = [bytearray(10**7) for _ in range(40)]
 print(1)
 """
 FILLS = """
-import mmap, os, sys
+import mmap, os, resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))  # uno que ya es menor no quita los demás
 sys.path.insert(0, {place!r})
 import student
 student.set_limits(**{limits!r})

@@ -83,6 +83,40 @@ def test_names_that_are_not_utf8_are_two_people_and_are_read(tmp_path):
     assert [one["name"] for one in people] == ["Muñoz", "raroþ", "rarÿ"[:3] + "oÿ"]
 
 
+def test_nobody_has_the_name_of_another_and_a_name_is_one_line(tmp_path):
+    ids = "_1_assignsubmission_file_", "_2_assignsubmission_file_"
+    for name in (*(f"Eva{ident}" for ident in ids), "Eva (2)", "Ana\nEva: un 10\r"):
+        (tmp_path / name).mkdir()
+    asked = argparse.Namespace(entregas=tmp_path, segundos=1)
+    people, _ = grading.read_class(asked, tmp_path, True, "")
+    assert [one["name"] for one in people] == [
+        "Ana Eva: un 10",
+        "Eva (1)",
+        "Eva (2)",
+        "Eva (2) bis",
+    ]
+
+
+def test_a_folder_that_cannot_be_opened_is_one_line(tmp_path, monkeypatch):
+    for name in ("ana", "cerrada"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "05_atencion.ipynb").write_text("{")
+    visible, read = submissions.visible, Path.read_bytes
+
+    def refuse(does, path):
+        if path.name == "cerrada":
+            raise PermissionError(13, "Permission denied")
+        return does(path)
+
+    monkeypatch.setattr(submissions, "visible", lambda path: refuse(visible, path))
+    monkeypatch.setattr(Path, "read_bytes", lambda path: refuse(read, path))
+    found = submissions.students(tmp_path, "")
+    assert [submissions.collect(files)[1] for files in found.values()] == [
+        ["05_atencion.ipynb está dañado: no se puede leer como cuaderno"],
+        ["cerrada no se puede leer: Permission denied"],
+    ]
+
+
 def test_what_cannot_be_written_is_one_line_and_the_rest_is_there(tmp_path, monkeypatch):
     people = [person(name, _05=[exercise("5.1", ok=True)]) for name in ("Ana", "Eva")]
     feedback = pages.feedback
@@ -150,17 +184,18 @@ def test_a_worker_ends_when_who_asks_is_killed():
 @pytest.mark.lenta
 @caged
 @pytest.mark.skipif(os.name == "nt", reason="hay que mandar señales")
-def test_ctrl_c_ends_in_seconds_in_the_middle_of_a_big_notebook(tmp_path):
-    """También con celdas de muchos kB y una entrega que no acaba; y no queda nada en marcha."""
+@pytest.mark.parametrize("stop", ["SIGINT", "SIGTERM"])
+def test_ctrl_c_ends_in_seconds_in_the_middle_of_a_big_notebook(stop, tmp_path):
+    """También con celdas de muchos kB y una entrega que no acaba; y no queda nada en marcha ni de lo entregado."""
     endless = "# Ejercicio 5.1\n" + "# relleno\n" * 30_000 + "while True: pass"
     for k in range(4):
         (tmp_path / f"e/p{k}").mkdir(parents=True)
         book = pretend.notebook("import torch", endless, f"# Ejercicio 5.3\nmy_letter = {k}")
         (tmp_path / f"e/p{k}/05_atencion.ipynb").write_text(json.dumps(book))
     order = [sys.executable, "-m", "aula.calificar.grade", str(tmp_path / "e"), "--procesos", "3"]
-    process = subprocess.Popen(
-        order, cwd=pretend.ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
+    (tmp_path / "t").mkdir()
+    more = {"cwd": pretend.ROOT, "env": os.environ | {"TMPDIR": str(tmp_path / "t")}}
+    process = subprocess.Popen(order, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **more)
 
     def inside():
         order = ["pgrep", "-f", f"bwrap.*{cage.STUDENT}"]
@@ -172,7 +207,7 @@ def test_ctrl_c_ends_in_seconds_in_the_middle_of_a_big_notebook(tmp_path):
         assert process.poll() is None
         mine = {pid for pid in inside() if child_of(pid, process.pid)}
     began = time.monotonic()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(getattr(signal, stop))
     assert "Interrumpido: 0 de 4" in process.communicate(timeout=60)[0].decode()
     assert process.returncode == 130
     assert time.monotonic() - began < 30
@@ -180,6 +215,7 @@ def test_ctrl_c_ends_in_seconds_in_the_middle_of_a_big_notebook(tmp_path):
     while inside() & mine and time.monotonic() < until:
         time.sleep(0.1)
     assert not inside() & mine
+    assert list((tmp_path / "t").glob("entregas-*")) == []
 
 
 @pytest.mark.parametrize(("name", "value"), [("MOST_FILES", 2), ("MOST_ZIP", 10)])
@@ -189,9 +225,21 @@ def test_a_zip_has_a_limit_before_it_is_opened(name, value, tmp_path, monkeypatc
             archive.writestr(f"p{k}/a.txt", "x" * 5)
     (tmp_path / "sitio").mkdir()
     monkeypatch.setattr(submissions, name, value)
-    with pytest.raises(submissions.Unreadable, match="trae demasiado"):
+    with pytest.raises(text.Unreadable, match="trae demasiado"):
         submissions.students(tmp_path / "e.zip", tmp_path / "sitio")
     assert list((tmp_path / "sitio").iterdir()) == []
+
+
+@pytest.mark.parametrize("bad", ["ñ" * 200 + ".ipynb", "a/" * 1500 + "b.ipynb", "ocupado/b.ipynb"])
+def test_one_file_of_a_zip_that_cannot_be_made_loses_nobody_else(bad, tmp_path):
+    with zipfile.ZipFile(tmp_path / "e.zip", "w") as archive:
+        for name in ("Eva_1_assignsubmission_file_/ocupado", f"Eva_1_assignsubmission_file_/{bad}"):
+            archive.writestr(name, "x")
+        archive.writestr("Leo_2_assignsubmission_file_/05_atencion.ipynb", "{}")
+    found = submissions.students(tmp_path / "e.zip", tmp_path / "sitio")
+    (eva,), leo = (submissions.collect(files)[1] for files in found.values())
+    assert "no se ha podido sacar del zip: " in eva
+    assert leo == ["05_atencion.ipynb no es un cuaderno de Jupyter, o está dañado"]
 
 
 def test_a_zip_that_lies_about_its_size_does_not_grow(tmp_path, monkeypatch):
@@ -203,8 +251,8 @@ def test_a_zip_that_lies_about_its_size_does_not_grow(tmp_path, monkeypatch):
     )
     (tmp_path / "sitio").mkdir()
     monkeypatch.setattr(submissions, "MOST_ZIP", 10)
-    with pytest.raises(submissions.Unreadable):
-        submissions.students(tmp_path / "e.zip", tmp_path / "sitio")
+    found = submissions.students(tmp_path / "e.zip", tmp_path / "sitio")
+    assert "a.txt no se ha podido sacar del zip" in submissions.collect(found["p", ""])[1][0]
     assert sum(path.stat().st_size for path in tmp_path.rglob("sitio/**/*.txt")) < 10
 
 
@@ -263,7 +311,7 @@ def test_a_named_mistake_is_worth_what_the_teacher_writes(tmp_path):
     assert unsolved["marks"] == {"5.1": 0}
     for bad in ("5.1;x;2", "99.1;x;1", "5.1;x"):
         path.write_text(f"ejercicio;error;parte\n{bad}\n")
-        with pytest.raises(marks.BadTable, match="no entiendo"):
+        with pytest.raises(text.Unreadable, match="no entiendo"):
             marks.read_partial(path)
 
 
@@ -341,7 +389,7 @@ def test_the_zip_of_feedback_has_the_folders_moodle_looks_for(tmp_path):
 
 def test_a_sheet_that_is_not_moodles_is_said(tmp_path):
     (tmp_path / "a.csv").write_text("Nombre,Nota\nAna,3\n")
-    with pytest.raises(marks.BadTable, match="no es una hoja de calificaciones de Moodle"):
+    with pytest.raises(text.Unreadable, match="no es una hoja de calificaciones de Moodle"):
         moodle.Sheet(tmp_path / "a.csv")
 
 
@@ -353,6 +401,12 @@ DOT = {
 }
 COSINE = """def my_cosine_similarity(a, b):
     return my_dot_product(a, b) / (my_dot_product(a, a) * my_dot_product(b, b)) ** 0.5"""
+
+
+# La buena del 1.2 trae la del 1.1, que usa.
+STEALS = """found, used = globals().get("my_dot_product"), my_cosine_similarity
+def my_dot_product(a, b):
+    return found(a, b)"""
 
 
 def carried(dot, cosine):
@@ -368,8 +422,9 @@ def carried(dot, cosine):
 @pytest.mark.parametrize(
     ("dot", "cosine", "found"),
     [(DOT["mal"], COSINE, {"1.2": ["1.1"]}), (DOT["mal"], COSINE.replace("** 0.5", ""), {}),
-     (DOT["mal"], "def my_cosine_similarity(a, b):\n    return a.sum()", {})],
-    ids=["solo arrastre", "y un error suyo", "no lo usa"],
+     (DOT["mal"], "def my_cosine_similarity(a, b):\n    return a.sum()", {}),
+     (STEALS, "def my_cosine_similarity(a, b):\n    return a.sum()", {})],
+    ids=["solo arrastre", "y un error suyo", "no lo usa", "busca la suya en la buena de otro"],
 )  # fmt: skip
 def test_an_error_is_charged_once(dot, cosine, found):
     assert carried(dot, cosine) == ([False, False], found)

@@ -4,9 +4,8 @@ Dentro se ve Python, su entorno, ``course_lib`` y lo que acompaña a la respuest
 ellos, y dos carpetas temporales pequeñas. Ni red, ni las demás entregas, ni las notas, ni las soluciones,
 ni las comprobaciones, que saben lo que hay que responder, ni la carpeta de nadie.
 
-Nada de una entrega se ejecuta como administrador. Quien califica sin serlo entra en un espacio de usuarios
-propio. Un administrador hace las paredes, que pueden asomar a carpetas suyas, y antes de que arranque
-Python pasa a ser «nobody», sin ningún permiso y sin vuelta atrás (``setpriv``).
+Quien califica sin ser administrador entra en un espacio de usuarios propio. Un administrador hace las paredes,
+que pueden asomar a carpetas suyas, y antes de que arranque Python pasa a ser «nobody», sin vuelta atrás.
 """
 
 import functools
@@ -15,11 +14,10 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 from aula.calificar import limits
-from aula.calificar.limits import DISK
+from aula.calificar.text import SAYS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -27,37 +25,13 @@ STUDENT = HERE / "student.py"
 OURS = (ROOT / "course_lib", ROOT / "course_checkers/inside", STUDENT)
 NOBODY = 65534
 RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/nix/store")
-WALLS = "--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup-try "
-WALLS += "--die-with-parent --new-session --cap-drop ALL"
-PLAIN = f"--unshare-user --uid {NOBODY} --gid {NOBODY}"
-ROOT_ONLY = "--cap-add CAP_SETUID --cap-add CAP_SETGID --cap-add CAP_SETPCAP"
-BECOME = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups --no-new-privs"
-BECOME += " --inh-caps=-all --bounding-set=-all"
-# Lo que cambia el ordenador entero (``/proc/sys``) no se escribe, y en ``/dev`` solo cabe ``shm``.
-ROOMS = "--proc /proc --ro-bind /proc/sys /proc/sys --dev /dev "
-ROOMS += f"--perms 1777 --size {DISK} --tmpfs /dev/shm --remount-ro /dev "
-ROOMS += f"--perms 1777 --size {DISK} --tmpfs /tmp"
-INSIDE = {
-    "HOME": "/tmp/.casa",
-    "LOGNAME": "estudiante",
-    "LANG": "C.UTF-8",
-    "MPLBACKEND": "Agg",
-    "CURSO_PROGRESO": "no",
-    "HF_HUB_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "OMP_NUM_THREADS": "1",
-}
-OUTSIDE = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH")  # lo que pide el sistema
-
-SAYS = tomllib.loads((HERE / "jaula.toml").read_text(encoding="utf-8"))
-CAUSES = SAYS["causas"]
+CAUSES, PARTS = SAYS["causas"], SAYS["jaula"]
 
 
 def seen():
     """Los archivos y carpetas que se ven dentro: los de fuera del curso y, de él, los que hacen falta."""
     python = (Path(sys.base_prefix).resolve(), Path(sys.prefix), Path(sys.executable).resolve())
-    found = [*map(Path, SYSTEM), *python[:2], python[2].parents[1], *OURS]
+    found = [*map(Path, PARTS["sistema"]), *python[:2], python[2].parents[1], *OURS]
     found = dict.fromkeys(p for p in found if p.exists())
     inner = [p for p in found if ROOT in p.parents]
     outer = [p for p in found if p not in inner and Path("/usr") not in p.parents]
@@ -66,7 +40,7 @@ def seen():
 
 def command(caged):
     """La orden que ejecuta ``student``, en la jaula o no, y sus variables."""
-    settings = INSIDE | {name: os.environ[name] for name in OUTSIDE if name in os.environ}
+    settings = PARTS["dentro"] | limits.taken(PARTS["fuera"])
     python = [sys.executable, "-I", "-B", "-X", "utf8", str(STUDENT)]
     if not caged:
         return python, settings
@@ -75,9 +49,11 @@ def command(caged):
     cover = [*parents(ROOT), "--tmpfs", str(ROOT)]
     close = ["--remount-ro", str(ROOT), "--chdir", "/tmp", "--remount-ro", "/"]
     # ``/tmp`` va antes que lo demás: si el curso está dentro, se ve encima.
-    rooms = [*ROOMS.split(), *sum(outer, []), *cover, *sum(inner, []), *close]
-    who, become = (ROOT_ONLY, BECOME.split()) if os.geteuid() == 0 else (PLAIN, [])
-    return ["bwrap", *WALLS.split(), *who.split(), *rooms, *become, *python], settings
+    say = lambda name: PARTS[name].format(nobody=NOBODY, disk=limits.DISK).split()  # noqa: E731
+    is_root = os.geteuid() == 0
+    walls = ["bwrap", *say("paredes"), *say("administrador" if is_root else "cualquiera")]
+    rooms = [*say("salas"), *sum(outer, []), *cover, *sum(inner, []), *close]
+    return [*walls, *rooms, *(say("nadie") if is_root else []), *python], settings
 
 
 def bound(path):

@@ -25,25 +25,19 @@ import course_checkers
 from aula.calificar import limits
 from aula.calificar.cage import command
 from aula.calificar.submissions import EXERCISE
+from aula.calificar.text import SAYS
 from course_checkers.engine import Finding, questions, running
 from course_checkers.engine.catalog import modules
 from course_checkers.engine.report import Report
 
-MOST_TEXT, MOST = 4 * 2**20, 256 * 2**20  # bytes de un mensaje, y de sus números: más, no se lee
+MOST_TEXT, MOST = 2**18, 2**20  # bytes de un mensaje, y de sus números: más, no se lee
 START, CELLS = 120, 120  # segundos para arrancar, y para ejecutar las celdas de un ejercicio
 LONGEST = 2000  # letras de una frase de un informe
-
-ENDLESS = "Tus celdas no acaban en {} segundos: busca un bucle que no termine."
-CLOSED = "Tu código cierra Python, o pide más memoria de la que hay: quita exit() o pide menos."
-MISSING = "No encuentro «{}» en tu cuaderno: es el nombre que tiene que tener tu respuesta."
-STRANGE = "Tu respuesta no se ha podido comprobar: da algo que no se parece a lo que se pide."
+TEXTS = SAYS["informes"]
 
 
 class Gone(RuntimeError):
     """La jaula se ha cerrado, o lo que contesta no se entiende."""
-
-
-# --- Hablar con la jaula --------------------------------------------------------------------------
 
 
 def decode(value, tensors):
@@ -83,22 +77,17 @@ def receive(pipe):
         message, tensors = json.loads(pipe.read(text)), load(pipe.read(numbers))
         return message, {name: decode(one, tensors) for name, one in message["values"].items()}
     except Exception:  # se ha cerrado, o manda lo que nadie bueno manda
-        raise Gone(CLOSED) from None
+        raise Gone(TEXTS["se_cierra"]) from None
 
 
 class Cage:
-    """Una entrega en su jaula. Si se cierra, se abre otra para el ejercicio siguiente.
-
-    Args:
-        cells: pares (número, código) de sus celdas.
-        caged: si se aísla (véase ``cage.works``).
-    """
+    """Una entrega, con sus celdas (número, código), en su jaula. Si se cierra, se abre otra al seguir."""
 
     def __init__(self, cells, caged, seconds=CELLS):
         self.cells, self.caged, self.seconds = cells, caged, seconds
         self.process, self.target, self.noticed, self.closed = None, None, [], False
         self.uses = defaultdict(set)  # de cada respuesta, los nombres que usa
-        self.endless, self.reader = ENDLESS.format(seconds), ThreadPoolExecutor(1)
+        self.endless, self.reader = TEXTS["no_acaba"].format(seconds), ThreadPoolExecutor(1)
 
     def open(self):
         order, settings = command(self.caged)
@@ -106,10 +95,9 @@ class Cage:
             order, settings = limits.fenced(order, settings)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}  # sus errores, a la pantalla
         self.process = subprocess.Popen(order, env=settings, start_new_session=True, **pipes)
+        most = limits.inside(4 * self.seconds)
         try:
-            self.send(
-                self.cells, limits.inside(4 * self.seconds), course_checkers.__all__, seconds=START
-            )
+            self.send(self.cells, most, course_checkers.__all__, seconds=START)
         except (Gone, TimeoutError):
             raise OSError("la jaula no se abre") from None
 
@@ -126,10 +114,8 @@ class Cage:
         with contextlib.suppress(OSError):  # si se ha cerrado, lo dice lo que llega
             self.process.stdin.write(pickle.dumps(order))
             self.process.stdin.flush()
-        waiting, until = (
-            self.reader.submit(receive, self.process.stdout),
-            time.monotonic() + seconds,
-        )
+        waiting = self.reader.submit(receive, self.process.stdout)
+        until = time.monotonic() + seconds
         while not waiting.done():  # a trozos: así, quien comprueba puede interrumpirlo
             if time.monotonic() > until:
                 raise TimeoutError
@@ -146,7 +132,7 @@ class Cage:
     def ask(self, *order, seconds):
         """Lo que contesta a una orden. Si no contesta bien, o no acaba, cierra la jaula."""
         if self.closed:
-            raise Gone(CLOSED)
+            raise Gone(TEXTS["se_cierra"])
         if self.process is None:  # la cerró una llamada que no acababa
             self.get(self.target)
         try:
@@ -190,9 +176,6 @@ def change(argument, value):
         argument[:] = value if isinstance(value, list) else []
 
 
-# --- Comprobar ------------------------------------------------------------------------------------
-
-
 @functools.cache
 def exercises():
     """Los ejercicios y las preguntas del curso, por su número."""
@@ -219,17 +202,17 @@ def reported(exercise, finding):
 def once(cage, exercise, target):
     """El informe, a la primera."""
     try:
-        report = judge(cage, exercise, target, *cage.get(target))
+        report = clipped(judge(cage, exercise, target, *cage.get(target)))
     except TimeoutError:
         report = reported(exercise, Finding("no-acaba", cage.endless))
     except OSError:  # la jaula no se abre: no es culpa de la entrega
         raise
     except Exception:  # contesta lo que nadie bueno contesta
-        report = reported(exercise, Finding("no-se-puede", STRANGE))
+        report = reported(exercise, Finding("no-se-puede", TEXTS["no_se_puede"]))
     if {f.id for f in report.findings} & {"no-acaba", "tarda", "memoria"}:
         cage.kill()  # lo que queda dentro no atiende
     if cage.closed and not report.ok and not report.unsolved:
-        report = reported(exercise, Finding("se-cierra", CLOSED))
+        report = reported(exercise, Finding("se-cierra", TEXTS["se_cierra"]))
     return report
 
 
@@ -238,7 +221,7 @@ def judge(cage, exercise, target, found, values):
     if "error" in found:
         return reported(exercise, running.explain(rebuilt(found["error"])))
     if "missing" in found:
-        return reported(exercise, Finding("falta", MISSING.format(target)))
+        return reported(exercise, Finding("falta", TEXTS["falta"].format(target)))
     if not found["callable"]:
         return exercise.check(values["value"])
     if isinstance(exercise, questions.Question):
@@ -246,7 +229,7 @@ def judge(cage, exercise, target, found, values):
     if found["stub"] is True:
         return exercise.check(...)
     if exercise.holder:
-        return clipped(exercise.check(held(cage, exercise.holder)))
+        return exercise.check(held(cage, exercise.holder))
     return exercise.check(stand_in(cage, found))
 
 
@@ -257,12 +240,11 @@ def stand_in(cage, found):
         return cage.call(*arguments)
 
     if found["signature"] is not None:
-        parameters = []
-        for name, kind, optional in found["signature"]:
-            default = {"default": None} if optional else {}
-            kind = inspect._ParameterKind(kind)
-            parameters.append(inspect.Parameter(str(name), kind, **default))
-        learner.__signature__ = inspect.Signature(parameters)
+        empty, kinds = inspect.Parameter.empty, inspect._ParameterKind
+        learner.__signature__ = inspect.Signature(
+            inspect.Parameter(str(name), kinds(kind), default=None if optional else empty)
+            for name, kind, optional in found["signature"]
+        )
     return learner
 
 
@@ -278,21 +260,15 @@ def held(cage, holder):
 
 
 def clipped(report):
-    """El mismo, sin frases enormes: en ellas van nombres que pone quien entrega."""
-    findings = [
-        Finding(*(part[:LONGEST] for part in vars(one).values())) for one in report.findings
-    ]
-    return replace(report, findings=tuple(findings))
+    """El mismo, sin frases enormes: en ellas van nombres y valores que pone quien entrega."""
+    cut = [Finding(*(part[:LONGEST] for part in vars(one).values())) for one in report.findings]
+    return replace(report, findings=tuple(cut))
 
 
 def grade(cells, answers, caged, seconds=CELLS, right=None):
     """Los informes de una entrega, lo que ha intentado hacer fuera de lo suyo y los errores de arrastre.
 
-    Args:
-        cells: pares (número, código) de sus celdas de código.
-        answers: número del ejercicio → nombre de la respuesta.
-        caged: si se aísla.
-        right: da el código bueno de una respuesta, por su nombre.
+    ``answers`` da el nombre de la respuesta de cada ejercicio, y ``right``, el código bueno de un nombre.
     """
     cage = Cage(cells, caged, seconds)
     try:
@@ -303,14 +279,15 @@ def grade(cells, answers, caged, seconds=CELLS, right=None):
 
 
 def carried(cage, reports, answers, right):
-    """Los ejercicios que estarían bien si lo estuvieran otros que usan: número → los otros.
+    """Los ejercicios que estarían bien si lo estuvieran otros, de antes, que usan: número → los otros.
 
     Se prueban en otra jaula, que tiene ya la respuesta de esos otros: de ella solo sale si este está bien.
+    La de uno de después traería la de este, que quizá usa.
     """
     wrong = [report.exercise for report in reports if not report.ok]
     found = {}
-    for number in wrong:
-        used = [o for o in wrong if o != number and answers[o] in cage.uses[answers[number]]]
+    for k, number in enumerate(wrong):
+        used = [other for other in wrong[:k] if answers[other] in cage.uses[answers[number]]]
         codes = {other: right(answers[other]) for other in used}
         if not codes:
             continue
@@ -325,15 +302,12 @@ def carried(cage, reports, answers, right):
 
 def with_right(cells, number, codes):
     """Las celdas de una entrega, con el código bueno de otros ejercicios donde estaba el suyo."""
-    made, pending = [], dict(codes)
+    made, pending = [], [(f"b{other}", code) for other, code in codes.items()]
     for k, source in cells:
         match = EXERCISE.match(source)
         mine = match[2] if match and match[1] == "Ejercicio" else ""
-        if mine == number:  # los que no estaban van delante de quien los usa
-            made += [(f"b{n}", code) for n, code in pending.items()]
-            pending = {}
-        if mine in codes:
-            made += [(f"b{mine}", pending.pop(mine))] if mine in pending else []
-        else:
+        if mine in codes or mine == number:  # el código bueno trae lo que usa: va todo junto
+            made, pending = made + pending, []
+        if mine not in codes:
             made.append((k, source))
     return made

@@ -1,22 +1,7 @@
 """Calificar las entregas de una clase: notas, devoluciones y qué no se ha entendido.
 
-    python curso.py calificar ENTREGAS [opciones]
-
-ENTREGAS es una carpeta con una carpeta (o un archivo) por persona, o el zip que da Moodle.
-
-  --salida CARPETA   dónde se deja todo (si no, en ENTREGAS-calificadas, al lado)
-  --lista NOMBRES    un nombre por línea: dice quién no ha entregado nada
-  --moodle HOJA.csv  la hoja de calificaciones de Moodle: se devuelve rellena, con un zip de devoluciones
-  --lecciones 05 06  las que cuentan para Moodle (si no, las que entrega al menos la mitad)
-  --sin-arrastre     un ejercicio cuenta como si los otros que usa estuvieran bien
-  --parciales TABLA  puntos por un error con nombre: un CSV con ejercicio;error;parte (5.1;escala-d_k;0,5)
-  --nombres          el informe de la clase dice también quién; sin esto, es anónimo
-  --procesos N       cuántas entregas a la vez (si no, una por núcleo)
-  --segundos N       lo que se espera a las celdas de un ejercicio (si no, 60)
-  --solo-informe     ni notas ni devoluciones: solo el informe de la clase
-  --sin-aislar       sigue aunque el sistema no pueda aislar el código de las entregas
-
-Lo calificado se guarda según se califica: si se corta, la misma orden sigue donde estaba.
+La orden es ``python curso.py calificar``; cómo se usa, en ``textos.toml``. Lo calificado se guarda según se
+califica: si se corta, la misma orden sigue donde estaba.
 """
 
 import argparse
@@ -24,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -32,28 +18,20 @@ from pathlib import Path
 from tqdm import tqdm
 
 from aula.calificar import cage, gradebook, marks, moodle, pages, submissions, workers
-from aula.calificar.text import plain, whole
+from aula.calificar.text import SAYS, Unreadable, attempt, line, plain, whole
 
 DONE = ".calificado"  # en la carpeta de los resultados: lo que ya está, un archivo por cuaderno
 SLOW = {"tarda", "no-acaba"}  # quizá el ordenador estaba ocupado: no se da por calificado
 
 
-class Stop(Exception):
-    """No se puede seguir: el texto dice por qué y qué hacer."""
-
-
-# --- Toda la clase --------------------------------------------------------------------------------
-
-
-# De lo que sale una nota, además de la entrega y de lo que pide cada lección: lo que la comprueba, lo que
-# ella usa y con qué versiones.
-DECIDES = (
+# De lo que sale una nota, además de la entrega y de lo que pide cada lección.
+DECIDES = [
     "course_lib",
     "course_checkers",
     "course_tools",
     "aula/calificar",
     "notebooks/soluciones",
-)
+]
 PINS = ("requirements.txt", "constraints.txt", "aula/calificar/requirements.txt")
 
 
@@ -109,19 +87,21 @@ def read_class(options, folder, caged, space):
     """De cada persona, sus cuadernos por calificar y lo que hay que decir de su entrega."""
     seal, people, jobs = fingerprint(caged, options.segundos), [], []
     found = submissions.students(options.entregas, space)
-    names = [plain(name) for name, _ in found]
+    names = [line(name) for name, _ in found]
     for k, ((_, ident), files) in enumerate(found.items()):
         shown, same = names[k], names.count(names[k]) > 1
         shown += f" ({ident or names[: k + 1].count(shown)})" if same else ""
+        while shown in {person["name"] for person in people}:  # alguien se llama «Eva (2)»
+            shown += " bis"
         books, told = submissions.collect(files)
-        label = f"Participante {ident}" if ident else ""
-        person = {"name": shown, "id": ident, "label": label, "told": told}
-        people.append(person | {"lessons": {}, "marks": {}})
+        label = ident and f"Participante {ident}"
+        person = {"name": shown, "id": ident, "label": label, "lessons": {}, "marks": {}}
+        people.append(person | {"told": told})
         for _, (book, source) in sorted(books.items()):
             told += plain(book.told)
             jobs.append(Job(people[-1], book, source, folder, seal))
     if not people:
-        raise Stop(f"En {options.entregas} no hay entregas: pon una carpeta por persona.")
+        raise Unreadable(f"En {options.entregas} no hay entregas: pon una carpeta por persona.")
     return people, jobs
 
 
@@ -130,58 +110,49 @@ def write(people, folder, options):
     absent = marks.call_roll(people, options.roll) if options.roll else []
     given, sheet = people + absent, options.sheet
     lessons = options.lecciones or marks.asked(people)
-    report = folder / "clase.html"
+    inform = lambda: whole(folder / "clase.html", pages.class_report(people, options.nombres))  # noqa: E731
     steps = {
-        "notas.csv, las notas": lambda: marks.write(given, folder / "notas.csv", options),
-        "moodle.csv, la hoja de Moodle con las calificaciones": sheet
-        and (lambda: sheet.fill(given, lessons, folder / "moodle.csv")),
-        "devoluciones, una página por persona": lambda: pages.write_feedback(
-            people, folder / "devoluciones"
-        ),
-        "moodle.zip, las devoluciones como las pide Moodle": sheet
-        and (lambda: moodle.zip_feedback(people, pages.feedback, folder / "moodle.zip")),
-        "clase.html, qué no se ha entendido": lambda: whole(
-            report, pages.class_report(people, options.nombres)
-        ),
-        "gradebook.db, lo mismo en el libro de nbgrader": lambda: gradebook.write(people, folder),
+        "notas.csv": (marks.write, given, folder / "notas.csv", options),
+        "devoluciones": (pages.write_feedback, people, folder / "devoluciones"),
+        "clase.html": (inform,),
+        "gradebook.db": (gradebook.write, people, folder),
     }
-    if options.solo_informe:
-        steps = {name: step for name, step in steps.items() if name.startswith(report.name)}
-    made = []
-    for name, step in steps.items():
-        if step:
-            try:
-                made.append(step() or f"  {name}")
-            except Exception as error:  # lo demás se escribe igual
-                made.append(
-                    f"  ({name.split(',')[0]} no se ha podido escribir: {plain(str(error))})"
-                )
+    if sheet:
+        steps["moodle.csv"] = sheet.fill, given, lessons, folder / "moodle.csv"
+        steps["moodle.zip"] = moodle.zip_feedback, people, pages.feedback, folder / "moodle.zip"
+    wanted = ["clase.html"] if options.solo_informe else steps
+    made = [attempt(one, *steps[one]) or f"  {one}, {SAYS['resultados'][one]}" for one in wanted]
     return "\n".join(made), absent
-
-
-# --- La orden -------------------------------------------------------------------------------------
 
 
 def results_folder(options):
     """La carpeta de los resultados: nueva, o de otra vez que se calificó."""
     source = Path(options.entregas).resolve()
     if not source.exists():
-        raise Stop(f"No existe {source}. Escribe la ruta de la carpeta, o del zip.")
+        raise Unreadable(f"No existe {source}. Escribe la ruta de la carpeta, o del zip.")
     if source.is_file() and source.suffix.lower() != ".zip":
-        raise Stop(f"{source.name} no es una carpeta ni un zip. Pon cada entrega en una carpeta.")
+        raise Unreadable(
+            f"{source.name} no es una carpeta ni un zip. Pon cada entrega en una carpeta."
+        )
     beside = source.with_name(f"{source.stem if source.is_file() else source.name}-calificadas")
     folder = Path(options.salida or beside).resolve()
     if source == folder or source in folder.parents:
-        raise Stop("Los resultados no pueden ir dentro de las entregas: elige otra con --salida.")
+        raise Unreadable(
+            "Los resultados no pueden ir dentro de las entregas: elige otra con --salida."
+        )
     if folder.exists() and any(folder.iterdir()) and not (folder / DONE).is_dir():
-        raise Stop(f"{folder} tiene otras cosas dentro. Déjala vacía o elige otra con --salida.")
+        raise Unreadable(
+            f"{folder} tiene otras cosas dentro. Déjala vacía o elige otra con --salida."
+        )
     (folder / DONE).mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def read_options(arguments):
     parser = argparse.ArgumentParser(add_help=False)
-    parser.error = lambda _: (_ for _ in ()).throw(Stop(f"No entiendo la orden.\n{__doc__}"))
+    parser.error = lambda _: (_ for _ in ()).throw(
+        Unreadable(f"No entiendo la orden.\n{SAYS['uso']}")
+    )
     parser.add_argument("entregas")
     for name in ("--salida", "--lista", "--moodle", "--parciales"):
         parser.add_argument(name)
@@ -193,15 +164,14 @@ def read_options(arguments):
     options = parser.parse_args(arguments)
     options.partial = marks.read_partial(options.parciales) if options.parciales else {}
     options.sheet = moodle.Sheet(options.moodle) if options.moodle else None
-    options.roll = options.sheet.roll() if options.sheet else []
-    if options.lista:
-        options.roll = marks.read_list(options.lista)
+    named = options.sheet.roll() if options.sheet else []
+    options.roll = marks.read_list(options.lista) if options.lista else named
     return options
 
 
 def main(arguments):
     if not arguments or {"-h", "--help"} & set(arguments):
-        print(__doc__)
+        print(SAYS["uso"])
         return 0
     sys.stdout.reconfigure(errors="replace")  # un nombre que esta pantalla no sepa escribir
     start, jobs = time.monotonic(), []
@@ -211,7 +181,7 @@ def main(arguments):
         folder = results_folder(options)
         caged = cage.works()
         if not caged and not options.sin_aislar:
-            raise Stop(cage.alone())
+            raise Unreadable(cage.alone())
         print(cage.start(caged), flush=True)
         with tempfile.TemporaryDirectory(prefix="entregas-", ignore_cleanup_errors=True) as space:
             people, jobs = read_class(options, folder / DONE, caged, space)
@@ -221,7 +191,7 @@ def main(arguments):
         for job in jobs:
             marks.join(job.who, job.result, options)
         made, absent = write(people, folder, options)
-    except (Stop, submissions.Unreadable, marks.BadTable) as problem:
+    except Unreadable as problem:
         print(f"\nNo ha podido ser. {plain(str(problem))}")
         return 1
     except OSError as error:
@@ -233,8 +203,7 @@ def main(arguments):
         print(f"\nInterrumpido: {done} de {len(jobs)} cuadernos calificados y guardados.")
         print("Repite la orden y sigue donde estaba.")
         return 130
-    listed = people + absent
-    warned = [f"  {person['name']}: {told}" for person in listed for told in person["told"]]
+    warned = [f"  {p['name']}: {line(told)}" for p in people + absent for told in p["told"]]
     if warned and not options.solo_informe:
         print("\nLo que hay que mirar:", *warned, sep="\n")
     counts = f"{len(people)} entregas, {len(jobs)} cuadernos, en {time.monotonic() - start:.0f} s"
@@ -243,4 +212,7 @@ def main(arguments):
 
 
 if __name__ == "__main__":
+    for name in {"SIGTERM", "SIGHUP"} & {*dir(signal)}:  # se recoge todo, como con Ctrl+C
+        if signal.getsignal(one := getattr(signal, name)) == signal.SIG_DFL:  # con ``nohup``, no
+            signal.signal(one, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))

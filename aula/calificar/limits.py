@@ -12,23 +12,21 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from aula.calificar.text import SAYS
+
+PARTS = SAYS["jaula"]
 MEMORY, DISK = 2 * 2**30, 64 * 2**20  # bytes que puede pedir, con los de torch; y escribir
 PROCESSES = 200  # hilos incluidos
 WHOLE = MEMORY + 2 * DISK + 2**29  # de la jaula: lo anterior, y las bibliotecas que se leen
 CGROUPS, NAME = Path("/sys/fs/cgroup"), "calificar"
-SCOPE = f"systemd-run --quiet --scope --collect -p MemoryMax={WHOLE} -p MemorySwapMax=0"
-SCOPE = f"{SCOPE} -p TasksMax={PROCESSES} {'' if os.geteuid() == 0 else '--user'}".split()
-TALKS = (
-    "XDG_RUNTIME_DIR",
-    "DBUS_SESSION_BUS_ADDRESS",
-)  # con qué se habla con él, sin ser administrador
-# Apunta un proceso en los grupos que se le dicen, y después es otro: el que va tras «--».
-JOIN = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 9; shift; done; shift; exec "$@"'
 
 
 def inside(seconds):
     """Los topes que se pone el proceso de dentro (``student.set_limits``)."""
-    return {"memory": MEMORY, "disk": DISK, "seconds": seconds, "processes": PROCESSES}
+    # El de procesos es de la cuenta: con grupos, que los cuentan por jaula, una no se los quita a otra.
+    most = {"NPROC": -1 if way() else PROCESSES, "NOFILE": 256, "CPU": seconds, "CORE": 0}
+    most |= {"DATA": MEMORY, "FSIZE": DISK, "MSGQUEUE": 0, "MEMLOCK": 0}
+    return most | {"forbidden": PARTS["prohibido"]}
 
 
 def groups():
@@ -38,11 +36,10 @@ def groups():
     lines = Path("/proc/self/cgroup").read_text().splitlines()
     own = {kind: path[1:] for _, kind, path in (line.split(":", 2) for line in lines)}
     found = {"memory": {"memory.limit_in_bytes": WHOLE}, "pids": {"pids.max": PROCESSES}}
-    places = {
-        kind: CGROUPS / kind / own.get(kind, "") for kind in found
-    }  # en un contenedor, no está
-    there = {kind: one if one.exists() else CGROUPS / kind for kind, one in places.items()}
-    return {there[kind] / NAME: most for kind, most in found.items()}
+    places = {kind: CGROUPS / kind / own.get(kind, "") for kind in found}
+    for kind, place in places.items():  # en un contenedor, no está
+        places[kind] = place if place.exists() else CGROUPS / kind
+    return {places[kind] / NAME: most for kind, most in found.items()}
 
 
 def make_groups():
@@ -69,9 +66,10 @@ def way():
     """La orden que pone aquí un tope a lo que va detrás; ninguna, si no se puede."""
     tries = []
     if shutil.which("systemd-run") and Path("/run/systemd/system").exists():
-        tries.append([*SCOPE, "--"])
+        scope = PARTS["ambito"].format(memory=WHOLE, processes=PROCESSES).split()
+        tries.append([*scope, *([] if os.geteuid() == 0 else ["--user"]), "--"])
     with contextlib.suppress(OSError):
-        tries.append(["/bin/sh", "-c", JOIN, "sh", *make_groups(), "--"])
+        tries.append(["/bin/sh", "-c", PARTS["apunta"], "sh", *make_groups(), "--"])
     for order in tries:
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             if not subprocess.run([*order, "true"], capture_output=True, timeout=20).returncode:
@@ -81,6 +79,9 @@ def way():
 
 def fenced(order, settings):
     """La misma orden y sus variables, con un tope para la jaula entera si lo hay."""
-    return [*way(), *order], settings | {
-        name: os.environ[name] for name in TALKS if name in os.environ
-    }
+    return [*way(), *order], settings | taken(PARTS["habla"])
+
+
+def taken(names):
+    """De las variables de aquí, estas."""
+    return {name: os.environ[name] for name in names if name in os.environ}

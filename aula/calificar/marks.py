@@ -6,21 +6,12 @@ from collections import Counter
 from pathlib import Path
 
 from aula.calificar import submissions
-from aula.calificar.text import key, plain, whole
+from aula.calificar.text import SAYS, Unreadable, key, line, plain, whole
 
 ABSENT = "no ha entregado nada"
-# Por qué no se ha podido comprobar un ejercicio: se dice también en las notas.
-STOPPED = {
-    "no-acaba": "no acaba",
-    "memoria": "pide demasiada memoria",
-    "tarda": "tarda demasiado",
-    "se-cierra": "cierra Python",
-    "no-se-puede": "no se ha podido comprobar",
-}
-
-
-class BadTable(Exception):
-    """Una tabla de quien califica que no se entiende: el texto dice cuál y por qué."""
+STOPPED = SAYS[
+    "parados"
+]  # por qué no se ha podido comprobar un ejercicio: se dice también en las notas
 
 
 def read_text(path):
@@ -64,7 +55,7 @@ def read_partial(path):
         if exercise in points and mistake and part is not None and 0 <= part <= 1:
             found[exercise, mistake] = part
         elif k or exercise[:1].isdigit():  # la primera puede ser de títulos
-            raise BadTable(f"En {path} no entiendo {row}: pon ejercicio;error;parte, de 0 a 1.")
+            raise Unreadable(f"En {path} no entiendo {row}: pon ejercicio;error;parte, de 0 a 1.")
     return found
 
 
@@ -151,5 +142,5 @@ def safe(cell):
     """Una casilla que una hoja de cálculo no toma por una fórmula; los decimales, con coma."""
     if isinstance(cell, float):
         return str(cell).replace(".", ",")
-    text = " ".join(plain(cell).split()) if isinstance(cell, str) else cell
+    text = line(cell) if isinstance(cell, str) else cell
     return f"'{text}" if isinstance(text, str) and text[:1] in tuple("=+-@") else text

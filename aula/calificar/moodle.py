@@ -11,13 +11,7 @@ import re
 import zipfile
 
 from aula.calificar import marks
-from aula.calificar.text import key, plain, whole
-
-# Los títulos de Moodle, en español y en inglés.
-WHO = {"Identificador", "Identifier"}
-NAME = {"Nombre completo", "Full name"}
-GRADE = {"Calificación", "Grade"}
-MOST = {"Calificación máxima", "Maximum Grade", "Maximum grade"}
+from aula.calificar.text import SAYS, Unreadable, key, plain, whole
 
 
 class Sheet:
@@ -27,10 +21,9 @@ class Sheet:
         self.rows, (self.encoding, self.mark) = marks.read_table(path)
         heads = [head.strip() for head in self.rows[0]]
         find = lambda names: next((k for k, head in enumerate(heads) if head in names), None)  # noqa: E731
-        self.who, self.name, self.grade, self.most = map(find, (WHO, NAME, GRADE, MOST))
+        self.who, self.name, self.grade, self.most = map(find, SAYS["moodle"].values())
         if self.who is None or self.grade is None:
-            lacks = "le falta «Identificador» o «Calificación»"
-            raise marks.BadTable(f"{path} no es una hoja de calificaciones de Moodle: {lacks}.")
+            raise Unreadable(SAYS["hoja"].format(path))
 
     def found(self):
         """De cada fila: el nombre, el número de su identificador y ella."""
@@ -61,7 +54,7 @@ class Sheet:
                 continue
             limit = row[self.most] if self.most is not None else ""
             if marks.number(limit) is None:
-                raise marks.BadTable("su calificación máxima no es un número")
+                raise Unreadable("su calificación máxima no es un número")
             part = sum(got) / sum(marks.most(lesson) for lesson in lessons)
             text = f"{marks.number(limit) * part:.2f}"
             row[self.grade] = text.replace(".", ",") if "," in limit else text

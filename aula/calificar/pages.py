@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from aula.calificar import marks, submissions
 from aula.calificar.marks import STOPPED
-from aula.calificar.text import plain, whole
+from aula.calificar.text import attempt, whole
 
 HERE = Path(__file__).parent
 # Lo que la comprobación dice cuando no sabe qué error es: solo lo que se ve.
@@ -30,12 +30,8 @@ def page(template, title, **given):
     writer = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True)
     style = Markup((HERE / "estilo.css").read_text(encoding="utf-8"))
     writer.filters["coma"] = lambda value: str(value).replace(".", ",")
-    writer.globals |= {
-        "style": style,
-        "lessons": submissions.lessons(),
-        "section": submissions.section,
-    }
-    writer.globals |= {"state": state, "unnamed": UNNAMED}
+    writer.globals |= {"style": style, "lessons": submissions.lessons(), "state": state}
+    writer.globals |= {"section": submissions.section, "unnamed": UNNAMED}
     return writer.get_template(template).render(title=title, **given)
 
 
@@ -44,15 +40,12 @@ def write_feedback(people, folder):
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.html"):  # quizá, de alguien que ya no está entre las entregas
         old.unlink()
-    failed = []
-    for k, person in enumerate(people, 1):
-        try:
-            whole(folder / f"{slug(person['name'])}-{k}.html", feedback(person))
-        except Exception as error:
-            failed.append(
-                f"  (la devolución de {person['name']} no se ha podido escribir: {plain(str(error))})"
-            )
-    return "\n".join(["  devoluciones, una página por persona", *failed]) if failed else None
+
+    def one(k, person):
+        whole(folder / f"{slug(person['name'])}-{k}.html", feedback(person))
+
+    made = [attempt(f"la devolución de {p['name']}", one, k, p) for k, p in enumerate(people, 1)]
+    return "\n".join(["  devoluciones, una página por persona", *filter(None, made)])
 
 
 def slug(name):
@@ -68,9 +61,6 @@ def feedback(person):
     return page("devolucion.html", person["name"], person=person, got=got, most=most)
 
 
-# --- El informe de la clase -----------------------------------------------------------------------
-
-
 class Tally:
     """Lo que ha hecho la clase en un ejercicio: cuántos lo resuelven, no o no lo hacen.
 
@@ -78,9 +68,8 @@ class Tally:
     """
 
     def __init__(self, title):
-        self.few = False
         self.title, self.states, self.people = title, Counter(), defaultdict(dict)
-        self.texts, self.read = defaultdict(Counter), defaultdict(Counter)
+        self.texts, self.read, self.few = defaultdict(Counter), defaultdict(Counter), False
 
     def add(self, name, exercise):
         self.states[state(exercise)] += 1

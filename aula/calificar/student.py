@@ -23,6 +23,7 @@ import traceback
 import types
 import warnings
 from pathlib import Path
+from unittest.mock import MagicMock
 
 INSIDE = Path(__file__).resolve().parents[2] / "course_checkers/inside"
 LABEL = "<celda {}>"
@@ -31,15 +32,7 @@ SEEDS = re.compile(r"\b(manual_seed|random\.seed)\(")
 DRAWS = re.compile(r"\brand\w*\(|\bnormal_?\(|\bnn\.\w+\(|\bmultinomial\(|\bshuffle\(")
 ORDERS = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)  # las de Jupyter, que no son Python
 MAKES = re.compile(r"^(?:(?:def|class)\s+)?(\w+)\s*[(=:]", re.MULTILINE)
-FORBIDDEN = b"fork vfork execve execveat socket unshare io_uring_setup "
-FORBIDDEN += b"ptrace process_vm_readv process_vm_writev setns mount bpf keyctl add_key "
-FORBIDDEN += (
-    b"memfd_create memfd_secret shmget msgget semget mq_open"  # memoria que no se le cuenta
-)
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-
-
-# --- Lo que se manda: JSON y, detrás, los tensores ------------------------------------------------
 
 
 def encode(value, tensors):
@@ -175,35 +168,31 @@ def needed(cells, target):
     return [cells[k] for k in sorted(chosen)]
 
 
-# --- Los límites ----------------------------------------------------------------------------------
-
-
-def set_limits(memory, disk, seconds, processes):
+def set_limits(forbidden, **most):
     """Memoria, tiempo, tamaño de archivo y, en Linux, ni procesos ni programas ni red.
 
     ``DATA`` es la memoria propia; ``AS``, con la compartida, se cuenta desde lo que ya ocupa torch.
     """
-    with contextlib.suppress(ImportError, OSError, ValueError):
+    with contextlib.suppress(ImportError, OSError):
         import resource
 
-        limits = {"DATA": memory, "FSIZE": disk, "CPU": seconds, "CORE": 0, "NOFILE": 256}
-        limits |= {"NPROC": processes, "MSGQUEUE": 0, "MEMLOCK": 0}
         with open("/proc/self/statm") as used:
-            limits["AS"] = memory + int(used.read().split()[0]) * resource.getpagesize()
-        for name, most in limits.items():
-            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
+            taken = int(used.read().split()[0]) * resource.getpagesize()
+        for name, value in (most | {"AS": most["DATA"] + taken}).items():
+            with contextlib.suppress(ValueError):  # ya tiene uno menor
+                resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # un Linux sin ``libseccomp``
-            forbid_processes(ctypes.CDLL("libseccomp.so.2"))
+            forbid(forbidden, ctypes.CDLL("libseccomp.so.2"))
 
 
-def forbid_processes(library):
+def forbid(names, library):
     """Con ``libseccomp``: otro proceso, otro programa o la red dan «no permitido»; un hilo, no."""
     allow, denied, unknown, thread = 0x7FFF0000, 0x00050001, 0x00050026, 0x00010000
     library.seccomp_init.restype = ctypes.c_void_p
     rules = ctypes.c_void_p(library.seccomp_init(allow))
     add, number = library.seccomp_rule_add_array, library.seccomp_syscall_resolve_name
-    for name in FORBIDDEN.split():
+    for name in names.encode().split():
         add(rules, denied, number(name), 0, None)
     # ``clone3`` no existe, y se prueba entonces con ``clone``, que sí dice si es para un hilo.
     add(rules, unknown, number(b"clone3"), 0, None)
@@ -225,37 +214,16 @@ def watch(noticed):
     sys.addaudithook(hook)
 
 
-# --- Las comprobaciones, que aquí no están --------------------------------------------------------
-
-
-class Nothing:
-    """Lo que da aquí una comprobación: nada. Se deja llamar, mirar y escribir."""
-
-    def __call__(self, *_, **__):
-        return self
-
-    def __getattr__(self, name):
-        if name[:2] == "__":
-            raise AttributeError(name)
-        return self
-
-    def __repr__(self):
-        return ""
-
-
 def pretend(public):
     """Un ``course_checkers`` con sus nombres y nada detrás: una celda los importa junto a su respuesta.
 
     De verdad solo está ``inside``. Lo demás no se puede importar, ni con la jaula ni sin ella.
     """
     checkers = types.ModuleType("course_checkers")
-    vars(checkers).update(dict.fromkeys(public, Nothing()), __all__=list(public))
+    vars(checkers).update(dict.fromkeys(public, MagicMock()), __all__=list(public))
     inside = types.ModuleType("course_checkers.inside")
     inside.__path__ = [str(INSIDE)]
     sys.modules |= {one.__name__: one for one in (checkers, inside)}
-
-
-# --- Contestar ------------------------------------------------------------------------------------
 
 
 class Student:

@@ -8,16 +8,16 @@ import contextlib
 import json
 import os
 import re
+import stat
 import time
 import zipfile
-import zlib
 from collections import Counter, defaultdict
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from aula.calificar import student
-from aula.calificar.text import plain
+from aula.calificar.text import Unreadable, plain
 from course_tools.renewed import renewed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,15 +27,8 @@ CELLS = 3000  # celdas de un cuaderno
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)")
 EXERCISE = re.compile(r"\s*# (Ejercicio|Comprobación) (\d+\.\d+)\b")
 CHECKS = re.compile(r"^check_\w+\(.*\)$", re.MULTILINE)
-BAD_ZIP = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError)
+READ = {stat.S_IFREG, stat.S_IFDIR}  # los archivos; y una carpeta cerrada, para decir por qué
 IGNORED = {"__MACOSX", "soluciones", ".ipynb_checkpoints"}
-
-
-class Unreadable(Exception):
-    """Un cuaderno, o una entrega, que no se puede calificar: el texto dice por qué."""
-
-
-# --- El curso -------------------------------------------------------------------------------------
 
 
 class Lesson(NamedTuple):
@@ -93,18 +86,20 @@ def section(read):
     return f"{match[0]} · {title}" if title else read
 
 
-# --- Los archivos ---------------------------------------------------------------------------------
-
-
 def visible(folder):
     """Lo que hay en una carpeta, sin lo que ponen los programas."""
     return [p for p in sorted(folder.iterdir()) if p.name[0] != "." and p.name not in IGNORED]
 
 
 def every_file(folder):
-    """Los archivos de una carpeta. Los enlaces no se siguen: llevarían fuera."""
-    for path in visible(folder):
-        if path.is_dir() and not path.is_symlink():
+    """Los archivos de una carpeta, o ella si no se puede abrir. Los enlaces no se siguen: llevarían fuera."""
+    try:
+        found = visible(folder)
+    except OSError:
+        found = []
+        yield folder
+    for path in found:
+        if os.path.isdir(path) and not os.path.islink(path):
             yield from every_file(path)
         else:
             yield path
@@ -112,20 +107,25 @@ def every_file(folder):
 
 def unzip(path, place):
     """Abre un zip en ``place``, con un tope de archivos y de tamaño: primero por lo que dice y luego, por lo
-    que sale. ``extract`` no deja que ningún nombre se salga de ahí.
+    que sale. ``extract`` no deja que ningún nombre se salga de ahí. Da lo que no se ha podido sacar.
     """
+    lost = []
     with zipfile.ZipFile(path) as archive:
         infos = archive.infolist()
         if len(infos) > MOST_FILES or sum(info.file_size for info in infos) > MOST_ZIP:
-            raise Unreadable(
-                f"{path} trae demasiado: más de {MOST_FILES} archivos o de {MOST_ZIP >> 20} MB."
-            )
+            most = f"{MOST_FILES} archivos o de {MOST_ZIP >> 20} MB"
+            raise Unreadable(f"{path} trae demasiado: más de {most}.")
         for info in infos:
             # Lo que dice que mide cada uno es lo más que ``extract`` lee de él.
-            made = archive.extract(info, place)
+            try:
+                made = archive.extract(info, place)
+            except Exception as error:  # de ese archivo: los demás siguen
+                lost.append((info.filename, getattr(error, "strerror", None) or error))
+                continue
             with contextlib.suppress(ValueError, OverflowError):  # una fecha que no existe
                 when = time.mktime((*info.date_time, 0, 0, -1))
                 os.utime(made, (when, when))
+    return lost
 
 
 def owner(parts):
@@ -141,12 +141,15 @@ def owner(parts):
 
 
 def students(path, space):
-    """Quién entrega y qué: (nombre, identificador) → sus archivos. Un zip se abre en ``space``."""
-    folder, found = Path(path), {}
+    """Quién entrega y qué: (nombre, identificador) → sus archivos. Un zip se abre en ``space``.
+
+    Lo que no se ha podido sacar de él va como ``Unreadable``.
+    """
+    folder, found, lost = Path(path), {}, []
     if folder.is_file():
         try:
-            unzip(path, space)
-        except BAD_ZIP as error:
+            lost = unzip(path, space)
+        except (zipfile.BadZipFile, OSError, ValueError) as error:
             raise Unreadable(f"No se puede abrir {path}: {error}. ¿Es el zip entero?") from None
         folder = Path(space)
         match visible(folder):
@@ -154,14 +157,15 @@ def students(path, space):
                 if all(inside.is_dir() for inside in visible(one)):
                     folder = one  # se comprimió la carpeta, y no lo que hay en ella
     for place in visible(folder):
-        if place.is_dir():  # aunque no tenga nada
+        if os.path.isdir(place):  # aunque no tenga nada
             found[owner((place.name, ""))] = []
     for file in every_file(folder):
         found.setdefault(owner(file.relative_to(folder).parts), []).append(file)
+    for name, error in lost:
+        parts = PurePosixPath(name).parts[folder != Path(space) :] or (name,)
+        problem = Unreadable(f"{parts[-1][:60]} no se ha podido sacar del zip: {error}")
+        found.setdefault(owner(parts), []).append(problem)
     return dict(sorted(found.items(), key=lambda one: (one[0][0].casefold(), one[0])))
-
-
-# --- Un cuaderno ----------------------------------------------------------------------------------
 
 
 class Notebook(NamedTuple):
@@ -178,16 +182,17 @@ class Notebook(NamedTuple):
 def read_notebook(path):
     """El cuaderno de un archivo, o ``Unreadable`` con lo que le pasa."""
     name = path.name
-    if path.is_symlink():
-        raise Unreadable(f"{name} es un enlace a otro sitio, y no se sigue")
-    if name.lower().endswith(".zip") or not path.is_file():
-        raise Unreadable(f"{name} no es un cuaderno: si es un zip, ábrelo en su carpeta")
-    if path.stat().st_size > MOST:
-        raise Unreadable(f"{name} es demasiado grande: {path.stat().st_size / 2**20:.0f} MB")
     try:
+        about = path.lstat()
+        if stat.S_ISLNK(about.st_mode):
+            raise Unreadable(f"{name} es un enlace a otro sitio, y no se sigue")
+        if name.lower().endswith(".zip") or stat.S_IFMT(about.st_mode) not in READ:
+            raise Unreadable(f"{name} no es un cuaderno: si es un zip, ábrelo en su carpeta")
+        if about.st_size > MOST:
+            raise Unreadable(f"{name} es demasiado grande: {about.st_size / 2**20:.0f} MB")
         data = path.read_bytes()
     except OSError as error:
-        raise Unreadable(f"{name} no se puede leer: {error}") from None
+        raise Unreadable(f"{name} no se puede leer: {error.strerror}") from None
     if not data.strip():
         raise Unreadable(f"{name} está vacío")
     try:
@@ -227,9 +232,11 @@ def recognise(name, sources, data):
 
 def collect(files):
     """De los archivos de una persona: lección → su cuaderno más reciente y dónde está, y lo que hay que decir."""
-    chosen, told = {}, []
-    wanted = [file for file in files if file.suffix.lower() in (".ipynb", ".zip")]
-    for file in sorted(wanted, key=lambda file: (file.lstat().st_mtime, file)):
+    chosen, told = {}, [str(file) for file in files if isinstance(file, Unreadable)]
+    files = [file for file in files if isinstance(file, Path)]
+    wanted = [f for f in files if f.suffix.lower() in (".ipynb", ".zip") or os.path.isdir(f)]
+    when = lambda file: (os.lstat(file).st_mtime if os.path.lexists(file) else 0, file)  # noqa: E731
+    for file in sorted(wanted, key=when):
         try:
             book = read_notebook(file)
         except Unreadable as problem:
@@ -239,7 +246,7 @@ def collect(files):
             several = f"trae varios cuadernos de la lección {book.lesson}"
             told.append(f"{several}: vale {book.name}, y no {old[0].name}")
         chosen[book.lesson] = book, file
-    if not wanted:
+    if not wanted and not told:
         names = ", ".join(sorted(file.name for file in files)[:3])
         told.append(f"no trae ningún cuaderno{f', sino {names}' if names else ''}")
     return chosen, plain(told)

@@ -1,10 +1,18 @@
-"""Lo que llega de fuera, hecho de letras que se pueden escribir; y los archivos, que se escriben enteros o no se escriben."""
+"""Lo que llega de fuera, hecho de letras que se pueden escribir; lo que se dice; y los archivos, enteros o nada."""
 
 import re
+import tomllib
 import unicodedata
+from pathlib import Path
+
+SAYS = tomllib.loads(Path(__file__).with_name("textos.toml").read_text(encoding="utf-8"))
 
 BYTES = re.compile("[\udc80-\udcff]")  # un byte que no era UTF-8, como lo da el sistema de archivos
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+class Unreadable(Exception):
+    """Algo de fuera que no se puede leer o usar: el texto dice por qué, y qué hacer."""
 
 
 def plain(value):
@@ -19,6 +27,19 @@ def plain(value):
     if isinstance(value, dict):
         return {plain(name): plain(one) for name, one in value.items()}
     return value
+
+
+def line(text):
+    """Un texto, en una línea: no parece lo que se dice de otro."""
+    return " ".join(plain(text).split())
+
+
+def attempt(what, write, *given):
+    """Escribe algo y da lo que haya que decir. Si no se puede, es una línea, y lo demás se escribe igual."""
+    try:
+        return write(*given)
+    except Exception as error:
+        return f"  ({what} no se ha podido escribir: {line(str(error))})"
 
 
 def key(name):

@@ -81,9 +81,6 @@ def grade_all(orders, many):
             worker.kill()
 
 
-# --- Lo que hace el proceso -----------------------------------------------------------------------
-
-
 def grade_one(path, caged, seconds):
     """Un cuaderno calificado, listo para guardarse."""
     from aula.calificar import check
@@ -92,24 +89,16 @@ def grade_one(path, caged, seconds):
     lesson = submissions.lessons()[book.lesson]
     right = submissions.right(lesson.name)
     reports, noticed, carried = check.grade(book.cells, lesson.answers, caged, seconds, right)
-    marks = [
-        asdict(report)
-        | {
-            "ok": report.ok,
-            # Si falta la respuesta y también su celda, nadie la ha hecho.
-            "unsolved": report.unsolved or lacks(report) and report.exercise not in book.own,
-            "points": lesson.points[report.exercise],
-            "printed": report.printed_lines() if report.printed else [],
-            "answer": book.own.get(report.exercise, "")[:6000],
-            "carried": carried.get(report.exercise, []),
-        }
-        for report in reports
-    ]
+    marks = []
+    for report in reports:
+        number = report.exercise
+        # Si falta la respuesta y también su celda, nadie la ha hecho.
+        lacks = [f.id for f in report.findings] == ["falta"] and number not in book.own
+        more = {"ok": report.ok, "unsolved": report.unsolved or lacks}
+        more |= {"points": lesson.points[number], "carried": carried.get(number, [])}
+        more["printed"] = report.printed_lines() if report.printed else []
+        marks.append(asdict(report) | more | {"answer": book.own.get(number, "")[:6000]})
     return plain({"lesson": book.lesson, "exercises": marks, "told": noticed})
-
-
-def lacks(report):
-    return [f.id for f in report.findings] == ["falta"]
 
 
 def main():
