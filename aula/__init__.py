@@ -4,7 +4,7 @@
 - ``calificar``: califica una clase.
 - ``hub``: el aula de un solo ordenador, con JupyterHub.
 - ``report``: el informe de la clase que estudia en el Hub.
-- ``cgroups``: los límites de lo que ejecuta cada estudiante del Hub.
+- ``cgroups``: los límites de lo que ejecuta cada estudiante del Hub, y cada entrega.
 - ``costs``: la cuenta de lo que cuesta el aula en Kubernetes.
 - ``publish``: la copia de cada lección que se abre en Colab, y la página con las puertas.
 - ``first_cell``: la primera celda de esa copia, en la que se escribe; no se importa.

@@ -1,5 +1,6 @@
 """Los límites de varios procesos juntos, con los grupos de control de Linux, en sus dos versiones."""
 
+import contextlib
 from pathlib import Path
 
 ALL = Path("/sys/fs/cgroup")
@@ -13,11 +14,8 @@ def make(name, memory, cores=0, processes=0):
         OSError: si este sistema no deja.
     """
     quota, most = int(cores * 1e5), processes or "max"
-    limits = {
-        "memory": {"memory.limit_in_bytes": memory},
-        "cpu": {"cpu.cfs_quota_us": quota or -1},
-        "pids": {"pids.max": most},
-    }
+    limits = {"memory": {"memory.limit_in_bytes": memory}, "pids": {"pids.max": most}}
+    limits |= {"cpu": {"cpu.cfs_quota_us": quota}} if cores else {}
     if (ALL / "cgroup.controllers").exists():  # versión 2
         used = f"{quota or 'max'} 100000"
         limits = {"": {"memory.max": memory, "cpu.max": used, "pids.max": most}}
@@ -31,6 +29,14 @@ def make(name, memory, cores=0, processes=0):
             (folder / file).write_text(str(value))
         joined.append(str(folder / "cgroup.procs"))
     return joined
+
+
+def tidy(start):
+    """Quita los grupos ``aula/{start}n`` del proceso ``n`` que ya no está, si no queda nadie dentro."""
+    for folder in (*ALL.glob(f"aula/{start}*"), *ALL.glob(f"*/aula/{start}*")):
+        if not Path("/proc", folder.name.removeprefix(start)).exists():
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 def work(memory):

@@ -12,13 +12,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from aula import cgroups
 from aula.calificar.text import SAYS
 
 PARTS = SAYS["jaula"]
 MEMORY, DISK = 2 * 2**30, 64 * 2**20  # bytes que puede pedir, con los de torch; y escribir
 PROCESSES = 200  # hilos incluidos
 WHOLE = MEMORY + 2 * DISK + 2**29  # de la jaula: lo anterior, y las bibliotecas que se leen
-CGROUPS, NAME = Path("/sys/fs/cgroup"), "calificar"
+GROUP = "calificar."  # y el número del proceso
 
 
 def inside(seconds):
@@ -29,38 +30,6 @@ def inside(seconds):
     return most | {"forbidden": PARTS["prohibido"]}
 
 
-def groups():
-    """Los grupos de este proceso, que abre sus jaulas de una en una: de cada carpeta, sus topes."""
-    if (CGROUPS / "cgroup.controllers").exists():  # versión 2
-        return {CGROUPS / NAME: {"memory.max": WHOLE, "pids.max": PROCESSES}}
-    lines = Path("/proc/self/cgroup").read_text().splitlines()
-    own = {kind: path[1:] for _, kind, path in (line.split(":", 2) for line in lines)}
-    found = {"memory": {"memory.limit_in_bytes": WHOLE}, "pids": {"pids.max": PROCESSES}}
-    places = {kind: CGROUPS / kind / own.get(kind, "") for kind in found}
-    for kind, place in places.items():  # en un contenedor, no está
-        places[kind] = place if place.exists() else CGROUPS / kind
-    return {places[kind] / NAME: most for kind, most in found.items()}
-
-
-def make_groups():
-    """Hace los grupos de este proceso y quita los de quien ya no está. Da dónde se apunta quien entra."""
-    joined = []
-    for above, most in groups().items():
-        above.mkdir(exist_ok=True)
-        for old in above.iterdir():
-            if old.is_dir() and not Path("/proc", old.name).exists():
-                with contextlib.suppress(OSError):  # queda alguien dentro
-                    old.rmdir()
-        for folder in (CGROUPS, above) if above.parent == CGROUPS else ():
-            (folder / "cgroup.subtree_control").write_text("+memory +pids")
-        folder = above / str(os.getpid())
-        folder.mkdir(exist_ok=True)
-        for name, value in most.items():
-            (folder / name).write_text(str(value))
-        joined.append(str(folder / "cgroup.procs"))
-    return joined
-
-
 @functools.cache
 def way():
     """La orden que pone aquí un tope a lo que va detrás; ninguna, si no se puede."""
@@ -68,8 +37,12 @@ def way():
     if shutil.which("systemd-run") and Path("/run/systemd/system").exists():
         scope = PARTS["ambito"].format(memory=WHOLE, processes=PROCESSES).split()
         tries.append([*scope, *([] if os.geteuid() == 0 else ["--user"]), "--"])
-    with contextlib.suppress(OSError):
-        tries.append(["/bin/sh", "-c", PARTS["apunta"], "sh", *make_groups(), "--"])
+    with contextlib.suppress(
+        OSError
+    ):  # el grupo de este proceso, que abre sus jaulas de una en una
+        cgroups.tidy(GROUP)
+        joined = cgroups.make(f"{GROUP}{os.getpid()}", WHOLE, processes=PROCESSES)
+        tries.append(["/bin/sh", "-c", PARTS["apunta"], "sh", *joined, "--"])
     for order in tries:
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             if not subprocess.run([*order, "true"], capture_output=True, timeout=20).returncode:
