@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import subprocess
 import sys
 import time
 from types import SimpleNamespace
@@ -760,12 +761,16 @@ def wrong(number="5.1"):
 
 
 def test_what_is_solved_is_kept_and_what_is_not_is_not(place):
-    closing.finish(wrong())
+    closing.finish(Report("5.1", "softmax", unsolved=True))
     assert not place.exists()
+    closing.finish(wrong())
+    closing.finish(wrong("5.3"))
     closing.finish(solved())
     closing.finish(solved("5.2"))
     closing.finish(wrong())
-    assert list(json.loads(place.read_text())) == ["5.1", "5.2"]
+    assert list(saved.solved()) == ["5.1", "5.2"]
+    tries = {number: one["tries"] for number, one in saved.load()["exercises"].items()}
+    assert tries == {"5.1": 2, "5.2": 1, "5.3": 1}
     text = str(progress.show_progress(5))
     assert text.startswith("Has resuelto 2 de los")
     assert "✓ 5.1" in text
@@ -786,7 +791,28 @@ def test_a_broken_file_does_not_break_anything(place, content):
     place.write_text(content)
     assert "Has resuelto 0 de" in str(progress.show_progress(5))
     closing.finish(solved())
-    assert list(json.loads(place.read_text())) == ["5.1"]
+    assert list(saved.solved()) == ["5.1"]
+    assert [path.read_text() for path in place.parent.glob("*-antes-*")] == [content]
+
+
+def test_a_file_of_before_is_read_and_goes_on(place):
+    place.write_text('{"5.1": "2026-01-02"}')
+    closing.finish(wrong("5.1"))
+    closing.finish(solved("5.2"))
+    assert saved.load()["exercises"]["5.1"] == {"tries": None, "date": "2026-01-02"}
+    assert list(saved.solved()) == ["5.1", "5.2"]
+
+
+def test_only_the_first_prediction_counts(place):
+    assert [saved.predicted("05.1", said, said == "b") for said in "ab"] == ["", ""]
+    assert saved.load()["predictions"]["05.1"].items() >= {"said": "a", "right": False}.items()
+
+
+def test_two_at_once_lose_nothing(place):
+    order = "from course_tools.opening import progress; [progress.tried(f'{%d}.{k}', True) for k in range(40)]"
+    both = [subprocess.Popen([sys.executable, "-c", order % n]) for n in (1, 2)]
+    assert [one.wait() for one in both] == [0, 0]
+    assert len(saved.solved()) == 80
 
 
 @pytest.mark.parametrize("name", ["archivo/progreso.json", "no/existe.json", "carpeta"])

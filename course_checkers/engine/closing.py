@@ -26,9 +26,10 @@ def finish(report):
             raise NotSolved(str(report))
         print(report)
         return None
-    if report.ok and _recording:
-        return replace(report, notes=report.notes + progress.record(report.exercise), counted=True)
-    return report
+    if not _recording or report.unsolved:
+        return report
+    told = progress.tried(report.exercise, report.ok)
+    return replace(report, notes=report.notes + told, counted=report.ok)
 
 
 def without_progress():

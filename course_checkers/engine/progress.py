@@ -61,4 +61,4 @@ def show_progress(lesson=None):
         if not exercises:
             text = f"la lección {lesson!r} no tiene ejercicios. Prueba con 5."
             raise ValueError(f"show_progress: {text}")
-    return Progress(lesson, exercises, progress.load())
+    return Progress(lesson, exercises, progress.solved())

@@ -300,7 +300,9 @@ def restore(lesson):
 def beside(path):
     """Un nombre libre, con la fecha, al lado de ``path``."""
     name = f"{path.stem}-antes-{datetime.now():%Y-%m-%d-%H%M%S}"
-    free = (path.with_name(f"{name}{n}.ipynb") for n in ("", *(f"-{k}" for k in range(2, 1000))))
+    free = (
+        path.with_name(f"{name}{n}{path.suffix}") for n in ("", *(f"-{k}" for k in range(2, 1000)))
+    )
     return next(option for option in free if not option.exists())
 
 

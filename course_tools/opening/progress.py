@@ -1,7 +1,9 @@
-"""Lo que has resuelto: se guarda en tu ordenador, junto a tus cuadernos, y en ningún otro sitio.
+"""Lo que has hecho: se guarda en tu ordenador, junto a tus cuadernos, y en ningún otro sitio.
 
 Es el archivo ``.progreso.json`` de ``copies.student_folder``. La variable de entorno CURSO_PROGRESO
-dice otro, y «no», ninguno.
+dice otro, y «no», ninguno. Dice, de cada ejercicio, cuántas veces se ha comprobado hasta estar bien
+(``tries``) y, si ya lo está, el día (``date``); y de cada predicción, lo que se dijo (``said``), si era lo
+que sale (``right``) y el día.
 """
 
 import contextlib
@@ -10,9 +12,10 @@ import os
 from datetime import date
 from pathlib import Path
 
-from course_tools.opening.copies import student_folder
+from course_tools.opening.copies import beside, student_folder
 
 PLACE = "CURSO_PROGRESO"
+KINDS = "exercises", "predictions"
 
 
 def place():
@@ -24,29 +27,100 @@ def place():
 
 
 def load():
-    """Los ejercicios resueltos: número → fecha. Si el archivo no se entiende, ninguno."""
-    path = place()
+    """Todo lo apuntado: ``{"exercises": {…}, "predictions": {…}}``. Si el archivo no se entiende, nada."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path else {}
+        return _read(place())
     except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        return {kind: {} for kind in KINDS}
 
 
-def record(exercise):
-    """Apunta un ejercicio resuelto, por su número. Da las notas que hay que añadir: una, si no se puede escribir."""
-    solved, path = load(), place()
-    if path is None or exercise in solved:
-        return ()
-    solved[exercise] = date.today().isoformat()
-    with contextlib.suppress(OSError):
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text(json.dumps(solved, indent=1), encoding="utf-8")
-        temporary.replace(path)
-        return ()
+def _read(path):
+    """Lo que dice un archivo del progreso, también uno de antes: número → fecha.
+
+    Raises:
+        ValueError: si no se entiende.
+    """
+    if path is None or not path.exists():
+        return {kind: {} for kind in KINDS}
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(found, dict):
+        raise ValueError
+    if found and all(isinstance(day, str) for day in found.values()):
+        found = {"exercises": {number: {"tries": None, "date": d} for number, d in found.items()}}
+    kept = {kind: found.get(kind, {}) for kind in KINDS}
+    if not all(isinstance(one, dict) for kind in kept.values() for one in [kind, *kind.values()]):
+        raise ValueError
+    return kept
+
+
+def solved():
+    """Los ejercicios resueltos: número → fecha."""
+    return {n: one["date"] for n, one in load()["exercises"].items() if one.get("date")}
+
+
+def tried(exercise, ok):
+    """Apunta que un ejercicio se ha comprobado, por su número, y si está bien. Da las notas que hay que añadir."""
+
+    def add(found):
+        old = found["exercises"].get(exercise, {"tries": 0, "date": None})
+        if old.get("date"):
+            return False
+        tries = old.get("tries")
+        day = date.today().isoformat() if ok else None
+        found["exercises"][exercise] = {"tries": tries and tries + 1 or 1, "date": day}
+        return True
+
+    told = _change(add)
     return (
-        f"está bien, pero no se ha podido apuntar: no se puede escribir {path.parent.name}/{path.name}. "
-        "Comprueba que la carpeta existe y es tuya, y que queda sitio en el disco; y repite esta celda.",
+        (f"está bien, pero no se ha podido apuntar: {told}; y repite esta celda.",)
+        if told and ok
+        else ()
+    )
+
+
+def predicted(name, said, right):
+    """Apunta lo dicho en una predicción: solo lo primero. Da por qué no se ha podido, o nada."""
+
+    def add(found):
+        day = date.today().isoformat()
+        return (
+            found["predictions"].setdefault(
+                name, new := {"said": said, "right": right, "date": day}
+            )
+            is new
+        )
+
+    return _change(add)
+
+
+def _change(add):
+    """Lee el archivo, deja que ``add`` lo cambie y lo escribe entero, uno cada vez. Da por qué no, o nada.
+
+    Uno que no se entiende no se pierde: queda al lado, con su fecha.
+    """
+    from filelock import FileLock, Timeout  # solo para escribir: aquí está, con torch
+
+    if (path := place()) is None:
+        return ""
+    with contextlib.suppress(OSError, Timeout):
+        path.parent.resolve(strict=True)  # quien cierra con llave la haría
+        with FileLock(path.with_suffix(".lock"), timeout=5):
+            try:
+                found = _read(path)
+            except ValueError:
+                path.rename(beside(path))
+                found = {kind: {} for kind in KINDS}
+            if add(found):
+                temporary, text = (
+                    path.with_suffix(".tmp"),
+                    json.dumps(found, indent=1, ensure_ascii=False),
+                )
+                temporary.write_text(text, encoding="utf-8")
+                temporary.replace(path)
+            return ""
+    return (
+        f"no se puede escribir {path.parent.name}/{path.name}. Comprueba que la carpeta existe y es tuya, "
+        "y que queda sitio en el disco"
     )
 
 
