@@ -48,6 +48,7 @@ _MODULE_OF = {
     "check_rms_norm": "lessons.l14_2_rms_norm",
     "check_top_p": "lessons.l14_3_top_p",
     "check_answer": "engine.questions",
+    "my_pieces": "engine.mine",
     "show_progress": "engine.progress",
     "forget_progress": "engine.progress",
     "without_progress": "engine.closing",
