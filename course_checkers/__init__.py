@@ -21,6 +21,7 @@ _MODULE_OF = {
     "check_similarity_matrix": "lessons.l01_3_cosine_table",
     "check_positional_encoding": "lessons.l02_1_positions",
     "check_encoder_input": "lessons.l02_2_encoder_input",
+    "check_projections": "lessons.l02_4_projections",
     "check_softmax": "lessons.l03_1_softmax",
     "check_scaling": "lessons.l03_2_scaling",
     "check_causal_mask": "lessons.l04_1_causal_mask",
