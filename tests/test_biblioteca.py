@@ -3,7 +3,9 @@
 import subprocess
 import sys
 from datetime import date
+from pathlib import Path
 
+import nbformat
 import pytest
 import torch
 from IPython.core.interactiveshell import InteractiveShell
@@ -13,6 +15,7 @@ from course_checkers.engine import closing, mine
 from course_checkers.engine.report import Finding, Report
 from course_tools.opening import library
 
+NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 TODAY = f"{date.today():%d/%m/%Y}"
 
 
@@ -224,3 +227,58 @@ def test_the_course_checks_what_there_is(file, capsys):
     assert "✗ Ejercicio 6.1" in said
     assert "✗ 9.9 · z: no se puede usar. Mira línea" in said
     assert said.endswith("piezas de los modelos son tuyas.\n")
+
+
+# Lo que se resuelve, y las celdas que lo montan en la lección: lo que necesitan, y ellas.
+BERT = {"02": ("my_projections",), "05": ("my_attention",), "06": ("my_split_heads",)}
+WHOLE = BERT | {"02": ("my_encoder_input", "my_projections"), "04": ("my_padding_mask",)}
+WHOLE |= {"09": ("my_add_and_norm",)}
+LLAMA = {"02": ("my_projections",), "06": ("my_split_heads",), "13": ("my_cached_attention",)}
+LLAMA |= {"14": ("my_rotary", "my_rms_norm")}
+ASSEMBLED = [
+    ("07", BERT, "bed32305 2a128b0c a7298b88 4967a54b 07c00002", "it → dog 0.53, it → bone 0.22"),
+    ("12", WHOLE, "744b4142 e63e755c 408655d2 17d4dc1e 5c1e7a90 b549017d 12d00002 12d00003", "7 estados"),
+    ("14", LLAMA, "14a00002 14f00002 14f00003", "la misma capa: (2, 7, 64)"),
+]  # fmt: skip
+
+
+def codes(folder, lesson):
+    [path] = (NOTEBOOKS / folder).glob(f"{lesson}_*.ipynb")
+    return {c.id: c.source for c in nbformat.read(path, 4).cells if c.cell_type == "code"}
+
+
+def resolve(lesson, name, monkeypatch):
+    """Resuelve un ejercicio como en su lección, con su comprobación."""
+    shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
+    monkeypatch.setattr(closing, "get_ipython", lambda: shell)
+    first, *others = codes("soluciones", lesson).values()
+    shell.run_cell(first.replace("without_progress()", ""), store_history=True)
+    shell.run_cell(next(code for code in others if f"def {name}(" in code), store_history=True)
+
+
+@pytest.mark.parametrize(
+    ("lesson", "solved", "cells", "said"),
+    [
+        pytest.param(*one, id=one[0], marks=() if one[0] == "07" else pytest.mark.lenta)
+        for one in ASSEMBLED
+    ],
+)
+def test_the_pieces_fit(file, monkeypatch, capsys, lesson, solved, cells, said):
+    for number, names in solved.items():
+        for name in names:
+            resolve(number, name, monkeypatch)
+    capsys.readouterr()
+    found, space = codes("", lesson), {}
+    for cell in cells.split():
+        exec(compile(found[cell], lesson, "exec"), space)
+    told = capsys.readouterr().out
+    many = sum(map(len, solved.values()))
+    assert f"{many} de {many} piezas son tuyas.\n" in told
+    assert said in told
+    assert "False" not in told
+    [own] = {
+        getattr(space["pieces"], name).__code__.co_filename
+        for names in solved.values()
+        for name in names
+    }
+    assert own == str(file)

@@ -61,17 +61,14 @@ def read():
     """
     if (path := place()) is None or not path.exists():
         return HEAD, []
-    return split(path.read_text(encoding="utf-8", errors="surrogateescape"))
-
-
-def split(text):
-    marks = list(MARK.finditer(text))
+    text = path.read_text(encoding="utf-8", errors="surrogateescape")
+    marks = [*MARK.finditer(text)]
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     pieces = [
         Piece(mark[1], mark[2], mark[0], text[mark.end() : end], text.count("\n", 0, mark.end()))
         for mark, end in zip(marks, ends)
     ]
-    return text[: marks[0].start()] if marks else text, pieces
+    return text[: marks[0].start() if marks else None], pieces
 
 
 def keep(number, title, name, code):

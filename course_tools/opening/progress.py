@@ -118,7 +118,7 @@ def change(path, edit):
 
     name = f".{path.stem.lstrip('.')}"
     with contextlib.suppress(OSError, Timeout):
-        path.parent.resolve(strict=True)  # quien cierra con llave la haría
+        path.parent.resolve(strict=True)  # ``FileLock`` la haría
         with FileLock(path.with_name(f"{name}.lock"), timeout=5):
             if (text := edit()) is not None:
                 temporary = path.with_name(f"{name}.tmp")
