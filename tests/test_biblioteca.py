@@ -1,5 +1,6 @@
 """Tu biblioteca: lo que se guarda de cada ejercicio resuelto, cómo se respeta y cómo se juntan las piezas."""
 
+import os
 import subprocess
 import sys
 from datetime import date
@@ -11,6 +12,7 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+import curso
 from course_checkers.engine import closing, mine
 from course_checkers.engine.report import Finding, Report
 from course_tools.opening import library
@@ -282,3 +284,13 @@ def test_the_pieces_fit(file, monkeypatch, capsys, lesson, solved, cells, said):
         for name in names
     }
     assert own == str(file)
+
+
+def test_the_order_reads_what_is_yours_and_the_others_do_not(monkeypatch):
+    ran = []
+    monkeypatch.setattr(curso, "prepare", lambda: None)
+    monkeypatch.setattr(curso, "run", lambda *words: ran.append(os.environ.get("CURSO_PROGRESO")))
+    for order in ("mi_biblioteca", "cuadernos"):
+        monkeypatch.delenv("CURSO_PROGRESO", raising=False)
+        curso.main([order])
+    assert ran == [None, "no"]
