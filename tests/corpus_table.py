@@ -75,8 +75,8 @@ def count(number):
 def judge(number):
     """Lo que dicen de las malas una comprobación corriente, una de propiedades y la del curso."""
     bad = [answer for answer in ALL if answer.exercise == number and answer.kind != "buena"]
+    verdicts = Counter(map(verdict, bad))  # lo primero: alguna guarda lo que ya le han preguntado
     others = [sum(map(check, bad)) for check in (ordinary_check, property_check)]
-    verdicts = Counter(map(verdict, bad))
     named = [sum(a.kind == "mala" and verdict(a) == v for a in bad) for v in NAMED]
     odd = sum(answer.kind == "rara" for answer in bad)
     return [*others, verdicts["pasa"], *named, odd, verdicts["nombre falso"]]

@@ -795,6 +795,12 @@ def test_a_broken_file_does_not_break_anything(place, content):
     assert [path.read_text() for path in place.parent.glob("*-antes-*")] == [content]
 
 
+def test_tries_that_are_not_a_number_do_not_stop_a_check(place):
+    place.write_text('{"exercises": {"5.1": {"tries": "muchos"}}}')
+    closing.finish(wrong())
+    assert saved.load()["exercises"]["5.1"]["tries"] == 1
+
+
 def test_a_file_of_before_is_read_and_goes_on(place):
     place.write_text('{"5.1": "2026-01-02"}')
     closing.finish(wrong("5.1"))

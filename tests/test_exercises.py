@@ -8,6 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 from answers import cross
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import TimeoutError
@@ -16,6 +17,7 @@ from tools import notebooks
 import course_checkers
 from course_checkers.engine import catalog, places
 from course_checkers.engine.mistakes import lines
+from course_checkers.lessons.l02_4_projections import PROJECTIONS
 from course_checkers.lessons.l09_2_add_and_norm import ADD_AND_NORM
 from course_tools import notebook
 
@@ -355,6 +357,13 @@ def test_a_function_of_torch_that_replaces_the_sum_is_a_note(name, notes):
     report = ADD_AND_NORM.check(code)
     assert report.ok
     assert len([note for note in report.notes if "LayerNorm de torch" in note]) == notes
+
+
+def test_the_query_of_the_statement_is_that_of_torch():
+    [case] = PROJECTIONS.extra
+    x, W, *_, b = case.arguments
+    assert PROJECTIONS.trace({}, case)["output"].Q.tolist() == [[[16, 21]]]
+    assert torch.nn.functional.linear(x, W.T, b).tolist() == [[[16, 21]]]
 
 
 # --- En JupyterLab --------------------------------------------------------------------------------

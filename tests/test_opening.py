@@ -113,7 +113,7 @@ class Opened:
         request = urllib.request.Request(base + path, headers={"Authorization": f"token {token}"})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         for _ in range(100):  # la dirección se dice un instante antes de que atienda
-            with contextlib.suppress(ConnectionRefusedError, urllib.error.URLError):
+            with contextlib.suppress(urllib.error.URLError):
                 return opener.open(request, timeout=120).read().decode()
             time.sleep(0.1)
         return opener.open(request, timeout=120).read().decode()

@@ -37,9 +37,8 @@ def way():
     if shutil.which("systemd-run") and Path("/run/systemd/system").exists():
         scope = PARTS["ambito"].format(memory=WHOLE, processes=PROCESSES).split()
         tries.append([*scope, *([] if os.geteuid() == 0 else ["--user"]), "--"])
-    with contextlib.suppress(
-        OSError
-    ):  # el grupo de este proceso, que abre sus jaulas de una en una
+    # El grupo de este proceso, que abre sus jaulas de una en una.
+    with contextlib.suppress(OSError):
         cgroups.tidy(GROUP)
         joined = cgroups.make(f"{GROUP}{os.getpid()}", WHOLE, processes=PROCESSES)
         tries.append(["/bin/sh", "-c", PARTS["apunta"], "sh", *joined, "--"])

@@ -90,6 +90,10 @@ CASES = (
 )
 
 
+# El ejemplo del enunciado: la query es (16, 21).
+SMALL = [[[1.0, 2.0]]], *[[[0.0, 1.0], [3.0, 0.0]]] * 3, *[[10.0, 20.0]] * 3
+
+
 def shapes_of(x, W_Q, W_K, W_V, *biases):
     return {n: (*x.shape[:-1], W.shape[-1]) for n, W in zip(LETTERS, (W_Q, W_K, W_V))}
 
@@ -102,6 +106,7 @@ class Projections(Exercise):
     letters = ("B L d_model", *["d_model d_k"] * 2, "d_model d_v", "d_k", "d_k", "d_v")
     stages = (Stage(tuple(AXES), CASES, most=3, frequent=9, usual=6),)
     tiny = (whole(case(4, 1, 1, 1, 1, 1)), whole(case(7, 1, 1, 2, 2, 2)))
+    extra = (Case("el ejemplo del enunciado", tuple(map(torch.tensor, SMALL))),)
     reader, must = Several(Projected._fields), parts.must(shapes_of)
 
     def skip(self, choice):

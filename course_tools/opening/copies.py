@@ -299,10 +299,8 @@ def restore(lesson):
 
 def beside(path):
     """Un nombre libre, con la fecha, al lado de ``path``."""
-    name = f"{path.stem}-antes-{datetime.now():%Y-%m-%d-%H%M%S}"
-    free = (
-        path.with_name(f"{name}{n}{path.suffix}") for n in ("", *(f"-{k}" for k in range(2, 1000)))
-    )
+    name, tails = f"{path.stem}-antes-{datetime.now():%Y-%m-%d-%H%M%S}", range(2, 1000)
+    free = (path.with_name(f"{name}{n}{path.suffix}") for n in ("", *(f"-{k}" for k in tails)))
     return next(option for option in free if not option.exists())
 
 

@@ -62,33 +62,29 @@ def tried(exercise, ok):
     """Apunta que un ejercicio se ha comprobado, por su número, y si está bien. Da las notas que hay que añadir."""
 
     def add(found):
-        old = found["exercises"].get(exercise, {"tries": 0, "date": None})
+        old = found["exercises"].get(exercise, {})
         if old.get("date"):
             return False
-        tries = old.get("tries")
+        tries = old.get("tries") if isinstance(old.get("tries"), int) else 0
         day = date.today().isoformat() if ok else None
-        found["exercises"][exercise] = {"tries": tries and tries + 1 or 1, "date": day}
+        found["exercises"][exercise] = {"tries": tries + 1, "date": day}
         return True
 
     told = _change(add)
-    return (
-        (f"está bien, pero no se ha podido apuntar: {told}; y repite esta celda.",)
-        if told and ok
-        else ()
-    )
+    if not told or not ok:
+        return ()
+    return (f"está bien, pero no se ha podido apuntar: {told}; y repite esta celda.",)
 
 
 def predicted(name, said, right):
     """Apunta lo dicho en una predicción: solo lo primero. Da por qué no se ha podido, o nada."""
 
     def add(found):
+        if name in found["predictions"]:
+            return False
         day = date.today().isoformat()
-        return (
-            found["predictions"].setdefault(
-                name, new := {"said": said, "right": right, "date": day}
-            )
-            is new
-        )
+        found["predictions"][name] = {"said": said, "right": right, "date": day}
+        return True
 
     return _change(add)
 
