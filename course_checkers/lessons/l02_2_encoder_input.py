@@ -205,6 +205,7 @@ class EncoderInput(Exercise):
         Stage(("eps", "inside"), EPSILONS),
         Stage(("gamma", "affine"), AFFINE),
     )
+    extra = (Case("números minúsculos y ε = 1e-12", vectors(7, (2, 3, 5), 1e-12, 1e-5)),)
     tiny = TINY
     must = (half_precision, same_shape, finite("02 §8"), mean_one)
     notes = (like_bert,)

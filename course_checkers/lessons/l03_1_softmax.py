@@ -225,6 +225,7 @@ class Softmax(Exercise):
         Stage(EXTREMES, LARGE, smallest=True, styles=(), otherwise=Stage(EXTREMES, LARGE)),
         Stage(("hidden",), BLOCKED),
     )
+    extra = (hiding("puntuaciones de −1000 y de −∞", draw(16, 4, 4) - 1000, BLOCKED_4),)
     tiny = tuple(Case("", (torch.tensor(scores),)) for scores in TINY)
     measured = {
         "transform": found_temperature,

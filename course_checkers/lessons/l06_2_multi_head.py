@@ -181,7 +181,7 @@ class MultiHead(heads.Heads):
         independence,
     )
     reader = Pair(output_shape)
-    returned, extra = (heads.returned,), (cases.LONG,)
+    returned, extra = (heads.returned,), cases.MORE
     notes = (good_to_know, not_by_hand(MADE, LAWS["ya-hecha"].text))
     besides, kinds, holder = (structure.faults,), KINDS, WrittenClass
     also = (

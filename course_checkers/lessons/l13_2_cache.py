@@ -159,7 +159,8 @@ class CachedAttention(Exercise):
     names = ("query", "key", "value", "kept_keys", "kept_values")
     letters = ("B h n d_k", "B h n d_k", "B h n d_v", "B h L d_k", "B h L d_v")
     stages = (Stage(tuple(AXES), CASES, most=2, frequent=9),)
-    extra = (cache_case(8, 40, 60),)
+    # La última recibe una caché que mide lo que la de la anterior, y no es esa.
+    extra = cache_case(8, 40, 60), cache_case(9, 5, 0), cache_case(10, 2, 5)
     tiny = tuple(whole(cache_case(20, *lengths, 1, 1, 1, 1)) for lengths in TINY)
     besides = (written_over,)
     reader, must = Several(Cached._fields), (*parts.must(shapes_of), step_by_step)

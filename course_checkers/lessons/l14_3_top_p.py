@@ -172,7 +172,7 @@ class TopP(Exercise):
     extra = (
         Case("el ejemplo del enunciado", NUCLEUS, "fila"),
         scores_case(0.9, (2, 300), 1e-4),
-        scores_case(0.5, (1, 1, 40), 1e-3),
+        scores_case(0.5, (2, 1, 1, 1, 40), 1e-3),
     )
     tiny = tuple(Case("", (torch.tensor(scores), p)) for scores, p in TINY)
     measured = {"finish": numbers.by_a_number("14 §8")}
