@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 
 from course_checkers.engine.case import Case
+from course_checkers.engine.comparing import same
 
 SIZES = 1, 2, 17, 65, 300
 ANY = {"con la misma fila, corrida": lambda x: shifted(x) if x.dim() > 1 else x}
@@ -141,11 +142,13 @@ def but_first(x):
 
 
 def nudged(x, decimals):
-    """Otros números que, redondeados, son los mismos."""
+    """Otros números que, redondeados, son los mismos. Si cada fila suma 1, lo sigue sumando."""
     if not real(x):
         return x
-    gap = x.round(decimals=decimals) - x
-    return torch.where(gap.isfinite(), x + gap.where(gap != 0, 0.6 / 10**decimals) / 2, x)
+    gap = (x.round(decimals=decimals) - x).nan_to_num(0.0)
+    change = gap.where(gap != 0, 0.6 / 10**decimals) / 2
+    shared = x.dim() and same(x.sum(-1), torch.ones(x.shape[:-1]))
+    return x + (change - change.mean(-1, keepdim=True) if shared else change)
 
 
 # --- Otros tamaños, otros números y otra memoria --------------------------------------------------
@@ -212,7 +215,7 @@ def wild(exercise, case):
 
 
 def shifted(x):
-    """En todas las filas, los números de la primera, corridos."""
+    """En todas las filas de una tabla, los números de la primera, corridos."""
     return torch.stack([x[..., 0, :].roll(i, -1) for i in range(x.shape[-2])], -2)
 
 

@@ -234,8 +234,5 @@ def check_positional_encoding(function):
     Args:
         function: recibe ``(length, dim_embedding)``, dos enteros, L y d_model (par), y devuelve la
             tabla, ``(L, d_model)``: un tensor o un array de NumPy.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(POSITIONS.check(function))

@@ -247,8 +247,5 @@ def check_encoder_input(function):
     Args:
         function: recibe ``(token_vectors, position_vectors, type_vectors, gamma, beta, eps)``: tres
             tensores ``(B, L, d_model)``, dos ``(d_model,)`` y un número. Devuelve ``(B, L, d_model)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(ENCODER_INPUT.check(function))

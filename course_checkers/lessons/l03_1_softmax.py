@@ -275,8 +275,5 @@ def check_softmax(function):
         function: recibe ``scores``, un tensor ``(..., n)`` de float32, con los ejes que sea por
             delante y quizá algún −∞. Devuelve los pesos, de la misma forma: un tensor o un array de
             NumPy.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(SOFTMAX.check(function))

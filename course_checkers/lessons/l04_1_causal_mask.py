@@ -96,8 +96,5 @@ def check_causal_mask(function):
     Args:
         function: recibe ``length``, un entero, y devuelve una máscara booleana ``(L, L)``: True si la
             query de esa fila puede mirar a la key de esa columna.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(CAUSAL.check(function))

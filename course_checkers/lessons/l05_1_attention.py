@@ -80,7 +80,10 @@ for group, leading, seed, say in (
 MIXED = torch.tensor([[True, False, True], [True, True, False]])
 THIN = (
     ("(h, 1, L_k)", draw(44, (3, 2), 4, 3, 6, 7, MIXED[:, None])),
-    ("(B, 1, L_q, L_k)", draw(45, (2, 3), 2, 3, 6, 7, torch.stack([MIXED, MIXED.roll(1, 0)])[:, None])),
+    (
+        "(B, 1, L_q, L_k)",
+        draw(45, (2, 3), 2, 3, 6, 7, torch.stack([MIXED, MIXED.roll(1, 0)])[:, None]),
+    ),
 )
 LONG = causal_mask(60).expand(2, 60, 60).clone()
 ONE, TWO, VALUES = torch.tensor([[1.0]]), torch.tensor([[0.0], [2.0]]), torch.tensor([[1.0], [3.0]])
@@ -260,8 +263,5 @@ def check_scaled_dot_product_attention(function):
             ``(..., L_k, d_k)`` y ``(..., L_k, d_v)``, y una máscara booleana que se difunde hasta
             ``(..., L_q, L_k)``. Devuelve la pareja ``(salida, pesos)``, de formas
             ``(..., L_q, d_v)`` y ``(..., L_q, L_k)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(ATTENTION.check(function))

@@ -125,7 +125,9 @@ class Einsum(Exercise):
 
     def check(self, learner):
         """Lee la ecuación y devuelve un ``Report``."""
-        outcome = running.call(lambda: learner)  # de lo que da quien aprende, una copia de los datos
+        outcome = running.call(
+            lambda: learner
+        )  # de lo que da quien aprende, una copia de los datos
         equation = outcome.value
         blank = isinstance(equation, str) and not equation.strip(" .,->_")
         if outcome.problem or equation is None or equation is ... or blank:
@@ -159,8 +161,5 @@ def check_einsum(equation):
     Args:
         equation: un texto como ``"ij,jk->ik"``, para Q ``(B, L_q, h, d_k)`` y K ``(B, L_k, h, d_k)``.
             Las letras, las que quieras. La salida es ``(B, h, L_q, L_k)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(EINSUM.check(equation))

@@ -203,8 +203,5 @@ def check_shift_right(function):
     Args:
         function: recibe ``(target_ids, bos_id)``: los ids que hay que predecir, ``(B, L)``, y el de
             la marca de inicio. Devuelve los ids de entrada, ``(B, L)``: bos_id delante y sin el último.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(SHIFT.check(function))

@@ -228,8 +228,5 @@ def check_cross_attention(function):
             ``(B, m_D, d)``, ``(B, m_E, d)``, ``(d, d_k)`` dos veces, ``(d, d_v)`` y una máscara booleana
             ``(B, m_E)``; True, token de verdad. Devuelve la salida ``(B, m_D, d_v)``, o
             ``(salida, pesos)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(CROSS_ATTENTION.check(function))

@@ -140,8 +140,5 @@ def check_previous_token_score(function):
     Args:
         function: recibe los pesos de una frase, ``(h, L, L)``, y devuelve ``(h,)``: de cada cabeza, la
             media de lo que cada token da al anterior. El primero no tiene, y no cuenta.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(PREVIOUS.check(function))

@@ -194,8 +194,5 @@ def check_cached_attention(function):
             tokens nuevos, ``(B, h, n, d_k)`` dos veces y ``(B, h, n, d_v)``; las otras, de los L
             guardados, con L quizá 0. Devuelve ``(output, keys, values)``: la salida de los nuevos,
             ``(B, h, n, d_v)``, y la caché con ellos detrás. Nadie ve el futuro.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(CACHED.check(function))

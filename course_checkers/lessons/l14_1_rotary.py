@@ -190,8 +190,5 @@ def check_rotary(function):
         function: recibe ``(x, positions, base)``: un tensor ``(..., L, d_k)``, las posiciones de sus
             L tokens, enteros ``(L,)``, y la base. Devuelve x girado, de la misma forma: la pareja i,
             las columnas i e i + d_k/2, gira ``positions·base^(−2i/d_k)`` radianes.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(ROTARY.check(function))

@@ -188,8 +188,5 @@ def check_rms_norm(function):
     Args:
         function: recibe ``(x, weight, eps)``: un tensor ``(..., d_model)``, otro ``(d_model,)`` y un
             número. Devuelve x entre √(media de sus cuadrados + eps), por ``weight``, de la forma de x.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(RMS_NORM.check(function))

@@ -218,8 +218,5 @@ def check_top_p(function):
         function: recibe ``(scores, p)``: puntuaciones ``(..., V)`` y un número entre 0 y 1. Devuelve
             probabilidades de la misma forma: las de los menos tokens que juntos suman p o más, los más
             probables, repartidas de nuevo para que sumen 1, y 0 en los demás.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(TOP_P.check(function))
