@@ -193,7 +193,7 @@ def least(number):
     ("0.1", found_in_the_table), ("2.1", at_most(512, "2.1")), ("2.2", least("2.2")),
     ("3.1", hides_with(-200.0)), ("4.1", lambda length: GOOD["4.1"](512)[:length, :length]),
     ("5.1", mask_of_sentences), ("5.1", mask_of_the_first), ("5.1", three_shapes),
-    *(("7.1", f"bqhd,{text}bhqk") for text in ("bkhd→", "bkhd- >", "\nbkhd->", "bkh. ..->")),
+    *(("7.1", f"bqhd,{text}bhqk") for text in ("bkhd→", "bkhd- >", "\nbkhd->")),
     ("8.1", shifted_already), ("13.2", own_cache()), ("14.2", least("14.2")),
     ("14.1", lambda x, positions, base: GOOD["14.1"](x, positions % 2048, base)),
     ("14.1", lambda x, positions, base: GOOD["14.1"](x, positions, min(base, 20_000.0))),
@@ -218,6 +218,11 @@ def with_numpy(x, sublayer_output, weight, bias, eps=1e-5):
     total = (x + sublayer_output).numpy()
     spread = np.sqrt(total.var(-1, keepdims=True) + np.float32(eps))
     return torch.tensor((total - total.mean(-1, keepdims=True)) / spread) * weight + bias
+
+
+def test_ids_with_decimals_are_not_shown_as_equal():
+    report = EXERCISES["10.2"].check(lambda *given: [float(i) for i in GOOD["10.2"](*given)])
+    assert [finding.id for finding in report.findings] == ["tipo"]
 
 
 @pytest.mark.parametrize(("number", "code"), [

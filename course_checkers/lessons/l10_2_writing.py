@@ -222,9 +222,10 @@ def canonical(value):
         value = value.tolist()
     if isinstance(value, list | tuple):
         return tuple(map(canonical, value))
-    # Un decimal es una puntuación; 7.0 parece un id, y no lo es.
-    score = isinstance(value, float) and math.isfinite(value) and not value.is_integer()
-    if not score and type(value) is not int:
+    # Un número con decimales es una puntuación; 7.0 parece un id, y no lo es.
+    if isinstance(value, float) and (not math.isfinite(value) or value.is_integer()):
+        raise TypeError("número con decimales")
+    if type(value) not in (int, float):
         raise TypeError(type(value).__name__)
     return value
 
