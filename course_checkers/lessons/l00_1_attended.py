@@ -234,4 +234,4 @@ def check_attended_token(function):
             una fila por token que pregunta; la lista de los L tokens; y la posición, desde 0, de quien
             pregunta. Devuelve el token, un texto, que recibe más peso de él.
     """
-    return finish(ATTENDED.check(function))
+    return finish(ATTENDED.check(function), function)

@@ -62,4 +62,4 @@ def check_dot_product(function):
         function: recibe ``(a, b)``, dos tensores de forma ``(n,)``, y devuelve un número: un tensor
             sin ejes, un número de NumPy o un ``float``.
     """
-    return finish(DOT_PRODUCT.check(function))
+    return finish(DOT_PRODUCT.check(function), function)

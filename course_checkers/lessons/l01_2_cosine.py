@@ -109,4 +109,4 @@ def check_cosine_similarity(function):
         function: recibe ``(a, b)``, dos tensores de forma ``(n,)``, y devuelve un número entre −1
             y 1: un tensor sin ejes, un número de NumPy o un ``float``.
     """
-    return finish(COSINE.check(function))
+    return finish(COSINE.check(function), function)

@@ -225,4 +225,4 @@ def check_similarity_matrix(function):
         function: recibe ``X``, un tensor de forma ``(L, d)`` con un token por fila, y devuelve otro
             de forma ``(L, L)``: en la fila i y la columna j, el coseno de los tokens i y j.
     """
-    return finish(SIMILARITY.check(function))
+    return finish(SIMILARITY.check(function), function)

@@ -235,4 +235,4 @@ def check_positional_encoding(function):
         function: recibe ``(length, dim_embedding)``, dos enteros, L y d_model (par), y devuelve la
             tabla, ``(L, d_model)``: un tensor o un array de NumPy.
     """
-    return finish(POSITIONS.check(function))
+    return finish(POSITIONS.check(function), function)

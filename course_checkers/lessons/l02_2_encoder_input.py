@@ -248,4 +248,4 @@ def check_encoder_input(function):
         function: recibe ``(token_vectors, position_vectors, type_vectors, gamma, beta, eps)``: tres
             tensores ``(B, L, d_model)``, dos ``(d_model,)`` y un número. Devuelve ``(B, L, d_model)``.
     """
-    return finish(ENCODER_INPUT.check(function))
+    return finish(ENCODER_INPUT.check(function), function)

@@ -276,4 +276,4 @@ def check_softmax(function):
             delante y quizá algún −∞. Devuelve los pesos, de la misma forma: un tensor o un array de
             NumPy.
     """
-    return finish(SOFTMAX.check(function))
+    return finish(SOFTMAX.check(function), function)

@@ -247,4 +247,4 @@ def check_scaling(function):
         function: recibe ``(query, key)``, de formas ``(..., L_q, d_k)`` y ``(..., L_k, d_k)``, y
             devuelve Q·Kᵀ/√d_k, ``(..., L_q, L_k)``.
     """
-    return finish(SCALING.check(function))
+    return finish(SCALING.check(function), function)

@@ -97,4 +97,4 @@ def check_causal_mask(function):
         function: recibe ``length``, un entero, y devuelve una máscara booleana ``(L, L)``: True si la
             query de esa fila puede mirar a la key de esa columna.
     """
-    return finish(CAUSAL.check(function))
+    return finish(CAUSAL.check(function), function)

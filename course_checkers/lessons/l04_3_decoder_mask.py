@@ -102,4 +102,4 @@ def check_decoder_mask(function):
         function: recibe ``attention_mask``, de forma ``(B, L)``, con 1 en los tokens de verdad y 0 en el
             relleno, y devuelve una máscara booleana ``(B, 1, L, L)``; True = puede mirar.
     """
-    return finish(DECODER.check(function))
+    return finish(DECODER.check(function), function)

@@ -264,4 +264,4 @@ def check_scaled_dot_product_attention(function):
             ``(..., L_q, L_k)``. Devuelve la pareja ``(salida, pesos)``, de formas
             ``(..., L_q, d_v)`` y ``(..., L_q, L_k)``.
     """
-    return finish(ATTENTION.check(function))
+    return finish(ATTENTION.check(function), function)

@@ -191,4 +191,4 @@ def check_split_heads(function):
         function: recibe ``(x, heads)``: un tensor ``(B, L, d_model)`` y un entero que divide a
             ``d_model``. Devuelve un tensor ``(B, h, L, d_k)``.
     """
-    return finish(SPLIT_HEADS.check(function))
+    return finish(SPLIT_HEADS.check(function), function)

@@ -256,4 +256,4 @@ def check_multi_head_attention(cls):
             ``(B, L_k, d_model)`` y ``(B, L_k, d_model)``, y una máscara booleana que se difunde hasta
             ``(B, h, L_q, L_k)``. Devuelve la salida ``(B, L_q, d_model)``, o ``(salida, pesos)``.
     """
-    return finish(MULTI_HEAD.check(cls))
+    return finish(MULTI_HEAD.check(cls), cls)

@@ -162,4 +162,4 @@ def check_einsum(equation):
         equation: un texto como ``"ij,jk->ik"``, para Q ``(B, L_q, h, d_k)`` y K ``(B, L_k, h, d_k)``.
             Las letras, las que quieras. La salida es ``(B, h, L_q, L_k)``.
     """
-    return finish(EINSUM.check(equation))
+    return finish(EINSUM.check(equation), equation)

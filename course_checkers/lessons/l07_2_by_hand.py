@@ -183,4 +183,4 @@ def check_attention_by_hand(function):
             ``(d_model, d_model)``, que multiplica como ``x @ W``; ``heads`` divide a ``d_model``.
             Devuelve la salida ``(B, L, d_model)``, o ``(salida, pesos)``.
     """
-    return finish(BY_HAND.check(function))
+    return finish(BY_HAND.check(function), function)

@@ -204,4 +204,4 @@ def check_shift_right(function):
         function: recibe ``(target_ids, bos_id)``: los ids que hay que predecir, ``(B, L)``, y el de
             la marca de inicio. Devuelve los ids de entrada, ``(B, L)``: bos_id delante y sin el último.
     """
-    return finish(SHIFT.check(function))
+    return finish(SHIFT.check(function), function)

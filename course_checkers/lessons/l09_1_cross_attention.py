@@ -229,4 +229,4 @@ def check_cross_attention(function):
             ``(B, m_E)``; True, token de verdad. Devuelve la salida ``(B, m_D, d_v)``, o
             ``(salida, pesos)``.
     """
-    return finish(CROSS_ATTENTION.check(function))
+    return finish(CROSS_ATTENTION.check(function), function)

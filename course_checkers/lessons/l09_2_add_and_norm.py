@@ -273,4 +273,4 @@ def check_add_and_norm(function):
         function: recibe ``(x, sublayer_output, weight, bias, eps=1e-5)``, de formas ``(B, L, d)`` dos
             veces y ``(d,)`` dos veces. Devuelve LayerNorm(x + sublayer_output), de forma ``(B, L, d)``.
     """
-    return finish(ADD_AND_NORM.check(function))
+    return finish(ADD_AND_NORM.check(function), function)

@@ -307,4 +307,4 @@ def check_next_token_loss(function):
             tokens de verdad de todo el lote, de menos el logaritmo natural de la probabilidad del
             token bueno.
     """
-    return finish(LOSS.check(function))
+    return finish(LOSS.check(function), function)

@@ -343,4 +343,4 @@ def check_greedy(function):
             ids de inicio y fin, y cuántos tokens se escriben como mucho. Devuelve la lista de ids
             escritos, sin ``bos`` y con ``eos`` si ha llegado a él.
     """
-    return finish(GREEDY.check(function))
+    return finish(GREEDY.check(function), function)

@@ -189,4 +189,4 @@ def check_alignment(function):
             del origen, que no cuenta. Devuelve ``(m_D,)``, enteros: de cada token escrito, la posición
             del token de origen con más peso, en la media de las cabezas.
     """
-    return finish(ALIGNMENT.check(function))
+    return finish(ALIGNMENT.check(function), function)

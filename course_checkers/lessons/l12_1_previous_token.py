@@ -141,4 +141,4 @@ def check_previous_token_score(function):
         function: recibe los pesos de una frase, ``(h, L, L)``, y devuelve ``(h,)``: de cada cabeza, la
             media de lo que cada token da al anterior. El primero no tiene, y no cuenta.
     """
-    return finish(PREVIOUS.check(function))
+    return finish(PREVIOUS.check(function), function)

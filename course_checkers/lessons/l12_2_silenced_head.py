@@ -244,4 +244,4 @@ def check_without_head(function):
             otra, ``(B, L, d_model)``; la que se apaga, desde 0; y cuántas hay. Devuelve otro tensor
             ``(B, L, d_model)``: igual, con el trozo de esa cabeza a 0. ``concat`` no cambia.
     """
-    return finish(WITHOUT_HEAD.check(function))
+    return finish(WITHOUT_HEAD.check(function), function)

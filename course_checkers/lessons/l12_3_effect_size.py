@@ -173,4 +173,4 @@ def check_effect_size(function):
             dos nombres de cada pareja, con el adjetivo del primero y con el del segundo. Devuelve un
             número: la media de los n efectos partida por su desviación.
     """
-    return finish(EFFECT.check(function))
+    return finish(EFFECT.check(function), function)

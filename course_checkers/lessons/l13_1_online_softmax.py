@@ -185,4 +185,4 @@ def check_online_softmax(function):
             ``(L_q, 1)``, ``(L_q, d_v)``, ``(L_q, b)`` y ``(b, d_v)``: lo que se sabe de unas queries y un
             bloque de keys. Devuelve las tres primeras, puestas al día; la salida, sin dividir.
     """
-    return finish(ONLINE.check(function))
+    return finish(ONLINE.check(function), function)

@@ -195,4 +195,4 @@ def check_cached_attention(function):
             guardados, con L quizá 0. Devuelve ``(output, keys, values)``: la salida de los nuevos,
             ``(B, h, n, d_v)``, y la caché con ellos detrás. Nadie ve el futuro.
     """
-    return finish(CACHED.check(function))
+    return finish(CACHED.check(function), function)

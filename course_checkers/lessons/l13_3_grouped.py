@@ -189,4 +189,4 @@ def check_grouped_query_attention(function):
             ``(B, h_kv, L_k, d_v)``; cada h / h_kv cabezas de query seguidas usan una de key y value.
             Devuelve la salida ``(B, h, L_q, d_v)``, o ``(salida, pesos)``.
     """
-    return finish(GROUPED.check(function))
+    return finish(GROUPED.check(function), function)

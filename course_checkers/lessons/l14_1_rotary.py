@@ -191,4 +191,4 @@ def check_rotary(function):
             L tokens, enteros ``(L,)``, y la base. Devuelve x girado, de la misma forma: la pareja i,
             las columnas i e i + d_k/2, gira ``positions·base^(−2i/d_k)`` radianes.
     """
-    return finish(ROTARY.check(function))
+    return finish(ROTARY.check(function), function)

@@ -189,4 +189,4 @@ def check_rms_norm(function):
         function: recibe ``(x, weight, eps)``: un tensor ``(..., d_model)``, otro ``(d_model,)`` y un
             número. Devuelve x entre √(media de sus cuadrados + eps), por ``weight``, de la forma de x.
     """
-    return finish(RMS_NORM.check(function))
+    return finish(RMS_NORM.check(function), function)

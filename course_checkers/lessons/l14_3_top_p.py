@@ -219,4 +219,4 @@ def check_top_p(function):
             probabilidades de la misma forma: las de los menos tokens que juntos suman p o más, los más
             probables, repartidas de nuevo para que sumen 1, y 0 en los demás.
     """
-    return finish(TOP_P.check(function))
+    return finish(TOP_P.check(function), function)

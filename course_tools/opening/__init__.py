@@ -4,7 +4,8 @@
 - ``server``: arrancar JupyterLab, decir dónde está y cerrarlo en orden.
 - ``doors``: las direcciones de las puertas que no piden instalar nada.
 - ``progress``: el archivo en el que se guarda lo que has resuelto.
+- ``library``: el archivo con lo que has escrito en cada ejercicio resuelto, ``mi_biblioteca.py``.
 - ``contents``: dentro de JupyterLab, lo que es del curso se abre sin poder cambiarlo.
 
-Los cuatro primeros solo usan lo que trae Python.
+Los cinco primeros solo usan lo que trae Python.
 """
