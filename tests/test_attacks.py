@@ -1,5 +1,6 @@
 """Las comprobaciones, atacadas: nada que devuelva, lance o escriba una respuesta las para ni las engaña."""
 
+import importlib
 import sys
 import threading
 import time
@@ -15,7 +16,10 @@ from course_checkers.engine.exercise import Exercise
 from course_checkers.engine.mistakes import Mistake, Option
 from course_checkers.engine.reading import Tensors
 from course_checkers.engine.search import Stage
+from course_checkers.lessons.l05_1_attention import ATTENTION
 from course_checkers.lessons.l06_2_multi_head import EXERCISES as CLASSES
+from course_checkers.lessons.l07_1_einsum import EINSUM
+from course_lib import scaled_dot_product_attention
 
 MINUS = Mistake("resta", "Restas.", "01 §1")
 
@@ -193,6 +197,7 @@ ACTS = {
     "sin fin, en C": deep_in_c,
     "no cede el turno": never_yields,
     "una línea de 10 MB": prints(1, "x" * 10**7),
+    "vigila los hilos": lambda: threading.settrace(forever),
     "líneas sin fin": prints(10**9, "hola"),
     "cierra la salida": shuts,
     "escribe lo que no se escribe": prints(1, "\ud800"),
@@ -219,6 +224,21 @@ def leaves(a, b):
     return b * 2
 
 
+class Sly:
+    """Hace bien la cuenta; y a quien le pregunta de dónde salen sus nombres, lo echa."""
+
+    def __call__(self, query, key, value, mask=None):
+        return scaled_dot_product_attention(query, key, value, mask)
+
+    def __getattr__(self, name):
+        sys.exit() if name == "__globals__" else None
+        raise AttributeError(name)
+
+
+class Equation(str):
+    strip = split = replace = property(lambda self: sys.exit())
+
+
 class Signed:
     __signature__ = __code__ = property(forever)
 
@@ -232,8 +252,10 @@ LEARNERS |= {"deja lo que recibe sin números": leaves, "no dice qué recibe": S
 
 
 @pytest.fixture
-def hurried(monkeypatch):
+def hurried(monkeypatch, request):
     """Con menos paciencia: lo que importa es que vuelve."""
+    if "anidado por filas" in request.node.name:  # lo carga torch, y a medias ya no sirve
+        importlib.import_module("torch._dynamo")
     monkeypatch.setattr(running, "SECONDS", 0.3)
     monkeypatch.setattr(running, "TOTAL", 3.0)
 
@@ -276,6 +298,16 @@ def test_no_answer_stops_a_question_or_a_class(name, hurried):
         assert not report.ok or name == "entero que no acaba"
         fine(report)
     assert question.check(3).ok
+
+
+def test_what_is_asked_to_an_answer_is_asked_within_its_limits():
+    assert ATTENTION.check(Sly()).ok
+    assert EINSUM.check(Equation("bqhd,bkhd->bhqk")).ok
+
+
+def test_an_argument_that_cannot_be_looked_at_has_not_changed(hurried, monkeypatch):
+    monkeypatch.setattr("course_checkers.engine.exercise.untouched", forever)
+    assert [finding.id for finding in Product().check(lambda a, b: a * b).findings] == ["no-acaba"]
 
 
 @pytest.mark.parametrize("three", [np.array([3]), np.full((1, 1), 3.0), np.int8(3), np.array(3.0)])

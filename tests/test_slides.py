@@ -274,7 +274,8 @@ def explorer(lab):
 
 
 @pytest.mark.parametrize(
-    "key", ["Space", *(pytest.param(key, marks=pytest.mark.lenta) for key in ("ArrowRight", "PageDown"))]
+    "key",
+    ["Space", *(pytest.param(key, marks=pytest.mark.lenta) for key in ("ArrowRight", "PageDown"))],
 )
 def test_after_the_mouse_the_keys_are_of_the_class(explorer, key):
     heat = explorer.get_by_role("slider", name="temperatura")

@@ -247,7 +247,10 @@ class Exercise:
                 return self.report(unsolved=True)
             if outcome.fatal:
                 return self.report([outcome.problem], printed=printed)
-            if not running.call(untouched, case.arguments, arguments).value:
+            looked = running.call(untouched, case.arguments, arguments)
+            if looked.fatal:
+                return self.report([looked.problem], printed=printed)
+            if not looked.value:
                 return self.report([self.changed(case, arguments)], printed=printed)
             if problem := attempt.note(case, outcome):
                 return self.report([problem], printed=printed)

@@ -10,8 +10,10 @@ from typing import NamedTuple
 import torch
 
 from course_checkers.engine.case import Case
+from course_checkers.engine.comparing import same
 
-SIZES = 1, 2, 17, 65
+SIZES = 1, 2, 17, 65, 300
+ANY = {"con la misma fila, corrida": lambda x: shifted(x) if x.dim() > 1 else x}
 WILD = {
     "con el signo cambiado": torch.neg,
     "siete veces mayor": lambda x: 7 * x,
@@ -75,14 +77,18 @@ def finite(output):
 
 
 def rich(case):
-    """Si en ella se nota todo: ningún eje mide 1, ningún tensor tiene solo un número y ningún entero es 0."""
+    """Si en ella se nota todo: ningún eje mide 1, ningún tensor tiene solo un número y ningún entero es 0 o 1."""
     tensors = [x for x in case.arguments if isinstance(x, torch.Tensor)]
-    zeros = [x for x in case.arguments if type(x) is int and x == 0]
-    return not zeros and all(1 not in x.shape and len(x.unique()) > 1 for x in tensors)
+    small = any(type(x) is int and x in (0, 1) for x in case.arguments)
+    return not small and all(1 not in x.shape and len(x.unique()) > 1 for x in tensors)
 
 
 def kind(x):
     return (x.dim(), x.dtype) if isinstance(x, torch.Tensor) else type(x)
+
+
+def integers(x):
+    return isinstance(x, torch.Tensor) and x.dtype == torch.int64 and x.numel()
 
 
 def real(x):
@@ -95,7 +101,8 @@ def real(x):
 def changed(names, arguments):
     """Cambiar un solo argumento, de varias formas, o todos un poco: ``(cómo se dice, argumentos)``."""
     for place, (name, x) in enumerate(zip(names, arguments)):
-        for value in values(x, optional=name.endswith("=None")):
+        others = [y.flatten()[0].item() for y in arguments if integers(y)] if type(x) is int else []
+        for value in (*values(x, optional=name.endswith("=None")), *others):
             yield f"otro «{name.removesuffix('=None')}»", put(arguments, place, value)
     for decimals in (1, 2):
         yield "números casi iguales", tuple(nudged(x, decimals) for x in arguments)
@@ -115,7 +122,7 @@ def values(x, optional):
         yield 0.75 * x + 0.1
     elif isinstance(x, int):
         yield from (x + 1, x - 1, x + 2, x - 2, 2 * x, 1)
-    if optional and x is not None:
+    if optional and isinstance(x, torch.Tensor):
         yield None
 
 
@@ -127,18 +134,21 @@ def turned(x):
 
 
 def but_first(x):
-    """Cada fila al revés, menos el primero de todos los números: en cada una hay los que había."""
+    """Cada fila al revés, menos la primera, o su primera mitad: en cada una hay los números que había."""
     rows = x.reshape(-1, x.shape[-1]) if x.shape[-1] > 1 else x.reshape(1, -1)
-    first = torch.cat([rows[:1, :1], rows[:1, 1:].flip(-1)], -1)
+    kept = rows.shape[1] if len(rows) > 1 else rows.shape[1] // 2
+    first = torch.cat([rows[:1, :kept], rows[:1, kept:].flip(-1)], -1)
     return torch.cat([first, rows[1:].flip(-1)]).reshape(x.shape)
 
 
 def nudged(x, decimals):
-    """Otros números que, redondeados, son los mismos."""
+    """Otros números que, redondeados, son los mismos. Si cada fila suma 1, lo sigue sumando."""
     if not real(x):
         return x
-    gap = x.round(decimals=decimals) - x
-    return torch.where(gap.isfinite(), x + gap.where(gap != 0, 0.6 / 10**decimals) / 2, x)
+    gap = (x.round(decimals=decimals) - x).nan_to_num(0.0)
+    change = gap.where(gap != 0, 0.6 / 10**decimals) / 2
+    shared = x.dim() and same(x.sum(-1), torch.ones(x.shape[:-1]))
+    return x + (change - change.mean(-1, keepdim=True) if shared else change)
 
 
 # --- Otros tamaños, otros números y otra memoria --------------------------------------------------
@@ -177,24 +187,36 @@ def sizes_of(exercise, arguments):
 
 
 def resize(x, axes, sizes, new):
-    """Un tensor con otros tamaños: se corta o se repite, más pequeño; lo que no son decimales, lo último."""
+    """Un tensor con otros tamaños: se corta o se repite, corrido; lo que no son decimales, lo último.
+
+    En el último eje, cada vez más pequeño: así no hay dos números iguales en la misma fila.
+    """
     for dim, axis in enumerate(axes):
         if axis in new and (n := x.shape[dim]) == sizes[axis] and n:
             place = torch.arange(new[axis])
-            x = x.index_select(dim, place % n if real(x) else place.clamp(max=n - 1))
-            shrink = (1 + place // n).view(-1, *[1] * (x.dim() - dim - 1))
-            x = x / shrink if real(x) else x
+            if not real(x):
+                x = x.index_select(dim, place.clamp(max=n - 1))
+            elif dim < x.dim() - 1:
+                copies = [x.roll(i, -1) for i in range(1 + new[axis] // n)]
+                x = torch.cat(copies, dim).narrow(dim, 0, new[axis])
+            else:
+                x = x.index_select(dim, place % n) / (1 + place // n)
     return x
 
 
 def wild(exercise, case):
-    """En cada argumento que puede ser cualquier número, otros órdenes de magnitud."""
+    """En cada argumento, la misma fila corrida; y si puede ser cualquier número, otros órdenes de magnitud."""
     return [
         Probe(Case(f"{case.name}, y {name} {told}", put(case.arguments, i, change(x))), must=True)
         for i, (name, x) in enumerate(zip(exercise.given(), case.arguments))
-        if real(x) and (x < 0).any() and x.isfinite().all()
-        for told, change in WILD.items()
+        if real(x) and x.isfinite().all()
+        for told, change in (ANY | WILD if (x < 0).any() else ANY).items()
     ]
+
+
+def shifted(x):
+    """En todas las filas de una tabla, los números de la primera, corridos."""
+    return torch.stack([x[..., 0, :].roll(i, -1) for i in range(x.shape[-2])], -2)
 
 
 def apart(x):

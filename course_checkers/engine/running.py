@@ -266,6 +266,7 @@ def nothing_changes():
     """Deja como estaban lo que el código de fuera puede tocar, y limita la memoria."""
     dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
     deep, same_as_ever = sys.getrecursionlimit(), {"setrecursionlimit", "setswitchinterval"}
+    watchers = threading.gettrace(), threading.getprofile()
     fixed = mock.patch.multiple(sys, **dict.fromkeys(same_as_ever, lambda number: None))
     # En una comprobación, los números al azar se dejan como estaban al acabarla.
     chance = same_chance() if SPENT.get() is None else contextlib.nullcontext()
@@ -276,6 +277,8 @@ def nothing_changes():
             yield
     finally:
         sys.setrecursionlimit(deep)
+        threading.settrace(watchers[0])
+        threading.setprofile(watchers[1])
         torch.set_default_dtype(dtype)
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)

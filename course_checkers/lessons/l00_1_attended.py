@@ -233,8 +233,5 @@ def check_attended_token(function):
         function: recibe ``(weights, tokens, position)``: una tabla de pesos de forma ``(L, L)``, con
             una fila por token que pregunta; la lista de los L tokens; y la posición, desde 0, de quien
             pregunta. Devuelve el token, un texto, que recibe más peso de él.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(ATTENDED.check(function), function)

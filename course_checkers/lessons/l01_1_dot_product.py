@@ -61,8 +61,5 @@ def check_dot_product(function):
     Args:
         function: recibe ``(a, b)``, dos tensores de forma ``(n,)``, y devuelve un número: un tensor
             sin ejes, un número de NumPy o un ``float``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(DOT_PRODUCT.check(function), function)

@@ -108,8 +108,5 @@ def check_cosine_similarity(function):
     Args:
         function: recibe ``(a, b)``, dos tensores de forma ``(n,)``, y devuelve un número entre −1
             y 1: un tensor sin ejes, un número de NumPy o un ``float``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(COSINE.check(function), function)

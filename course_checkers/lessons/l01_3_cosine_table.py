@@ -224,8 +224,5 @@ def check_similarity_matrix(function):
     Args:
         function: recibe ``X``, un tensor de forma ``(L, d)`` con un token por fila, y devuelve otro
             de forma ``(L, L)``: en la fila i y la columna j, el coseno de los tokens i y j.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(SIMILARITY.check(function), function)

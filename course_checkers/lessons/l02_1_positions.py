@@ -194,7 +194,7 @@ class Positions(Exercise):
     names = ("length", "dim_embedding")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=3),)
-    tiny = sized((1, 2), (2, 2), (2, 4))
+    extra, tiny = sized((520, 2), (3, 300)), sized((1, 2), (2, 2), (2, 4))
     measured = {"base": found_bases}
     silent = (only_one_number,)
     reader = Tensors(numpy=True)
@@ -234,8 +234,5 @@ def check_positional_encoding(function):
     Args:
         function: recibe ``(length, dim_embedding)``, dos enteros, L y d_model (par), y devuelve la
             tabla, ``(L, d_model)``: un tensor o un array de NumPy.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(POSITIONS.check(function), function)

@@ -205,6 +205,7 @@ class EncoderInput(Exercise):
         Stage(("eps", "inside"), EPSILONS),
         Stage(("gamma", "affine"), AFFINE),
     )
+    extra = (Case("números minúsculos y ε = 1e-12", vectors(7, (2, 3, 5), 1e-12, 1e-5)),)
     tiny = TINY
     must = (half_precision, same_shape, finite("02 §8"), mean_one)
     notes = (like_bert,)
@@ -246,8 +247,5 @@ def check_encoder_input(function):
     Args:
         function: recibe ``(token_vectors, position_vectors, type_vectors, gamma, beta, eps)``: tres
             tensores ``(B, L, d_model)``, dos ``(d_model,)`` y un número. Devuelve ``(B, L, d_model)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(ENCODER_INPUT.check(function), function)

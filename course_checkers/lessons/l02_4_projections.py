@@ -140,8 +140,5 @@ def check_projections(function):
         function: recibe ``(x, W_Q, W_K, W_V, b_Q, b_K, b_V)``: ``(B, L, d_model)``, las matrices
             ``(d_model, d_k)`` dos veces y ``(d_model, d_v)``, que se usan como ``x @ W``, y un sesgo
             por matriz. Devuelve ``(Q, K, V)``, de formas ``(B, L, d_k)`` dos veces y ``(B, L, d_v)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(PROJECTIONS.check(function), function)

@@ -225,6 +225,7 @@ class Softmax(Exercise):
         Stage(EXTREMES, LARGE, smallest=True, styles=(), otherwise=Stage(EXTREMES, LARGE)),
         Stage(("hidden",), BLOCKED),
     )
+    extra = (hiding("puntuaciones de −1000 y de −∞", draw(16, 4, 4) - 1000, BLOCKED_4),)
     tiny = tuple(Case("", (torch.tensor(scores),)) for scores in TINY)
     measured = {
         "transform": found_temperature,
@@ -274,8 +275,5 @@ def check_softmax(function):
         function: recibe ``scores``, un tensor ``(..., n)`` de float32, con los ejes que sea por
             delante y quizá algún −∞. Devuelve los pesos, de la misma forma: un tensor o un array de
             NumPy.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(SOFTMAX.check(function), function)

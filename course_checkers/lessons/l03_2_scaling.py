@@ -246,8 +246,5 @@ def check_scaling(function):
     Args:
         function: recibe ``(query, key)``, de formas ``(..., L_q, d_k)`` y ``(..., L_k, d_k)``, y
             devuelve Q·Kᵀ/√d_k, ``(..., L_q, L_k)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(SCALING.check(function), function)

@@ -68,8 +68,5 @@ def check_padding_mask(function):
     Args:
         function: recibe ``attention_mask``, de forma ``(B, L_k)``, con 1 en los tokens de verdad y 0 en
             el relleno, y devuelve una máscara booleana ``(B, 1, 1, L_k)``; True = puede mirar.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(PADDING.check(function), function)

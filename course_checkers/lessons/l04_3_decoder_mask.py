@@ -101,8 +101,5 @@ def check_decoder_mask(function):
     Args:
         function: recibe ``attention_mask``, de forma ``(B, L)``, con 1 en los tokens de verdad y 0 en el
             relleno, y devuelve una máscara booleana ``(B, 1, L, L)``; True = puede mirar.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(DECODER.check(function), function)

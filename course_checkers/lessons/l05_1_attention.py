@@ -77,6 +77,14 @@ for group, leading, seed, say in (
         shapes = "(L_q, L_k)", "(B, 1, 1, L_k)"
         MASKED += [Case(name.format(n), given, "difusión") for n, given in zip(shapes, small)]
 
+MIXED = torch.tensor([[True, False, True], [True, True, False]])
+THIN = (
+    ("(h, 1, L_k)", draw(44, (3, 2), 4, 3, 6, 7, MIXED[:, None])),
+    (
+        "(B, 1, L_q, L_k)",
+        draw(45, (2, 3), 2, 3, 6, 7, torch.stack([MIXED, MIXED.roll(1, 0)])[:, None]),
+    ),
+)
 LONG = causal_mask(60).expand(2, 60, 60).clone()
 ONE, TWO, VALUES = torch.tensor([[1.0]]), torch.tensor([[0.0], [2.0]]), torch.tensor([[1.0], [3.0]])
 TINY = (
@@ -160,6 +168,13 @@ def nobody_to_see(attempt):
         yield LAWS["nadie-a-quien-mirar"].text
 
 
+def one_row(attempt):
+    given = Case("", draw(43, (2,), 4, 3, 6, 7, MIXED[0]))
+    output = attempt.ask(*given.arguments)
+    if output is None or not attempt.exercise.agrees({}, given, output):
+        yield LAWS["una-fila"].text
+
+
 def output_shape(query, key, value, mask=None):
     return (*query.shape[:-1], value.shape[-1])
 
@@ -192,6 +207,8 @@ class Attention(Exercise):
     extra = (
         Case("50 tokens, con cabezas", draw(40, (2, 3), 50, 50, 8, 8), "4"),
         Case("60 tokens y la máscara causal, en un lote", draw(41, (2,), 60, 60, 8, 8, LONG), "3"),
+        Case("cinco ejes", draw(42, (2, 1, 3), 4, 5, 6, 7), "4"),
+        *(Case(f"una máscara {name}, que se difunde", given, "difusión") for name, given in THIN),
     )
     measured = {"scale": found_scale, "extra": hides_the_future, "mask": found_fill}
     must = (
@@ -208,7 +225,7 @@ class Attention(Exercise):
         "difusión": "Con una máscara que se difunde, como (L_q, L_k) o (B, 1, 1, L_k), no funciona.",
     }
     besides = (promised,)
-    notes = (nobody_to_see, not_by_hand((TORCH,), LAWS["ya-hecha"].text))
+    notes = (nobody_to_see, one_row, not_by_hand((TORCH,), LAWS["ya-hecha"].text))
     returned = (wrong_pair, both)
     also = (*steps.FOUND_SCALES, hiding.ALWAYS_CAUSAL.id, *RETURNED, "sin-los-pesos")
 
@@ -246,8 +263,5 @@ def check_scaled_dot_product_attention(function):
             ``(..., L_k, d_k)`` y ``(..., L_k, d_v)``, y una máscara booleana que se difunde hasta
             ``(..., L_q, L_k)``. Devuelve la pareja ``(salida, pesos)``, de formas
             ``(..., L_q, d_v)`` y ``(..., L_q, L_k)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(ATTENTION.check(function), function)

@@ -1,6 +1,7 @@
 """6.1 · Repartir la última dimensión entre las cabezas: (B, L, d_model) → (B, h, L, d_k)."""
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 
 import torch
@@ -150,7 +151,7 @@ def only_moved(attempt):
     for case, output in attempt.outputs():
         x = case.arguments[0]
         if not torch.equal(output.flatten().sort().values, x.flatten().sort().values):
-            lost = len(set(x.flatten().tolist()) - set(output.flatten().tolist()))
+            lost = (Counter(x.flatten().tolist()) - Counter(output.flatten().tolist())).total()
             return [LAWS["propiedad-números"].saying(name=case.name, all=x.numel(), lost=lost)]
         if (mixed := output // 100 != x[:, None, :, :1] // 100).any():
             numbers = {"mixed": int(mixed.sum()), "all": x.numel()}
@@ -189,8 +190,5 @@ def check_split_heads(function):
     Args:
         function: recibe ``(x, heads)``: un tensor ``(B, L, d_model)`` y un entero que divide a
             ``d_model``. Devuelve un tensor ``(B, h, L, d_k)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(SPLIT_HEADS.check(function), function)

@@ -49,7 +49,11 @@ CASES = heads.Cases(
     wide=WIDE,
     large=case("puntuaciones muy grandes", 7, (2, 3, 3, 6), factor=3000.0),
 )
-LONG = case("45 queries, 52 keys y 4 cabezas", 14, (2, 45, 52, 12))
+MORE = (
+    case("45 queries, 52 keys y 4 cabezas", 14, (2, 45, 52, 12)),
+    case("2 cabezas de 5", 15, (2, 4, 3, 10), weights=layers.draw_weights(2, 10, seed=15)),
+    case("6 cabezas de 2", 16, (2, 4, 3, 12), weights=layers.draw_weights(6, 12, seed=16)),
+)
 FUTURE = causal_mask(5).expand(2, 1, 5, 5).clone()
 PADDING = (torch.arange(7) < torch.tensor([4, 6])[:, None])[:, None, None]
 MASKED = (

@@ -181,7 +181,7 @@ class MultiHead(heads.Heads):
         independence,
     )
     reader = Pair(output_shape)
-    returned, extra = (heads.returned,), (cases.LONG,)
+    returned, extra = (heads.returned,), cases.MORE
     notes = (good_to_know, not_by_hand(MADE, LAWS["ya-hecha"].text))
     besides, kinds, holder = (structure.faults,), KINDS, WrittenClass
     also = (
@@ -255,8 +255,5 @@ def check_multi_head_attention(cls):
             ``forward(query, key, value, mask=None)`` recibe ``(B, L_q, d_model)``,
             ``(B, L_k, d_model)`` y ``(B, L_k, d_model)``, y una máscara booleana que se difunde hasta
             ``(B, h, L_q, L_k)``. Devuelve la salida ``(B, L_q, d_model)``, o ``(salida, pesos)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(MULTI_HEAD.check(cls), cls)

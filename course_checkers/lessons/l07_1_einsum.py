@@ -6,11 +6,14 @@ misma cuenta, se llamen como se llamen las letras.
 
 from string import ascii_letters
 
-from course_checkers.engine import Exercise, Finding, finish, told
+import torch
+
+from course_checkers.engine import Exercise, Finding, finish, running, told
 
 QUERY, KEY = ("B", "L_q", "h", "d_k"), ("B", "L_k", "h", "d_k")
 OUTPUT = ("B", "h", "L_q", "L_k")
 SIZES = {"B": 2, "h": 4, "L_q": 3, "L_k": 6, "d_k": 5}
+TENSORS = [torch.ones([SIZES[axis] for axis in axes]) for axes in (QUERY, KEY)]
 SAID, SHOWN = told(__file__, "7.1"), told(__file__, "7.1 ejemplo")
 
 
@@ -23,7 +26,7 @@ class Unreadable(Exception):
 
 def letters_of(text):
     """Las letras de cada tensor, las de la salida y si hay flecha, o ``Unreadable`` con lo que falla."""
-    tidy = "".join(text.split()).replace("→", "->").replace("...", ".")
+    tidy = "".join(text.split()).replace("...", ".")
     left, arrow, output = tidy.partition("->")
     operands = left.split(",")
     if len(operands) != 2:
@@ -122,17 +125,23 @@ class Einsum(Exercise):
 
     def check(self, learner):
         """Lee la ecuación y devuelve un ``Report``."""
-        blank = isinstance(learner, str) and not learner.strip(" .,->_")
-        if learner is None or learner is ... or blank:
-            return self.report(unsolved=True)
-        if not isinstance(learner, str):
-            wrong = SHOWN["no-es-texto"].saying(kind=type(learner).__name__)
+        outcome = running.call(
+            lambda: learner
+        )  # de lo que da quien aprende, una copia de los datos
+        equation = outcome.value
+        blank = isinstance(equation, str) and not equation.strip(" .,->_")
+        if outcome.problem or equation is None or equation is ... or blank:
+            return self.report(filter(None, [outcome.problem]), unsolved=not outcome.problem)
+        if not isinstance(equation, str):
+            wrong = SHOWN["no-es-texto"].saying(kind=type(equation).__name__)
             return self.report([wrong.found()])
         try:
-            query, key, output, arrow = letters_of(learner)
+            query, key, output, arrow = letters_of(equation)
+            wrong = list(faults(query, key, output))
+            if not wrong and running.call(torch.einsum, equation, *TENSORS).problem:
+                raise Unreadable("torch")
         except Unreadable as problem:
             return self.report([Finding("ecuación-ilegible", str(problem), read="07 §2")])
-        wrong = list(faults(query, key, output))
         if wrong and not arrow:
             wrong.insert(0, ("sin-flecha", ""))
         findings, story = [], example(query, key, output).text
@@ -152,8 +161,5 @@ def check_einsum(equation):
     Args:
         equation: un texto como ``"ij,jk->ik"``, para Q ``(B, L_q, h, d_k)`` y K ``(B, L_k, h, d_k)``.
             Las letras, las que quieras. La salida es ``(B, h, L_q, L_k)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(EINSUM.check(equation), equation)

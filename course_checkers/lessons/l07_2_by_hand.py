@@ -9,12 +9,7 @@ from course_checkers.engine.properties import finite, laws, right_shape
 from course_checkers.steps import attention as one
 from course_checkers.steps import heads
 from course_checkers.steps.pair import RETURNED
-from course_checkers.steps.sources import (
-    ROLES,
-    kind_mistake,
-    output_options,
-    projection_options,
-)
+from course_checkers.steps.sources import ROLES, kind_mistake, output_options, projection_options
 
 SAID, LAWS = told(__file__, "7.2"), laws(__file__, "7.2 propiedades")
 KINDS = {  # cómo se proyecta mal, y cómo se llama
@@ -187,8 +182,5 @@ def check_attention_by_hand(function):
         function: recibe ``(x, W_Q, W_K, W_V, W_O, heads)``: ``x`` es ``(B, L, d_model)``; cada matriz,
             ``(d_model, d_model)``, que multiplica como ``x @ W``; ``heads`` divide a ``d_model``.
             Devuelve la salida ``(B, L, d_model)``, o ``(salida, pesos)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(BY_HAND.check(function), function)

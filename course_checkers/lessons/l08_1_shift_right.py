@@ -123,7 +123,7 @@ CASES = (
 )
 EXTRA = (
     Case("las 2 frases del enunciado", (torch.tensor([[7, 8, 9], [4, 5, 6]]), 1)),
-    Case("6 frases de 70 tokens de un vocabulario enorme", (draw(6, 70, 9, 250000), 101)),
+    Case("6 frases de 300 tokens de un vocabulario enorme", (draw(6, 300, 9, 250000), 101)),
 )
 TINY = ([[5]], [[5, 6]], [[5, 6, 7]], [[5, 6], [7, 8]])
 
@@ -203,8 +203,5 @@ def check_shift_right(function):
     Args:
         function: recibe ``(target_ids, bos_id)``: los ids que hay que predecir, ``(B, L)``, y el de
             la marca de inicio. Devuelve los ids de entrada, ``(B, L)``: bos_id delante y sin el último.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(SHIFT.check(function), function)

@@ -174,7 +174,7 @@ class CrossAttention(Exercise):
     stages = head.few_errors(CASES, tuple(axes), tuple(axes)[:5])
     extra = (
         Case("3 tokens en el decoder, 5 en el encoder y d_v = 4", pair(10, 1, 3, 5, 6, 5, 4)),
-        Case("40 tokens en el decoder y 70 en el encoder", pair(11, 1, 40, 70, 6, 5, 3, (60,))),
+        Case("40 tokens en el decoder y 300 en el encoder", pair(11, 1, 40, 300, 6, 5, 3, (280,))),
     )
     tiny = (
         smallest([[1.0]], [[2.0]]),
@@ -228,8 +228,5 @@ def check_cross_attention(function):
             ``(B, m_D, d)``, ``(B, m_E, d)``, ``(d, d_k)`` dos veces, ``(d, d_v)`` y una máscara booleana
             ``(B, m_E)``; True, token de verdad. Devuelve la salida ``(B, m_D, d_v)``, o
             ``(salida, pesos)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(CROSS_ATTENTION.check(function), function)

@@ -220,6 +220,7 @@ class AddAndNormalise(Exercise):
         Case("la γ con negativos", negative(vectors(8, 2, 3, 4, 0.2))),
         Case("la suma del enunciado, (3, 1)", small([2.0, 1.0], [1.0, 0.0], 1e-5)),
         Case("números de miles", vectors(7, 2, 3, 4, 1e-5, size=1000.0)),
+        Case("números minúsculos y eps = 1e-12", vectors(9, 2, 3, 4, 1e-12, size=1e-5)),
     )
     tiny = tuple(Case("", small(x, s, 0.0)) for x, s in TINY)
     measured = {"eps": fixed_eps, "default": default_eps}
@@ -271,8 +272,5 @@ def check_add_and_norm(function):
     Args:
         function: recibe ``(x, sublayer_output, weight, bias, eps=1e-5)``, de formas ``(B, L, d)`` dos
             veces y ``(d,)`` dos veces. Devuelve LayerNorm(x + sublayer_output), de forma ``(B, L, d)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(ADD_AND_NORM.check(function), function)

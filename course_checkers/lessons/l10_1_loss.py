@@ -306,8 +306,5 @@ def check_next_token_loss(function):
             que predecir, ``(B, m_D)``; y el id del relleno. Devuelve un número: la media, en los
             tokens de verdad de todo el lote, de menos el logaritmo natural de la probabilidad del
             token bueno.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(LOSS.check(function), function)

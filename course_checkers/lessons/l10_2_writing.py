@@ -222,8 +222,10 @@ def canonical(value):
         value = value.tolist()
     if isinstance(value, list | tuple):
         return tuple(map(canonical, value))
-    finite = isinstance(value, int) or isinstance(value, float) and math.isfinite(value)
-    if not finite or isinstance(value, bool):
+    # Un número con decimales es una puntuación; 7.0 parece un id, y no lo es.
+    if isinstance(value, float) and (not math.isfinite(value) or value.is_integer()):
+        raise TypeError("número con decimales")
+    if type(value) not in (int, float):
         raise TypeError(type(value).__name__)
     return value
 
@@ -340,8 +342,5 @@ def check_greedy(function):
             escritos hasta ahora, con ``bos`` delante, da las puntuaciones del siguiente, ``(V,)``; los
             ids de inicio y fin, y cuántos tokens se escriben como mucho. Devuelve la lista de ids
             escritos, sin ``bos`` y con ``eos`` si ha llegado a él.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(GREEDY.check(function), function)

@@ -188,8 +188,5 @@ def check_alignment(function):
         function: recibe los pesos de una capa, ``(h, m_D, m_E)``; la última columna es la marca de fin
             del origen, que no cuenta. Devuelve ``(m_D,)``, enteros: de cada token escrito, la posición
             del token de origen con más peso, en la media de las cabezas.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(ALIGNMENT.check(function), function)

@@ -5,7 +5,7 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
+from course_checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, same, told, ways
 from course_checkers.engine.properties import gives
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
@@ -96,7 +96,6 @@ class PreviousToken(Exercise):
 
     number, title, names = "12.1", "cuánto mira al anterior", ("weights",)
     letters = ("h L L",)
-    possible = staticmethod(lambda weights: weights.shape[-1] > 1)
     axes = {
         "again": ways(KNOWN, itself, ("softmax-de-más", lambda w: w.softmax(-1))),
         "pick": PICKS,
@@ -110,7 +109,7 @@ class PreviousToken(Exercise):
     extra = (
         Case("una cabeza y dos tokens", (torch.tensor(TINY[0]),)),
         Case("todos los pesos iguales", (torch.full((2, 4, 4), 1 / 4),)),
-        weights_case(7, 12, 70),
+        weights_case(7, 12, 130),
     )
     tiny = tuple(Case("", (torch.tensor(weights),)) for weights in TINY)
     reader = Numbers("un tensor con un número por cabeza, (h,)")
@@ -121,6 +120,9 @@ class PreviousToken(Exercise):
         gives(LAWS["propiedad-igual"], (torch.full((2, 4, 4), 1 / 4),), torch.full((2,), 1 / 4)),
         gives(LAWS["propiedad-todo"], (SHIFTED,), torch.ones(1)),
     )
+
+    def possible(self, weights):
+        return weights.shape[-1] > 1 and same(weights.sum(-1), torch.ones(weights.shape[:-1]))
 
     def compute(self, choice, weights):
         values = choice["pick"](choice["again"](weights))
@@ -138,8 +140,5 @@ def check_previous_token_score(function):
     Args:
         function: recibe los pesos de una frase, ``(h, L, L)``, y devuelve ``(h,)``: de cada cabeza, la
             media de lo que cada token da al anterior. El primero no tiene, y no cuenta.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(PREVIOUS.check(function), function)

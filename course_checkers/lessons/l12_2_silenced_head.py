@@ -243,8 +243,5 @@ def check_without_head(function):
         function: recibe ``(concat, head, heads)``: lo que han dicho todas las cabezas, una al lado de
             otra, ``(B, L, d_model)``; la que se apaga, desde 0; y cuántas hay. Devuelve otro tensor
             ``(B, L, d_model)``: igual, con el trozo de esa cabeza a 0. ``concat`` no cambia.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(WITHOUT_HEAD.check(function), function)

@@ -172,8 +172,5 @@ def check_effect_size(function):
         function: recibe ``(with_first, with_second)``, ``(n, 2)`` los dos: lo que da la cabeza a los
             dos nombres de cada pareja, con el adjetivo del primero y con el del segundo. Devuelve un
             número: la media de los n efectos partida por su desviación.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(EFFECT.check(function), function)

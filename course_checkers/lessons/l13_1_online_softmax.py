@@ -184,8 +184,5 @@ def check_online_softmax(function):
         function: recibe ``(maximum, total, output, scores, values)``, de formas ``(L_q, 1)``,
             ``(L_q, 1)``, ``(L_q, d_v)``, ``(L_q, b)`` y ``(b, d_v)``: lo que se sabe de unas queries y un
             bloque de keys. Devuelve las tres primeras, puestas al día; la salida, sin dividir.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(ONLINE.check(function), function)

@@ -159,7 +159,8 @@ class CachedAttention(Exercise):
     names = ("query", "key", "value", "kept_keys", "kept_values")
     letters = ("B h n d_k", "B h n d_k", "B h n d_v", "B h L d_k", "B h L d_v")
     stages = (Stage(tuple(AXES), CASES, most=2, frequent=9),)
-    extra = (cache_case(8, 40, 60),)
+    # La última recibe una caché que mide lo que la de la anterior, y no es esa.
+    extra = cache_case(8, 40, 60), cache_case(9, 5, 0), cache_case(10, 2, 5)
     tiny = tuple(whole(cache_case(20, *lengths, 1, 1, 1, 1)) for lengths in TINY)
     besides = (written_over,)
     reader, must = Several(Cached._fields), (*parts.must(shapes_of), step_by_step)
@@ -193,8 +194,5 @@ def check_cached_attention(function):
             tokens nuevos, ``(B, h, n, d_k)`` dos veces y ``(B, h, n, d_v)``; las otras, de los L
             guardados, con L quizá 0. Devuelve ``(output, keys, values)``: la salida de los nuevos,
             ``(B, h, n, d_v)``, y la caché con ellos detrás. Nadie ve el futuro.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(CACHED.check(function), function)

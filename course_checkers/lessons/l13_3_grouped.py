@@ -14,7 +14,7 @@ from course_checkers.engine import (
     right_shape,
     told,
     ways,
-)
+)  # fmt: skip
 from course_checkers.engine.case import whole
 from course_checkers.engine.comparing import clone
 from course_checkers.engine.properties import TORCH, not_by_hand
@@ -188,8 +188,5 @@ def check_grouped_query_attention(function):
         function: recibe ``(query, key, value)``, de formas ``(B, h, L_q, d_k)``, ``(B, h_kv, L_k, d_k)`` y
             ``(B, h_kv, L_k, d_v)``; cada h / h_kv cabezas de query seguidas usan una de key y value.
             Devuelve la salida ``(B, h, L_q, d_v)``, o ``(salida, pesos)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(GROUPED.check(function), function)

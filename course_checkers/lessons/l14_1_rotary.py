@@ -119,6 +119,7 @@ CASES = (
     rotary_case(4, (5, 10), [0, 1, 2, 3, 4], 10_000.0),
 )
 FAR = rotary_case(5, (2, 4, 64), [1000, 1001, 1002, 1003], 10_000.0)
+FARTHER = rotary_case(7, (2, 1, 2, 3, 6), [3001, 3, 2500], 500_000.0)
 TINY = ([[1.0, 0.0]], [1]), ([[1.0, 2.0, 0.0, 0.0]], [1]), ([[1.0, 0.0], [1.0, 0.0]], [2, 3])
 X, POSITIONS, BASE = CASES[0].arguments
 
@@ -138,7 +139,7 @@ class Rotary(Exercise):
     letters = ("L -", "L")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=2),)
-    extra = FAR, rotary_case(6, (3, 2), [0, 1, 2], 10_000.0)
+    extra = FAR, rotary_case(6, (3, 2), [0, 1, 2], 10_000.0), FARTHER
     tiny = tuple(Case("", (torch.tensor(x), torch.tensor(p), 100.0)) for x, p in TINY)
     measured = {"finish": numbers.by_a_number("14 §2")}
     reader, also = Tensors(numpy=True), tuple(numbers.KNOWN)
@@ -189,8 +190,5 @@ def check_rotary(function):
         function: recibe ``(x, positions, base)``: un tensor ``(..., L, d_k)``, las posiciones de sus
             L tokens, enteros ``(L,)``, y la base. Devuelve x girado, de la misma forma: la pareja i,
             las columnas i e i + d_k/2, gira ``positions·base^(−2i/d_k)`` radianes.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(ROTARY.check(function), function)

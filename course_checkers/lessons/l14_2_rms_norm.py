@@ -127,6 +127,7 @@ def fixed_eps(attempt):
 X = CASES[1].arguments[0]
 ONES = torch.ones(6)
 PLAIN = Case("eps = 0", (X, ONES, 0.0))
+MINUTE = vectors(9, (2, 1, 1, 3, 4), 1e-12, 1e-5)
 
 
 def power_one(attempt):
@@ -145,7 +146,7 @@ class RMSNorm(Exercise):
     letters = ("d_model", "d_model")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=4),)
-    extra = (PLAIN, vectors(7, (2, 3, 64), 1e-6, 300.0), vectors(8, (4, 1), 0.5))
+    extra = (PLAIN, vectors(7, (2, 3, 64), 1e-6, 300.0), vectors(8, (4, 1), 0.5), MINUTE)
     tiny = TINY
     measured = {"eps": fixed_eps, "finish": numbers.by_a_number("14 §3.1")}
     reader, also = Tensors(numpy=True), ("eps-fijo", *numbers.KNOWN)
@@ -187,8 +188,5 @@ def check_rms_norm(function):
     Args:
         function: recibe ``(x, weight, eps)``: un tensor ``(..., d_model)``, otro ``(d_model,)`` y un
             número. Devuelve x entre √(media de sus cuadrados + eps), por ``weight``, de la forma de x.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(RMS_NORM.check(function), function)

@@ -172,7 +172,7 @@ class TopP(Exercise):
     extra = (
         Case("el ejemplo del enunciado", NUCLEUS, "fila"),
         scores_case(0.9, (2, 300), 1e-4),
-        scores_case(0.5, (1, 1, 40), 1e-3),
+        scores_case(0.5, (2, 1, 1, 1, 40), 1e-3),
     )
     tiny = tuple(Case("", (torch.tensor(scores), p)) for scores, p in TINY)
     measured = {"finish": numbers.by_a_number("14 §8")}
@@ -218,8 +218,5 @@ def check_top_p(function):
         function: recibe ``(scores, p)``: puntuaciones ``(..., V)`` y un número entre 0 y 1. Devuelve
             probabilidades de la misma forma: las de los menos tokens que juntos suman p o más, los más
             probables, repartidas de nuevo para que sumen 1, y 0 en los demás.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce.
     """
     return finish(TOP_P.check(function), function)
