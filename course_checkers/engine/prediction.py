@@ -93,8 +93,8 @@ class Prediction(Explorer):
     def __init__(self, name):
         if name not in predictions():
             some = ", ".join(f'"{known}"' for known in predictions())
-            text = f"no hay ninguna predicción {name!r}. Las que hay: {some}."
-            raise ValueError(f"Prediction: {text}")
+            text = f"No hay ninguna predicción {name!r}. Las que hay: {some}."
+            raise ValueError(text)
         super().__init__(**state(name))
         _last[name] = self
 
@@ -122,13 +122,13 @@ class Prediction(Explorer):
     @traitlets.observe("said")
     def _keep(self, change):
         """Apunta lo que se acaba de decir, si cuenta; si no, dice por qué."""
-        first, late = self._kept, self.name in _out and not self.early
-        self.revealed = late and bool(self.said)
+        first, out = self._kept, self.name in _out
+        self.revealed = out and bool(self.said)
         if not self.said:
             self.note = ""
         elif first:
             self.note = FIRST * (first != self.said)
-        elif late:
+        elif out and not self.early:
             self.note = LATE
         else:
             fault = closing.predicted(self.name, self.said, heard(self.name, self.said)[1])
@@ -152,8 +152,8 @@ def reveal(name, value):
     """
     good = right(name)
     came = value if isinstance(value, str) else f"{value:.{len(good.partition('.')[2])}f}"
-    text = f"en la predicción {name} sale {came!r}, y prediction.toml da por buena {good!r}"
-    assert came == good, f"reveal: {text}. Si has cambiado la cuenta, es normal."
+    text = f"En la predicción {name} sale {came!r}, y prediction.toml da por buena {good!r}"
+    assert came == good, f"{text}. Si has cambiado la cuenta, es normal."
     _out.add(name)
     asked = _last.get(name)
     if asked is not None and asked.said:

@@ -40,6 +40,7 @@ function render({ model, el }) {
   const unseen = (globalThis.coursePredictions ??= {}); // lo dicho con la celda sin ejecutar
   const voice = announcer();
   let chosen = '';
+  serial = Math.floor(1e9 * Math.random()); // hay varias en la página, y sus id no se repiten
 
   const choose = value => {
     chosen = String(value);
@@ -90,11 +91,11 @@ function render({ model, el }) {
     box.disabled = said !== '';
     if (said) choose(said);
     commit.textContent = said ? 'Contestar otra vez' : 'Lo digo';
-    const told =
+    const told = () =>
       model.get('revealed') || !model.widget_manager
         ? sentence({ answers, number }, said)
         : `Has dicho «${said}». Ejecuta la celda de abajo y mira qué sale.`;
-    voice.say(said && [told, model.get('note')].filter(Boolean).join(' '));
+    voice.say(said && `${told()} ${model.get('note')}`.trim());
   }
 
   if (!model.get('said') && unseen[name]) {
