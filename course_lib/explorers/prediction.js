@@ -3,18 +3,24 @@
 
 const STYLE = css`
   .exp-prediction fieldset {
-    border: 1px solid var(--mute);
-    border-radius: 0.4rem;
+    border: 0;
+    border-left: 4px solid var(--q);
     margin: 0 0 0.6rem;
-    padding: 0.3rem 0.8rem 0.5rem;
+    padding: 0 0 0 0.8rem;
   }
   .exp-prediction legend {
+    float: left; /* dentro de su caja, aunque ocupe varias líneas */
+    width: 100%;
     font-weight: 600;
-    padding: 0 0.3rem;
+    padding: 0;
   }
   .exp-prediction fieldset > .exp-control {
+    clear: both;
     display: flex;
     margin: 0.3rem 0;
+  }
+  .exp-prediction fieldset > div.exp-control {
+    flex-wrap: wrap;
   }
   .exp-prediction [type='range'] {
     flex: 0 1 24rem;
@@ -78,13 +84,7 @@ function render({ model, el }) {
       say(chosen);
     }
   };
-  mount(
-    el,
-    'exp-prediction',
-    STYLE,
-    make('form', { onsubmit: submit }, box, commit),
-    voice.node,
-  );
+  mount(el, 'exp-prediction', STYLE, make('form', { onsubmit: submit }, box, commit), voice.node);
 
   function draw() {
     const said = model.get('said');
