@@ -1,4 +1,4 @@
-// Una predicción: se elige, se dice y queda dicho. Qué sale lo cuenta la celda de abajo, que lo avisa
+// Una predicción: se elige, se dice y queda dicho. Qué sale lo cuenta la celda de abajo, que avisa
 // con `revealed`; donde no hay kernel, como en el sitio, se cuenta al decirlo.
 
 const STYLE = css`
@@ -12,7 +12,7 @@ const STYLE = css`
     float: left; /* dentro de su caja, aunque ocupe varias líneas */
     width: 100%;
     font-weight: 600;
-    padding: 0;
+    padding: 0 0 0.3rem;
   }
   .exp-prediction fieldset > .exp-control {
     clear: both;
