@@ -20,7 +20,7 @@ def drawn(path):
 
 
 SAVED = [path for path in notebooks.course_notebooks() if saved_explorers(path)]
-LESSONS = [path for path in SAVED if not notebooks.is_deck(path)]
+LESSONS = [path for path in SAVED if not notebooks.is_deck(path) and drawn(path)]
 
 
 def controls(explorer):

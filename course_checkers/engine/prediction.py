@@ -116,7 +116,7 @@ class Prediction(Explorer):
     def _check(self, proposal):
         said = proposal["value"]
         if said and not heard(self.name, said):
-            raise traitlets.TraitError(f"Prediction: {said!r:.80} no es una de las respuestas.")
+            raise traitlets.TraitError(f"{said!r:.80} no es una de las respuestas.")
         return said
 
     @traitlets.observe("said")
