@@ -11,7 +11,10 @@ const STYLE = css`
   .exp-prediction legend {
     float: left; /* dentro de su caja, aunque ocupe varias líneas */
     width: 100%;
+    font-size: inherit; /* el sitio los hace grandes */
     font-weight: 600;
+    line-height: inherit;
+    margin: 0;
     padding: 0 0 0.3rem;
   }
   .exp-prediction fieldset > .exp-control {
