@@ -49,6 +49,8 @@ _MODULE_OF = {
     "check_rms_norm": "lessons.l14_2_rms_norm",
     "check_top_p": "lessons.l14_3_top_p",
     "check_answer": "engine.questions",
+    "Prediction": "engine.prediction",
+    "reveal": "engine.prediction",
     "my_pieces": "engine.mine",
     "show_progress": "engine.progress",
     "forget_progress": "engine.progress",

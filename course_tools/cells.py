@@ -5,7 +5,7 @@ Quien necesita saberlo (el kernel, el sitio web, las pruebas) lo lee de aquí y 
 
 BESIDE = "profundizar"  # está al lado del camino
 TRY = "probar"  # abre lo que está al lado y solo sirve con un kernel
-PREDICTION = "prediccion"  # pide decir qué saldrá de lo que sigue
+PREDICTION = "prediccion"  # pide decir qué saldrá de lo que sigue: un texto o una ``Prediction``
 EXERCISES = "ejercicios"  # el título que los abre
 CHECKING = "comprobar"  # trae las comprobaciones, o cuenta lo resuelto
 UNSOLVED = "por-resolver"  # enseña algo cuando el ejercicio de arriba está resuelto

@@ -91,7 +91,7 @@ def add_scripts(app, pagename, templatename, context, doctree):
     """Cada página lleva solo los programas que usa."""
     body = context.get("body", "")
     scripts = ["katex.min"] if 'class="math' in body else []
-    kinds = set(re.findall(r'data-explorer="(\w+)Explorer"', body))
+    kinds = set(re.findall(r'data-explorer="(\w+?)(?:Explorer)?"', body))
     needed = [name for kind in sorted(kinds) for name in ANSWERS.get(kind, ())]
     scripts += dict.fromkeys([*(["piezas"] if needed else []), *needed])
     scripts += [*(["modelo"] if kinds else []), "pagina"]

@@ -78,6 +78,10 @@ def for_the_web(notebook, name, linked, lessons):
                 cell["metadata"]["tags"].remove(UNSOLVED)
                 cell["outputs"] = outputs = []
             alive = [_bring_to_life(output, states, name) for output in outputs]
+            asks = tagged(cell, PREDICTION)
+            if asks and open_:
+                cells.append(_text(cell, "cierra", CLOSE))
+                open_ = False
             if predicting and outputs and not any(alive) and not open_:
                 only = {"id": f"{cell['id']}-sale", "metadata": {"tags": ["remove-input"]}}
                 hidden = cell | only
@@ -85,6 +89,7 @@ def for_the_web(notebook, name, linked, lessons):
                 open_ = True
             else:
                 cells.append(cell)
+            predicting = predicting or asks
     notebook["cells"] = cells + ([_text(cell, "cierra", CLOSE)] if open_ else [])
 
 
@@ -130,7 +135,9 @@ def _bring_to_life(output, states, name):
     if WIDGET not in data:
         return False
     state = states[data[WIDGET]["model_id"]]["state"]
-    picture = f'<img src="_static/{name[:2]}-{explorer_kind(state)}.png" alt="" loading="lazy">'
+    kind = explorer_kind(state)
+    drawn = kind.endswith("Explorer")  # una predicción se lee en su frase
+    picture = f'<img src="_static/{name[:2]}-{kind}.png" alt="" loading="lazy">' * drawn
     output["data"] = {"text/html": explorer_html(state, "".join(data["text/plain"]), picture)}
     return True
 

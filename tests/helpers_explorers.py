@@ -8,14 +8,19 @@ WIDGETS = "application/vnd.jupyter.widget-state+json"
 
 
 def saved_explorers(path):
-    """Los exploradores guardados en un cuaderno: el estado de cada uno."""
+    """Los exploradores y las predicciones guardados en un cuaderno: el estado de cada uno."""
     widgets = notebooks.read(path).metadata.get("widgets", {}).get(WIDGETS, {})
     states = [model["state"] for model in widgets.get("state", {}).values()]
     return [state for state in states if "_esm" in state]
 
 
+def drawn(path):
+    """Los exploradores, sin las predicciones, que se leen y no tienen foto."""
+    return [one for one in saved_explorers(path) if one["_anywidget_id"].endswith("Explorer")]
+
+
 SAVED = [path for path in notebooks.course_notebooks() if saved_explorers(path)]
-LESSONS = [path for path in SAVED if not notebooks.is_deck(path)]
+LESSONS = [path for path in SAVED if not notebooks.is_deck(path) and drawn(path)]
 
 
 def controls(explorer):

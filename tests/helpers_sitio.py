@@ -115,12 +115,12 @@ OPEN_ALL = "document.querySelectorAll('details').forEach(node => { node.open = t
 
 
 def explorers(page):
-    """Abre lo plegado y baja hasta cada explorador. Los devuelve, vivos."""
+    """Abre lo plegado y baja hasta cada explorador y cada predicción. Los exploradores, vivos."""
     page.evaluate(OPEN_ALL)
     for place in page.locator(".course-explorer").all():
         place.evaluate("node => node.scrollIntoView()")
         place.locator(".exp").wait_for()
-    return page.locator(".course-explorer").all()
+    return page.locator(".course-explorer[data-explorer$=Explorer]").all()
 
 
 ANSWERED = "({model}) => model.get('answered') === model.get('request').serial"

@@ -129,7 +129,8 @@ def sources():
     decks = sorted(ROOT.glob("notebooks/clases/*.ipynb"))
     paths = [ROOT / "curso.py", *sorted(modules), *sorted(told), *notebooks.course_notebooks()]
     found = [path.relative_to(ROOT).as_posix() for path in dict.fromkeys(paths + decks)]
-    return [*found, "course_lib/probes/sentences_es.json", *documents()]
+    asked = "course_checkers/engine/prediction.toml"
+    return [*found, asked, "course_lib/probes/sentences_es.json", *documents()]
 
 
 @functools.cache
@@ -141,6 +142,10 @@ def pieces(file):
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":  # los huecos de una plantilla: «El {first}»
         text = re.sub(r"\{\w+\}", lambda match: zeros(match[0]), text)
+    if path.suffix == ".toml":  # lo que va entre comillas
+        lines = enumerate(text.splitlines(), 1)
+        found = ((n, said) for n, line in lines for said in re.findall(r'"([^"]*)"', line))
+        return [Piece(file, None, n, clean(said), True) for n, said in found]
     if path.suffix == ".txt":
         return list(told_pieces(text, file))
     return list(python_pieces(text, file)) if path.suffix == ".py" else [markdown_piece(text, file)]

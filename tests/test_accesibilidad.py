@@ -5,7 +5,7 @@ En un JupyterLab de verdad, con todos a la vez, en un tema claro y en uno oscuro
 
 import pytest
 from helpers_browser import AXE, PHONE, SWEEP, VIEWPORT, write
-from helpers_explorers import CUT, FOLDER, LESSONS, SHOW, saved_explorers
+from helpers_explorers import CUT, FOLDER, LESSONS, SHOW, drawn
 from nbformat.v4 import new_code_cell
 
 from course_lib import explorers
@@ -227,7 +227,7 @@ def test_a_phone_does_not_slide_sideways(page, resize):
 def test_nor_does_a_page_without_jupyter(lab):
     states = {}  # los guardados en las lecciones, con el código de hoy
     for path in LESSONS:
-        for state in saved_explorers(path):
+        for state in drawn(path):
             module = state["_anywidget_id"].split(".")[-2]
             css = (FOLDER / "explorer.css").read_text(encoding="utf-8")
             states[module] = state | {"_esm": esm(module), "_css": css}

@@ -22,6 +22,8 @@ from helpers_sitio import (
 )
 from playwright.sync_api import expect
 
+from course_checkers import Prediction
+from course_checkers.engine.prediction import heard
 from course_lib.explorers import AttentionExplorer
 from course_tools import cells
 from sitio import build as site
@@ -149,6 +151,22 @@ def test_the_answer_to_a_prediction_waits():
         ("5", 1),  # en un ejercicio no se esconde nada: debajo van las pistas
     ]
     assert shown[4]["metadata"] == {"tags": ["remove-input"]}
+
+
+def test_what_a_prediction_answers_waits_too():
+    """La que se contesta se ve; lo que sale en la celda de debajo, no. Y no lleva foto."""
+    state = Prediction("05.3").get_state()
+    metadata = {"widgets": {pages.STATES: {"state": {"m": {"state": state}}}}}
+    view = {pages.WIDGET: {"model_id": "m"}, "text/plain": "¿Quién?\n  ○ bone"}
+    given = [code("1", {}), code("2", view, tags=[cells.PREDICTION]), code("3", {})]
+    given += [markdown("Sale dog.\n\n## Fin"), code("4", {})]
+    shown = for_the_web("05_x", {"cells": given, "metadata": metadata})
+    told = [source(cell).partition("\n")[0] for cell in shown]
+    assert told == ["1", "2", "3", pages.OPEN, "3", "Sale dog.", pages.CLOSE, "## Fin", "4"]
+    html = shown[1]["outputs"][0]["data"]["text/html"]
+    assert (
+        '<div class="course-explorer" data-explorer="Prediction"><p>¿Quién?\n  ○ bone</p>' in html
+    )
 
 
 def test_to_speak_of_predictions_is_not_one():
@@ -296,6 +314,18 @@ def test_a_page_is_sound(browser, small, name):
         assert len(explorers(page)) == (name in (LESSON, CROSS))
         assert page.evaluate(FAULTS) == []
         assert (page.locator(".katex").count() > 10) == (name != "index")
+
+
+@navegador
+def test_a_prediction_is_answered_in_the_page(browser, small):
+    with reading(browser, f"{small[0].as_uri()}/", f"{LESSON}.html") as page:
+        place = page.locator("[data-explorer=Prediction]").first
+        place.scroll_into_view_if_needed()
+        answer = place.locator("xpath=following::details[contains(@class, 'answer')]").first
+        assert answer.get_attribute("open") is None
+        place.get_by_label("los tres").check()
+        place.get_by_role("button", name="Lo digo").click()
+        expect(place.locator(".exp-say")).to_have_text(heard("05.1", "los tres")[0])
 
 
 def told(explorer):
@@ -473,7 +503,9 @@ def test_what_is_beside_is_folded_until_it_is_asked_for_or_printed(browser, whol
 def test_without_javascript_the_picture_and_the_words_are_there(browser, address, name):
     with reading(browser, address, f"{name}.html", java_script_enabled=False) as page:
         page.evaluate(OPEN_ALL)
-        for place in page.locator(".course-explorer").all():
+        asked = page.locator(".course-explorer[data-explorer=Prediction]")
+        assert all("?" in text for text in asked.all_inner_texts())
+        for place in page.locator(".course-explorer[data-explorer$=Explorer]").all():
             picture = place.locator("img")
             picture.scroll_into_view_if_needed()
             expect(picture).to_have_js_property("complete", True)

@@ -78,6 +78,8 @@ def test_a_section_of_one_cell_is_not_folded():
     ("texts", "tags"),
     [
         (["**Antes de ejecutar:** ¿qué sale?", "x"], [PREDICTION]),
+        (['Prediction("05.1")', "x"], [PREDICTION]),
+        (["from course_checkers import reveal", "x"], []),
         (["* Donde diga **Antes de ejecutar**, para.", "x"], []),
         (
             ["## Para profundizar", "**Antes de ejecutar:** ¿y aquí?", "## 2. Fin"],

@@ -52,6 +52,11 @@ def kept(report, learner):
     return library.keep(report.exercise, report.title, *found)
 
 
+def predicted(name, said, hit):
+    """Apunta lo dicho en una predicción. Da por qué no se ha podido, o nada."""
+    return progress.predicted(name, said, hit) if _recording else ""
+
+
 def without_progress():
     """Desde aquí, lo que se comprueba en este cuaderno no cuenta como tuyo."""
     global _recording

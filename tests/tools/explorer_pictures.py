@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from helpers_browser import FLAGS, ROOT, find_chromium  # noqa: E402
-from helpers_explorers import LESSONS, SHOW, saved_explorers  # noqa: E402
+from helpers_explorers import LESSONS, SHOW, drawn  # noqa: E402
 
 FOLDER = ROOT / "imagenes" / "exploradores"
 SIZE, MAX_BYTES = {"width": 860, "height": 1200}, 60_000
@@ -24,7 +24,7 @@ QUALITIES = [(scale, colors) for scale in (1.5, 1.25, 1) for colors in (64, 32)]
 
 def pictures():
     """La foto de cada explorador guardado: ``{nombre del archivo: estado}``."""
-    found = [(path.stem[:2], state) for path in LESSONS for state in saved_explorers(path)]
+    found = [(path.stem[:2], state) for path in LESSONS for state in drawn(path)]
     return {f"{n}-{state['_anywidget_id'].rpartition('.')[2]}.png": state for n, state in found}
 
 

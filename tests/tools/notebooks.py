@@ -391,7 +391,7 @@ def refresh_explorers(path):
     changed = False
     for state in (model.state for model in models):
         name = state.get("_anywidget_id", "")
-        if name.startswith("course_lib.explorers."):
+        if name.startswith("course_"):
             files = _explorer_files(name)
             changed |= any(state.get(key) != text for key, text in files.items())
             state.update(files)
@@ -409,7 +409,7 @@ def _explorer_files(name):
     from course_lib.explorers import _MODULE_OF, base
 
     *_, module, class_name = name.split(".")
-    if _MODULE_OF.get(class_name) != module:
+    if {**_MODULE_OF, "Prediction": "prediction"}.get(class_name) != module:
         raise NotebookError(f"guarda un explorador que ya no existe, {name}: vuelve a ejecutarlo.")
     css = (base.HERE / "explorer.css").read_text(encoding="utf-8")
     return {"_esm": base.esm(module), "_css": css}

@@ -17,7 +17,7 @@ HEADING = re.compile(r"^(#{1,6}) (.*)$", re.MULTILINE)
 OPENS_ASIDE = re.compile(r"(?:\d+(?:\.\d+)?\.? )?Para profundizar\b")
 AHEAD = re.compile(r"^\*Puedes saltártelo: \[[^\n]*\]\([^\n]*\)\.\*$", re.MULTILINE)
 TRY = "Para profundizar: pruébalo"
-PREDICTION = "**Antes de ejecutar:"
+PREDICTION = re.compile(r"\*\*Antes de ejecutar:|^Prediction\(", re.MULTILINE)
 CHECKING = re.compile(r"^(show_progress\(|from course_checkers import)", re.MULTILINE)
 UNSOLVED = "Cuando esté resuelto"
 ON_THE_WAY = re.compile(r"\*\*En el camino:\*\* el (\d+\.\d+)")
@@ -26,7 +26,7 @@ ON_THE_WAY = re.compile(r"\*\*En el camino:\*\* el (\d+\.\d+)")
 WORDS_A_MINUTE = 160  # leer despacio un texto técnico
 SECONDS_A_LINE = 5  # leer una línea de código
 SECONDS_A_FIGURE = 30  # mirar una figura o una fórmula
-SECONDS_A_PREDICTION = 45  # pensar un «Antes de ejecutar»
+SECONDS_A_PREDICTION = 45  # pensar un «Antes de ejecutar», o contestarlo
 SECONDS_AN_EXPLORER = 120  # mover un explorador hasta ver la respuesta
 MINUTES_AN_ANSWER = {True: 8, False: 4}  # un ejercicio, si se programa y si no
 
@@ -69,9 +69,9 @@ def roles(cell, place):
     told = {
         cells.BESIDE: place == ASIDE,
         cells.TRY: title == (2, TRY),
-        cells.PREDICTION: not code and place != EXERCISES and PREDICTION in cell.source,
+        cells.PREDICTION: place != EXERCISES and PREDICTION.search(cell.source),
         cells.EXERCISES: title == (2, "Ejercicios"),
-        cells.CHECKING: code and CHECKING.search(cell.source),
+        cells.CHECKING: code and place == EXERCISES and CHECKING.search(cell.source),
         cells.UNSOLVED: code and UNSOLVED in cell.source,
     }
     return [tag for tag, is_so in told.items() if is_so]
@@ -133,7 +133,8 @@ def minutes(nb):
     )
     lines = sum(bool(line.strip()) for c in codes for line in c.source.splitlines())
     seconds = SECONDS_A_LINE * lines
-    seconds += SECONDS_A_PREDICTION * text.count("Antes de ejecutar:")
+    asked = text.count("Antes de ejecutar:") + sum(c.source.count("Prediction(") for c in codes)
+    seconds += SECONDS_A_PREDICTION * asked
     seconds += SECONDS_A_FIGURE * (figures + len(formulas))
     seconds += SECONDS_AN_EXPLORER * sum(c.source.count("Explorer(") for c in codes)
     return len(re.findall(r"\w+", prose)) / WORDS_A_MINUTE + seconds / 60

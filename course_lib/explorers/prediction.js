@@ -1,0 +1,113 @@
+// Una predicción: se elige, se dice y queda dicho. Qué sale lo cuenta la celda de abajo, que avisa
+// con `revealed`; donde no hay kernel, como en el sitio, se cuenta al decirlo.
+
+const STYLE = css`
+  .exp-prediction fieldset {
+    border: 0;
+    border-left: 4px solid var(--q);
+    margin: 0 0 0.6rem;
+    padding: 0 0 0 0.8rem;
+  }
+  .exp-prediction legend {
+    float: left; /* dentro de su caja, aunque ocupe varias líneas */
+    width: 100%;
+    font-size: inherit; /* el sitio los hace grandes */
+    font-weight: 600;
+    line-height: inherit;
+    margin: 0;
+    padding: 0 0 0.3rem;
+  }
+  .exp-prediction fieldset > .exp-control {
+    clear: both;
+    display: flex;
+    margin: 0.3rem 0;
+  }
+  .exp-prediction fieldset > div.exp-control {
+    flex-wrap: wrap;
+  }
+  .exp-prediction [type='range'] {
+    flex: 0 1 24rem;
+    width: 24rem;
+  }
+  @media print {
+    .exp-prediction button {
+      display: none;
+    }
+  }
+`;
+
+/** Lo que se le dice a quien dice eso, como `heard`, en prediction.py. */
+export function sentence({ answers, number }, said) {
+  const far = ({ say }) => ('near' in number ? Math.abs(say - said) : Number(say !== said));
+  const one = answers.reduce((a, b) => (far(b) < far(a) ? b : a));
+  return (far(one) <= (number.near ?? 0) ? one.told : number.other).replace('{}', said);
+}
+
+function render({ model, el }) {
+  const [name, question, number] = ['name', 'question', 'number'].map(key => model.get(key));
+  const answers = model.get('answers');
+  const unseen = (globalThis.coursePredictions ??= {}); // lo dicho con la celda sin ejecutar
+  const voice = announcer();
+  let chosen = '';
+  serial = Math.floor(1e9 * Math.random()); // hay varias en la página, y sus id no se repiten
+
+  const choose = value => {
+    chosen = String(value);
+    asked.set(chosen);
+  };
+  const { min, max, step, unit = '' } = number;
+  const format = x => (chosen === '' ? '—' : `${x} ${unit}`.trim());
+  const asked = number.step
+    ? slider(`de ${min} a ${max}`, { min, max, step, value: min, format }, choose)
+    : radios(
+        question,
+        answers.map(({ say }) => [say, say]),
+        choose,
+      );
+  const box = number.step
+    ? make('fieldset', {}, make('legend', {}, question), asked.node)
+    : asked.node;
+  const commit = set(button('', null), { type: 'submit' });
+
+  function say(said) {
+    model.set('said', said);
+    model.save_changes();
+    commit.focus();
+  }
+
+  const submit = event => {
+    event.preventDefault();
+    if (model.get('said')) {
+      delete unseen[name];
+      choose('');
+      say('');
+    } else if (chosen === '') voice.say('Elige antes tu respuesta.');
+    else {
+      if (el.closest('.jupyter-widgets-disconnected')) unseen[name] = chosen;
+      say(chosen);
+    }
+  };
+  mount(el, 'exp-prediction', STYLE, make('form', { onsubmit: submit }, box, commit), voice.node);
+
+  function draw() {
+    const said = model.get('said');
+    box.disabled = said !== '';
+    if (said) choose(said);
+    commit.textContent = said ? 'Contestar otra vez' : 'Lo digo';
+    const told = () =>
+      model.get('revealed') || !model.widget_manager
+        ? sentence({ answers, number }, said)
+        : `Has dicho «${said}». Ejecuta la celda de abajo y mira qué sale.`;
+    voice.say(said && `${told()} ${model.get('note')}`.trim());
+  }
+
+  if (!model.get('said') && unseen[name]) {
+    model.set('early', true);
+    model.set('said', unseen[name]);
+    model.save_changes();
+  }
+  draw();
+  return listen(model, { said: draw, revealed: draw, note: draw });
+}
+
+export default { render };

@@ -1,0 +1,300 @@
+"""Las predicciones: sus textos, lo que se apunta y que se contestan con el teclado, en JupyterLab y sin él."""
+
+import json
+import re
+from collections import Counter
+
+import pytest
+from helpers_browser import AXE, PHONE, ROOT, write
+from helpers_explorers import CUT, SHOW, saved_explorers
+from nbformat.v4 import new_code_cell
+from playwright.sync_api import expect
+from test_clases import mistakes_of
+from tools import notebooks, way
+
+from course_checkers import Prediction, reveal
+from course_checkers.engine import closing, prediction
+from course_tools.cells import PREDICTION, tagged
+from course_tools.opening import progress
+
+KNOWN = prediction.predictions()
+NUMBER = next(name for name, asked in KNOWN.items() if "number" in asked)
+LESSONS = sorted({name[:2] for name in KNOWN})
+each = pytest.mark.parametrize("name", KNOWN)
+
+
+def lesson(number):
+    return notebooks.read(next((ROOT / "notebooks").glob(f"{number}_*.ipynb")))
+
+
+@pytest.fixture(autouse=True)
+def as_new(monkeypatch):
+    """Como en un kernel recién arrancado."""
+    monkeypatch.setattr(prediction, "_last", {})
+    monkeypatch.setattr(prediction, "_out", set())
+    monkeypatch.setattr(closing, "_recording", True)
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """El archivo del progreso."""
+    monkeypatch.setenv("CURSO_PROGRESO", str(tmp_path / "progreso.json"))
+    return tmp_path / "progreso.json"
+
+
+def wrong(name):
+    return next(say for say, *why in KNOWN[name]["answers"] if why)
+
+
+# --- Los textos -----------------------------------------------------------------------------------
+
+
+@each
+def test_each_is_whole(name):
+    asked = KNOWN[name]
+    number, answers = asked.get("number"), asked["answers"]
+    says = [say for say, *_ in answers]
+    assert asked["question"].endswith("?")
+    assert len(set(says)) == len(says) >= 2
+    assert len(says) <= 4
+    assert sum(not why for _, *why in answers) == 1
+    for _, *why in answers:
+        assert all(re.fullmatch(r"[^.]+(\.\d[^.]*)*\.", text) for text in why[:1]), "una sola frase"
+        for exercise, mistake in (one.split(" · ") for one in why[1:]):
+            assert mistake in mistakes_of(exercise)
+    if number:
+        assert number["min"] < number["max"]
+        assert all(number["min"] <= float(say) <= number["max"] for say in says)
+        assert number["step"] <= number["near"] < (number["max"] - number["min"]) / 4
+
+
+def test_the_place_of_the_right_one_says_nothing():
+    places = Counter()
+    for asked in KNOWN.values():
+        if "number" not in asked:
+            places[[len(one) for one in asked["answers"]].index(1)] += 1
+    assert max(places.values()) <= sum(places.values()) / 2
+
+
+@pytest.mark.parametrize("number", LESSONS)
+def test_each_is_on_the_way_and_is_answered_below(number):
+    """De tres a cinco, en su orden; y nada de ese camino se pregunta de otra forma."""
+    nb = lesson(number)
+    walked = way.part(nb, way.WAY)
+    text = "\n".join(cell.source for cell in walked.cells)
+    asked = re.findall(r'^(Prediction|reveal)\("(.+?)"|^ +(reveal)\("(.+?)"', text, re.MULTILINE)
+    order = [(one[0] or one[2], one[1] or one[3]) for one in asked]
+    names = [name for name in KNOWN if name.startswith(number)]
+    assert order == [(what, name) for name in names for what in ("Prediction", "reveal")]
+    assert 3 <= len(names) <= 5
+    assert "**Antes de ejecutar:" not in text
+    assert sum(tagged(cell, PREDICTION) for cell in nb.cells) == len(names)
+
+
+@each
+def test_what_comes_out_is_what_the_text_says(name, monkeypatch):
+    """Con la salida guardada no hay duda: la celda pasa. Con otra buena en el texto, se para y dice cuál."""
+    good = prediction.right(name)
+    value = float(good) if "number" in KNOWN[name] else good
+    reveal(name, value)
+    changed = json.loads(json.dumps(KNOWN[name]))
+    for one in changed["answers"]:
+        one[1:] = [] if one[0] == wrong(name) else ["No."]
+    monkeypatch.setattr(prediction, "predictions", lambda: {name: changed})
+    with pytest.raises(AssertionError, match=re.escape(f"da por buena {wrong(name)!r}")):
+        reveal(name, value)
+
+
+def test_one_that_is_not_there_is_said():
+    with pytest.raises(ValueError, match=r"ninguna predicción '99.1'. Las que hay: \"00.1\""):
+        Prediction("99.1")
+
+
+# --- Lo que se apunta -----------------------------------------------------------------------------
+
+
+def test_the_first_one_is_kept_and_comes_back(kept, capsys):
+    asked = Prediction("05.3")
+    text = repr(asked)
+    assert text.splitlines()[1:] == ["  ○ bone", "  ○ empatan", "  ○ dog"]
+    reveal("05.4", 3.1)  # de otra, y sin contestar
+    assert (capsys.readouterr().out, kept.exists()) == ("", False)
+    asked.said = "bone"
+    assert asked.revealed is False
+    reveal("05.3", "dog")
+    assert capsys.readouterr().out.startswith("Dijiste «bone»: como si mandaran las keys")
+    assert asked.revealed is True
+    again = Prediction("05.3")
+    assert (again.said, again.revealed, repr(again)) == ("bone", True, text)
+    again.said = ""
+    again.said = "dog"
+    assert again.note == prediction.FIRST
+    found = progress.load()["predictions"]
+    assert found["05.3"].items() >= {"said": "bone", "right": False}.items()
+    assert list(found) == ["05.3"]
+
+
+def test_what_has_come_out_does_not_count(kept):
+    asked = Prediction("05.3")
+    reveal("05.3", "dog")
+    asked.said = "dog"
+    assert (asked.note, asked.revealed, kept.exists()) == (prediction.LATE, True, False)
+    early = Prediction("05.3")  # contestada en la página antes de ejecutar nada
+    early.set_state({"early": True, "said": "dog"})
+    assert (early.note, early.revealed) == ("", True)
+    assert progress.load()["predictions"]["05.3"]["right"] is True
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "hit"),
+    [
+        ("0.69", "Dijiste 0.69: acertaste. Sale 0.69.", True),
+        ("0.75", "Dijiste 0.75: acertaste. Sale 0.69.", True),
+        ("0.25", "Dijiste 0.25: como si", False),
+        ("0.5", "Dijiste 0.5. Sale 0.69.", False),
+    ],
+)
+def test_a_number_is_judged_by_how_near_it_is(said, told, hit):
+    text, right = prediction.heard("00.3", said)
+    assert text.startswith(told)
+    assert right is hit
+
+
+@pytest.mark.parametrize("said", ["<b>", "nan", "1e999", "", "-1", 7, None, ["dog"]])
+@pytest.mark.parametrize("name", ["05.3", NUMBER])
+def test_a_strange_file_is_an_unanswered_one(kept, name, said):
+    kept.write_text(json.dumps({"exercises": {}, "predictions": {name: {"said": said}}}))
+    assert Prediction(name).said == ""
+
+
+def test_a_place_that_cannot_be_written_is_said(kept, monkeypatch):
+    monkeypatch.setenv("CURSO_PROGRESO", str(kept / "no" / "progreso.json"))
+    asked = Prediction("05.3")
+    asked.said = "dog"
+    assert asked.note.startswith("No se ha apuntado: no se puede escribir no/progreso.json.")
+    assert asked.said == "dog"
+
+
+def test_in_the_solutions_nothing_is_kept(kept):
+    closing.without_progress()
+    Prediction("05.3").said = "dog"
+    assert not kept.exists()
+
+
+# --- En la página ---------------------------------------------------------------------------------
+
+
+TOLD = """async ([esm, state, said]) => {
+    const text = new Blob([esm], {type: 'text/javascript'});
+    const {sentence} = await import(URL.createObjectURL(text));
+    return said.map(one => sentence(state, one));
+}"""
+
+
+@pytest.mark.navegador
+def test_with_no_kernel_it_answers_and_says_the_same_as_python(browser):
+    page = browser.new_page(viewport=PHONE)
+    page.goto("about:blank")
+    states = []
+    for name in KNOWN:
+        states.append(Prediction(name).get_state())
+        says = [one["say"] for one in states[-1]["answers"]]
+        if ends := states[-1]["number"]:
+            size = round((ends["max"] - ends["min"]) / ends["step"])
+            says += [f"{round(ends['min'] + k * ends['step'], 2)}" for k in range(size + 1)]
+        told = page.evaluate(TOLD, [states[-1]["_esm"], prediction.state(name), says])
+        assert told == [prediction.heard(name, say)[0] for say in says]
+    page.evaluate(SHOW, states)
+    assert page.evaluate(CUT) == []
+    ids = page.eval_on_selector_all(".exp [id]", "nodes => nodes.map(node => node.id)")
+    assert len(ids) == len(set(ids)) == sum("number" in asked for asked in KNOWN.values())
+    one = page.locator(".exp-prediction").nth(list(KNOWN).index("05.3"))
+    one.get_by_role("radio").first.focus()
+    page.keyboard.press("Enter")
+    expect(one.locator(".exp-say")).to_have_text("Elige antes tu respuesta.")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(one.locator(".exp-say")).to_have_text(prediction.heard("05.3", "empatan")[0])
+    expect(one.get_by_role("button", name="Contestar otra vez")).to_be_focused()
+    expect(one.get_by_role("radio").first).to_be_disabled()
+    page.keyboard.press("Enter")
+    expect(one.locator(".exp-say")).to_have_text("")
+    assert page.locator(".exp-prediction").nth(0).locator(".exp-say").inner_text() == ""
+    page.close()
+
+
+SAYS = "Has dicho «{}». Ejecuta la celda de abajo y mira qué sale."
+THEME = "name => jupyterapp.commands.execute('apputils:change-theme', {theme: name})"
+AUDIT = """async () => (await axe.run('.jp-OutputArea-output')).violations.map(
+    ({id, nodes}) => `${id}: ${nodes[0].html}`)"""
+
+
+@pytest.mark.navegador
+def test_in_jupyter_it_is_said_run_and_said_again(lab):
+    """Dos a la vez, con el teclado: se dice, se ejecuta, vuelve a estar al ejecutar otra vez."""
+    codes = ("from course_checkers import *\nPrediction('05.3')", "reveal('05.3', 'dog')")
+    codes += (f"Prediction('{NUMBER}')", f"reveal('{NUMBER}', {prediction.right(NUMBER)})")
+    path = write(lab, *map(new_code_cell, codes))
+    lab.open(path)
+    lab.page.evaluate("lesson.content.activeCellIndex = 0")
+    run = "async k => { lesson.content.activeCellIndex = k; await jupyterapp.commands.execute('notebook:run-cell'); }"
+    for k in (0, 2):
+        lab.page.evaluate(run, k)
+    words, number = (lab.page.locator(".exp-prediction").nth(k) for k in range(2))
+    words.get_by_role("radio").first.focus()
+    lab.page.keyboard.press("ArrowDown")
+    lab.page.keyboard.press("ArrowUp")
+    lab.page.keyboard.press("Enter")
+    expect(words.locator(".exp-say")).to_have_text(SAYS.format("bone"))
+    number.get_by_role("slider").focus()
+    lab.page.keyboard.press("ArrowRight")
+    lab.page.keyboard.press("Enter")
+    expect(number.locator(".exp-say")).to_have_text(SAYS.format("0.01"))
+    assert lab.page.evaluate("lesson.content.activeCellIndex") == 2
+    for k in (1, 3):
+        lab.page.evaluate(run, k)
+    told = prediction.heard("05.3", "bone")[0]
+    expect(words.locator(".exp-say")).to_have_text(told)
+    expect(number.locator(".exp-say")).to_have_text(prediction.heard(NUMBER, "0.01")[0])
+    assert lab.page.locator(".jp-OutputArea-output pre", has_text=told).count() == 1
+    assert lab.messages == []
+    lab.close()
+
+
+@pytest.mark.navegador
+@pytest.mark.lenta
+@pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
+def test_in_jupyter_axe_finds_nothing(lab, theme):
+    calls = ("Prediction('05.3')", f"Prediction('{NUMBER}')")
+    cells = [new_code_cell(f"from course_checkers import *\n{call}") for call in calls]
+    assert lab.faults(write(lab, *cells)) == []
+    lab.page.evaluate(f"() => {{ {AXE} }}")
+    lab.page.evaluate(THEME, theme)
+    lab.page.wait_for_function(
+        "name => document.body.dataset.jpThemeName === name", arg=theme, timeout=60_000
+    )
+    for size in (lab.page.viewport_size, PHONE):
+        lab.page.set_viewport_size(size)
+        assert lab.page.evaluate(AUDIT) == []
+        assert lab.page.evaluate(CUT) == []
+    lab.page.evaluate(THEME, "JupyterLab Light")
+    lab.close()
+
+
+@pytest.mark.navegador
+@pytest.mark.lenta
+def test_in_jupyter_one_said_before_running_its_cell_is_not_lost(lab):
+    """Como se entrega una lección: se ve sin ejecutar. Lo dicho pasa a la celda cuando se ejecuta."""
+    path = "notebooks/05_atencion.ipynb"
+    lab.restore(path)
+    with lab.trusted(path):
+        lab.open_saved(path, len(saved_explorers(ROOT / path)))
+        first = lab.page.locator(".exp-prediction").first
+        first.scroll_into_view_if_needed()
+        first.get_by_label("los tres").check()
+        first.get_by_role("button", name="Lo digo").click()
+        expect(first.locator(".exp-say")).to_have_text(SAYS.format("los tres"))
+        lab.run_all()
+        again = lab.page.locator(".exp-prediction").first
+        expect(again.locator(".exp-say")).to_have_text(prediction.heard("05.1", "los tres")[0])
+    lab.restore(path)
