@@ -1,5 +1,6 @@
 /* La orden «Presentar», en la barra de un cuaderno, en el menú Ver y en la paleta. */
 import { Show, slidesOf } from './present.js';
+import { walk } from './walk.js';
 
 const CALL = 'presentar:empezar';
 const LESSON = /\d\d_\w+\.ipynb$/;
@@ -13,6 +14,7 @@ export const plugin = (apputils, { INotebookTracker, NotebookActions }) => ({
   requires: [INotebookTracker],
   optional: [apputils.ICommandPalette],
   activate: (app, tracker, palette) => {
+    walk(NotebookActions);
     const present = panel => {
       const run = cells => NotebookActions.runCells(panel.content, cells, panel.sessionContext);
       const say = text => apputils.showErrorMessage('Presentar', text);

@@ -1,0 +1,88 @@
+"""La mesa de quien estudia, en JupyterLab: andar con las teclas, volver a abrir, y saber por dónde iba."""
+
+import json
+
+import nbformat
+import pytest
+from helpers_browser import ROOT
+from tools import notebooks, way
+
+from course_tools.cells import FOLDED
+
+pytestmark = pytest.mark.navegador
+
+LESSONS = [p.relative_to(ROOT) for p in notebooks.course_notebooks() if notebooks.is_lesson(p)]
+
+
+def lessons(*by_day):
+    """Cada lección; de día, solo las dichas."""
+    return pytest.mark.parametrize(
+        "path",
+        [
+            pytest.param(p, id=p.stem, marks=() if p.name[:2] in by_day else pytest.mark.lenta)
+            for p in LESSONS
+        ],
+    )
+
+
+OPEN = """async path => {
+    const panel = await jupyterapp.commands.execute('docmanager:open', {path, factory: 'Notebook'});
+    await panel.context.ready;
+    await panel.sessionContext.ready;
+    await panel.sessionContext.session?.kernel?.info;
+    window.lesson = panel;
+    panel.content.mode = 'command';
+    panel.content.activeCellIndex = 0;
+    panel.content.activate();
+}"""
+WHERE = "[lesson.content.activeCell.model.id, lesson.content.activeCell.isHidden]"
+SEEN = """() => {
+    const outer = lesson.node.querySelector('.jp-WindowedPanel-outer').getBoundingClientRect();
+    const {top, bottom} = lesson.content.activeCell.node.getBoundingClientRect();
+    return bottom > outer.top && top < outer.bottom && lesson.content.activeCell.node.contains(document.activeElement);
+}"""
+
+
+def shown(nb):
+    """Los ids de las celdas que se ven con lo de al lado plegado."""
+    below = 7
+    for cell in nb.cells:
+        level, _ = way.heading(cell)
+        if below < level:
+            continue
+        below = level if cell.metadata.get(FOLDED) else 7
+        yield cell.id
+
+
+# --- Andar ----------------------------------------------------------------------------------------
+
+
+@lessons("03")
+def test_walking_visits_what_is_seen_and_only_that(lab, path):
+    """Con Mayús+Intro y, de dos en dos, con el botón; el código es otro, para que acabe enseguida."""
+    nb = notebooks.read(ROOT / path)
+    expected = list(shown(nb))
+    for cell in nb.cells:
+        if cell.cell_type == "code":
+            cell.update(source="0", outputs=[], execution_count=None)
+    lab.close()
+    nbformat.write(nb, lab.folder / path)
+    lab.page.evaluate(OPEN, path.as_posix())
+    folded = lab.page.evaluate("lesson.content.widgets.filter(cell => cell.isHidden).length")
+    button = lab.page.locator("[data-jp-item-name=run] >> visible=true").first
+    visited = []
+    for number, name in enumerate(expected):
+        here, hidden = lab.page.evaluate(WHERE)
+        assert (here, hidden) == (name, False), f"tras {visited[-1:]}, el {number} de {len(expected)}"
+        visited.append(here)
+        if number and number < len(expected) - 1:
+            lab.page.wait_for_function(SEEN)
+        if number % 2:
+            button.click()
+        else:
+            lab.page.keyboard.press("Shift+Enter")
+    assert folded == lab.page.evaluate(
+        "lesson.content.widgets.filter(cell => cell.isHidden).length"
+    )
+    lab.restore(path)
+    lab.close()
