@@ -4,7 +4,9 @@ import json
 
 import nbformat
 import pytest
-from helpers_browser import ROOT
+from helpers_browser import ROOT, SCRATCH, write
+from helpers_explorers import saved_explorers
+from nbformat.v4 import new_code_cell
 from tools import notebooks, way
 
 from course_tools.cells import FOLDED
@@ -87,5 +89,80 @@ def test_walking_visits_what_is_seen_and_only_that(lab, path):
     assert folded == lab.page.evaluate(
         "lesson.content.widgets.filter(cell => cell.isHidden).length"
     )
+    lab.restore(path)
+    lab.close()
+
+
+# --- Volver a abrir ---------------------------------------------------------------------------------
+
+SAVE = """async () => {
+    await jupyterapp.commands.execute('docmanager:save');
+    return lesson.content.model.dirty;
+}"""
+ASKS = """import anywidget, traitlets
+class Asks(anywidget.AnyWidget):
+    _esm = '''export default {render({model, el}) {
+        el.className = 'exp';
+        const button = document.createElement('button');
+        const show = () => button.textContent = `Pide ${model.get('answered')}`;
+        button.onclick = () => {
+            model.set('request', {serial: model.get('answered') + 1});
+            model.save_changes();
+        };
+        model.on('change:answered', show);
+        show();
+        el.append(button);
+    }}'''
+    request = traitlets.Dict().tag(sync=True)
+    answered = traitlets.Int(y).tag(sync=True)
+    @traitlets.observe('request')
+    def answer(self, change):
+        self.answered = change.new['serial'] + y
+Asks()"""
+
+
+def closed(lab):
+    """Cierra el cuaderno abierto, con su kernel, como quien acaba."""
+    lab.stop_kernel()
+    lab.close()
+
+
+def test_an_explorer_is_saved_once_and_asks_for_its_cell(lab):
+    cells = [new_code_cell(code) for code in ("x = 40", "y = x + 2", ASKS)]
+    lab.open(write(lab, *cells))
+    lab.run_all()
+    page = lab.page
+    page.evaluate("jupyterapp.commands.execute('notebook:run-cell')")  # otra vez: el de antes sobra
+    page.get_by_role("button", name="Pide 42").click()
+    page.get_by_role("button", name="Pide 85").wait_for()
+    assert page.evaluate(SAVE) is False
+    closed(lab)
+    assert len(saved_explorers(lab.folder / SCRATCH)) == 1
+    page.evaluate(OPEN, SCRATCH.as_posix())
+    page.get_by_role("button", name="Pide 85").click()
+    run = page.get_by_role("button", name="Ejecuta esta celda")
+    run.click()
+    page.get_by_role("button", name="Pide 42").click()
+    page.get_by_role("button", name="Pide 85").wait_for()
+    assert run.count() == 0
+    lab.close()
+
+
+@pytest.mark.lenta
+@pytest.mark.parametrize("path", [p for p in LESSONS if p.name[:2] in ("05", "09", "13")], ids=str)
+def test_a_lesson_that_was_run_and_closed_has_its_explorers(lab, path):
+    before = saved_explorers(ROOT / path)
+    lab.blank(path)
+    lab.open(path)
+    lab.run_all()
+    lab.look()
+    assert lab.page.evaluate(SAVE) is False
+    closed(lab)
+    assert [one["_esm"] for one in saved_explorers(lab.folder / path)] == [
+        one["_esm"] for one in before
+    ]
+    places = lab.open_saved(path, len(before))
+    assert places.count("explorador") == len(before), places
+    assert lab.page_faults() == []
     lab.restore(path)
     lab.close()

@@ -1,4 +1,5 @@
 /* La orden «Presentar», en la barra de un cuaderno, en el menú Ver y en la paleta. */
+import { explorers } from './explorers.js';
 import { Show, slidesOf } from './present.js';
 import { walk } from './walk.js';
 
@@ -15,11 +16,13 @@ export const plugin = (apputils, { INotebookTracker, NotebookActions }) => ({
   optional: [apputils.ICommandPalette],
   activate: (app, tracker, palette) => {
     walk(NotebookActions);
-    const present = panel => {
-      const run = cells => NotebookActions.runCells(panel.content, cells, panel.sessionContext);
-      const say = text => apputils.showErrorMessage('Presentar', text);
-      return new Show(app, panel, { run, say });
-    };
+    const running = (panel, title) => ({
+      run: cells => NotebookActions.runCells(panel.content, cells, panel.sessionContext),
+      say: text => apputils.showErrorMessage(title, text),
+      executed: NotebookActions.executed,
+    });
+    tracker.widgetAdded.connect((_, panel) => explorers(panel, running(panel, 'Ejecutar')));
+    const present = panel => new Show(app, panel, running(panel, 'Presentar'));
 
     /** La clase de una lección: el cuaderno que se llama igual, en notebooks/clases. */
     async function deckOf(panel) {
