@@ -29,7 +29,9 @@ RECORD = ".entregado.json"  # de cada lección: qué versión se entregó y la h
 LINKED = ("notebooks", "imagenes", "course_lib")  # lo que usan las lecciones desde «..»
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
-LINK = re.compile(r"(?<=\]\()(?=\.\./|\d\d_\w+\.ipynb)")  # donde empieza un enlace a otro archivo del curso
+LINK = re.compile(
+    r"(?<=\]\()(?=\.\./|\d\d_\w+\.ipynb)"
+)  # donde empieza un enlace a otro archivo del curso
 # Por su primera línea se busca la celda de un ejercicio que ha perdido, con su id, sus metadatos.
 EXERCISE = re.compile(r"# (?:Ejercicio|Comprobación) \d+\.\d+$", re.MULTILINE)
 
