@@ -2,9 +2,11 @@
 
 import json
 
+import re
+
 import nbformat
 import pytest
-from helpers_browser import ROOT, SCRATCH, write
+from helpers_browser import AXE, ROOT, SCRATCH, open_lab, write
 from helpers_explorers import saved_explorers
 from nbformat.v4 import new_code_cell
 from tools import notebooks, way
@@ -166,3 +168,87 @@ def test_a_lesson_that_was_run_and_closed_has_its_explorers(lab, path):
     assert lab.page_faults() == []
     lab.restore(path)
     lab.close()
+
+
+# --- El panel del curso, y por dónde iba ----------------------------------------------------------
+
+AUDIT = """async () => (await axe.run('.cu-panel')).violations.flatMap(({id, nodes}) =>
+    nodes.map(node => `${id}: ${node.html.slice(0, 120)}`))"""
+TABS = "[...jupyterapp.shell.widgets('main')].map(({title}) => title.label)"
+KERNELS = "[...jupyterapp.serviceManager.sessions.running()].length"
+
+
+@pytest.fixture(scope="module")
+def studying(browser):
+    """El curso como lo abre quien estudia, con el 5.1 hecho."""
+    with open_lab(browser=browser, studying=True) as lab:
+        done = {"exercises": {"5.1": {"tries": 1, "date": "2026-01-01"}}}
+        (lab.folder / ".progreso.json").write_text(json.dumps(done), encoding="utf-8")
+        yield lab
+
+
+def opened(lab):
+    """Abre el panel del curso."""
+    lab.page.evaluate("jupyterapp.shell.activateById('curso')")
+    panel = lab.page.locator(".cu-panel")
+    panel.get_by_role("listitem").nth(14).wait_for()
+    return panel
+
+
+def test_the_panel_knows_what_is_done_and_goes_on_where_it_was(studying):
+    page, panel = studying.page, opened(studying)
+    fifth = panel.get_by_role("listitem").nth(5)
+    assert "Hechos: 5.1 · Faltan: 5.2, 5.3" in fifth.inner_text()
+    on = panel.get_by_role("button", name="Sigue en")
+    assert on.count() == 0
+    panel.get_by_role("button", name=re.compile("^06")).click()
+    page.wait_for_function("jupyterapp.shell.currentWidget?.content?.activeCell")
+    page.evaluate("window.lesson = jupyterapp.shell.currentWidget")
+    page.evaluate("lesson.revealed")
+    for _ in range(6):
+        page.keyboard.press("ArrowDown")
+    on.wait_for()
+    here = page.evaluate(WHERE)[0]
+    place = json.loads((studying.folder / ".sitio.json").read_text(encoding="utf-8"))
+    assert place["at"]["06_multi_cabeza.ipynb"]["cell"] == here
+    assert re.fullmatch(r"Sigue en 06 §[\d.]+", on.inner_text())
+
+    page.evaluate(
+        "jupyterapp.commands.execute('docmanager:open', {path: 'mis_cuadernos/01_producto_escalar.ipynb'})"
+    )
+    there = "/lab/tree/mis_cuadernos/06_multi_cabeza.ipynb?reset"
+    page.goto(studying.url.replace("/lab?reset", there))  # otro día
+    page.wait_for_function(
+        f"window.jupyterapp?.shell.currentWidget?.content?.activeCell?.model.id === '{here}'",
+        timeout=60_000,
+    )
+    assert page.evaluate(TABS) == ["06_multi_cabeza.ipynb"]
+    page.evaluate("window.lesson = jupyterapp.shell.currentWidget")
+    assert page.evaluate(WHERE) == [here, False]
+
+
+def test_the_panel_finds_words_and_hides_the_code(studying):
+    page, panel = studying.page, opened(studying)
+    panel.get_by_label("Buscar una palabra").fill("MASCARA CAUSAL")
+    assert "máscara causal" in panel.locator("dt").first.inner_text()
+    panel.get_by_role("button", name="Ocultar el código").click()
+    code = page.locator(".cu-bare .jp-CodeCell:not(.cu-mine) > .jp-Cell-inputWrapper")
+    assert code.count() and not any(one.is_visible() for one in code.all())
+    panel.get_by_role("button", name="Mostrar el código").click()
+    assert page.locator(".cu-bare").count() == 0
+    page.evaluate(AXE)
+    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+        page.evaluate(
+            "theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", theme
+        )
+        page.wait_for_function(f"document.body.dataset.jpThemeName === '{theme}'")
+        assert page.evaluate(AUDIT) == []
+
+
+def test_without_what_the_course_notes_the_panel_says_only_what_it_knows(lab):
+    lab.messages.clear()
+    panel = opened(lab)
+    assert panel.get_by_role("listitem").count() == 15
+    assert not re.search("Sigue en|Apartados|Faltan|.progreso", panel.inner_text())
+    assert lab.messages == []
+    lab.page.evaluate("jupyterapp.shell.collapseLeft()")
