@@ -1,7 +1,6 @@
 """La mesa de quien estudia, en JupyterLab: andar con las teclas, volver a abrir, y saber por dónde iba."""
 
 import json
-
 import re
 
 import nbformat
@@ -214,7 +213,7 @@ def test_the_panel_knows_what_is_done_and_goes_on_where_it_was(studying):
     assert re.fullmatch(r"Sigue en 06 §[\d.]+", on.inner_text())
 
     page.evaluate(
-        "jupyterapp.commands.execute('docmanager:open', {path: 'mis_cuadernos/01_producto_escalar.ipynb'})"
+        "jupyterapp.commands.execute('docmanager:open', {path: 'mis_cuadernos/01_producto_escalar.ipynb'}).then(() => 0)"
     )
     there = "/lab/tree/mis_cuadernos/06_multi_cabeza.ipynb?reset"
     page.goto(studying.url.replace("/lab?reset", there))  # otro día

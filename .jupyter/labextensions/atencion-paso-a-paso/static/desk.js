@@ -60,15 +60,25 @@ export class Desk {
   /** Al llegar, vuelve a donde se dejó; y desde entonces, lo apunta. */
   async start() {
     await this.load();
-    const panel = this.tracker.currentWidget;
-    const name = panel && this.nameOf(panel);
-    const spot = this.data?.place?.at[name];
+    if (!this.data) return;
+    const panel = await this.first();
+    const spot = this.data.place?.at[this.nameOf(panel)];
     if (spot && !location.hash) await this.go(panel, spot.cell);
     const moved = () => {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.note(this.tracker.currentWidget), 1000);
     };
-    if (this.data) this.tracker.activeCellChanged.connect(moved);
+    this.tracker.activeCellChanged.connect(moved);
+  }
+
+  /** El primer cuaderno que se abre. */
+  first() {
+    const { tracker } = this;
+    return new Promise(done => {
+      const opened = (_, panel) => panel && (tracker.currentChanged.disconnect(opened), done(panel));
+      tracker.currentChanged.connect(opened);
+      opened(tracker, tracker.currentWidget);
+    });
   }
 
   /** El nombre de la lección de quien estudia que hay en un panel. */

@@ -34,7 +34,7 @@ export const plugin = (apputils, { INotebookTracker, NotebookActions }, { Widget
       clearTimeout(soon);
       soon = setTimeout(refresh, 500); // un ejercicio comprobado
     });
-    app.restored.then(() => desk.start()).then(refresh);
+    app.restored.then(() => desk.start());
 
     const present = panel => new Show(app, panel, running(panel, 'Presentar'));
 

@@ -42,10 +42,8 @@ export function coursePanel(Widget, desk, tracker) {
   count.setAttribute('role', 'status');
   const node = make('section', { className: 'cu-panel', tabIndex: -1 });
   node.setAttribute('aria-label', 'Curso');
-  node.append(
-    ...[on, make('h2', {}, 'Lecciones'), list, make('h2', {}, 'El cuaderno abierto'), code, saved],
-    ...[make('h2', {}, 'Palabras'), label, count, words],
-  );
+  const [lessons, kept] = ['Lecciones', 'Qué se guarda'].map(title => make('h2', {}, title));
+  node.append(on, code, label, count, words, lessons, list, kept, saved);
   box.addEventListener('input', () => search());
 
   let known;
@@ -55,9 +53,10 @@ export function coursePanel(Widget, desk, tracker) {
       .then(({ content }) => wordsOf(content))
       .catch(() => []);
     const wanted = bare(box.value.trim());
-    const found = (await known).filter(one => bare(one.name + one.said).includes(wanted));
+    const found = (await known).filter(({ name, said }) => wanted && bare(name + said).includes(wanted));
     found.sort((a, b) => bare(b.name).includes(wanted) - bare(a.name).includes(wanted));
-    count.textContent = `${found.length} ${found.length === 1 ? 'palabra' : 'palabras'}`;
+    const many = `${found.length} ${found.length === 1 ? 'palabra' : 'palabras'}`;
+    count.textContent = wanted && many;
     const rows = found.map(({ name, said }) => [make('dt', {}, name), make('dd', {}, said)]);
     words.replaceChildren(...rows.flat());
   }
@@ -80,7 +79,7 @@ export function coursePanel(Widget, desk, tracker) {
   }
 
   function show() {
-    const { data, lessons = [] } = desk;
+    const { data } = desk;
     const spot = data?.place?.at[data.place.last];
     on.hidden = !spot;
     if (spot) {
@@ -89,7 +88,7 @@ export function coursePanel(Widget, desk, tracker) {
       on.onclick = () => desk.open(data.place.last);
     }
     const active = list.contains(document.activeElement) && document.activeElement.textContent;
-    list.replaceChildren(...lessons.map(lesson));
+    list.replaceChildren(...(desk.lessons ?? []).map(lesson));
     if (active) [...list.querySelectorAll('button')].find(one => one.textContent === active)?.focus();
     saved.textContent = SAVED + (data ? NOTED : '');
     const panel = tracker.currentWidget;
@@ -103,7 +102,7 @@ export function coursePanel(Widget, desk, tracker) {
   Object.assign(panel, { id: 'curso' });
   Object.assign(panel.title, { label: 'Curso', caption: 'Curso: las lecciones y por dónde vas' });
   const refresh = async () => panel.isVisible && (await desk.load(), show());
-  panel.onAfterShow = () => (refresh(), words.childElementCount || search());
+  panel.onAfterShow = refresh;
   panel.onActivateRequest = () => (on.hidden ? list.querySelector('button') : on)?.focus();
   desk.changed = () => panel.isVisible && show();
   tracker.currentChanged.connect(desk.changed);
