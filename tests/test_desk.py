@@ -8,6 +8,7 @@ import pytest
 from helpers_browser import AXE, ROOT, SCRATCH, open_lab, write
 from helpers_explorers import saved_explorers
 from nbformat.v4 import new_code_cell
+from playwright.sync_api import expect
 from tools import notebooks, way
 
 from course_tools.cells import FOLDED
@@ -202,6 +203,7 @@ def test_the_panel_knows_what_is_done_and_goes_on_where_it_was(studying):
     panel.get_by_role("button", name=re.compile("^06")).click()
     page.wait_for_function("jupyterapp.shell.currentWidget?.content?.activeCell")
     page.evaluate("window.lesson = jupyterapp.shell.currentWidget, 0")
+    page.wait_for_function("lesson.content.node.contains(document.activeElement)")
     for _ in range(6):
         page.keyboard.press("ArrowDown")
     on.wait_for()
@@ -213,7 +215,7 @@ def test_the_panel_knows_what_is_done_and_goes_on_where_it_was(studying):
             break
         page.wait_for_timeout(100)
     assert place["at"]["06_multi_cabeza.ipynb"]["cell"] == here
-    assert re.fullmatch(r"Sigue en 06 §[\d.]+", on.inner_text())
+    expect(on).to_have_text(re.compile(r"^Sigue en 06 §[\d.]+$"))
 
     page.evaluate(
         "jupyterapp.commands.execute('docmanager:open', {path: 'mis_cuadernos/01_producto_escalar.ipynb'}).then(() => 0)"

@@ -1,5 +1,6 @@
 """Por dónde va quien estudia: se guarda entero o nada, y se abre ahí."""
 
+import contextlib
 import json
 
 import pytest
@@ -62,10 +63,8 @@ def test_what_is_not_a_place_is_as_if_it_were_not(home, text):
     assert desk.place() is None
     assert desk.last() == desk.FIRST
     (home / ".sitio.json").unlink()
-    try:
+    with contextlib.suppress(ValueError, RecursionError):
         desk.keep(text)
-    except (ValueError, RecursionError):
-        pass
     assert not (home / ".sitio.json").exists()
 
 
