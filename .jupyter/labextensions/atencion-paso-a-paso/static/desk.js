@@ -75,7 +75,8 @@ export class Desk {
   first() {
     const { tracker } = this;
     return new Promise(done => {
-      const opened = (_, panel) => panel && (tracker.currentChanged.disconnect(opened), done(panel));
+      const opened = (_, panel) =>
+        panel && (tracker.currentChanged.disconnect(opened), done(panel));
       tracker.currentChanged.connect(opened);
       opened(tracker, tracker.currentWidget);
     });

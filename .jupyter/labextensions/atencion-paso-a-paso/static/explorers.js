@@ -6,7 +6,8 @@ import { Runner } from './run.js';
 
 const VIEW = 'application/vnd.jupyter.widget-view+json';
 const STATE = 'application/vnd.jupyter.widget-state+json';
-const UNKNOWN = 'Para contestar hace falta el kernel, que en esta sesión no ha ejecutado esta celda. ';
+const UNKNOWN =
+  'Para contestar hace falta el kernel, que en esta sesión no ha ejecutado esta celda. ';
 const BROKEN = 'No se ha ejecutado: mira si falla una celda de más arriba.';
 
 /** Los controles de una celda: de cada uno, el id de su modelo y su salida. */

@@ -18,10 +18,12 @@ const bare = text => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
 /** Las palabras del glosario, de sus tablas: el término, en español, y qué es. */
 const wordsOf = text =>
-  [...text.matchAll(/^\| \*(.+?)\* \| (.*?) \| .*? \| (.*?) \| /gm)].map(([, term, name, said]) => ({
-    name: plain(name === term ? name : `${name} (${term})`),
-    said: plain(said),
-  }));
+  [...text.matchAll(/^\| \*(.+?)\* \| (.*?) \| .*? \| (.*?) \| /gm)].map(
+    ([, term, name, said]) => ({
+      name: plain(name === term ? name : `${name} (${term})`),
+      said: plain(said),
+    }),
+  );
 
 /** Enseña u oculta el código de un cuaderno; el de los ejercicios se queda. */
 export function hideCode(panel, hide) {
@@ -53,7 +55,9 @@ export function coursePanel(Widget, desk, tracker) {
       .then(({ content }) => wordsOf(content))
       .catch(() => []);
     const wanted = bare(box.value.trim());
-    const found = (await known).filter(({ name, said }) => wanted && bare(name + said).includes(wanted));
+    const found = (await known).filter(
+      ({ name, said }) => wanted && bare(name + said).includes(wanted),
+    );
     found.sort((a, b) => bare(b.name).includes(wanted) - bare(a.name).includes(wanted));
     const many = `${found.length} ${found.length === 1 ? 'palabra' : 'palabras'}`;
     count.textContent = wanted && many;
@@ -89,7 +93,8 @@ export function coursePanel(Widget, desk, tracker) {
     }
     const active = list.contains(document.activeElement) && document.activeElement.textContent;
     list.replaceChildren(...(desk.lessons ?? []).map(lesson));
-    if (active) [...list.querySelectorAll('button')].find(one => one.textContent === active)?.focus();
+    if (active)
+      [...list.querySelectorAll('button')].find(one => one.textContent === active)?.focus();
     saved.textContent = SAVED + (data ? NOTED : '');
     const panel = tracker.currentWidget;
     code.disabled = !panel;
