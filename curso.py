@@ -33,6 +33,7 @@ HELP = """\
 
   python curso.py abrir                  prepara el entorno y abre tu copia de las lecciones
   python curso.py reponer 05             te da limpia una lección; la que tenías va a «anteriores»
+  python curso.py mi_biblioteca          dice qué piezas has escrito ya, y las comprueba
   python curso.py probar                 prepara el entorno y ejecuta las pruebas de cada día
   python curso.py probar --todo          y también las lentas, que se hacen cada noche
   python curso.py abrir --editar         abre las lecciones del curso, para cambiarlas
@@ -461,6 +462,7 @@ def restore_lesson(arguments):
 COMMANDS = {
     "probar": ["-m", "pytest"],
     "cuadernos": ["tests/tools/notebooks.py"],
+    "mi_biblioteca": ["-m", "course_checkers.engine.mine"],
     "calificar": ["-m", "aula.calificar.grade"],
     "medir": [  # en un solo proceso
         "-m",
@@ -530,7 +532,8 @@ def main(arguments):
             return open_course(rest)
         for more in NEEDS.get(command, ()):
             prepare_more(more)
-        os.environ["CURSO_PROGRESO"] = "no"  # los ejercicios que alguien haya resuelto no cuentan
+        if command != "mi_biblioteca":  # los ejercicios que alguien haya resuelto no cuentan
+            os.environ["CURSO_PROGRESO"] = "no"
         return run(*COMMANDS[command], *rest)
     except CourseError as error:
         say(f"\nNo ha podido ser. {error}")

@@ -483,7 +483,7 @@ def test_unknown_command_names_the_known_ones(tmp_path):
     assert code == 1
     assert "«abre»" in output
     assert (
-        "abrir, reponer, probar, cuadernos, calificar, medir, mutantes, sitio, hojas, aula"
+        "abrir, reponer, probar, cuadernos, mi_biblioteca, calificar, medir, mutantes, sitio, hojas, aula"
         in output
     )
 

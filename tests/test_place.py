@@ -52,7 +52,7 @@ def test_the_course_opens_where_it_was_left_and_clean(home):
                 {"cell": 3},
                 {"section": "a" * 81},
                 {"seen": [3]},
-                {"seen": ["1"] * 500},
+                {"seen": ["1"] * 501},
                 {"seen": None},
             )
         ),

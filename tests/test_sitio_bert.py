@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from helpers_sitio import open_programs
+from helpers_sitio import many, open_programs
 
 from course_lib.bert import encoder_from_bert, extract_embeddings, load_bert
 from course_lib.explorers import attention, qkv
@@ -123,7 +123,7 @@ def test_every_character(page):
     texts = [f"a{letter}b {letter}" for letter in letters]
     mine = load_bert().plain_tokenizer(texts)["input_ids"]
     parts = [texts[i : i + 50_000] for i in range(0, len(texts), 50_000)]
-    theirs = [row for part in parts for row in page.evaluate(SPLIT, part)]
+    theirs = [row for part in parts for row in many(page, SPLIT, part)]
     assert len(theirs) == len(mine)
     different = [x for x, row, other in zip(letters, mine, theirs) if other != row[1:-1]]
     old = [x for x in different if unicodedata.ucd_3_2_0.category(x) != "Cn"]

@@ -6,7 +6,7 @@ import warnings
 import pytest
 import torch
 from helpers_browser import ROOT
-from helpers_sitio import open_programs
+from helpers_sitio import many, open_programs
 from playwright.sync_api import Error
 
 from course_lib import probes
@@ -184,7 +184,7 @@ def test_the_same_tokens_with_every_character(page):
     for start in range(0, len(letters), 50_000):
         texts = [f"a{letter}b {letter}" for letter in letters[start : start + 50_000]]
         here = [encoding.ids for encoding in mine.encode_batch(texts)]
-        there = [ids for ids, _ in page.evaluate(SPLIT, texts)]
+        there = [ids for ids, _ in many(page, SPLIT, texts)]
         different = [ascii(text) for text, one, other in zip(texts, here, there) if one != other]
         assert different == []
 
@@ -220,7 +220,7 @@ def test_the_same_reading_with_every_character(page):
     """Con todos los que conoce este Python; el navegador puede conocer más."""
     letters = filter(is_shown, map(chr, range(0x110000)))
     texts = [f"{x} i{x}i {x}{x}at" for x in letters]
-    for text, there in zip(texts, page.evaluate(READ, texts), strict=True):
+    for text, there in zip(texts, many(page, READ, texts), strict=True):
         try:
             here = list(read_sentence(load_translator().tokenizer, text, 127))
         except TranslatorError as error:

@@ -6,6 +6,7 @@ import pytest
 from helpers_browser import OPEN, ROOT, VIEWPORT, write
 from helpers_slides import SCREENS, open_deck, presented, slides, where
 from nbformat.v4 import new_code_cell, new_markdown_cell
+from playwright.sync_api import expect
 from tools import notebooks
 
 pytestmark = pytest.mark.navegador
@@ -78,7 +79,7 @@ def test_what_appears_later_waits(small):
     code = small.locator(".pr-on.jp-CodeCell")
     assert not code.is_visible()
     small.keyboard.press("PageDown")
-    assert code.is_visible()
+    expect(code).to_be_visible()
 
 
 def test_jump_by_number_from_the_list_and_to_the_ends(small):

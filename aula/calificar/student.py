@@ -105,7 +105,9 @@ class Cell:
         if self.tree is None:  # se sabrá al ejecutarla: mientras, lo que parece que crea
             self.binds = set(MAKES.findall(source))
             return
-        self.look(table)
+        from course_checkers.inside.names import names
+
+        self.binds, self.needs = names(table)
         for node in ast.walk(self.tree):
             if isinstance(node, ast.AugAssign):
                 self.needs.add(root(node.target))
@@ -113,17 +115,6 @@ class Cell:
                 self.binds.add(root(node))
         self.binds |= {CHANCE} if SEEDS.search(source) else set()
         self.needs |= {CHANCE} if DRAWS.search(source) else set()
-
-    def look(self, table):
-        top = table.get_type() == "module"
-        for symbol in table.get_symbols():
-            name, bound = symbol.get_name(), symbol.is_assigned() or symbol.is_imported()
-            if (top or symbol.is_declared_global()) and bound:
-                self.binds.add(name)
-            if symbol.is_referenced() and (top or symbol.is_global()):
-                self.needs.add(name)
-        for child in table.get_children():
-            self.look(child)
 
     def run(self, namespace):
         """La ejecuta una vez, y apunta su error si se para."""

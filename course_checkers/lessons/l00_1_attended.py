@@ -237,4 +237,4 @@ def check_attended_token(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(ATTENDED.check(function))
+    return finish(ATTENDED.check(function), function)

@@ -65,4 +65,4 @@ def check_dot_product(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(DOT_PRODUCT.check(function))
+    return finish(DOT_PRODUCT.check(function), function)

@@ -112,4 +112,4 @@ def check_cosine_similarity(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(COSINE.check(function))
+    return finish(COSINE.check(function), function)

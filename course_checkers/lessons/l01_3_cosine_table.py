@@ -228,4 +228,4 @@ def check_similarity_matrix(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(SIMILARITY.check(function))
+    return finish(SIMILARITY.check(function), function)

@@ -238,4 +238,4 @@ def check_positional_encoding(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(POSITIONS.check(function))
+    return finish(POSITIONS.check(function), function)

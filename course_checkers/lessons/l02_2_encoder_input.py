@@ -250,4 +250,4 @@ def check_encoder_input(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(ENCODER_INPUT.check(function))
+    return finish(ENCODER_INPUT.check(function), function)

@@ -278,4 +278,4 @@ def check_softmax(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(SOFTMAX.check(function))
+    return finish(SOFTMAX.check(function), function)

@@ -250,4 +250,4 @@ def check_scaling(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(SCALING.check(function))
+    return finish(SCALING.check(function), function)

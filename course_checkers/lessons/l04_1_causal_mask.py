@@ -100,4 +100,4 @@ def check_causal_mask(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(CAUSAL.check(function))
+    return finish(CAUSAL.check(function), function)

@@ -72,4 +72,4 @@ def check_padding_mask(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(PADDING.check(function))
+    return finish(PADDING.check(function), function)

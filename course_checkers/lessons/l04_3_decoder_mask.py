@@ -105,4 +105,4 @@ def check_decoder_mask(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(DECODER.check(function))
+    return finish(DECODER.check(function), function)

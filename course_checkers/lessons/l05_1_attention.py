@@ -250,4 +250,4 @@ def check_scaled_dot_product_attention(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(ATTENTION.check(function))
+    return finish(ATTENTION.check(function), function)

@@ -193,4 +193,4 @@ def check_split_heads(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(SPLIT_HEADS.check(function))
+    return finish(SPLIT_HEADS.check(function), function)

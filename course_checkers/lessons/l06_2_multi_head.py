@@ -259,4 +259,4 @@ def check_multi_head_attention(cls):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(MULTI_HEAD.check(cls))
+    return finish(MULTI_HEAD.check(cls), cls)

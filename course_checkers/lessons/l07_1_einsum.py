@@ -156,4 +156,4 @@ def check_einsum(equation):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(EINSUM.check(equation))
+    return finish(EINSUM.check(equation), equation)

@@ -191,4 +191,4 @@ def check_attention_by_hand(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(BY_HAND.check(function))
+    return finish(BY_HAND.check(function), function)

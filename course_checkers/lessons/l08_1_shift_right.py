@@ -207,4 +207,4 @@ def check_shift_right(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(SHIFT.check(function))
+    return finish(SHIFT.check(function), function)

@@ -176,4 +176,4 @@ def check_masked_self_attention(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce y, si deja escapar el futuro, dónde.
     """
-    return finish(MASKED_ATTENTION.check(function))
+    return finish(MASKED_ATTENTION.check(function), function)

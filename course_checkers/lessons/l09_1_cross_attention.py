@@ -232,4 +232,4 @@ def check_cross_attention(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(CROSS_ATTENTION.check(function))
+    return finish(CROSS_ATTENTION.check(function), function)

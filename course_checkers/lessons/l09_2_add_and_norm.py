@@ -275,4 +275,4 @@ def check_add_and_norm(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(ADD_AND_NORM.check(function))
+    return finish(ADD_AND_NORM.check(function), function)

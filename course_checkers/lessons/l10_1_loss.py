@@ -310,4 +310,4 @@ def check_next_token_loss(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(LOSS.check(function))
+    return finish(LOSS.check(function), function)

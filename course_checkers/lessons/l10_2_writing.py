@@ -344,4 +344,4 @@ def check_greedy(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(GREEDY.check(function))
+    return finish(GREEDY.check(function), function)

@@ -192,4 +192,4 @@ def check_alignment(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(ALIGNMENT.check(function))
+    return finish(ALIGNMENT.check(function), function)

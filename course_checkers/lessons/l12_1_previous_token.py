@@ -142,4 +142,4 @@ def check_previous_token_score(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(PREVIOUS.check(function))
+    return finish(PREVIOUS.check(function), function)

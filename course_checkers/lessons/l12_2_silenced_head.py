@@ -247,4 +247,4 @@ def check_without_head(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(WITHOUT_HEAD.check(function))
+    return finish(WITHOUT_HEAD.check(function), function)

@@ -176,4 +176,4 @@ def check_effect_size(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(EFFECT.check(function))
+    return finish(EFFECT.check(function), function)

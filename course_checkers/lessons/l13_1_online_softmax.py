@@ -188,4 +188,4 @@ def check_online_softmax(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(ONLINE.check(function))
+    return finish(ONLINE.check(function), function)

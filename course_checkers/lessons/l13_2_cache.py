@@ -197,4 +197,4 @@ def check_cached_attention(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(CACHED.check(function))
+    return finish(CACHED.check(function), function)

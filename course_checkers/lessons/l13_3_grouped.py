@@ -192,4 +192,4 @@ def check_grouped_query_attention(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(GROUPED.check(function))
+    return finish(GROUPED.check(function), function)

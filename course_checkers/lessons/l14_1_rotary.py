@@ -193,4 +193,4 @@ def check_rotary(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(ROTARY.check(function))
+    return finish(ROTARY.check(function), function)

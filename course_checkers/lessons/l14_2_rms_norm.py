@@ -191,4 +191,4 @@ def check_rms_norm(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(RMS_NORM.check(function))
+    return finish(RMS_NORM.check(function), function)

@@ -222,4 +222,4 @@ def check_top_p(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce.
     """
-    return finish(TOP_P.check(function))
+    return finish(TOP_P.check(function), function)

@@ -17,13 +17,13 @@ NAME = "curso.mesa"  # en JupyterLab se escribe aquí; no es un archivo: lo reci
 FIRST = "00_empieza_aqui.ipynb"
 CELL = re.compile(r"[\w-]{1,64}", re.ASCII)
 LONGEST = 80  # letras del nombre de un apartado
-MOST = 200  # apartados, y lecciones
+MOST = 500  # nombres de apartados, en todas las lecciones
 
 
 def desk():
     """Todo lo que enseña el panel."""
-    seen = {"exercises": sorted(progress.solved()), "place": place()}
-    return {"folder": copies.FOLDER, "lessons": lessons(), **seen}
+    found = {"folder": copies.FOLDER, "lessons": lessons()}
+    return found | {"exercises": sorted(progress.solved()), "place": place()}
 
 
 @functools.cache
@@ -83,17 +83,14 @@ def last():
 def _is_place(said):
     """Dice si ``said`` es lo que escribe el panel."""
     try:
+        spots = said["at"].values()
+        names = [name for spot in spots for name in (spot["section"], *spot["seen"])]
         return (
             said["last"] in said["at"]
-            and len(said["at"]) <= MOST
+            and len(names) <= MOST
+            and all(isinstance(name, str) and len(name) <= LONGEST for name in names)
             and all(map(copies.LESSON.fullmatch, said["at"]))
-            and all(map(_is_spot, said["at"].values()))
+            and all(CELL.fullmatch(spot["cell"]) for spot in spots)
         )
     except (KeyError, TypeError, AttributeError):
         return False
-
-
-def _is_spot(spot):
-    names = [spot["section"], *spot["seen"]]
-    short = all(isinstance(name, str) and len(name) <= LONGEST for name in names)
-    return short and len(names) <= MOST and CELL.fullmatch(spot["cell"])

@@ -94,28 +94,35 @@ def predicted(name, said, right):
 
 
 def _change(add):
-    """Lee el archivo, deja que ``add`` lo cambie y lo escribe entero, uno cada vez. Da por qué no, o nada.
+    """Lee lo apuntado, deja que ``add`` lo cambie y lo escribe. Da por qué no, o nada.
 
-    Uno que no se entiende no se pierde: queda al lado, con su fecha.
+    Un archivo que no se entiende no se pierde: queda al lado, con su fecha.
     """
-    from filelock import FileLock, Timeout  # solo para escribir: aquí está, con torch
-
     if (path := place()) is None:
         return ""
+
+    def edit():
+        try:
+            found = _read(path)
+        except ValueError:
+            path.rename(beside(path))
+            found = {kind: {} for kind in KINDS}
+        return json.dumps(found, indent=1, ensure_ascii=False) if add(found) else None
+
+    return change(path, edit)
+
+
+def change(path, edit):
+    """Escribe un archivo entero, uno cada vez: lo que dé ``edit``, o nada si da ``None``. Da por qué no."""
+    from filelock import FileLock, Timeout  # solo para escribir: aquí está, con torch
+
+    name = f".{path.stem.lstrip('.')}"
     with contextlib.suppress(OSError, Timeout):
-        path.parent.resolve(strict=True)  # quien cierra con llave la haría
-        with FileLock(path.with_suffix(".lock"), timeout=5):
-            try:
-                found = _read(path)
-            except ValueError:
-                path.rename(beside(path))
-                found = {kind: {} for kind in KINDS}
-            if add(found):
-                temporary, text = (
-                    path.with_suffix(".tmp"),
-                    json.dumps(found, indent=1, ensure_ascii=False),
-                )
-                temporary.write_text(text, encoding="utf-8")
+        path.parent.resolve(strict=True)  # ``FileLock`` la haría
+        with FileLock(path.with_name(f"{name}.lock"), timeout=5):
+            if (text := edit()) is not None:
+                temporary = path.with_name(f"{name}.tmp")
+                temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
                 temporary.replace(path)
             return ""
     return (

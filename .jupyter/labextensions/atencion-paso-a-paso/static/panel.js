@@ -40,7 +40,7 @@ export function coursePanel(Widget, desk, tracker) {
   const code = make('button', {});
   const saved = make('p', {});
   const label = make('label', {}, 'Buscar una palabra', box);
-  const count = make('p', { className: 'cu-count' });
+  const count = make('p', {});
   count.setAttribute('role', 'status');
   const node = make('section', { className: 'cu-panel', tabIndex: -1 });
   node.setAttribute('aria-label', 'Curso');
