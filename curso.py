@@ -32,7 +32,7 @@ HELP = """\
 «Atención paso a paso»: las órdenes del curso.
 
   python curso.py abrir                  prepara el entorno y abre tu copia de las lecciones
-  python curso.py reponer 05             te da limpia una lección; la que tenías queda al lado
+  python curso.py reponer 05             te da limpia una lección; la que tenías va a «anteriores»
   python curso.py mi_biblioteca          dice qué piezas has escrito ya, y las comprueba
   python curso.py probar                 prepara el entorno y ejecuta las pruebas de cada día
   python curso.py probar --todo          y también las lentas, que se hacen cada noche

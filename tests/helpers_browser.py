@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +25,8 @@ from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_notebook
 from playwright.sync_api import TimeoutError, expect, sync_playwright
 from tools import notebooks
+
+from course_tools.opening.server import READ_ONLY
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -446,14 +449,18 @@ def open_browser():
 
 
 @contextlib.contextmanager
-def open_lab(course=ROOT, theme="JupyterLab Light", browser=None):
-    """Copia el curso, abre JupyterLab sobre la copia y da un `Lab` listo para usar."""
+def open_lab(course=ROOT, theme="JupyterLab Light", browser=None, studying=False):
+    """Copia el curso, abre JupyterLab sobre la copia y da un `Lab` listo para usar.
+
+    Con `studying`, como lo abre quien estudia: con `mis_cuadernos` y lo que apunta el curso.
+    """
     with contextlib.ExitStack() as stack:
         temporary = Path(
             stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         )
         copy, home = temporary / "curso", temporary / "jupyter"
-        for name in ("notebooks", "imagenes", "course_lib", ".jupyter"):
+        more = ("course_tools", "course_checkers") if studying else ()
+        for name in ("notebooks", "imagenes", "course_lib", ".jupyter", *more):
             if (course / name).exists():
                 shutil.copytree(
                     course / name,
@@ -463,7 +470,13 @@ def open_lab(course=ROOT, theme="JupyterLab Light", browser=None):
         chosen = home / "settings/@jupyterlab/apputils-extension/themes.jupyterlab-settings"
         chosen.parent.mkdir(parents=True)
         chosen.write_text(json.dumps({"theme": theme}), encoding="utf-8")
-        url = stack.enter_context(serve_lab(copy, home))
+        arguments, variables = (), {}
+        if studying:
+            arguments = (f"--ServerApp.contents_manager_class={READ_ONLY}",)
+            variables = {"CURSO_CUADERNOS": str(copy), "CURSO_PROGRESO": ""}
+            make = [sys.executable, "-m", "course_tools.opening.copies"]
+            subprocess.run(make, cwd=copy, env=os.environ | variables, check=True)
+        url = stack.enter_context(serve_lab(copy, home, *arguments, **variables))
         browser = browser or stack.enter_context(open_browser())
         page = stack.enter_context(browser.new_context(viewport=VIEWPORT)).new_page()
         lab = Lab(copy, page, url)

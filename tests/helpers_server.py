@@ -18,10 +18,10 @@ def free_port():
 
 
 @contextlib.contextmanager
-def serve_lab(course, home):
+def serve_lab(course, home, *arguments, **variables):
     """Arranca JupyterLab sobre la carpeta `course`, sin tocar la configuración del usuario.
 
-    Da la dirección del servidor, con su clave.
+    Con otros argumentos y otras variables de entorno, si se dicen. Da la dirección del servidor, con su clave.
     """
     settings = {
         "JUPYTER_CONFIG_PATH": course / ".jupyter",
@@ -41,6 +41,7 @@ def serve_lab(course, home):
         "--expose-app-in-browser",
         f"--ServerApp.port={free_port()}",
         f"--ServerApp.root_dir={course}",
+        *arguments,
     ]
     with (home / "lab.log").open("wb") as log:
         server = subprocess.Popen(
@@ -48,7 +49,7 @@ def serve_lab(course, home):
             cwd=course,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env=os.environ | {key: str(path) for key, path in settings.items()},
+            env=os.environ | {key: str(path) for key, path in settings.items()} | variables,
         )
         try:
             yield wait_for_server(server, home)

@@ -311,7 +311,7 @@ def read(path):
 
 
 def old_ones(root):
-    return sorted((root / "mis_cuadernos").glob("*-antes-*.ipynb"))
+    return sorted((root / "mis_cuadernos" / "anteriores").glob("*-antes-*.ipynb"))
 
 
 def test_the_first_time_makes_the_copies_and_the_second_does_nothing(course):
@@ -418,6 +418,13 @@ def test_links_work_from_the_copy(course):
         "[g](../notebooks/glosario.md) [s](../notebooks/soluciones/05_prueba.ipynb#x) "
         "[l](05_prueba.ipynb) [w](https://a.es) ![f](../imagenes/f.svg) `d[k](x)` [m](#2.-Título)"
     ]
+    copies.restore("05")  # la de antes está una carpeta más adentro
+    (old,) = old_ones(course)
+    assert sources(read(old)) == [
+        "[g](../../notebooks/glosario.md) [s](../../notebooks/soluciones/05_prueba.ipynb#x) "
+        "[l](../05_prueba.ipynb) [w](https://a.es) ![f](../../imagenes/f.svg) `d[k](x)` [m](#2.-Título)"
+    ]
+    assert not [p for p in (course / "mis_cuadernos").iterdir() if "antes-" in p.name]
 
 
 def test_another_folder_has_what_the_lessons_need(course, tmp_path, monkeypatch):

@@ -256,7 +256,8 @@ def test_open_starts_lab_at_the_first_notebook(installed, editing, folder):
     assert code == 0, output
     assert told["module"] == "jupyterlab"
     assert f"--ServerApp.root_dir={installed.root}" in told["arguments"]
-    assert f"--LabApp.default_url=/lab/tree/{folder}/00_empieza_aqui.ipynb" in told["arguments"]
+    where = f"/lab/tree/{folder}/00_empieza_aqui.ipynb" + ("" if editing else "?reset")
+    assert f"--LabApp.default_url={where}" in told["arguments"]
     assert told["arguments"][-1] == "--port=9999"
     assert (installed.root / folder / "00_empieza_aqui.ipynb").exists()
     assert ("contents_manager_class" in str(told["arguments"])) is not bool(editing)

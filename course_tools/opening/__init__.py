@@ -4,8 +4,9 @@
 - ``server``: arrancar JupyterLab, decir dónde está y cerrarlo en orden.
 - ``doors``: las direcciones de las puertas que no piden instalar nada.
 - ``progress``: el archivo en el que se guarda lo que has resuelto.
+- ``desk``: lo que enseña el panel «Curso», y por dónde va quien estudia.
 - ``library``: el archivo con lo que has escrito en cada ejercicio resuelto, ``mi_biblioteca.py``.
 - ``contents``: dentro de JupyterLab, lo que es del curso se abre sin poder cambiarlo.
 
-Los cinco primeros solo usan lo que trae Python.
+Todos menos ``contents`` solo usan lo que trae Python.
 """

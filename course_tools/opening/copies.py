@@ -24,10 +24,14 @@ ROOT = Path(__file__).resolve().parents[2]
 LESSON = re.compile(r"\d\d_\w+\.ipynb")
 PLACE = "CURSO_CUADERNOS"  # la variable de entorno que dice otra carpeta
 FOLDER = "mis_cuadernos"
+OLD = "anteriores"  # dentro de ella, las copias de antes
 RECORD = ".entregado.json"  # de cada lección: qué versión se entregó y la huella de cada celda
 LINKED = ("notebooks", "imagenes", "course_lib")  # lo que usan las lecciones desde «..»
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
+LINK = re.compile(
+    r"(?<=\]\()(?=\.\./|\d\d_\w+\.ipynb)"
+)  # donde empieza un enlace a otro archivo del curso
 # Por su primera línea se busca la celda de un ejercicio que ha perdido, con su id, sus metadatos.
 EXERCISE = re.compile(r"# (?:Ejercicio|Comprobación) \d+\.\d+$", re.MULTILINE)
 
@@ -237,7 +241,7 @@ def update(lessons=None):
             except (KeyError, TypeError, AttributeError):  # no es el JSON de un cuaderno
                 what = "rota"
             if what != "al día":
-                shutil.copy2(path, beside(path))
+                put_away(path)
         _write(path, result if what == "tuya" else new)
         record[source.name] = {"version": version, "cells": cells}
         _write(folder / RECORD, record)
@@ -254,9 +258,9 @@ def update(lessons=None):
 TOLD = {
     "nueva": "En {1} tienes tu copia de: {0}.",
     "al día": "Puestas al día: {0}.",
-    "tuya": "Puestas al día, con lo tuyo dentro: {0}. Al lado queda la copia anterior, con su fecha.",
-    "rota": "No se podía leer tu copia de: {0}. Tienes una limpia, y la otra queda al lado.",
-    "retirada": "Ya no están en el curso: {0}. Lo que escribiste se queda, con su fecha.",
+    "tuya": "Puestas al día, con lo tuyo dentro: {0}. La copia anterior está en «anteriores».",
+    "rota": "No se podía leer tu copia de: {0}. Tienes una limpia; la otra está en «anteriores».",
+    "retirada": "Ya no están en el curso: {0}. Lo que escribiste está en «anteriores».",
 }
 
 
@@ -267,14 +271,15 @@ def _retire(path, delivered, told):
     except (KeyError, TypeError, AttributeError):
         mine = path.exists()
     if mine:
-        path.rename(beside(path))
+        put_away(path)
+        path.unlink()
         told.setdefault("retirada", []).append(path.stem)
     else:
         path.unlink(missing_ok=True)
 
 
 def restore(lesson):
-    """Deja limpia tu copia de una lección, ``"05"`` o ``5``. La que tenías queda al lado.
+    """Deja limpia tu copia de una lección, ``"05"`` o ``5``. La que tenías va a ``anteriores``.
 
     Returns:
         Lo mismo que ``update``.
@@ -292,9 +297,29 @@ def restore(lesson):
         )
     path, old = prepare_folder() / known[number].name, None
     if path.exists():
-        path.rename(old := beside(path))
+        old = put_away(path)
+        path.unlink()
     told, written = update([known[number]])
-    return ([f"La que tenías es {old.name}."] if old else []) + told, written
+    return ([f"La que tenías es {OLD}/{old.name}."] if old else []) + told, written
+
+
+def put_away(path):
+    """Deja en ``anteriores``, con su fecha, la copia que hay en ``path``. Devuelve su ruta."""
+    folder = path.parent / OLD
+    folder.mkdir(exist_ok=True)
+    old = beside(folder / path.name)
+    shutil.copy2(path, old)
+    try:
+        nb, moved = _read(old), False
+        for cell in nb["cells"]:  # desde ahí, lo enlazado está una carpeta más arriba
+            text = "".join(cell["source"])
+            if cell["cell_type"] == "markdown" and (new := LINK.sub("../", text)) != text:
+                cell["source"], moved = new, True
+    except (KeyError, TypeError, AttributeError):  # no es el JSON de un cuaderno
+        return old
+    if moved:
+        _write(old, nb)
+    return old
 
 
 def beside(path):

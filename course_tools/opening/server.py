@@ -14,9 +14,11 @@ import sys
 import time
 import webbrowser
 from pathlib import Path
+from urllib.parse import quote
 from urllib.request import ProxyHandler, Request, build_opener
 
-LESSON = "00_empieza_aqui.ipynb"
+from course_tools.opening import desk
+
 READ_ONLY = "course_tools.opening.contents.CourseContents"
 CLOSING_S = 15  # lo que se espera a que JupyterLab se cierre solo
 POSIX = os.name == "posix"
@@ -51,7 +53,7 @@ def serve(python, root, folder, arguments, env, say, editing=False):
     command = [
         *(str(python), "-m", "jupyterlab", "--log-level=WARN"),
         f"--ServerApp.root_dir={root}",
-        f"--LabApp.default_url=/lab/tree/{folder}/{LESSON}",
+        f"--LabApp.default_url=/{lesson(folder, editing)}",
         *([] if editing else [f"--ServerApp.contents_manager_class={READ_ONLY}"]),
         *(["--ServerApp.use_redirect_file=False"] if SNAP else []),
         *([] if browser else ["--no-browser"]),
@@ -74,7 +76,9 @@ def serve(python, root, folder, arguments, env, say, editing=False):
         if info:
             if busy and str(info["port"]) != port:
                 say(f"El puerto {port} está ocupado: uso el {info['port']}.")
-            say("\n".join(directions(info, folder, browser, _option(arguments, "ip", ""))))
+            _warm_up(python)
+            where = lesson(folder, editing)
+            say("\n".join(directions(info, where, browser, _option(arguments, "ip", ""))))
         while process.poll() is None:
             time.sleep(0.2)
         if not info and process.returncode:
@@ -90,7 +94,22 @@ def serve(python, root, folder, arguments, env, say, editing=False):
     return 0
 
 
-def directions(info, folder, browser, ip):
+def lesson(folder, editing):
+    """Dónde se abre: por donde iba quien estudia, sin las pestañas de otro día; al editar, en la 00."""
+    return f"lab/tree/{folder}/" + (desk.FIRST if editing else f"{quote(desk.last())}?reset")
+
+
+def _warm_up(python):
+    """Lee del disco lo que más tarda la primera vez, ``import torch``, mientras se abre la página."""
+    quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    if POSIX:
+        quiet["preexec_fn"] = lambda: os.nice(19)
+    else:
+        quiet["creationflags"] = subprocess.IDLE_PRIORITY_CLASS
+    subprocess.Popen([str(python), "-c", "import torch, transformers"], **quiet)
+
+
+def directions(info, where, browser, ip):
     """Las líneas que dicen cómo se llega al curso. La última es la dirección, con su clave."""
     port, here = info["port"], socket.gethostname()
     if ip in ANYWHERE and ip:
@@ -102,13 +121,13 @@ def directions(info, folder, browser, ip):
         yield "En un contenedor, publica el puerto y abre el curso con --ip=0.0.0.0."
     else:
         yield "Si no se abre solo en tu navegador, copia en él esta dirección:"
-    yield f"\n    {address(info, folder)}\n"
+    yield f"\n    {address(info, where)}\n"
 
 
-def address(info, folder):
-    """La dirección de la lección 00 en un servidor abierto."""
-    token = f"?token={info['token']}" if info["token"] else ""
-    return f"{_base(info)}lab/tree/{folder}/{LESSON}{token}"
+def address(info, where):
+    """La dirección de una lección, que dice ``lesson``, en un servidor abierto."""
+    token = f"{'&' if '?' in where else '?'}token={info['token']}" if info["token"] else ""
+    return f"{_base(info)}{where}{token}"
 
 
 def has_browser():
@@ -127,7 +146,7 @@ def find_open(python, root, folder, env, editing=False):
         if info and Path(info["root_dir"]) == Path(root):
             said = _ask(info, "api/contents/notebooks?content=0")
             if said and said.get("writable") == editing:
-                return address(info, folder)
+                return address(info, lesson(folder, editing).removesuffix("?reset"))
     return None
 
 

@@ -6,16 +6,17 @@
   document.head.append(style);
   let shared;
   // Lo que JupyterLab comparte con sus extensiones: una versión de cada paquete.
-  const lab = async name => (await Object.values(shared[`@jupyterlab/${name}`])[0].get())();
+  const lab = async name => (await Object.values(shared[name])[0].get())();
   (window._JUPYTERLAB ??= {})['atencion-paso-a-paso'] = {
     init: scope => (shared = scope),
     get: async () => {
-      const [{ plugin }, apputils, notebook] = await Promise.all([
+      const [{ plugin }, ...parts] = await Promise.all([
         import(`${here}extension.js`),
-        lab('apputils'),
-        lab('notebook'),
+        lab('@jupyterlab/apputils'),
+        lab('@jupyterlab/notebook'),
+        lab('@lumino/widgets'),
       ]);
-      return () => ({ __esModule: true, default: plugin(apputils, notebook) });
+      return () => ({ __esModule: true, default: plugin(...parts) });
     },
   };
 })();

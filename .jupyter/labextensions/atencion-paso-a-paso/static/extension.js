@@ -1,23 +1,42 @@
-/* La orden «Presentar», en la barra de un cuaderno, en el menú Ver y en la paleta. */
+/* Lo que el curso añade: presentar una clase (un botón, el menú Ver y la paleta) y la mesa de quien estudia. */
+import { Desk } from './desk.js';
+import { explorers } from './explorers.js';
+import { coursePanel } from './panel.js';
 import { Show, slidesOf } from './present.js';
+import { walk } from './walk.js';
 
 const CALL = 'presentar:empezar';
 const LESSON = /\d\d_\w+\.ipynb$/;
 const NOTHING =
   'Este cuaderno no tiene diapositivas. Las clases están en notebooks/clases: abre una y pulsa Presentar.';
 
-export const plugin = (apputils, { INotebookTracker, NotebookActions }) => ({
+export const plugin = (apputils, { INotebookTracker, NotebookActions }, { Widget }) => ({
   id: 'atencion-paso-a-paso:presentar',
-  description: 'Presenta una clase.',
+  description: 'Presenta una clase, y acompaña a quien estudia.',
   autoStart: true,
   requires: [INotebookTracker],
   optional: [apputils.ICommandPalette],
   activate: (app, tracker, palette) => {
-    const present = panel => {
-      const run = cells => NotebookActions.runCells(panel.content, cells, panel.sessionContext);
-      const say = text => apputils.showErrorMessage('Presentar', text);
-      return new Show(app, panel, { run, say });
-    };
+    walk(NotebookActions);
+    const running = (panel, title) => ({
+      run: cells => NotebookActions.runCells(panel.content, cells, panel.sessionContext),
+      say: text => apputils.showErrorMessage(title, text),
+      executed: NotebookActions.executed,
+    });
+    tracker.widgetAdded.connect((_, panel) => explorers(panel, running(panel, 'Ejecutar')));
+
+    const desk = new Desk(app, tracker);
+    const { panel: course, refresh } = coursePanel(Widget, desk, tracker);
+    app.shell.add(course, 'left', { rank: 50 });
+    let soon;
+    NotebookActions.executed.connect((_, { cell }) => {
+      if (cell.model.getMetadata('nbgrader')?.grade !== true) return;
+      clearTimeout(soon);
+      soon = setTimeout(refresh, 500); // un ejercicio comprobado
+    });
+    app.restored.then(() => desk.start());
+
+    const present = panel => new Show(app, panel, running(panel, 'Presentar'));
 
     /** La clase de una lección: el cuaderno que se llama igual, en notebooks/clases. */
     async function deckOf(panel) {

@@ -5,6 +5,7 @@
  * dura, JupyterLab no recibe ninguna, y al acabar no queda nada puesto ni guardado.
  */
 import { Notes } from './notes.js';
+import { Runner } from './run.js';
 
 /** Las diapositivas de un cuaderno: sus celdas, con el paso en que aparece cada una, y sus notas. */
 export function slidesOf(notebook) {
@@ -39,12 +40,12 @@ const left = new WeakMap(); // en qué diapositiva se dejó cada clase, y a qué
 
 export class Show {
   constructor(app, panel, { run, say }) {
-    Object.assign(this, { app, panel, runCells: run, say });
+    Object.assign(this, { app, panel, say });
     this.notebook = panel.content;
     this.slides = slidesOf(this.notebook);
     this.now = this.step = 0;
     this.typed = '';
-    this.ran = new Set();
+    this.runner = new Runner(panel, run);
     const { now, started } = left.get(panel) ?? { now: 0 };
     this.started = started ?? Date.now();
     this.undo = []; // lo que hay que deshacer al acabar
@@ -78,16 +79,13 @@ export class Show {
     notebook.notebookConfig = { ...settings, windowingMode: 'none' };
     notebook.mode = 'command';
     app.commands.processKeydownEvent = () => {}; // los atajos de JupyterLab: ninguno
-    // Un kernel que no está ni libre ni ocupado ha olvidado lo ejecutado: se reinicia, se cae, es otro…
-    const forgets = (_, status) => ['idle', 'busy'].includes(status) || this.ran.clear();
-    panel.sessionContext.statusChanged.connect(forgets);
     this.onDisposed = () => this.end();
     panel.disposed.connect(this.onDisposed);
     this.undo.push(() => {
       delete app.commands.processKeydownEvent;
       panel.disposed.disconnect(this.onDisposed);
       if (panel.isDisposed) return;
-      panel.sessionContext.statusChanged.disconnect(forgets);
+      this.runner.stop();
       notebook.notebookConfig = settings;
     });
 
@@ -278,37 +276,14 @@ export class Show {
     const all = this.notebook.widgets;
     const last = all.indexOf(mine.at(-1));
     const wanted = all.slice(0, last + 1).filter(cell => cell.model.type === 'code');
-    const errors = cell => cell.model.outputs.toJSON().filter(one => one.output_type === 'error');
-    let due, well, failed;
-    const attempt = async () => {
-      due = wanted.filter(cell => mine.includes(cell) || !this.ran.has(cell));
-      well = await this.awake()
-        .then(() => this.runCells(due))
-        .catch(() => false);
-      failed = well ? null : due.find(cell => errors(cell).length);
-    };
     this.bar.classList.add('pr-busy');
-    await attempt();
-    // Un kernel que se estaba reiniciando pierde lo que se le pide, o lo que ya sabía: otra vez, entero.
-    const forgot = failed && due.length < wanted.length && errors(failed)[0].ename === 'NameError';
-    if (!well && (forgot || !failed)) {
-      this.ran.clear();
-      await attempt();
-    }
+    const { well, failed } = await this.runner.run(mine, wanted);
     this.bar.classList.remove('pr-busy');
     if (!this.undo.length) return;
-    if (well) for (const cell of due) this.ran.add(cell);
-    else if (!mine.includes(failed))
+    if (!well && !mine.includes(failed))
       this.say('El código no se ha ejecutado: mira si falla una celda anterior de esta clase.');
     if (!this.notebook.widgets.some(cell => cell.editor?.hasFocus())) this.release(true);
     this.fit();
-  }
-
-  /** Si alguien ha apagado el kernel, arranca otro igual: JupyterLab preguntaría cuál. */
-  async awake() {
-    const { sessionContext } = this.panel;
-    const { name } = sessionContext.kernelPreference;
-    if (sessionContext.hasNoKernel) await sessionContext.changeKernel({ name });
   }
 
   lock(locked, cells = this.notebook.widgets) {

@@ -1,0 +1,108 @@
+/*
+ * Lo que el curso sabe de quien estudia: lo resuelto y por dónde va, que se apunta mientras se mueve. Lo
+ * tiene el servidor (course_tools/opening/desk.py); donde no lo hay, solo se saben los nombres de las lecciones.
+ */
+const PLACE = 'curso.mesa';
+export const LESSON = /^\d\d_\w+\.ipynb$/;
+
+/** El apartado de una celda: su número o, si no tiene, su título. */
+function sectionOf(cells, k) {
+  for (; k >= 0; k--) {
+    if (cells[k].model.type !== 'markdown') continue;
+    const { source } = cells[k].model.sharedModel;
+    const [, level, number, title] = source.match(/^(###?) (?:(\d[\d.]*\d|\d)\.? )?(.*)/m) ?? [];
+    if (number || level === '##') return (number ?? title).slice(0, 80);
+  }
+  return '';
+}
+
+export class Desk {
+  constructor({ serviceManager: { contents }, commands }, tracker) {
+    Object.assign(this, { contents, commands, tracker, data: null });
+    this.folder = 'notebooks';
+  }
+
+  /** Lo que se sabe ahora. */
+  async load() {
+    const root = await this.contents.get('').catch(() => ({}));
+    const names = root.content?.map(one => one.name) ?? [];
+    if (root.course) {
+      this.data = { ...root.course, place: this.data?.place ?? root.course.place };
+      this.folder = root.course.folder;
+      this.lessons = root.course.lessons;
+    } else if (!this.lessons && names.includes(this.folder)) {
+      const { content } = await this.contents.get(this.folder);
+      const lessons = content.map(({ name }) => name).filter(name => LESSON.test(name));
+      const title = name => name.replace('.ipynb', '').replace('_', ' · ').replaceAll('_', ' ');
+      this.lessons = lessons.sort().map(name => ({ name, title: title(name) }));
+    }
+  }
+
+  /** Abre una lección y, si se dice, en una celda. */
+  async open(name, cell = this.data?.place?.at[name]?.cell) {
+    const path = `${this.folder}/${name}`;
+    const panel = await this.commands.execute('docmanager:open', { path, factory: 'Notebook' });
+    await this.go(panel, cell);
+    panel.content.activate();
+  }
+
+  async go(panel, cell) {
+    await panel.context.ready;
+    await panel.revealed;
+    const { widgets } = panel.content;
+    let k = widgets.findIndex(one => one.model.id === cell);
+    while (k > 0 && widgets[k].isHidden) k--; // lo plegado, plegado se queda
+    if (k < 0) return;
+    panel.content.activeCellIndex = k;
+    await panel.content.scrollToItem(k, 'start');
+  }
+
+  /** Al llegar, vuelve a donde se dejó; y desde entonces, lo apunta. */
+  async start() {
+    await this.load();
+    if (!this.data) return;
+    const panel = await this.first();
+    const spot = this.data.place?.at[this.nameOf(panel)];
+    if (spot && !location.hash) await this.go(panel, spot.cell);
+    const moved = () => {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.note(this.tracker.currentWidget), 1000);
+    };
+    this.tracker.activeCellChanged.connect(moved);
+  }
+
+  /** El primer cuaderno que se abre. */
+  first() {
+    const { tracker } = this;
+    return new Promise(done => {
+      const opened = (_, panel) =>
+        panel && (tracker.currentChanged.disconnect(opened), done(panel));
+      tracker.currentChanged.connect(opened);
+      opened(tracker, tracker.currentWidget);
+    });
+  }
+
+  /** El nombre de la lección de quien estudia que hay en un panel. */
+  nameOf(panel) {
+    const [folder, name, more] = panel.context.path.split('/');
+    return folder === this.folder && !more && LESSON.test(name) ? name : null;
+  }
+
+  note(panel) {
+    const name = panel && !panel.isDisposed && this.nameOf(panel);
+    if (!name || !panel.content.activeCell) return;
+    const { widgets, activeCellIndex, activeCell } = panel.content;
+    const place = (this.data.place ??= { at: {} });
+    const old = place.at[name];
+    place.last = name;
+    if (activeCellIndex || !old) {
+      const section = sectionOf(widgets, activeCellIndex);
+      const number = section.match(/^\d+/) ?? [];
+      const seen = [...new Set([...(old?.seen ?? []), ...number])];
+      place.at[name] = { cell: activeCell.model.id, section, seen };
+    }
+    const options = { type: 'file', format: 'text', content: JSON.stringify(place) };
+    this.contents.save(PLACE, options).catch(() => {});
+    this.changed?.();
+  }
+}

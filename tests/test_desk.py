@@ -1,0 +1,258 @@
+"""La mesa de quien estudia, en JupyterLab: andar con las teclas, volver a abrir, y saber por dónde iba."""
+
+import json
+import re
+
+import nbformat
+import pytest
+from helpers_browser import AXE, ROOT, SCRATCH, open_lab, write
+from helpers_explorers import saved_explorers
+from nbformat.v4 import new_code_cell
+from playwright.sync_api import expect
+from tools import notebooks, way
+
+from course_tools.cells import FOLDED
+
+pytestmark = pytest.mark.navegador
+
+LESSONS = [p.relative_to(ROOT) for p in notebooks.course_notebooks() if notebooks.is_lesson(p)]
+
+
+def lessons(*by_day):
+    """Cada lección; de día, solo las dichas."""
+    return pytest.mark.parametrize(
+        "path",
+        [
+            pytest.param(p, id=p.stem, marks=() if p.name[:2] in by_day else pytest.mark.lenta)
+            for p in LESSONS
+        ],
+    )
+
+
+OPEN = """async path => {
+    const panel = await jupyterapp.commands.execute('docmanager:open', {path, factory: 'Notebook'});
+    await panel.context.ready;
+    await panel.sessionContext.ready;
+    await panel.sessionContext.session?.kernel?.info;
+    window.lesson = panel;
+    panel.content.mode = 'command';
+    panel.content.activeCellIndex = 0;
+    panel.content.activate();
+}"""
+WHERE = "[lesson.content.activeCell.model.id, lesson.content.activeCell.isHidden]"
+SEEN = """() => {
+    const outer = lesson.node.querySelector('.jp-WindowedPanel-outer').getBoundingClientRect();
+    const {top, bottom} = lesson.content.activeCell.node.getBoundingClientRect();
+    return bottom > outer.top && top < outer.bottom && lesson.content.activeCell.node.contains(document.activeElement);
+}"""
+
+
+def shown(nb):
+    """Los ids de las celdas que se ven con lo de al lado plegado."""
+    below = 7
+    for cell in nb.cells:
+        level, _ = way.heading(cell)
+        if below < level:
+            continue
+        below = level if cell.metadata.get(FOLDED) else 7
+        yield cell.id
+
+
+# --- Andar ----------------------------------------------------------------------------------------
+
+
+@lessons("03")
+def test_walking_visits_what_is_seen_and_only_that(lab, path):
+    """Con Mayús+Intro y, de dos en dos, con el botón; el código es otro, para que acabe enseguida."""
+    nb = notebooks.read(ROOT / path)
+    expected = list(shown(nb))
+    for cell in nb.cells:
+        if cell.cell_type == "code":
+            cell.update(source="0", outputs=[], execution_count=None)
+    lab.close()
+    nbformat.write(nb, lab.folder / path)
+    lab.page.evaluate(OPEN, path.as_posix())
+    folded = lab.page.evaluate("lesson.content.widgets.filter(cell => cell.isHidden).length")
+    button = lab.page.locator("[data-jp-item-name=run] >> visible=true").first
+    visited, names, jumped = [], [cell.id for cell in nb.cells], False
+    for number, name in enumerate(expected):
+        here, hidden = lab.page.evaluate(WHERE)
+        assert (here, hidden) == (name, False), (
+            f"tras {visited[-1:]}, el {number} de {len(expected)}"
+        )
+        visited.append(here)
+        if jumped:
+            lab.page.wait_for_function(SEEN)
+        jumped = names.index(here) + 1 < len(names) and names[names.index(here) + 1] not in expected
+        if number % 2:
+            button.click()
+        else:
+            lab.page.keyboard.press("Shift+Enter")
+    assert folded == lab.page.evaluate(
+        "lesson.content.widgets.filter(cell => cell.isHidden).length"
+    )
+    lab.restore(path)
+    lab.close()
+
+
+# --- Volver a abrir ---------------------------------------------------------------------------------
+
+SAVE = """async () => {
+    await jupyterapp.commands.execute('docmanager:save');
+    return lesson.content.model.dirty;
+}"""
+ASKS = """import anywidget, traitlets
+class Asks(anywidget.AnyWidget):
+    _esm = '''export default {render({model, el}) {
+        el.className = 'exp';
+        const button = document.createElement('button');
+        const show = () => button.textContent = `Pide ${model.get('answered')}`;
+        button.onclick = () => {
+            model.set('request', {serial: model.get('answered') + 1});
+            model.save_changes();
+        };
+        model.on('change:answered', show);
+        show();
+        el.append(button);
+    }}'''
+    request = traitlets.Dict().tag(sync=True)
+    answered = traitlets.Int(y).tag(sync=True)
+    @traitlets.observe('request')
+    def answer(self, change):
+        self.answered = change.new['serial'] + y
+Asks()"""
+
+
+def closed(lab):
+    """Cierra el cuaderno abierto, con su kernel, como quien acaba."""
+    lab.stop_kernel()
+    lab.close()
+
+
+def test_an_explorer_is_saved_once_and_asks_for_its_cell(lab):
+    cells = [new_code_cell(code) for code in ("x = 40", "y = x + 2", ASKS)]
+    lab.open(write(lab, *cells))
+    lab.run_all()
+    page = lab.page
+    page.evaluate("jupyterapp.commands.execute('notebook:run-cell')")  # otra vez: el de antes sobra
+    page.get_by_role("button", name="Pide 42").click()
+    page.get_by_role("button", name="Pide 85").wait_for()
+    assert page.evaluate(SAVE) is False
+    closed(lab)
+    assert len(saved_explorers(lab.folder / SCRATCH)) == 1
+    page.evaluate(OPEN, SCRATCH.as_posix())
+    page.get_by_role("button", name="Pide 85").click()
+    run = page.get_by_role("button", name="Ejecuta esta celda")
+    run.click()
+    page.get_by_role("button", name="Pide 42").click()
+    page.get_by_role("button", name="Pide 85").wait_for()
+    assert run.count() == 0
+    lab.close()
+
+
+@pytest.mark.lenta
+@pytest.mark.parametrize("path", [p for p in LESSONS if p.name[:2] in ("05", "09", "13")], ids=str)
+def test_a_lesson_that_was_run_and_closed_has_its_explorers(lab, path):
+    before = saved_explorers(ROOT / path)
+    lab.blank(path)
+    lab.open(path)
+    lab.run_all()
+    lab.look()
+    assert lab.page.evaluate(SAVE) is False
+    closed(lab)
+    assert [one["_esm"] for one in saved_explorers(lab.folder / path)] == [
+        one["_esm"] for one in before
+    ]
+    places = lab.open_saved(path, len(before))
+    assert places.count("explorador") == len(before), places
+    assert lab.page_faults() == []
+    lab.restore(path)
+    lab.close()
+
+
+# --- El panel del curso, y por dónde iba ----------------------------------------------------------
+
+AUDIT = """async () => (await axe.run('.cu-panel')).violations.flatMap(({id, nodes}) =>
+    nodes.map(node => `${id}: ${node.html.slice(0, 120)}`))"""
+TABS = "[...jupyterapp.shell.widgets('main')].map(({title}) => title.label)"
+
+
+@pytest.fixture(scope="module")
+def studying(browser):
+    """El curso como lo abre quien estudia, con el 5.1 hecho."""
+    with open_lab(browser=browser, studying=True) as lab:
+        done = {"exercises": {"5.1": {"tries": 1, "date": "2026-01-01"}}}
+        (lab.folder / ".progreso.json").write_text(json.dumps(done), encoding="utf-8")
+        yield lab
+
+
+def opened(lab):
+    """Abre el panel del curso."""
+    lab.page.evaluate("jupyterapp.shell.activateById('curso')")
+    panel = lab.page.locator(".cu-panel")
+    panel.get_by_role("listitem").nth(14).wait_for()
+    return panel
+
+
+def test_the_panel_knows_what_is_done_and_goes_on_where_it_was(studying):
+    page, panel = studying.page, opened(studying)
+    fifth = panel.get_by_role("listitem").nth(5)
+    assert "Hechos: 5.1 · Faltan: 5.2, 5.3" in fifth.inner_text()
+    on = panel.get_by_role("button", name="Sigue en")
+    assert on.count() == 0
+    panel.get_by_role("button", name=re.compile("^06")).click()
+    page.wait_for_function("jupyterapp.shell.currentWidget?.content?.activeCell")
+    page.evaluate("window.lesson = jupyterapp.shell.currentWidget, 0")
+    page.wait_for_function("lesson.content.node.contains(document.activeElement)")
+    for _ in range(6):
+        page.keyboard.press("ArrowDown")
+    on.wait_for()
+    here = page.evaluate(WHERE)[0]
+    written = studying.folder / ".sitio.json"
+    for _ in range(100):  # se apunta un segundo después de moverse
+        place = json.loads(written.read_text(encoding="utf-8"))
+        if place["at"]["06_multi_cabeza.ipynb"]["cell"] == here:
+            break
+        page.wait_for_timeout(100)
+    assert place["at"]["06_multi_cabeza.ipynb"]["cell"] == here
+    expect(on).to_have_text(re.compile(r"^Sigue en 06 §[\d.]+$"))
+
+    page.evaluate(
+        "jupyterapp.commands.execute('docmanager:open', {path: 'mis_cuadernos/01_producto_escalar.ipynb'}).then(() => 0)"
+    )
+    there = "/lab/tree/mis_cuadernos/06_multi_cabeza.ipynb?reset"
+    page.goto(studying.url.replace("/lab?reset", there))  # otro día
+    page.wait_for_function(
+        f"window.jupyterapp?.shell.currentWidget?.content?.activeCell?.model.id === '{here}'",
+        timeout=60_000,
+    )
+    assert page.evaluate(TABS) == ["06_multi_cabeza.ipynb"]
+    assert page.locator(".jp-Notebook-cell.jp-mod-active").is_visible()
+
+
+def test_the_panel_finds_words_and_hides_the_code(studying):
+    page, panel = studying.page, opened(studying)
+    panel.get_by_label("Buscar una palabra").fill("MASCARA CAUSAL")
+    assert "máscara causal" in panel.locator("dt").first.inner_text()
+    panel.get_by_role("button", name="Ocultar el código").click()
+    code = page.locator(".cu-bare .jp-CodeCell:not(.cu-mine) > .jp-Cell-inputWrapper")
+    assert code.count()
+    assert not any(one.is_visible() for one in code.all())
+    panel.get_by_role("button", name="Mostrar el código").click()
+    assert page.locator(".cu-bare").count() == 0
+    page.evaluate(AXE)
+    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+        page.evaluate(
+            "theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", theme
+        )
+        page.wait_for_function(f"document.body.dataset.jpThemeName === '{theme}'")
+        assert page.evaluate(AUDIT) == []
+
+
+def test_without_what_the_course_notes_the_panel_says_only_what_it_knows(lab):
+    lab.messages.clear()
+    panel = opened(lab)
+    assert panel.get_by_role("listitem").count() == 15
+    assert not re.search("Sigue en|Apartados|Faltan|.progreso", panel.inner_text())
+    assert lab.messages == []
+    lab.page.evaluate("jupyterapp.shell.collapseLeft()")

@@ -1,0 +1,86 @@
+"""Por dónde va quien estudia: se guarda entero o nada, y se abre ahí."""
+
+import contextlib
+import json
+
+import pytest
+
+from course_tools.opening import copies, desk, progress, server
+
+SPOT = {"cell": "abc-1", "section": "5.1", "seen": ["1", "5"]}
+PLACE = {"last": "06_multi_cabeza.ipynb", "at": {"06_multi_cabeza.ipynb": SPOT}}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """La carpeta de quien estudia, con la 06."""
+    monkeypatch.setenv(copies.PLACE, str(tmp_path))
+    monkeypatch.delenv(progress.PLACE, raising=False)
+    (tmp_path / copies.FOLDER).mkdir()
+    (tmp_path / copies.FOLDER / PLACE["last"]).touch()
+    return tmp_path
+
+
+def test_the_course_opens_where_it_was_left_and_clean(home):
+    first = "lab/tree/mis_cuadernos/00_empieza_aqui.ipynb?reset"
+    assert server.lesson(copies.FOLDER, editing=False) == first
+    desk.keep(json.dumps(PLACE))
+    assert desk.place() == PLACE
+    assert [path.name for path in home.iterdir() if path.is_file()] == [".sitio.json"]
+    there = server.lesson(copies.FOLDER, editing=False)
+    assert there == "lab/tree/mis_cuadernos/06_multi_cabeza.ipynb?reset"
+    assert server.lesson("notebooks", editing=True) == "lab/tree/notebooks/00_empieza_aqui.ipynb"
+    (home / copies.FOLDER / PLACE["last"]).unlink()  # una lección que ya no está
+    assert server.lesson(copies.FOLDER, editing=False) == first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        json.dumps(PLACE)[:30],
+        "[]",
+        "3",
+        "{}",
+        "[" * 100_000,
+        json.dumps(PLACE | {"last": "../curso.py"}),
+        json.dumps({"last": "../a.ipynb", "at": {"../a.ipynb": SPOT}}),
+        *(
+            json.dumps({"last": PLACE["last"], "at": {PLACE["last"]: SPOT | wrong}})
+            for wrong in (
+                {"cell": "<b>"},
+                {"cell": 3},
+                {"section": "a" * 81},
+                {"seen": [3]},
+                {"seen": ["1"] * 501},
+                {"seen": None},
+            )
+        ),
+    ],
+)
+def test_what_is_not_a_place_is_as_if_it_were_not(home, text):
+    (home / ".sitio.json").write_text(text, encoding="utf-8")
+    assert desk.place() is None
+    assert desk.last() == desk.FIRST
+    (home / ".sitio.json").unlink()
+    with contextlib.suppress(ValueError, RecursionError):
+        desk.keep(text)
+    assert not (home / ".sitio.json").exists()
+
+
+def test_without_progress_nothing_is_kept(home, monkeypatch):
+    monkeypatch.setenv(progress.PLACE, "no")
+    desk.keep(json.dumps(PLACE))
+    assert desk.place() is None
+    assert not (home / ".sitio.json").exists()
+
+
+def test_the_panel_knows_the_lessons_and_what_is_done(home):
+    progress.tried("5.1", True)
+    said = desk.desk()
+    assert said["exercises"] == ["5.1"]
+    assert [one["name"][:2] for one in said["lessons"]] == [f"{n:02}" for n in range(15)]
+    (fifth,) = (one for one in said["lessons"] if one["name"].startswith("05"))
+    assert fifth["title"].startswith("05 · ")
+    assert fifth["exercises"] == ["5.1", "5.2", "5.3"]
+    assert fifth["sections"] == ["1", "2", "3", "4"]
