@@ -309,6 +309,7 @@ export class Show {
   }
 
   key(event) {
+    const clicked = this.mouse; // lo que se acaba de tocar con el ratón no se queda con las teclas
     this.mouse = false;
     if (event.target.closest?.('.jp-Dialog')) return; // JupyterLab pregunta algo
     const { key } = event;
@@ -330,7 +331,7 @@ export class Show {
       }
       // Lo que se está escribiendo, y un control al que se ha llegado con el tabulador.
       if (key === 'Tab' || writing) return;
-      if (inside && active.matches(':focus-visible, .exp *')) return;
+      if (inside && !clicked && active.matches(':focus-visible, .exp *')) return;
       if (this.list?.contains(active) && this.inList(event)) return;
     }
     stop();
