@@ -227,7 +227,7 @@ def test_the_panel_knows_what_is_done_and_goes_on_where_it_was(studying):
         timeout=60_000,
     )
     assert page.evaluate(TABS) == ["06_multi_cabeza.ipynb"]
-    assert page.locator(".jp-Notebook-cell.jp-mod-active").is_visible()
+    expect(page.locator(".jp-Notebook-cell.jp-mod-active")).to_be_in_viewport()
 
 
 def test_the_panel_finds_words_and_hides_the_code(studying):

@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 from helpers_server import free_port
 
-from course_tools.opening import server
+from course_tools.opening import copies, server
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = (
@@ -174,7 +174,8 @@ def test_a_newcomer_gets_to_lesson_00(course, opened, tmp_path):
     model = json.loads(first.get("api/contents/mis_cuadernos/00_empieza_aqui.ipynb"))
     assert model["writable"] is True
     assert model["content"]["cells"][0]["source"].startswith("# 00 · Empieza aquí")
-    assert not any(cell.get("outputs") for cell in model["content"]["cells"])
+    outputs = [out for cell in model["content"]["cells"] for out in cell.get("outputs", ())]
+    assert all(copies.WIDGET_VIEW in out["data"] for out in outputs), "solo los exploradores vienen dibujados"
     assert (
         model["content"]["metadata"]["language_info"]["file_extension"] == ".py"
     )  # no lo añade JupyterLab
