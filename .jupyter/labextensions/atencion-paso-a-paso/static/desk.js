@@ -55,6 +55,19 @@ export class Desk {
     if (k < 0) return;
     panel.content.activeCellIndex = k;
     await panel.content.scrollToItem(k, 'start');
+    this.keep(panel, k);
+  }
+
+  /** Lo de arriba aún se dibuja y crece: la celda sigue a la vista mientras nadie se mueva. */
+  keep({ content, node }, k, turns = 15) {
+    const moves = new AbortController();
+    for (const move of ['wheel', 'keydown', 'pointerdown'])
+      node.addEventListener(move, () => moves.abort(), { capture: true, signal: moves.signal });
+    const again = setInterval(() => {
+      if (!turns-- || content.isDisposed || content.activeCellIndex !== k) moves.abort();
+      if (moves.signal.aborted) clearInterval(again);
+      else content.scrollToItem(k, 'start');
+    }, 200);
   }
 
   /** Al llegar, vuelve a donde se dejó; y desde entonces, lo apunta. */

@@ -36,6 +36,7 @@ export class Runner {
   /** Si alguien ha apagado el kernel, arranca otro igual: JupyterLab preguntaría cuál. */
   async awake() {
     const { sessionContext } = this.panel;
+    await sessionContext.ready; // pedirlo mientras arranca el primero los deja a los dos a medias
     const { name } = sessionContext.kernelPreference;
     if (sessionContext.hasNoKernel) await sessionContext.changeKernel({ name });
   }
