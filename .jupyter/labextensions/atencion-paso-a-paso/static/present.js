@@ -94,6 +94,8 @@ export class Show {
     // Una figura que llega o un explorador que se dibuja; mientras la mano mueve uno, nada salta.
     this.sizes = new ResizeObserver(() => this.mouse || this.fit());
     this.undo.push(() => this.sizes.disconnect());
+    // Una celda que JupyterLab acaba de montar aún no está cerrada.
+    this.listen(panel.node, 'focusin', () => this.editing || this.lock(true));
     this.listen(panel.node, 'dblclick', event => {
       if (event.target.closest('.jp-MarkdownCell')) event.stopPropagation(); // no se edita
     });
@@ -287,6 +289,7 @@ export class Show {
   }
 
   lock(locked, cells = this.notebook.widgets) {
+    this.editing = !locked;
     for (const cell of cells)
       if (cell.model?.type === 'code') cell.editor?.setOption('readOnly', locked);
   }
