@@ -106,10 +106,10 @@ def group(nodeid):
 
 
 class ByGroup(LoadScopeScheduling):
-    """Cada grupo, en un solo proceso; si se hacen todas, las lecciones del navegador, una a una."""
+    """Cada grupo, en un solo proceso; si se hacen todas, las lecciones y las clases del navegador, una a una."""
 
     def _split_scope(self, nodeid):
-        lesson = re.search(r"test_lessons\.py::\w+\[(.+)\]$", nodeid)
+        lesson = re.search(r"test_(?:lessons|slides)\.py::\w+\[(\d\d_.+)\]$", nodeid)
         return lesson[1] if lesson and self.config.option.todo else group(nodeid)
 
 

@@ -67,8 +67,8 @@ SETTLED = """async () => {
         && cell.model.outputs?.toJSON().some(output => output.data?.[view]);
     const ready = () => !lesson.content.widgets.some(waits)
         && [...place.querySelectorAll('.pr-on img')].every(image => image.complete);
-    for (let before = '', same = 0, turn = 0; same < 4 && turn < 60; turn++) {
-        await new Promise(done => setTimeout(done, 100));
+    for (let before = '', same = 0, turn = 0; same < 4 && turn < 200; turn++) {
+        await new Promise(done => requestAnimationFrame(() => setTimeout(done, 20)));
         same = before === state() && ready() ? same + 1 : 0;
         before = state();
     }

@@ -775,6 +775,11 @@ def test_what_is_solved_is_kept_and_what_is_not_is_not(place):
     assert text.startswith("Has resuelto 2 de los")
     assert "✓ 5.1" in text
     assert "○ 5.3" in text
+    assert text.endswith("A la primera: 5.2")  # el 5.1 costó dos
+    for name, right in (("05.1", True), ("05.2", False), ("06.1", True)):
+        saved.predicted(name, "a", right)
+    assert str(progress.show_progress(5)).endswith("Predicciones acertadas: 1 de 2")
+    assert "A la primera" not in str(progress.show_progress(4))
     assert "○ Lección 05: 2 de" in str(progress.show_progress())
 
 
@@ -841,12 +846,16 @@ def test_progress_is_kept_beside_the_notebooks_of_the_student(monkeypatch, tmp_p
 
 
 def test_what_is_right_ends_with_what_comes_next(place, lessons, monkeypatch):
+    assert "Siguiente" not in progress.show_progress(5)._repr_html_()
     report = closing.finish(solved())
     exercise = '<a href="05_una.ipynb#cell-id=c4">Ejercicio 5.2 · a &lt; b</a>'
+    assert progress.show_progress(5)._repr_html_().endswith(f"<p>Siguiente: {exercise}</p>")
     assert report._repr_html_().endswith(f"<p>Siguiente: {exercise}</p></div>")
     assert str(report) == str(solved())
     lesson = '<a href="06_otra.ipynb#cell-id=c0">06 · Otra</a>'
     assert lesson in closing.finish(solved("5.2"))._repr_html_()
+    closing.finish(solved("5.3"))
+    assert lesson in progress.show_progress(5)._repr_html_()
     assert "Siguiente" not in closing.finish(solved("6.1"))._repr_html_()
     assert "Siguiente" not in closing.finish(wrong())._repr_html_()
     closing.without_progress()

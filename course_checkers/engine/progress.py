@@ -3,6 +3,7 @@
 from html import escape
 
 from course_checkers.engine.catalog import catalog
+from course_checkers.engine.places import onward
 from course_tools.opening import progress
 
 
@@ -15,14 +16,24 @@ def forget_progress():
 class Progress:
     """Lo resuelto de una lección o de todas, para enseñarlo."""
 
-    def __init__(self, lesson, exercises, solved):
-        self.lesson, self.exercises, self.solved = lesson, exercises, solved
+    def __init__(self, lesson, exercises, noted):
+        self.lesson, self.exercises, self.noted = lesson, exercises, noted
+        self.solved = {n: one for n, one in noted["exercises"].items() if one.get("date")}
 
     def lines(self):
-        """Una línea por ejercicio, o por lección si son todas."""
+        """Una línea por ejercicio, o por lección si son todas; y lo que ha salido a la primera."""
         if self.lesson is not None:
             for number, (title, _) in self.exercises.items():
                 yield f"{'✓' if number in self.solved else '○'} {number} · {title}"
+            mine = f"{int(self.lesson):02}."
+            said = [one for name, one in self.noted["predictions"].items() if name.startswith(mine)]
+            done = self.solved.keys() & self.exercises
+            first = [n for n in self.exercises if n in done and self.solved[n].get("tries") == 1]
+            if done or said:
+                yield f"A la primera: {', '.join(first) or 'ninguno'}"
+            if said:
+                hits = sum(one.get("right") is True for one in said)
+                yield f"Predicciones acertadas: {hits} de {len(said)}"
             return
         lessons = dict.fromkeys(number.split(".")[0] for number in self.exercises)
         for lesson in lessons:
@@ -42,7 +53,11 @@ class Progress:
     def _repr_html_(self):
         head, *lines = str(self).splitlines()
         items = "".join(f"<li>{escape(line.strip())}</li>" for line in lines)
-        return f'<p><strong>{escape(head)}</strong></p><ul style="list-style: none">{items}</ul>'
+        text = f'<p><strong>{escape(head)}</strong></p><ul style="list-style: none">{items}</ul>'
+        if self.lesson is None or not self.solved.keys() & self.exercises:
+            return text
+        left = [k for k, number in enumerate(self.exercises) if number not in self.solved]
+        return text + onward(f"{self.lesson}.{left[0] if left else len(self.exercises)}")
 
 
 def show_progress(lesson=None):
@@ -61,4 +76,4 @@ def show_progress(lesson=None):
         if not exercises:
             text = f"la lección {lesson!r} no tiene ejercicios. Prueba con 5."
             raise ValueError(f"show_progress: {text}")
-    return Progress(lesson, exercises, progress.solved())
+    return Progress(lesson, exercises, progress.load())
