@@ -190,7 +190,7 @@ def opened(lab):
     """Abre el panel del curso."""
     lab.page.evaluate("jupyterapp.shell.activateById('curso')")
     panel = lab.page.locator(".cu-panel")
-    panel.get_by_role("listitem").nth(14).wait_for()
+    panel.get_by_role("listitem").nth(len(LESSONS) - 1).wait_for()
     return panel
 
 
@@ -252,7 +252,7 @@ def test_the_panel_finds_words_and_hides_the_code(studying):
 def test_without_what_the_course_notes_the_panel_says_only_what_it_knows(lab):
     lab.messages.clear()
     panel = opened(lab)
-    assert panel.get_by_role("listitem").count() == 15
+    assert panel.get_by_role("listitem").count() == len(LESSONS)
     assert not re.search("Sigue en|Apartados|Faltan|.progreso", panel.inner_text())
     assert lab.messages == []
     lab.page.evaluate("jupyterapp.shell.collapseLeft()")

@@ -79,7 +79,9 @@ def test_the_panel_knows_the_lessons_and_what_is_done(home):
     progress.tried("5.1", True)
     said = desk.desk()
     assert said["exercises"] == ["5.1"]
-    assert [one["name"][:2] for one in said["lessons"]] == [f"{n:02}" for n in range(15)]
+    assert [one["name"][:2] for one in said["lessons"]] == [
+        path.name[:2] for path in sorted(copies.ROOT.glob("notebooks/[0-9][0-9]_*.ipynb"))
+    ]
     (fifth,) = (one for one in said["lessons"] if one["name"].startswith("05"))
     assert fifth["title"].startswith("05 · ")
     assert fifth["exercises"] == ["5.1", "5.2", "5.3"]

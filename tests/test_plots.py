@@ -336,7 +336,14 @@ def test_the_style_sheets_have_the_colours_of_the_palette():
     assert not [problem for path in STYLES for problem in strange_colours(path)]
 
 
-def test_the_icon_of_the_site_has_its_colours():
-    icon = (ROOT / "sitio/web/icono.svg").read_text(encoding="utf-8")
-    used = [found.upper() for found in re.findall(r'fill="(#\w+)"', icon)]
-    assert used == [palette.DAY["site"], palette.ORANGE], "sitio/web/icono.svg"
+DRAWN_BY_HAND = {"sitio/web/icono.svg": [palette.DAY["site"], palette.ORANGE]}
+DRAWN_BY_HAND |= {
+    path.relative_to(ROOT).as_posix(): [palette.QUERY, "#FFF"]
+    for path in ROOT.glob("imagenes/insignias/*.svg")
+}
+
+
+@pytest.mark.parametrize("name", DRAWN_BY_HAND)
+def test_what_is_drawn_by_hand_has_its_colours(name):
+    used = re.findall(r'fill="(#\w+)"', (ROOT / name).read_text(encoding="utf-8"))
+    assert [found.upper() for found in used] == DRAWN_BY_HAND[name]
