@@ -30,6 +30,9 @@ ROOT = pretend.ROOT
 CAGED = cage.works()
 caged = pytest.mark.skipif(not CAGED, reason="este sistema no deja aislar: falta bubblewrap")
 
+if not CAGED and cage.is_root():
+    pytest.skip("sin jaula no se califica siendo administrador", allow_module_level=True)
+
 GOOD = """def my_attention(query, key, value, mask=None):
     scores = query @ key.mT / query.shape[-1] ** 0.5
     if mask is not None:
@@ -628,6 +631,20 @@ def test_a_class_gets_the_same_report_inside_and_outside():
         assert inside.notes == outside.notes, answer.name
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from course_lib import scaled_dot_product_attention as my_attention",
+        "import course_lib\ndef my_attention(*given): return course_lib.scaled_dot_product_attention(*given)",
+    ],
+)
+def test_what_the_library_does_for_you_has_its_note(code):
+    report, _ = grade(code)
+    assert report.ok
+    assert ["course_lib.scaled_dot_product_attention" in note for note in report.notes] == [True]
+    assert not any("course_lib.scaled" in note for note in grade(GOOD)[0].notes)
+
+
 LOOKS = """
 import glob, os, socket
 seen = []
@@ -709,6 +726,10 @@ def test_without_a_cage_it_does_not_start_unless_asked(tmp_path, monkeypatch, ca
     (tmp_path / "e/ana/05_atencion.ipynb").write_text("")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cage, "works", lambda: False)
+    monkeypatch.setattr(cage, "is_root", lambda: True)
+    assert grading.main(["e", "--sin-aislar"]) == 1
+    assert "no se califica así siendo administrador" in capsys.readouterr().out
+    monkeypatch.setattr(cage, "is_root", lambda: False)
     assert grading.main(["e"]) == 1
     assert "puede leer tus archivos" in (told := capsys.readouterr().out)
     assert "--sin-aislar" in told

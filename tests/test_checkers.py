@@ -17,6 +17,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from torch import nn
 
+import course_checkers
 import course_lib
 from course_checkers.engine import catalog, closing, places, progress, questions, running
 from course_checkers.engine.case import Case, Look
@@ -781,6 +782,42 @@ def test_what_is_solved_is_kept_and_what_is_not_is_not(place):
     assert str(progress.show_progress(5)).endswith("Predicciones acertadas: 1 de 2")
     assert "A la primera" not in str(progress.show_progress(4))
     assert "○ Lección 05: 2 de" in str(progress.show_progress())
+
+
+def flat(x):
+    return x.as_strided(x.shape, torch.empty(x.shape).stride(), x.storage_offset())
+
+
+@pytest.mark.parametrize(
+    "look",
+    [lambda q, k, v: (flat(q), flat(k), flat(v)), lambda q, k, v: (q, flat(k), v)],
+    ids=["los tres", "key"],
+)
+def test_reading_the_memory_of_a_tensor_is_said_and_always_the_same(look):
+    def answer(query, key, value, mask=None):
+        return course_lib.scaled_dot_product_attention(*look(query, key, value), mask)
+
+    reports = [course_checkers.check_scaled_dot_product_attention(answer) for _ in range(3)]
+    assert [[f.id for f in report.findings] for report in reports] == 3 * [["lee-la-memoria"]]
+
+
+def through(query, key, value, mask=None):
+    output, weights = course_lib.scaled_dot_product_attention(query, key, value, mask)
+    return output, weights
+
+
+@pytest.mark.parametrize(
+    "check, theirs, name",
+    [
+        (course_checkers.check_causal_mask, course_lib.causal_mask, "course_lib.causal_mask"),
+        (course_checkers.check_scaled_dot_product_attention, through, "course_lib.scaled_dot"),
+        (course_checkers.check_multi_head_attention, course_lib.MultiHeadAttention, "de course_lib"),
+    ],
+)
+def test_an_answer_that_is_the_librarys_is_said(check, theirs, name):
+    report = check(theirs)
+    assert report.ok
+    assert [name in note for note in report.notes] == [True]
 
 
 def test_it_is_forgotten_on_request(place, capsys):

@@ -241,6 +241,7 @@ def test_it_says_why_there_is_no_cage(told, restricted, name, monkeypatch, tmp_p
     monkeypatch.setattr(cage, "RESTRICTED", switch)
     assert cage.cause(told) == name
     monkeypatch.setattr(cage, "problem", lambda: (name, told))
+    monkeypatch.setattr(cage, "is_root", lambda: False)
     assert cage.CAUSES[name] in (said := cage.alone())
     assert told in said
     assert "--sin-aislar" in said

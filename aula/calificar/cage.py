@@ -28,6 +28,11 @@ RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 CAUSES, PARTS = SAYS["causas"], SAYS["jaula"]
 
 
+def is_root():
+    """Si quien califica es el administrador (en Windows no se pregunta)."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
 def seen():
     """Los archivos y carpetas que se ven dentro: los de fuera del curso y, de él, los que hacen falta."""
     python = (Path(sys.base_prefix).resolve(), Path(sys.prefix), Path(sys.executable).resolve())
@@ -50,10 +55,9 @@ def command(caged):
     close = ["--remount-ro", str(ROOT), "--chdir", "/tmp", "--remount-ro", "/"]
     # ``/tmp`` va antes que lo demás: si el curso está dentro, se ve encima.
     say = lambda name: PARTS[name].format(nobody=NOBODY, disk=limits.DISK).split()  # noqa: E731
-    is_root = os.geteuid() == 0
-    walls = ["bwrap", *say("paredes"), *say("administrador" if is_root else "cualquiera")]
+    walls = ["bwrap", *say("paredes"), *say("puede" if is_root() else "cualquiera")]
     rooms = [*say("salas"), *sum(outer, []), *cover, *sum(inner, []), *close]
-    return [*walls, *rooms, *(say("nadie") if is_root else []), *python], settings
+    return [*walls, *rooms, *(say("nadie") if is_root() else []), *python], settings
 
 
 def bound(path):
@@ -73,7 +77,7 @@ def problem():
     """Por qué no funciona la jaula aquí: una de ``CAUSES`` y lo que dice ``bwrap``; o nada, si funciona."""
     if sys.platform != "linux":
         return "sistema", ""
-    for tool in ("bwrap", "setpriv")[: 2 if os.geteuid() == 0 else 1]:
+    for tool in ("bwrap", "setpriv")[: 1 + is_root()]:
         if not shutil.which(tool):
             return tool, ""
     order, settings = command(caged=True)
@@ -108,7 +112,8 @@ def alone():
     """Qué pasa sin jaula, por qué no la hay y qué hacer."""
     name, told = problem() or ("otra", "")
     told = f" (Dice: {told})" if told else ""
-    return f"{SAYS['sin_aislar']}\n{CAUSES[name]}{told}\n{SAYS['confianza']}"
+    last = SAYS["administrador" if is_root() else "confianza"]
+    return f"{SAYS['sin_aislar']}\n{CAUSES[name]}{told}\n{last}"
 
 
 def start(caged):

@@ -180,7 +180,7 @@ def main(arguments):
         options = read_options(arguments)
         folder = results_folder(options)
         caged = cage.works()
-        if not caged and not options.sin_aislar:
+        if not caged and (not options.sin_aislar or cage.is_root()):
             raise Unreadable(cage.alone())
         print(cage.start(caged), flush=True)
         with tempfile.TemporaryDirectory(prefix="entregas-", ignore_cleanup_errors=True) as space:

@@ -265,17 +265,20 @@ class Student:
         torch.manual_seed(seed)
         random.seed(seed)
         np.random.seed(seed % 2**32)
-        answer, values, heard = {}, {}, Heard() if listen else contextlib.nullcontext()
+        heard = Heard(arguments)
+        answer, values = {}, {}
         try:
-            with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text), heard:
-                values["value"] = function(*arguments)
+            with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+                with heard if listen else contextlib.nullcontext():
+                    values["value"] = function(*arguments)
+                heard.result(values["value"])
         except BaseException as error:  # también SystemExit
             answer = told(error)
         torch.set_default_dtype(torch.float32)
         for k, (argument, old) in enumerate(zip(arguments, before)):
             if frozen(argument) != old:
                 values[str(k)] = getattr(argument, "asked", argument)
-        names = sorted(heard.names)[:200] if listen else []
+        names = sorted(heard.names)[:200]
         return answer | {"printed": text.getvalue()[:20000], "heard": names}, values
 
 

@@ -18,9 +18,11 @@ def calmly(look, otherwise):
 def clone(value):
     """Una copia de unos argumentos, con la que se puede hacer lo que sea."""
     if isinstance(value, torch.Tensor):
-        dense = value.is_contiguous() or 0 in value.stride()
-        copy = None if dense else value.new_empty_strided(value.shape, value.stride())
-        return value.clone() if dense else copy.copy_(value)  # con los mismos huecos
+        if value.is_contiguous() or 0 in value.stride():
+            return value.clone()
+        held = value.untyped_storage().nbytes() // value.element_size()
+        whole = value.as_strided((held,), (1,), 0).clone()  # con los mismos huecos
+        return whole.as_strided(value.shape, value.stride(), value.storage_offset())
     if isinstance(value, tuple | list):
         return type(value)(clone(item) for item in value)
     if isinstance(value, dict):

@@ -12,6 +12,7 @@ from course_checkers.engine import comparing, memory, probes, running
 from course_checkers.engine.case import Case, Look
 from course_checkers.engine.comparing import calmly, clone, close, difference, same, shape_of, show
 from course_checkers.engine.mistakes import repeats
+from course_checkers.engine.properties import borrowed
 from course_checkers.engine.reading import Tensors, frozen, untouched
 from course_checkers.engine.report import Finding, Report, either, without_echo
 from course_checkers.engine.search import Diagnosis, Raised, search
@@ -288,7 +289,7 @@ class Exercise:
         if not findings:
             findings = self.beyond(attempt, choice) or attempt.overwritten()
         if not findings:
-            notes += [note for look in self.notes for note in told_by(look, attempt)]
+            notes += [note for look in (*self.notes, borrowed) for note in told_by(look, attempt)]
         return findings, [] if more else notes
 
     def beyond(self, attempt, choice):
@@ -307,6 +308,8 @@ class Exercise:
                     failing.append(case)
         if stale:
             return memory.stale(attempt, stale)
+        if failing and all(c.name.endswith(probes.APART) and c in attempt.seen for c in failing):
+            return [running.SCATTERED]
         for case in (*failing, *(case for case in self.extra if case.group in groups)):
             if found := self.once_more(attempt, case, choice):
                 return found

@@ -14,6 +14,7 @@ from course_checkers.engine.comparing import same
 
 SIZES = 1, 2, 17, 65, 300
 ANY = {"con la misma fila, corrida": lambda x: shifted(x) if x.dim() > 1 else x}
+APART = "con trozos de otros tensores"
 WILD = {
     "con el signo cambiado": torch.neg,
     "siete veces mayor": lambda x: 7 * x,
@@ -54,9 +55,7 @@ def probes(exercise, cases):
                 made += sized(exercise, case, SIZES if case is first else SIZES[:1])
                 made += wild(exercise, case) if case is first else []
                 spaced = tuple(map(apart, case.arguments))
-                made.append(
-                    Probe(Case(f"{case.name}, con trozos de otros tensores", spaced), must=True)
-                )
+                made.append(Probe(Case(f"{case.name}, {APART}", spaced), must=True))
             known[case] = solved(exercise, made)
     if "tiny" not in known:
         small = (Case(case.name or exercise.named(case), case.arguments) for case in exercise.tiny)
@@ -198,7 +197,7 @@ def resize(x, axes, sizes, new):
                 x = x.index_select(dim, place.clamp(max=n - 1))
             elif dim < x.dim() - 1:
                 copies = [x.roll(i, -1) for i in range(1 + new[axis] // n)]
-                x = torch.cat(copies, dim).narrow(dim, 0, new[axis])
+                x = torch.cat(copies, dim).narrow(dim, 0, new[axis]).contiguous()
             else:
                 x = x.index_select(dim, place % n) / (1 + place // n)
     return x

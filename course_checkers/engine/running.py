@@ -44,6 +44,11 @@ SPENT = contextvars.ContextVar("spent", default=None)  # lo que lleva la comprob
 
 
 UNREADABLE = Finding("ilegible", "Tu código devuelve algo que no se deja leer.")
+SCATTERED = Finding(
+    "lee-la-memoria",
+    "Tu código falla solo con un tensor que es un trozo de otro: lee la memoria seguida, y en ella hay números "
+    "que no son suyos. Usa sus índices, o contiguous() antes.",
+)
 REUSED = Finding(
     "mismo-tensor",
     "Devuelves siempre el mismo tensor, con otros números: lo que dio una llamada cambia con la siguiente. "

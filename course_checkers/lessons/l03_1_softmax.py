@@ -208,6 +208,7 @@ def nobody(attempt):
 
 ZERO = "menos-infinito-no-es-0"
 MADE = ("softmax", "log_softmax", "_softmax", "softmin", "scaled_dot_product_attention")
+MADE += ("special_softmax", "special_log_softmax")
 SHAPE = "Tu salida no mide lo mismo que las puntuaciones.", "03 §1"
 same_shape = right_shape(lambda scores: scores.shape, *SHAPE)
 EXTREMES = ("shift", "arithmetic", "nans")

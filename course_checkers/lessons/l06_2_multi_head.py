@@ -25,7 +25,7 @@ from course_checkers.steps.pair import RETURNED
 from course_checkers.steps.sources import ROLES, SOURCES, output_options, projection_options
 
 SAID, LAWS = told(__file__, "6.2"), laws(__file__, "6.2 propiedades")
-MADE = "multi_head_attention_forward", "_native_multi_head_attention"
+MADE = "multi_head_attention_forward", "_native_multi_head_attention", "MultiHeadAttention.forward"
 KINDS = {  # cómo se proyecta mal, y cómo se llama
     "none": SAID["sin-proyectar"],
     "twice": SAID["proyecta-dos-veces"],

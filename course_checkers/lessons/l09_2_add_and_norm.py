@@ -234,7 +234,7 @@ class AddAndNormalise(Exercise):
         standard,
     )
     silent = (head.only_nan,)
-    notes = (not_by_hand(("layer_norm",), LAWS["nota-a-mano"].text),)
+    notes = (not_by_hand(("layer_norm", "native_layer_norm"), LAWS["nota-a-mano"].text),)
     groups = {
         "sin-eps": "Sin dar eps, tu función no funciona: ponle un valor por defecto, eps=1e-5."
     }
