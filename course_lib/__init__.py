@@ -4,7 +4,7 @@ Lo que enseñan las lecciones, en su orden. Cada módulo se lee de una sentada:
 
 - ``example``: tres palabras y números enteros, para hacer la atención a mano.
 - ``masks``: quién puede atender a quién.
-- ``attention``: atención de producto escalar escalado y multi-cabeza.
+- ``attention``: atención de producto escalar escalado y multicabeza.
 - ``layers``: las piezas que la rodean, de los embeddings a la red densa.
 - ``transformer``: con todas ellas, el encoder, el decoder y el Transformer entero.
 - ``cache``: las keys y los values que un decoder guarda mientras escribe.

@@ -1,4 +1,4 @@
-"""La atención: producto escalar escalado y multi-cabeza.
+"""La atención: producto escalar escalado y multicabeza.
 
     Attention(Q, K, V) = softmax(Q·Kᵀ / √d_k) · V
 
@@ -104,7 +104,7 @@ class ScaledDotProductAttention(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    """Atención multi-cabeza (Vaswani et al., 2017, §3.2.2).
+    """Atención multicabeza (Vaswani et al., 2017, §3.2.2).
 
         MultiHead(Q, K, V) = Concat(head_1, …, head_h)·W_O
         head_i = Attention(Q·W_Q,i, K·W_K,i, V·W_V,i)

@@ -17,7 +17,7 @@ from course_lib.masks import causal_mask, combine_masks
 
 
 class GroupedQueryAttention(MultiHeadAttention):
-    """La multi-cabeza de los modelos de hoy: cabezas que comparten keys y values, y que giran.
+    """La multicabeza de los modelos de hoy: cabezas que comparten keys y values, y que giran.
 
     Args:
         heads: número de cabezas de queries, h.

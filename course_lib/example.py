@@ -73,7 +73,7 @@ X_D = torch.tensor(  # (m_D, d_model)
 
 
 def example_attention():
-    """La multi-cabeza de la biblioteca con las matrices del ejemplo, sin sesgos.
+    """La multicabeza de la biblioteca con las matrices del ejemplo, sin sesgos.
 
     ``nn.Linear`` guarda sus pesos traspuestos: calcula x·Wᵀ, y aquí se escribe X·W.
 

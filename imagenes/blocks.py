@@ -146,12 +146,12 @@ def multi_head_block(desc, highlight=None):
 
 ATTENTIONS = (
     (
-        "encoder-multi-cabeza",
-        "1 · Multi-cabeza del encoder",
+        "encoder-multicabeza",
+        "1 · Multicabeza del encoder",
         "la frase de origen se mira a sí misma",
     ),
-    ("decoder-enmascarada", "2 · Multi-cabeza enmascarada", "ningún token ve a los siguientes"),
-    ("encoder-decoder", "3 · Multi-cabeza encoder–decoder", "Q del decoder; K y V del encoder"),
+    ("decoder-enmascarada", "2 · Multicabeza enmascarada", "ningún token ve a los siguientes"),
+    ("encoder-decoder", "3 · Multicabeza encoder–decoder", "Q del decoder; K y V del encoder"),
 )
 
 
@@ -165,7 +165,7 @@ def transformer_architecture(desc, highlight=None):
     text(drawing, 97, 332, "capa  × N", SMALL, "start", bold=True)
     text(drawing, 582, 192, "Decoder: capa  × N", SMALL, "start", bold=True)
     where = {
-        "encoder-multi-cabeza": (left, 574),
+        "encoder-multicabeza": (left, 574),
         "decoder-enmascarada": (right, 574),
         "encoder-decoder": (right, 430),
     }
@@ -194,11 +194,11 @@ def transformer_architecture(desc, highlight=None):
             arrow(drawing, (x, y), (x + offset, y), (x + offset, top))
 
     for x, outside, words, name, source in (
-        (left, -1, "Multi-cabeza", "encoder-multi-cabeza", "frase de origen"),
+        (left, -1, "Multicabeza", "encoder-multicabeza", "frase de origen"),
         (
             right,
             1,
-            "Multi-cabeza\nenmascarada",
+            "Multicabeza\nenmascarada",
             "decoder-enmascarada",
             "frase de destino, desplazada",
         ),
@@ -233,7 +233,7 @@ def transformer_architecture(desc, highlight=None):
         )
         text(drawing, right + offset - 14, 472, letter, MINIMUM, bold=True)
     line(drawing, (right - 60, 482), (right, 482))
-    attention(right, 430, "Multi-cabeza\nencoder–decoder", "encoder-decoder")
+    attention(right, 430, "Multicabeza\nencoder–decoder", "encoder-decoder")
     line(drawing, (right, 404), (right, 389))
     norm(right, 372, 1, 486, start=60)
     arrow(drawing, (right, 355), (right, 316))

@@ -32,10 +32,10 @@ HEADS = (
 TRANSFORMER = (
     "Arquitectura del Transformer: a la izquierda el encoder y a la derecha el decoder, cada uno "
     "con una capa que se repite N veces, con sus embeddings y posiciones abajo y la probabilidad "
-    "del siguiente token arriba. La capa del encoder es multi-cabeza y red densa; la del decoder, "
-    "multi-cabeza enmascarada, multi-cabeza encoder–decoder y red densa. Tras cada pieza, suma y "
+    "del siguiente token arriba. La capa del encoder es multicabeza y red densa; la del decoder, "
+    "multicabeza enmascarada, multicabeza encoder–decoder y red densa. Tras cada pieza, suma y "
     "normaliza, con un atajo desde su entrada. La salida del encoder entra como K y V en la "
-    "multi-cabeza encoder–decoder"
+    "multicabeza encoder–decoder"
 )
 
 # Los números de los textos alternativos salen de las tablas que se dibujan.
@@ -122,41 +122,41 @@ FIGURES = (
             "además el tipo y normaliza); tres copias de X, por W_Q, W_K y W_V, dan Q, K y V. Los "
             "vectores son tiras de colores: naranja lo negativo, morado lo positivo.",
         ),
-        "multi-cabeza.svg": (
+        "multicabeza.svg": (
             blocks.multi_head_block,
             f"{HEADS}.",
         ),
-        "multi-cabeza-proyeccion.svg": (
+        "multicabeza-proyeccion.svg": (
             partial(blocks.multi_head_block, highlight="proyeccion"),
             f"{HEADS}. Señaladas las proyecciones: cada cabeza lleva las d_model dimensiones a sus d_k "
             f"(a d_v las de los values).",
         ),
-        "multi-cabeza-concat.svg": (
+        "multicabeza-concat.svg": (
             partial(blocks.multi_head_block, highlight="concat"),
             f"{HEADS}. Señalado Concat: las salidas de las h cabezas, una tras otra, dan (B, L_q, "
             f"h·d_v).",
         ),
-        "multi-cabeza-lineal.svg": (
+        "multicabeza-lineal.svg": (
             partial(blocks.multi_head_block, highlight="lineal"),
             f"{HEADS}. Señalada la capa lineal W_O: mezcla las cabezas y vuelve a d_model.",
         ),
         "transformer.svg": (
             blocks.transformer_architecture,
-            f"{TRANSFORMER}. Son tres atenciones multi-cabeza.",
+            f"{TRANSFORMER}. Son tres atenciones multicabeza.",
         ),
-        "transformer-encoder-multi-cabeza.svg": (
-            partial(blocks.transformer_architecture, highlight="encoder-multi-cabeza"),
-            f"{TRANSFORMER}. Señalada la multi-cabeza del encoder: la frase de origen se mira a sí "
+        "transformer-encoder-multicabeza.svg": (
+            partial(blocks.transformer_architecture, highlight="encoder-multicabeza"),
+            f"{TRANSFORMER}. Señalada la multicabeza del encoder: la frase de origen se mira a sí "
             f"misma.",
         ),
         "transformer-decoder-enmascarada.svg": (
             partial(blocks.transformer_architecture, highlight="decoder-enmascarada"),
-            f"{TRANSFORMER}. Señalada la multi-cabeza enmascarada del decoder: ningún token ve a los "
+            f"{TRANSFORMER}. Señalada la multicabeza enmascarada del decoder: ningún token ve a los "
             f"siguientes.",
         ),
         "transformer-encoder-decoder.svg": (
             partial(blocks.transformer_architecture, highlight="encoder-decoder"),
-            f"{TRANSFORMER}. Señalada la multi-cabeza encoder–decoder: Q viene del decoder, K y V "
+            f"{TRANSFORMER}. Señalada la multicabeza encoder–decoder: Q viene del decoder, K y V "
             f"del encoder.",
         ),
         "alineamiento.svg": (

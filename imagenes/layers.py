@@ -62,7 +62,7 @@ def encoder_layer(desc):
     drawing = card(height, "Una capa del encoder, por dentro", desc)
     ends(drawing, height, "m_E")
     bottom = height - 64
-    y = attention(drawing, bottom, "Multi-cabeza")
+    y = attention(drawing, bottom, "Multicabeza")
     note(drawing, y, "Q, K y V salen de x", "los tokens se miran entre sí")
     middle = around(drawing, bottom, y - 24, "x + Atención(x)", "x", "y")
     top, foot = middle - 190, middle - 32
@@ -88,10 +88,10 @@ def decoder_layer(desc):
     drawing = card(height, "Una capa del decoder, por dentro", desc)
     ends(drawing, height, "m_D")
     bottom = height - 64
-    y = attention(drawing, bottom, "Multi-cabeza\nenmascarada")
+    y = attention(drawing, bottom, "Multicabeza\nenmascarada")
     note(drawing, y, "Q, K y V salen de x", "nadie ve a los siguientes")
     bottom = around(drawing, bottom, y - 24, "x + Atención(x)", "x", "y")
-    y = attention(drawing, bottom, "Multi-cabeza\nencoder–decoder", "Q")
+    y = attention(drawing, bottom, "Multicabeza\nencoder–decoder", "Q")
     edge, encoder = CENTRE + WIDE / 2, 650
     for dy, letter, colour in ((-13, "K", c.KEY), (13, "V", c.VALUE)):
         arrow(drawing, (encoder - 110, y + dy), (edge, y + dy), colour=colour, width=3.5)
@@ -161,7 +161,7 @@ def named(token):
 FIGURES = {
     "encoder-capa.svg": (
         encoder_layer,
-        "Una capa del encoder, de abajo arriba. Entra x; la multi-cabeza, con Q, K y V sacadas de x, da un "
+        "Una capa del encoder, de abajo arriba. Entra x; la multicabeza, con Q, K y V sacadas de x, da un "
         "cambio; un atajo lleva x, tal cual, hasta la suma, y lo que sale se normaliza: es y. La red "
         "densa, dos capas lineales con ReLU en medio, da otro cambio; otro atajo lleva y hasta la "
         "segunda suma, y se normaliza otra vez. Entra y sale la misma forma, (B, m_E, d_model).",
@@ -169,7 +169,7 @@ FIGURES = {
     "decoder-capa.svg": (
         decoder_layer,
         "Una capa del decoder, de abajo arriba: tres subcapas, cada una con un atajo desde su entrada "
-        "hasta la suma, y una normalización. La multi-cabeza enmascarada saca Q, K y V de x; la "
+        "hasta la suma, y una normalización. La multicabeza enmascarada saca Q, K y V de x; la "
         "encoder–decoder saca Q del decoder, y K y V de la salida del encoder; la tercera es la red "
         "densa. Entra y sale la misma forma, (B, m_D, d_model).",
     ),

@@ -196,7 +196,7 @@ def blocked_attention(desc):
 
 
 SHARED = (
-    ("Multi-cabeza", 4, "la caché de siempre"),
+    ("Multicabeza", 4, "la caché de siempre"),
     ("GQA", 2, "la mitad"),
     ("MQA", 1, "la cuarta parte"),
 )
@@ -257,8 +257,8 @@ def todays_layer(desc):
     for y, since in ((506, 605), (334, 433), (158, 258)):
         plus(drawing, old, y, edge, since)
         piece(old, y - 44, 32, "LayerNorm", c.PAPER, border=c.GREY)
-    piece(old, 566, 52, "Multi-cabeza\nenmascarada", SCALE)
-    piece(old, 394, 52, "Multi-cabeza\nencoder–decoder", SCALE)
+    piece(old, 566, 52, "Multicabeza\nenmascarada", SCALE)
+    piece(old, 394, 52, "Multicabeza\nencoder–decoder", SCALE)
     piece(old, 214, 44, "Red densa: ReLU", c.SKY)
     edge = new + wide / 2 + 32
     climb(new, 618, 589, 543, 522, 428, 410, 382, 326, 280, 256, 188, 162, 134, 76)
@@ -266,7 +266,7 @@ def todays_layer(desc):
     plus(drawing, new, 396, edge, 605)
     plus(drawing, new, 148, edge, 354)
     piece(new, 566, 32, "RMSNorm, antes", c.PAPER, lit=True, border=c.GREY)
-    piece(new, 475, 80, "Multi-cabeza\nenmascarada: GQA,\nRoPE en Q y K", SCALE, lit=True)
+    piece(new, 475, 80, "Multicabeza\nenmascarada: GQA,\nRoPE en Q y K", SCALE, lit=True)
     piece(new, 303, 32, "RMSNorm, antes", c.PAPER, lit=True, border=c.GREY)
     piece(new, 222, 54, "SwiGLU:\ngate, up y down", c.SKY, lit=True)
     for x in (old, new):
@@ -370,15 +370,15 @@ FIGURES = {
     ),
     "cabezas-compartidas.svg": (
         shared_heads,
-        "Cuatro cabezas de query. En la multi-cabeza, cada una tiene su key y su value: cuatro "
+        "Cuatro cabezas de query. En la multicabeza, cada una tiene su key y su value: cuatro "
         "parejas. En GQA, con dos parejas, las queries 0 y 1 usan la primera, y las 2 y 3, la segunda: "
         "la mitad de caché. En MQA, las cuatro usan la misma: la cuarta parte.",
     ),
     "decoder-de-hoy.svg": (
         todays_layer,
         "Dos capas del decoder, de abajo arriba. La de 2017: entra el embedding más la posición; "
-        "multi-cabeza enmascarada, multi-cabeza encoder–decoder y red densa con ReLU, y tras cada una, suma y "
-        "LayerNorm. La de hoy: entra el embedding sin posición; RMSNorm, multi-cabeza enmascarada con "
+        "multicabeza enmascarada, multicabeza encoder–decoder y red densa con ReLU, y tras cada una, suma y "
+        "LayerNorm. La de hoy: entra el embedding sin posición; RMSNorm, multicabeza enmascarada con "
         "RoPE y GQA, y suma; RMSNorm, SwiGLU, y suma. En amarillo, lo que cambia: se normaliza antes y no "
         "después, con RMSNorm; la posición va en la atención; y la red densa tiene puerta.",
     ),

@@ -236,11 +236,11 @@ def test_inputs_are_not_modified(attention):
         assert all(torch.equal(x, copy) for x, copy in zip((*inputs, mask), copies, strict=True))
 
 
-# --- Multi-cabeza ---------------------------------------------------------------------------------
+# --- Multicabeza ---------------------------------------------------------------------------------
 
 
 def pair_of_attentions(heads, d_k, kdim=None, vdim=None, bias=True, dtype=torch.float64):
-    """La multi-cabeza de torch y la del curso, con los mismos pesos."""
+    """La multicabeza de torch y la del curso, con los mismos pesos."""
     d_model = heads * d_k
     theirs = nn.MultiheadAttention(
         d_model, heads, kdim=kdim, vdim=vdim, bias=bias, batch_first=True, dtype=dtype
@@ -344,7 +344,7 @@ def test_multi_head_is_each_head_apart(kind, dims):
 
 @each_dtype
 def test_multi_head_every_dtype(dtype):
-    """La multi-cabeza en cada tipo se parece a la misma en float64."""
+    """La multicabeza en cada tipo se parece a la misma en float64."""
     torch.manual_seed(5)
     _, ours = pair_of_attentions(2, 8)
     nn.init.orthogonal_(ours.value_projection.weight)

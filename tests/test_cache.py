@@ -75,13 +75,13 @@ def test_kv_heads_must_divide(kv_heads):
     ((6, 24.0), r"GroupedQueryAttention: dim_embedding = 24\.0 y"),
 ])  # fmt: skip
 def test_the_heir_says_its_name(sizes, words):
-    """Los errores de la multi-cabeza, con el nombre de quien los da."""
+    """Los errores de la multicabeza, con el nombre de quien los da."""
     with pytest.raises(ValueError, match=words):
         GroupedQueryAttention(*sizes)
 
 
 def test_without_sharing_it_is_multi_head():
-    """Tantas cabezas de keys y values como de queries, y sin giro: la multi-cabeza, bit a bit."""
+    """Tantas cabezas de keys y values como de queries, y sin giro: la multicabeza, bit a bit."""
     grouped, plain = attention_of(6, None), MultiHeadAttention(6, 36).double()
     plain.load_state_dict(grouped.state_dict())
     x, source = torch.randn(2, 4, 36).double(), torch.randn(2, 5, 36).double()

@@ -807,11 +807,15 @@ def through(query, key, value, mask=None):
 
 
 @pytest.mark.parametrize(
-    "check, theirs, name",
+    ("check", "theirs", "name"),
     [
         (course_checkers.check_causal_mask, course_lib.causal_mask, "course_lib.causal_mask"),
         (course_checkers.check_scaled_dot_product_attention, through, "course_lib.scaled_dot"),
-        (course_checkers.check_multi_head_attention, course_lib.MultiHeadAttention, "de course_lib"),
+        (
+            course_checkers.check_multi_head_attention,
+            course_lib.MultiHeadAttention,
+            "de course_lib",
+        ),
     ],
 )
 def test_an_answer_that_is_the_librarys_is_said(check, theirs, name):

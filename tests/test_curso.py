@@ -725,7 +725,7 @@ def test_what_is_slow_is_done_every_night():
         ("notebooks/05_atencion.ipynb::Cell 3", [], False),
         ("notebooks/05_atencion.ipynb::Cell 4", ["profundizar"], True),
         ("notebooks/soluciones/05_atencion.ipynb::Cell 0", [], False),
-        ("notebooks/soluciones/06_multi_cabeza.ipynb::Cell 0", [], True),
+        ("notebooks/soluciones/06_multicabeza.ipynb::Cell 0", [], True),
         ("notebooks/12_dentro_de_bert.ipynb::Cell 0", [], False),
         ("notebooks/14_leer_un_llm.ipynb::Cell 0", [], True),
         ("notebooks/clases/04_mascaras.ipynb::Cell 0", [], True),

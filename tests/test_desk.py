@@ -211,22 +211,22 @@ def test_the_panel_knows_what_is_done_and_goes_on_where_it_was(studying):
     written = studying.folder / ".sitio.json"
     for _ in range(100):  # se apunta un segundo después de moverse
         place = json.loads(written.read_text(encoding="utf-8"))
-        if place["at"]["06_multi_cabeza.ipynb"]["cell"] == here:
+        if place["at"]["06_multicabeza.ipynb"]["cell"] == here:
             break
         page.wait_for_timeout(100)
-    assert place["at"]["06_multi_cabeza.ipynb"]["cell"] == here
+    assert place["at"]["06_multicabeza.ipynb"]["cell"] == here
     expect(on).to_have_text(re.compile(r"^Sigue en 06 §[\d.]+$"))
 
     page.evaluate(
         "jupyterapp.commands.execute('docmanager:open', {path: 'mis_cuadernos/01_producto_escalar.ipynb'}).then(() => 0)"
     )
-    there = "/lab/tree/mis_cuadernos/06_multi_cabeza.ipynb?reset"
+    there = "/lab/tree/mis_cuadernos/06_multicabeza.ipynb?reset"
     page.goto(studying.url.replace("/lab?reset", there))  # otro día
     page.wait_for_function(
         f"window.jupyterapp?.shell.currentWidget?.content?.activeCell?.model.id === '{here}'",
         timeout=60_000,
     )
-    assert page.evaluate(TABS) == ["06_multi_cabeza.ipynb"]
+    assert page.evaluate(TABS) == ["06_multicabeza.ipynb"]
     expect(page.locator(".jp-Notebook-cell.jp-mod-active")).to_be_in_viewport()
 
 

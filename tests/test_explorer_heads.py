@@ -1,4 +1,4 @@
-"""El explorador de la multi-cabeza: sus cuentas, sus límites y lo que hace en un navegador."""
+"""El explorador de la multicabeza: sus cuentas, sus límites y lo que hace en un navegador."""
 
 import math
 import random
@@ -128,13 +128,13 @@ def test_its_text_says_its_state():
         repr(explorer)
         == repr(MultiHeadExplorer())
         == (
-            "Multi-cabeza: 5 tokens, d_model = 12, h = 3; estación 1 de 6, X; con la cabeza 0, «dog» "
+            "Multicabeza: 5 tokens, d_model = 12, h = 3; estación 1 de 6, X; con la cabeza 0, «dog» "
             "mira sobre todo a «the» (0.30); ninguna apagada."
         )
     )
     explorer.query, explorer.head, explorer.station, explorer.muted = 4, 2, 6, [2, 0]
     assert repr(explorer) == (
-        "Multi-cabeza: 5 tokens, d_model = 12, h = 3; estación 6 de 6, mezclar; con la cabeza 2, "
+        "Multicabeza: 5 tokens, d_model = 12, h = 3; estación 6 de 6, mezclar; con la cabeza 2, "
         "«bone» mira sobre todo a «the» (0.45); apagadas: 0, 2; cambian 8 de 12 números en Concat "
         "y 12 de 12 en la salida, y el cambio mide 1.80."
     )
@@ -207,7 +207,7 @@ def test_another_sentence_brings_its_own_numbers():
     assert [data[name] for name in rest] == [before[name] for name in rest]
     assert (explorer.error, explorer.query) == ("", 3)  # la 4 ya no existe
     assert ["[UNK]" in note for note in explorer.notes] == [True, False]
-    assert explorer.describe().startswith("Multi-cabeza: 4 tokens")
+    assert explorer.describe().startswith("Multicabeza: 4 tokens")
     assert MultiHeadExplorer(sentence="The unbelievable café 😀").data == data
     ask(explorer, sentence="the dog found a bone")
     assert (explorer.data, explorer.notes) == (before, [])

@@ -156,7 +156,7 @@ def test_refreshing_changes_the_code_and_nothing_else(path, tmp_path, monkeypatc
 
 def test_refreshing_leaves_the_rest_alone(tmp_path, capsys):
     """Un cuaderno sin controles, o con los de hoy, no se escribe."""
-    for path in (ROOT / "notebooks" / "07_multi_cabeza_a_mano.ipynb", LESSONS[0]):
+    for path in (ROOT / "notebooks" / "07_multicabeza_a_mano.ipynb", LESSONS[0]):
         copied, _ = copy_of(path, tmp_path)
         untidy = json.dumps(json.loads(copied.read_text(encoding="utf-8"))).encode()
         copied.write_bytes(untidy)  # si se escribiera, quedaría como lo escribe nbformat

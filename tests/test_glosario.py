@@ -214,7 +214,7 @@ def test_another_name_is_seen(text):
         "el relleno (*padding*) de la frase",
         "`padding` y $\\text{fan}_{weights}$",
         "```python\nmask = layer.head\n```",
-        "la softmax; las cabezas; la multi-cabeza; el token; los tokens; la query",
+        "la softmax; las cabezas; la multicabeza; el token; los tokens; la query",
         "[máscaras](../mask.md) en masks.py, `attn_mask` y padding_mask",
         "headless, weighted, masking, los gradientes",
         "![Bloque Multi-Head Attention](x.svg) y «Layer Normalization» (2016)",

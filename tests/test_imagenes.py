@@ -271,9 +271,9 @@ MARKED = {  # lo que tiene que estar en negrita dentro de lo amarillo
     "sdpa-mascara.svg": "+ máscara",
     "sdpa-softmax.svg": "softmax por filas",
     "sdpa-matmul-2.svg": "pesos · V",
-    "multi-cabeza-proyeccion.svg": "h proyecciones",
-    "multi-cabeza-concat.svg": "Concat",
-    "multi-cabeza-lineal.svg": "· WO",
+    "multicabeza-proyeccion.svg": "h proyecciones",
+    "multicabeza-concat.svg": "Concat",
+    "multicabeza-lineal.svg": "· WO",
     "atencion-qkv.svg": "Q, K y V",
     "atencion-puntuaciones.svg": "Puntuaciones",
     "atencion-escala.svg": "Escala",
@@ -281,7 +281,7 @@ MARKED = {  # lo que tiene que estar en negrita dentro de lo amarillo
     "atencion-pesos.svg": "Pesos",
     "atencion-mezcla.svg": "Mezcla",
     "atencion-suma.svg": "Suma",
-    "transformer-encoder-multi-cabeza.svg": "Multi-cabeza",
+    "transformer-encoder-multicabeza.svg": "Multicabeza",
     "transformer-decoder-enmascarada.svg": "enmascarada",
     "transformer-encoder-decoder.svg": "encoder–decoder",
 }
@@ -304,9 +304,9 @@ def test_the_highlight_is_over_its_block(name):
     if name in MARKED:
         assert MARKED[name] in bold
         family = [marked for other, marked in MARKED.items() if other[:4] == name[:4]]
-        others = set(family) - {MARKED[name], "Multi-cabeza"}
+        others = set(family) - {MARKED[name], "Multicabeza"}
         assert not bold & others
-    elif name.startswith(("sdpa", "multi-cabeza", "transformer", "atencion")):
+    elif name.startswith(("sdpa", "multicabeza", "transformer", "atencion")):
         assert not yellow
 
 
@@ -318,7 +318,7 @@ def test_the_blocks_say_what_the_course_says():
     """Las frases que, cambiadas, harían falsa la figura."""
     assert {"−∞ donde no se atiende", "pesos: cada fila suma 1", "÷ √dk"} <= texts_of("sdpa.svg")
     assert {"(B, Lq, Lk)", "(B, Lq, dk)", "(B, Lk, dk)", "(B, Lk, dv)"} <= texts_of("sdpa.svg")
-    assert {"(B, h, Lq, dv)", "(B, Lq, h·dv)"} <= texts_of("multi-cabeza.svg")
+    assert {"(B, h, Lq, dv)", "(B, Lq, h·dv)"} <= texts_of("multicabeza.svg")
     assert {"Q del decoder; K y V del encoder", "ningún token ve a los siguientes"} <= texts_of(
         "transformer.svg"
     )

@@ -209,7 +209,7 @@ def test_a_doubled_word_is_seen(text):
 
 GOOD = """
 también atención Aquí matrices haber dimensión trasponerla multiplicándolas fíjate compáralas
-solo guion aún autoatención multi-cabeza embeddings Softmax encoder–decoder ¿cuánto? ponlo
+solo guion aún autoatención multicabeza embeddings Softmax encoder–decoder ¿cuánto? ponlo
 BERT NaN d_model MultiHeadAttention causal_mask 3.ª Kᵀ θ «dog» *padding* **softmax** [CLS]
 """
 ENGLISH = "*it was hungry*", "«Attention is not not Explanation»", '"the **old** city"'

@@ -8,7 +8,7 @@ import pytest
 from course_tools.opening import copies, desk, progress, server
 
 SPOT = {"cell": "abc-1", "section": "5.1", "seen": ["1", "5"]}
-PLACE = {"last": "06_multi_cabeza.ipynb", "at": {"06_multi_cabeza.ipynb": SPOT}}
+PLACE = {"last": "06_multicabeza.ipynb", "at": {"06_multicabeza.ipynb": SPOT}}
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_the_course_opens_where_it_was_left_and_clean(home):
     assert desk.place() == PLACE
     assert [path.name for path in home.iterdir() if path.is_file()] == [".sitio.json"]
     there = server.lesson(copies.FOLDER, editing=False)
-    assert there == "lab/tree/mis_cuadernos/06_multi_cabeza.ipynb?reset"
+    assert there == "lab/tree/mis_cuadernos/06_multicabeza.ipynb?reset"
     assert server.lesson("notebooks", editing=True) == "lab/tree/notebooks/00_empieza_aqui.ipynb"
     (home / copies.FOLDER / PLACE["last"]).unlink()  # una lección que ya no está
     assert server.lesson(copies.FOLDER, editing=False) == first

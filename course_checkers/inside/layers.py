@@ -1,4 +1,4 @@
-"""Encontrar las capas de una multi-cabeza que ha escrito otra persona y ponerles los mismos pesos.
+"""Encontrar las capas de una multicabeza que ha escrito otra persona y ponerles los mismos pesos.
 
 Con los mismos pesos, dos módulos que hacen la misma cuenta dan los mismos números, se llamen como se
 llamen sus capas y estén repartidas como estén: cuatro, una por cabeza, o las tres de entrada en una.

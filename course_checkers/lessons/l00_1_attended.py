@@ -222,8 +222,7 @@ class AttendedToken(Exercise):
         return {"output": plain(choice["result"](found))}
 
 
-ATTENDED = AttendedToken()
-EXERCISES = (ATTENDED,)
+EXERCISES = (AttendedToken(),)
 
 
 def check_attended_token(function):
@@ -234,4 +233,4 @@ def check_attended_token(function):
             una fila por token que pregunta; la lista de los L tokens; y la posición, desde 0, de quien
             pregunta. Devuelve el token, un texto, que recibe más peso de él.
     """
-    return finish(ATTENDED.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

@@ -51,8 +51,7 @@ class DotProduct(Exercise):
         return numbers.out_of_place(choice, "pair", "reduction", "divisor")
 
 
-DOT_PRODUCT = DotProduct()
-EXERCISES = (DOT_PRODUCT,)
+EXERCISES = (DotProduct(),)
 
 
 def check_dot_product(function):
@@ -62,4 +61,4 @@ def check_dot_product(function):
         function: recibe ``(a, b)``, dos tensores de forma ``(n,)``, y devuelve un número: un tensor
             sin ejes, un número de NumPy o un ``float``.
     """
-    return finish(DOT_PRODUCT.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

@@ -98,8 +98,7 @@ class CosineSimilarity(Exercise):
         return numbers.out_of_place(choice, "center", "pair", "reduction", "divisor")
 
 
-COSINE = CosineSimilarity()
-EXERCISES = (COSINE,)
+EXERCISES = (CosineSimilarity(),)
 
 
 def check_cosine_similarity(function):
@@ -109,4 +108,4 @@ def check_cosine_similarity(function):
         function: recibe ``(a, b)``, dos tensores de forma ``(n,)``, y devuelve un número entre −1
             y 1: un tensor sin ejes, un número de NumPy o un ``float``.
     """
-    return finish(COSINE.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

@@ -237,8 +237,7 @@ class EncoderInput(Exercise):
         return {"output": choice["place"](parts, normalize)}
 
 
-ENCODER_INPUT = EncoderInput()
-EXERCISES = (ENCODER_INPUT,)
+EXERCISES = (EncoderInput(),)
 
 
 def check_encoder_input(function):
@@ -248,4 +247,4 @@ def check_encoder_input(function):
         function: recibe ``(token_vectors, position_vectors, type_vectors, gamma, beta, eps)``: tres
             tensores ``(B, L, d_model)``, dos ``(d_model,)`` y un número. Devuelve ``(B, L, d_model)``.
     """
-    return finish(ENCODER_INPUT.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

@@ -236,8 +236,7 @@ class Scaling(Exercise):
         return {"output": choice["after"](scores, math.sqrt(query.shape[-1]))}
 
 
-SCALING = Scaling()
-EXERCISES = (SCALING,)
+EXERCISES = (Scaling(),)
 
 
 def check_scaling(function):
@@ -247,4 +246,4 @@ def check_scaling(function):
         function: recibe ``(query, key)``, de formas ``(..., L_q, d_k)`` y ``(..., L_k, d_k)``, y
             devuelve Q·Kᵀ/√d_k, ``(..., L_q, L_k)``.
     """
-    return finish(SCALING.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

@@ -86,8 +86,7 @@ class CausalMask(notation.MaskExercise):
         return {"output": ~mask if choice["inverted"] else mask}
 
 
-CAUSAL = CausalMask()
-EXERCISES = (CAUSAL,)
+EXERCISES = (CausalMask(),)
 
 
 def check_causal_mask(function):
@@ -97,4 +96,4 @@ def check_causal_mask(function):
         function: recibe ``length``, un entero, y devuelve una máscara booleana ``(L, L)``: True si la
             query de esa fila puede mirar a la key de esa columna.
     """
-    return finish(CAUSAL.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

@@ -58,8 +58,7 @@ class PaddingMask(steps.PaddedMask):
         return turned and choice["side"].value is steps.either_side
 
 
-PADDING = PaddingMask()
-EXERCISES = (PADDING,)
+EXERCISES = (PaddingMask(),)
 
 
 def check_padding_mask(function):
@@ -69,4 +68,4 @@ def check_padding_mask(function):
         function: recibe ``attention_mask``, de forma ``(B, L_k)``, con 1 en los tokens de verdad y 0 en
             el relleno, y devuelve una máscara booleana ``(B, 1, 1, L_k)``; True = puede mirar.
     """
-    return finish(PADDING.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

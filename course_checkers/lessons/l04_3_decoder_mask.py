@@ -91,8 +91,7 @@ class DecoderMask(steps.PaddedMask):
         )
 
 
-DECODER = DecoderMask()
-EXERCISES = (DECODER,)
+EXERCISES = (DecoderMask(),)
 
 
 def check_decoder_mask(function):
@@ -102,4 +101,4 @@ def check_decoder_mask(function):
         function: recibe ``attention_mask``, de forma ``(B, L)``, con 1 en los tokens de verdad y 0 en el
             relleno, y devuelve una máscara booleana ``(B, 1, L, L)``; True = puede mirar.
     """
-    return finish(DECODER.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

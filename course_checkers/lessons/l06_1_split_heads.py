@@ -180,8 +180,7 @@ class SplitHeads(Exercise):
         return {"output": choice["way"](x, heads)}
 
 
-SPLIT_HEADS = SplitHeads()
-EXERCISES = (SPLIT_HEADS,)
+EXERCISES = (SplitHeads(),)
 
 
 def check_split_heads(function):
@@ -191,4 +190,4 @@ def check_split_heads(function):
         function: recibe ``(x, heads)``: un tensor ``(B, L, d_model)`` y un entero que divide a
             ``d_model``. Devuelve un tensor ``(B, h, L, d_k)``.
     """
-    return finish(SPLIT_HEADS.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

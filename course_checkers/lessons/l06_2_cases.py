@@ -1,4 +1,4 @@
-"""6.2 · Las pruebas de la multi-cabeza: de un token y una cabeza a muchos, con máscara y sin ella."""
+"""6.2 · Las pruebas de la multicabeza: de un token y una cabeza a muchos, con máscara y sin ella."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""6.2 · La multi-cabeza entera, escrita como módulo por quien aprende.
+"""6.2 · La multicabeza entera, escrita como módulo por quien aprende.
 
 Una clase puede guardar sus capas de muchas formas: ``inside.layers`` las encuentra y les pone los pesos
 de la prueba, e ``inside.classes`` la llama. La cuenta, bien y mal, está en ``steps.heads``; lo que falla
@@ -157,7 +157,7 @@ class MultiHead(heads.Heads):
             la anchura.
     """
 
-    number, title, points = "6.2", "la multi-cabeza, en una clase", 6
+    number, title, points = "6.2", "la multicabeza, en una clase", 6
     names = ("query", "key", "value", "mask=None")
     letters = ("B L_q -", "B L_k -", "B L_k -", "B - L_q L_k")
     axes = heads.AXES | {
@@ -240,12 +240,11 @@ class MultiHead(heads.Heads):
         return traced | {"output": output.transpose(0, 1) if choice["batch"] else output}
 
 
-MULTI_HEAD = MultiHead()
-EXERCISES = (MULTI_HEAD,)
+EXERCISES = (MultiHead(),)
 
 
 def check_multi_head_attention(cls):
-    """Comprueba una multi-cabeza escrita como módulo.
+    """Comprueba una multicabeza escrita como módulo.
 
     Le pone unos pesos y compara lo que devuelve. Reconoce las capas por su nombre y, si no lo dice,
     por su forma y su orden.
@@ -256,4 +255,4 @@ def check_multi_head_attention(cls):
             ``(B, L_k, d_model)`` y ``(B, L_k, d_model)``, y una máscara booleana que se difunde hasta
             ``(B, h, L_q, L_k)``. Devuelve la salida ``(B, L_q, d_model)``, o ``(salida, pesos)``.
     """
-    return finish(MULTI_HEAD.check(cls), cls)
+    return finish(EXERCISES[0].check(cls), cls)

@@ -6,7 +6,7 @@ HEADS, WIDTH = 8, 512  # las medidas del artículo
 
 
 def parameters(bias=True, parts=4):
-    """Los parámetros de la multi-cabeza del artículo, contados de verdad."""
+    """Los parámetros de la multicabeza del artículo, contados de verdad."""
     from course_lib import MultiHeadAttention
 
     module = MultiHeadAttention(HEADS, WIDTH, bias=bias)

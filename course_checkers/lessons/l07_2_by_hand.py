@@ -1,4 +1,4 @@
-"""7.2 · La autoatención multi-cabeza con matrices, sin módulos. Sus pasos están en ``steps.heads``."""
+"""7.2 · La autoatención multicabeza con matrices, sin módulos. Sus pasos están en ``steps.heads``."""
 
 from typing import NamedTuple
 
@@ -103,9 +103,9 @@ class Given(NamedTuple):
 
 
 class ByHand(heads.Heads):
-    """x, cuatro matrices y ``heads`` → la autoatención multi-cabeza, sin módulos."""
+    """x, cuatro matrices y ``heads`` → la autoatención multicabeza, sin módulos."""
 
-    number, title, points = "7.2", "la multi-cabeza, sin módulos", 4
+    number, title, points = "7.2", "la multicabeza, sin módulos", 4
     names = ("x", "W_Q", "W_K", "W_V", "W_O", "heads")
     letters = ("B L -",)
     possible = staticmethod(lambda x, *others: others[-1] > 0 and x.shape[-1] % others[-1] == 0)
@@ -171,16 +171,15 @@ class ByHand(heads.Heads):
         return traced | {"output": output + x if how == "residual" else output}
 
 
-BY_HAND = ByHand()
-EXERCISES = (BY_HAND,)
+EXERCISES = (ByHand(),)
 
 
 def check_attention_by_hand(function):
-    """Comprueba una autoatención multi-cabeza escrita con matrices, sin módulos.
+    """Comprueba una autoatención multicabeza escrita con matrices, sin módulos.
 
     Args:
         function: recibe ``(x, W_Q, W_K, W_V, W_O, heads)``: ``x`` es ``(B, L, d_model)``; cada matriz,
             ``(d_model, d_model)``, que multiplica como ``x @ W``; ``heads`` divide a ``d_model``.
             Devuelve la salida ``(B, L, d_model)``, o ``(salida, pesos)``.
     """
-    return finish(BY_HAND.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

@@ -193,8 +193,7 @@ class ShiftRight(Exercise):
         return {"output": back(moved, target_ids)}
 
 
-SHIFT = ShiftRight()
-EXERCISES = (SHIFT,)
+EXERCISES = (ShiftRight(),)
 
 
 def check_shift_right(function):
@@ -204,4 +203,4 @@ def check_shift_right(function):
         function: recibe ``(target_ids, bos_id)``: los ids que hay que predecir, ``(B, L)``, y el de
             la marca de inicio. Devuelve los ids de entrada, ``(B, L)``: bos_id delante y sin el último.
     """
-    return finish(SHIFT.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

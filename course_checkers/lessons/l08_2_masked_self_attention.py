@@ -162,8 +162,7 @@ class MaskedSelfAttention(Exercise):
         return head.attend(choice, x, q, k, v, choice["allowed"](x, W_Q))
 
 
-MASKED_ATTENTION = MaskedSelfAttention()
-EXERCISES = (MASKED_ATTENTION,)
+EXERCISES = (MaskedSelfAttention(),)
 
 
 def check_masked_self_attention(function):
@@ -176,4 +175,4 @@ def check_masked_self_attention(function):
     Returns:
         Un ``Report``: nombra todos los errores que reconoce y, si deja escapar el futuro, dónde.
     """
-    return finish(MASKED_ATTENTION.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

@@ -216,8 +216,7 @@ class CrossAttention(Exercise):
         return bool(instead and choice["causal"].mistake) or head.covers_the_same(self, choice)
 
 
-CROSS_ATTENTION = CrossAttention()
-EXERCISES = (CROSS_ATTENTION,)
+EXERCISES = (CrossAttention(),)
 
 
 def check_cross_attention(function):
@@ -229,4 +228,4 @@ def check_cross_attention(function):
             ``(B, m_E)``; True, token de verdad. Devuelve la salida ``(B, m_D, d_v)``, o
             ``(salida, pesos)``.
     """
-    return finish(CROSS_ATTENTION.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

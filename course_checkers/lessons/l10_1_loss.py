@@ -294,8 +294,7 @@ class NextTokenLoss(Exercise):
         )
 
 
-LOSS = NextTokenLoss()
-EXERCISES = (LOSS,)
+EXERCISES = (NextTokenLoss(),)
 
 
 def check_next_token_loss(function):
@@ -307,4 +306,4 @@ def check_next_token_loss(function):
             tokens de verdad de todo el lote, de menos el logaritmo natural de la probabilidad del
             token bueno.
     """
-    return finish(LOSS.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

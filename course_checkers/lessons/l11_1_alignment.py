@@ -177,8 +177,7 @@ class Alignment(Exercise):
         return numbers.out_of_place(choice, "heads", "choice")
 
 
-ALIGNMENT = Alignment()
-EXERCISES = (ALIGNMENT,)
+EXERCISES = (Alignment(),)
 
 
 def check_alignment(function):
@@ -189,4 +188,4 @@ def check_alignment(function):
             del origen, que no cuenta. Devuelve ``(m_D,)``, enteros: de cada token escrito, la posición
             del token de origen con más peso, en la media de las cabezas.
     """
-    return finish(ALIGNMENT.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

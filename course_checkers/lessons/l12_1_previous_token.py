@@ -130,8 +130,7 @@ class PreviousToken(Exercise):
         return {"output": choice["shape"](choice["finish"](scores))}
 
 
-PREVIOUS = PreviousToken()
-EXERCISES = (PREVIOUS,)
+EXERCISES = (PreviousToken(),)
 
 
 def check_previous_token_score(function):
@@ -141,4 +140,4 @@ def check_previous_token_score(function):
         function: recibe los pesos de una frase, ``(h, L, L)``, y devuelve ``(h,)``: de cada cabeza, la
             media de lo que cada token da al anterior. El primero no tiene, y no cuenta.
     """
-    return finish(PREVIOUS.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

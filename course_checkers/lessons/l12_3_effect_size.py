@@ -161,8 +161,7 @@ class EffectSize(Exercise):
         return {"output": choice["shape"](choice["finish"](output))}
 
 
-EFFECT = EffectSize()
-EXERCISES = (EFFECT,)
+EXERCISES = (EffectSize(),)
 
 
 def check_effect_size(function):
@@ -173,4 +172,4 @@ def check_effect_size(function):
             dos nombres de cada pareja, con el adjetivo del primero y con el del segundo. Devuelve un
             número: la media de los n efectos partida por su desviación.
     """
-    return finish(EFFECT.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

@@ -177,8 +177,7 @@ class GroupedAttention(Exercise):
         return {"output": output, "weights": weights, "scores": scores}
 
 
-GROUPED = GroupedAttention()
-EXERCISES = (GROUPED,)
+EXERCISES = (GroupedAttention(),)
 
 
 def check_grouped_query_attention(function):
@@ -189,4 +188,4 @@ def check_grouped_query_attention(function):
             ``(B, h_kv, L_k, d_v)``; cada h / h_kv cabezas de query seguidas usan una de key y value.
             Devuelve la salida ``(B, h, L_q, d_v)``, o ``(salida, pesos)``.
     """
-    return finish(GROUPED.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

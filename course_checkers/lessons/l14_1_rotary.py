@@ -179,8 +179,7 @@ class Rotary(Exercise):
         return {"output": choice["shape"](output).float(), "slack": choice["shape"](slack)}
 
 
-ROTARY = Rotary()
-EXERCISES = (ROTARY,)
+EXERCISES = (Rotary(),)
 
 
 def check_rotary(function):
@@ -191,4 +190,4 @@ def check_rotary(function):
             L tokens, enteros ``(L,)``, y la base. Devuelve x girado, de la misma forma: la pareja i,
             las columnas i e i + d_k/2, gira ``positions·base^(−2i/d_k)`` radianes.
     """
-    return finish(ROTARY.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

@@ -178,8 +178,7 @@ class RMSNorm(Exercise):
         return {"output": choice["shape"](choice["finish"](output)).float()}
 
 
-RMS_NORM = RMSNorm()
-EXERCISES = (RMS_NORM,)
+EXERCISES = (RMSNorm(),)
 
 
 def check_rms_norm(function):
@@ -189,4 +188,4 @@ def check_rms_norm(function):
         function: recibe ``(x, weight, eps)``: un tensor ``(..., d_model)``, otro ``(d_model,)`` y un
             número. Devuelve x entre √(media de sus cuadrados + eps), por ``weight``, de la forma de x.
     """
-    return finish(RMS_NORM.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

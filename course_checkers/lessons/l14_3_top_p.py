@@ -207,8 +207,7 @@ class TopP(Exercise):
         return {"output": choice["shape"](output).float()}
 
 
-TOP_P = TopP()
-EXERCISES = (TOP_P,)
+EXERCISES = (TopP(),)
 
 
 def check_top_p(function):
@@ -219,4 +218,4 @@ def check_top_p(function):
             probabilidades de la misma forma: las de los menos tokens que juntos suman p o más, los más
             probables, repartidas de nuevo para que sumen 1, y 0 en los demás.
     """
-    return finish(TOP_P.check(function), function)
+    return finish(EXERCISES[0].check(function), function)

@@ -1,4 +1,4 @@
-"""La multi-cabeza: proyectar, repartir, atender, juntar y mezclar, bien y mal.
+"""La multicabeza: proyectar, repartir, atender, juntar y mezclar, bien y mal.
 
 La usan la clase de la lección 06 y la función de la 07. Lo que cambia de una a otra es cómo se
 proyecta, y eso lo pone cada una.
@@ -192,12 +192,12 @@ WIDER = ("project_v", "projections", "split", "merge", "output", "value")
 
 
 def stage(axes, cases, most=2, styles=(), **more):
-    """Una etapa de la multi-cabeza: solo se siguen las explicaciones con menos errores."""
+    """Una etapa de la multicabeza: solo se siguen las explicaciones con menos errores."""
     return Stage(axes, cases, most, styles=styles, smallest=True, may_stop=True, **more)
 
 
 class Cases(NamedTuple):
-    """Las pruebas de la multi-cabeza sin máscara."""
+    """Las pruebas de la multicabeza sin máscara."""
 
     first: tuple  # de un token y una cabeza
     single: Case  # de varios tokens y una cabeza

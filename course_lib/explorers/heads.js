@@ -1,4 +1,4 @@
-// La multi-cabeza, de estación en estación. Las cuentas son las de `compute`, en heads.py.
+// La multicabeza, de estación en estación. Las cuentas son las de `compute`, en heads.py.
 
 const STATIONS = ['X', 'proyectar', 'repartir', 'atender', 'concat', 'mezclar'];
 const CHANGED = 1e-6; // lo que se mueve menos no ha cambiado

@@ -1,4 +1,4 @@
-"""La multi-cabeza, de estación en estación: un token, desde X hasta la salida."""
+"""La multicabeza, de estación en estación: un token, desde X hasta la salida."""
 
 from functools import lru_cache
 
@@ -108,7 +108,7 @@ def compute(data, query, muted=()):
 
 
 class MultiHeadExplorer(AskingExplorer):
-    """Sigue a un token por la multi-cabeza, con todos sus números, en seis estaciones.
+    """Sigue a un token por la multicabeza, con todos sus números, en seis estaciones.
 
     De serie, X son las 12 primeras dimensiones de los embeddings de BERT de «the dog found a bone»
     (lo que entra en su primera capa, sin [CLS] ni [SEP], a 2 decimales), y las matrices son números
@@ -202,7 +202,7 @@ class MultiHeadExplorer(AskingExplorer):
                 f"cambio mide {round(result['norm'], 9):.2f}"
             )
         return (
-            f"Multi-cabeza: {len(words)} tokens, d_model = {width}, h = {data['heads']}; estación "
+            f"Multicabeza: {len(words)} tokens, d_model = {width}, h = {data['heads']}; estación "
             f"{self.station} de 6, {STATIONS[self.station - 1]}; con la cabeza {self.head}, "
             f"«{words[self.query]}» mira sobre todo a «{words[best]}» ({row[best]:.2f}); {end}."
         )

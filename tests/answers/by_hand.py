@@ -1,4 +1,4 @@
-"""Ecuaciones de einsum y multi-cabezas a mano, como las escribe la gente: 7.1 y 7.2."""
+"""Ecuaciones de einsum y multicabezas a mano, como las escribe la gente: 7.1 y 7.2."""
 
 import functools
 import math

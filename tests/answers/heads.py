@@ -1,4 +1,4 @@
-"""Repartos en cabezas y multi-cabezas, como los escribe la gente: 6.1 y 6.2."""
+"""Repartos en cabezas y multicabezas, como los escribe la gente: 6.1 y 6.2."""
 
 import functools
 import math

@@ -75,7 +75,7 @@ def table(request):
     return table
 
 
-# --- La atención multi-cabeza ---------------------------------------------------------------------
+# --- La atención multicabeza ---------------------------------------------------------------------
 
 
 @each_mode
