@@ -149,7 +149,7 @@ class Cage:
     def call(self, *arguments, holder=None, name=""):
         """La respuesta, como función de aquí: la ejecuta allí y da, o lanza, lo mismo.
 
-        Con ``holder``, se llama allí a lo que dice ``name`` de quien tiene la respuesta (``Exercise.holder``).
+        Con ``holder``, se llama allí a lo que dice ``name`` de quien tiene la respuesta.
         """
         modes = torch.overrides._get_current_function_mode_stack()
         heard = [mode for mode in modes if hasattr(mode, "names")]  # véase properties.not_by_hand
@@ -228,8 +228,8 @@ def judge(cage, exercise, target, found, values):
         return exercise.check(type("function", (), {})())
     if found["stub"] is True:
         return exercise.check(...)
-    if exercise.holder:
-        return exercise.check(held(cage, exercise.holder))
+    if holder := getattr(exercise, "holder", None):  # la respuesta no es una función: es una clase
+        return exercise.check(held(cage, holder))
     return exercise.check(stand_in(cage, found))
 
 
@@ -249,7 +249,7 @@ def stand_in(cage, found):
 
 
 def held(cage, holder):
-    """Un ``holder`` de aquí (véase ``Exercise.holder``) que todo lo pregunta al de allí."""
+    """Un ``holder`` de aquí que todo lo pregunta al de allí."""
 
     def asked(name):
         return lambda self, *arguments: cage.call(*arguments, holder=holder, name=name)

@@ -121,8 +121,6 @@ class Exercise:
         besides: funciones de un ``Attempt``, lo reconocido y los ``Finding`` que hay, con los de lo que
             se ve sin ejecutar nada, o de otra forma. Van delante.
         notes: funciones de un ``Attempt``, con lo que está bien y conviene saber.
-        holder: si la respuesta no es una función, la clase de ``inside`` que la tiene. La respuesta puede
-            estar en otro proceso: entonces ``check`` recibe un ``holder`` que le pregunta allí.
     """
 
     number = title = ""
@@ -142,7 +140,6 @@ class Exercise:
     returned: tuple = ()
     besides: tuple = ()
     notes: tuple = ()
-    holder = None
 
     # --- Lo que cada ejercicio escribe: siempre la cuenta y, si lo suyo es distinto, lo demás ---------
 

@@ -183,7 +183,8 @@ class MultiHead(heads.Heads):
     reader = Pair(output_shape)
     returned, extra = (heads.returned,), cases.MORE
     notes = (good_to_know, not_by_hand(MADE, LAWS["ya-hecha"].text))
-    besides, kinds, holder = (structure.faults,), KINDS, WrittenClass
+    besides, kinds = (structure.faults,), KINDS
+    holder = WrittenClass  # quien tiene la clase: si está en otro proceso, ``check`` recibe uno que le pregunta allí
     also = (
         *(*one.FOUND_SCALES, *RETURNED, *structure.TOLD),
         *("una-sola-proyección", "proyecciones-cambiadas", "solo-query", "otro-orden"),
