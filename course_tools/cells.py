@@ -3,13 +3,14 @@
 Quien necesita saberlo (el kernel, el sitio web, las pruebas) lo lee de aquí y no del texto.
 """
 
+SETUP = "preparar"  # solo importa: se pliega en una línea
 BESIDE = "profundizar"  # está al lado del camino
 TRY = "probar"  # abre lo que está al lado y solo sirve con un kernel
 PREDICTION = "prediccion"  # pide decir qué saldrá de lo que sigue: un texto o una ``Prediction``
 EXERCISES = "ejercicios"  # el título que los abre
 CHECKING = "comprobar"  # trae las comprobaciones, o cuenta lo resuelto
 UNSOLVED = "por-resolver"  # enseña algo cuando el ejercicio de arriba está resuelto
-TAGS = BESIDE, TRY, PREDICTION, EXERCISES, CHECKING, UNSOLVED
+TAGS = SETUP, BESIDE, TRY, PREDICTION, EXERCISES, CHECKING, UNSOLVED
 
 FOLDED = "jp-MarkdownHeadingCollapsed"  # JupyterLab pliega lo que hay debajo de este título
 

@@ -9,6 +9,7 @@ from course_tools.cells import (
     EXERCISES,
     FOLDED,
     PREDICTION,
+    SETUP,
     TRY,
     UNSOLVED,
     is_check,
@@ -77,6 +78,8 @@ def for_the_web(notebook, name, linked, lessons):
             if tagged(cell, UNSOLVED):  # lo que enseñaría quien lo resolviera
                 cell["metadata"]["tags"].remove(UNSOLVED)
                 cell["outputs"] = outputs = []
+            if tagged(cell, SETUP):
+                cell["metadata"]["tags"].append("hide-input")
             alive = [_bring_to_life(output, states, name) for output in outputs]
             asks = tagged(cell, PREDICTION)
             if asks and open_:

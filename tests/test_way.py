@@ -4,7 +4,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools import way
 
-from course_tools.cells import BESIDE, CHECKING, EXERCISES, PREDICTION, TRY, UNSOLVED, tagged
+from course_tools.cells import BESIDE, CHECKING, EXERCISES, PREDICTION, SETUP, TRY, UNSOLVED, tagged
 
 
 def cell(text, position):
@@ -79,7 +79,11 @@ def test_a_section_of_one_cell_is_not_folded():
     [
         (["**Antes de ejecutar:** ¿qué sale?", "x"], [PREDICTION]),
         (['Prediction("05.1")', "x"], [PREDICTION]),
-        (["from course_checkers import reveal", "x"], []),
+        (["from course_checkers import reveal", "x"], [SETUP]),
+        (["import torch\n\ntorch.set_num_threads(1)   # uno", "x"], [SETUP]),
+        (["torch.set_num_threads(1)", "x"], []),
+        (["import torch\nx = torch.ones(2)", "x"], []),
+        (["%pip install torch", "x"], []),
         (["* Donde diga **Antes de ejecutar**, para.", "x"], []),
         (
             ["## Para profundizar", "**Antes de ejecutar:** ¿y aquí?", "## 2. Fin"],
@@ -87,7 +91,7 @@ def test_a_section_of_one_cell_is_not_folded():
         ),
         (["## Ejercicios", "x"], [EXERCISES]),
         (["## Ejercicios", "**Antes de ejecutar:** ¿y esto?", "x"], []),
-        (["## Ejercicios", "from course_checkers import show_progress", "x"], [CHECKING]),
+        (["## Ejercicios", "from course_checkers import show_progress", "x"], [SETUP, CHECKING]),
         (["## Ejercicios", "show_progress(3)", "x"], [CHECKING]),
         (["## Ejercicios", 'print("Cuando esté resuelto")', "x"], [UNSOLVED]),
     ],
@@ -96,6 +100,16 @@ def test_each_cell_says_what_it_is(texts, tags):
     nb = lesson("# 03 · Una", *texts)
     way.mark(nb, "03_una.ipynb")
     assert nb.cells[-2].metadata.get("tags", []) == tags
+
+
+def test_what_only_prepares_is_folded_and_reads_as_one_line():
+    nb = lesson("# 03 · Una", "import math\n\nimport torch", "x = 1\ny = 2")
+    way.mark(nb, "03_una.ipynb")
+    assert [c.metadata.get("jupyter") for c in nb.cells] == [None, {"source_hidden": True}, None]
+    assert way.lines(nb) == 3
+    nb.cells[1].source += "\nx = 1"
+    way.mark(nb, "03_una.ipynb")
+    assert not {"jupyter", "tags"} & set(nb.cells[1].metadata)
 
 
 @pytest.mark.parametrize(

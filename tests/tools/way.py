@@ -63,10 +63,21 @@ def part(nb, *wanted):
     return type(nb)(nb, cells=cells)
 
 
+def only_prepares(source):
+    """Dice si una celda solo importa, o fija cuántos hilos se usan: se pliega en una línea."""
+    try:
+        nodes = ast.parse(source).body
+    except SyntaxError:  # una orden de Jupyter
+        return False
+    rest = [ast.unparse(n) for n in nodes if not isinstance(n, ast.Import | ast.ImportFrom)]
+    return len(rest) < len(nodes) and all(x.startswith("torch.set_num_threads(") for x in rest)
+
+
 def roles(cell, place):
     """Las etiquetas de una celda, que dicen qué es (``course_tools.cells``): solo aquí se lee su texto."""
     code, title = cell.cell_type == "code", heading(cell)
     told = {
+        cells.SETUP: code and only_prepares(cell.source),
         cells.BESIDE: place == ASIDE,
         cells.TRY: title == (2, TRY),
         cells.PREDICTION: place != EXERCISES and PREDICTION.search(cell.source),
@@ -89,6 +100,9 @@ def mark(nb, name):
         tags = [tag for tag in cell.metadata.get("tags", ()) if tag not in cells.TAGS]
         cell.metadata["tags"] = tags + roles(cell, place)
         cell.metadata.pop("slideshow", None)  # lo que se proyecta es su clase
+        cell.metadata.pop("jupyter", None)
+        if cells.SETUP in cell.metadata["tags"]:
+            cell.metadata["jupyter"] = {"source_hidden": True}
         if not cell.metadata["tags"]:
             del cell.metadata["tags"]
         cell.metadata.pop(FOLDED, None)
@@ -121,6 +135,13 @@ def code_cells(nb):
     return [cell for cell in nb.cells if cell.cell_type == "code"]
 
 
+def lines(nb):
+    """Las líneas de código que se leen: lo que solo prepara está plegado en una."""
+    seen = [c.source for c in code_cells(nb)]
+    shown = [s.splitlines()[:1] if only_prepares(s) else s.splitlines() for s in seen]
+    return sum(bool(line.strip()) for one in shown for line in one)
+
+
 def minutes(nb):
     """Lo que se tarda en leer y ejecutar esas celdas, según el modelo."""
     text = "\n".join(cell.source for cell in nb.cells if cell.cell_type == "markdown")
@@ -131,8 +152,7 @@ def minutes(nb):
     prose = re.sub(
         r"\$\$.*?\$\$|\$[^$]*\$|!\[[^]]*\]|\]\([^)]*\)|<[^>]*>", " ", text, flags=re.DOTALL
     )
-    lines = sum(bool(line.strip()) for c in codes for line in c.source.splitlines())
-    seconds = SECONDS_A_LINE * lines
+    seconds = SECONDS_A_LINE * lines(nb)
     asked = text.count("Antes de ejecutar:") + sum(c.source.count("Prediction(") for c in codes)
     seconds += SECONDS_A_PREDICTION * asked
     seconds += SECONDS_A_FIGURE * (figures + len(formulas))
