@@ -283,7 +283,7 @@ def test_an_explorer_whose_cell_has_not_run_says_so_and_shows_no_icon(page):
         box.remove();
         return seen;
     }""")
-    assert "Esta celda no está ejecutada" in content
+    assert "Esta celda no se ha ejecutado" in content
     assert "Awesome" not in font  # la letra de los iconos
     assert color == expected
 

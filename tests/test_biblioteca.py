@@ -228,7 +228,7 @@ def test_the_course_checks_what_there_is(file, capsys):
     assert "4.1 · my_causal_mask\n  ✓ Ejercicio 4.1" in said
     assert "✗ Ejercicio 6.1" in said
     assert "✗ 9.9 · z: no se puede usar. Mira línea" in said
-    assert said.endswith("piezas de los modelos son tuyas.\n")
+    assert said.endswith("con las que se montan los modelos, 2 son tuyas.\n")
 
 
 # Lo que se resuelve, y las celdas que lo montan en la lección: lo que necesitan, y ellas.

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from helpers_browser import AXE, ROOT, SCRATCH, open_lab, write
 from helpers_explorers import saved_explorers
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import expect
 from tools import notebooks, way
 
@@ -92,6 +92,52 @@ def test_walking_visits_what_is_seen_and_only_that(lab, path):
         "lesson.content.widgets.filter(cell => cell.isHidden).length"
     )
     lab.restore(path)
+    lab.close()
+
+
+ASK = "from course_checkers import Prediction\nPrediction('05.1')"
+
+
+def test_a_question_is_answered_and_left_with_the_keys(lab):
+    """El tabulador entra, las flechas eligen, Intro lo dice y Mayús+Intro sigue; y Esc vuelve a la celda."""
+    link = "[a la última](de_prueba.ipynb#cell-id=ultima)"
+    tall = new_markdown_cell("\n\n".join(["Una"] * 60))
+    last = new_markdown_cell("Fin", id="ultima")
+    cells = new_code_cell(ASK), new_code_cell("1 + 1"), new_markdown_cell(link), tall, last
+    lab.open(write(lab, *cells))
+    lab.run_all()
+    page, keys = lab.page, lab.page.keyboard
+    page.evaluate(OPEN, SCRATCH.as_posix())
+    where = "[lesson.content.activeCellIndex, lesson.content.mode]"
+    first = page.locator(".exp-prediction")
+    first.wait_for()
+    keys.press("Tab")
+    expect(first.locator("input").first).to_be_focused()
+    keys.press("Escape")
+    assert page.evaluate(where) == [0, "command"]
+    expect(page.locator(".jp-Notebook-cell.jp-mod-active")).to_be_focused()
+    keys.press("Tab")
+    keys.press("ArrowDown")
+    keys.press("Tab")
+    keys.press("Enter")
+    expect(first.get_by_role("status")).to_contain_text("Has dicho «el normalizado»")
+    keys.press("Shift+Enter")
+    page.wait_for_function("lesson.content.activeCellIndex === 1")
+    expect(page.locator(".exp-prediction").get_by_role("button")).to_have_text("Lo digo")
+    for number in (2, 3, 4, 4):  # la última es texto: no crece otra
+        keys.press("Shift+Enter")
+        page.wait_for_function(f"lesson.content.activeCellIndex === {number}")
+        if number == 3:
+            page.wait_for_function(SEEN.replace("bottom > outer.top", "top >= outer.top - 1"))
+    assert page.evaluate("lesson.content.widgets.length") == 5
+    page.evaluate("lesson.content.activeCellIndex = 0")
+    page.get_by_role("link", name="a la última").click()
+    page.wait_for_function("lesson.content.activeCellIndex === 4")
+    page.evaluate("lesson.content.activeCellIndex = 1")
+    keys.press("F8")
+    expect(page.locator(".cu-panel :focus")).to_be_attached()
+    assert page.evaluate("lesson.content.activeCellIndex") == 1
+    page.evaluate("jupyterapp.shell.collapseLeft()")
     lab.close()
 
 
@@ -235,7 +281,7 @@ def test_the_panel_finds_words_and_hides_the_code(studying):
     panel.get_by_label("Buscar una palabra").fill("MASCARA CAUSAL")
     assert "máscara causal" in panel.locator("dt").first.inner_text()
     panel.get_by_role("button", name="Ocultar el código").click()
-    code = page.locator(".cu-bare .jp-CodeCell:not(.cu-mine) > .jp-Cell-inputWrapper")
+    code = page.locator(".cu-bare .jp-CodeCell.cu-code > .jp-Cell-inputWrapper")
     assert code.count()
     assert not any(one.is_visible() for one in code.all())
     panel.get_by_role("button", name="Mostrar el código").click()

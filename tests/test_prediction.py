@@ -223,7 +223,7 @@ def test_with_no_kernel_it_answers_and_says_the_same_as_python(browser):
     page.close()
 
 
-SAYS = "Has dicho «{}». Ejecuta la celda de abajo y mira qué sale."
+SAYS = "Has dicho «{}». Ejecuta lo que sigue y mira qué sale."
 THEME = "name => jupyterapp.commands.execute('apputils:change-theme', {theme: name})"
 AUDIT = """async () => (await axe.run('.jp-OutputArea-output')).violations.map(
     ({id, nodes}) => `${id}: ${nodes[0].html}`)"""

@@ -121,9 +121,9 @@ def main():
             print(what, exercises[piece.number].check(value), sep="\n  ")
     if not found:
         print(f"Todavía no hay ninguna pieza en {library.place()}.")
-    print(
-        f"{len(usable(found).keys() & PIECES.keys())} de {len(PIECES)} piezas de los modelos son tuyas."
-    )
+    mine = len(usable(found).keys() & PIECES.keys())
+    verb = "es tuya" if mine == 1 else "son tuyas"
+    print(f"De las {len(PIECES)} piezas con las que se montan los modelos, {mine} {verb}.")
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ function render({ model, el }) {
   function say(said) {
     model.set('said', said);
     model.save_changes();
-    commit.focus();
+    (said ? commit : box.querySelector('input')).focus();
   }
 
   const submit = event => {
@@ -97,7 +97,7 @@ function render({ model, el }) {
     const told = () =>
       model.get('revealed') || !model.widget_manager
         ? sentence({ answers, number }, said)
-        : `Has dicho «${said}». Ejecuta la celda de abajo y mira qué sale.`;
+        : `Has dicho «${said}». Ejecuta lo que sigue y mira qué sale.`;
     voice.say(said && `${told()} ${model.get('note')}`.trim());
   }
 

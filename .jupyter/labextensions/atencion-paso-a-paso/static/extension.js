@@ -3,9 +3,10 @@ import { Desk } from './desk.js';
 import { explorers } from './explorers.js';
 import { coursePanel } from './panel.js';
 import { Show, slidesOf } from './present.js';
-import { walk } from './walk.js';
+import { enter, walk } from './walk.js';
 
 const CALL = 'presentar:empezar';
+const PANEL = 'curso:panel';
 const LESSON = /\d\d_\w+\.ipynb$/;
 const NOTHING =
   'Este cuaderno no tiene diapositivas. Las clases están en notebooks/clases: abre una y pulsa Presentar.';
@@ -18,6 +19,7 @@ export const plugin = (apputils, { INotebookTracker, NotebookActions }, { Widget
   optional: [apputils.ICommandPalette],
   activate: (app, tracker, palette) => {
     walk(NotebookActions);
+    enter(tracker, app.commands);
     const running = (panel, title) => ({
       run: cells => NotebookActions.runCells(panel.content, cells, panel.sessionContext),
       say: text => apputils.showErrorMessage(title, text),
@@ -28,6 +30,12 @@ export const plugin = (apputils, { INotebookTracker, NotebookActions }, { Widget
     const desk = new Desk(app, tracker);
     const { panel: course, refresh } = coursePanel(Widget, desk, tracker);
     app.shell.add(course, 'left', { rank: 50 });
+    app.commands.addCommand(PANEL, {
+      label: 'Panel «Curso»: por dónde vas',
+      execute: () => app.shell.activateById(course.id),
+    });
+    app.commands.addKeyBinding({ command: PANEL, keys: ['F8'], selector: 'body' });
+    palette?.addItem({ command: PANEL, category: 'Clase' });
     let soon;
     NotebookActions.executed.connect((_, { cell }) => {
       if (cell.model.getMetadata('nbgrader')?.grade !== true) return;

@@ -25,11 +25,16 @@ const wordsOf = text =>
     }),
   );
 
-/** Enseña u oculta el código de un cuaderno; el de los ejercicios se queda. */
-export function hideCode(panel, hide) {
-  panel.node.classList.toggle('cu-bare', hide);
-  for (const cell of panel.content.widgets)
-    cell.node.classList.toggle('cu-mine', cell.model.getMetadata('nbgrader') !== undefined);
+/** Enseña u oculta el código de los cuadernos, también otro día; el de los ejercicios se queda. */
+const HIDE = 'curso:sin-codigo';
+function hideCode(hide) {
+  document.body.classList.toggle('cu-bare', hide);
+  localStorage.setItem(HIDE, hide ? 'si' : '');
+}
+async function keepExercises({ context, content }) {
+  await context.ready;
+  for (const cell of content.widgets)
+    cell.node.classList.toggle('cu-code', cell.model.getMetadata('nbgrader') === undefined);
 }
 
 export function coursePanel(Widget, desk, tracker) {
@@ -58,7 +63,8 @@ export function coursePanel(Widget, desk, tracker) {
     const found = (await known).filter(
       ({ name, said }) => wanted && bare(name + said).includes(wanted),
     );
-    found.sort((a, b) => bare(b.name).includes(wanted) - bare(a.name).includes(wanted));
+    const far = ({ name }) => (bare(name).indexOf(wanted) + 1 || 1e3) + name.length / 1e3;
+    found.sort((a, b) => far(a) - far(b));
     const many = `${found.length} ${found.length === 1 ? 'palabra' : 'palabras'}`;
     count.textContent = wanted && many;
     const rows = found.map(({ name, said }) => [make('dt', {}, name), make('dd', {}, said)]);
@@ -96,11 +102,9 @@ export function coursePanel(Widget, desk, tracker) {
     if (active)
       [...list.querySelectorAll('button')].find(one => one.textContent === active)?.focus();
     saved.textContent = SAVED + (data ? NOTED : '');
-    const panel = tracker.currentWidget;
-    code.disabled = !panel;
-    const hidden = panel?.node.classList.contains('cu-bare');
+    const hidden = document.body.classList.contains('cu-bare');
     code.textContent = hidden ? 'Mostrar el código' : 'Ocultar el código';
-    code.onclick = () => (hideCode(panel, !hidden), show());
+    code.onclick = () => (hideCode(!hidden), show());
   }
 
   const panel = new Widget({ node });
@@ -108,8 +112,13 @@ export function coursePanel(Widget, desk, tracker) {
   Object.assign(panel.title, { label: 'Curso', caption: 'Curso: las lecciones y por dónde vas' });
   const refresh = async () => panel.isVisible && (await desk.load(), show());
   panel.onAfterShow = refresh;
-  panel.onActivateRequest = () => (on.hidden ? list.querySelector('button') : on)?.focus();
+  panel.onActivateRequest = async () => {
+    await refresh();
+    (on.hidden ? list.querySelector('button') : on)?.focus();
+  };
   desk.changed = () => panel.isVisible && show();
   tracker.currentChanged.connect(desk.changed);
+  tracker.widgetAdded.connect((_, added) => keepExercises(added));
+  hideCode(localStorage.getItem(HIDE) === 'si');
   return { panel, refresh };
 }
