@@ -32,8 +32,8 @@ def answers(page, explorer, control):
     """Dice si tocar un control con el teclado cambia lo que se lee: como mucho, en un segundo."""
     before = explorer.inner_text()
     control.focus()
-    is_range = control.get_attribute("type") == "range"
-    page.keyboard.press("ArrowRight" if is_range else "Space")
+    moves = control.evaluate("node => node.matches('select, [type=range]')")
+    page.keyboard.press("ArrowRight" if moves else "Space")
     for _ in range(20):
         if explorer.inner_text() != before:
             return True

@@ -75,7 +75,7 @@ def test_its_explorers_live_with_no_kernel(lab, saved):
     found = lab.page.locator(".exp").all()
     assert len(found) == len(saved_explorers(ROOT / path))
     for explorer in found:
-        others = explorer.locator("input[type=radio]:not(:checked)").all()
+        others = explorer.locator("select").all()
         assert any(answers(lab.page, explorer, one) for one in controls(explorer) + others)
 
 
