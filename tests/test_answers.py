@@ -1,7 +1,7 @@
 """Las comprobaciones, con respuestas como las escribe la gente: ni una mala pasa, ni una buena falla,
 ni se nombra un error que no está.
 
-Cada día se comprueban unas mil: hay de todos los ejercicios, y cada error se nombra. Cada noche, todas.
+Cada día se comprueba una parte: hay de todos los ejercicios. Cada noche, todas.
 """
 
 from collections import Counter

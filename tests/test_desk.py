@@ -61,7 +61,7 @@ def shown(nb):
 # --- Andar ----------------------------------------------------------------------------------------
 
 
-@lessons("03")
+@lessons("00")
 def test_walking_visits_what_is_seen_and_only_that(lab, path):
     """Con Mayús+Intro y, de dos en dos, con el botón; el código es otro, para que acabe enseguida."""
     nb = notebooks.read(ROOT / path)
@@ -278,6 +278,7 @@ def test_the_panel_knows_what_is_done_and_goes_on_where_it_was(studying):
     expect(page.locator(".jp-Notebook-cell.jp-mod-active")).to_be_in_viewport()
 
 
+@pytest.mark.lenta
 def test_the_panel_finds_words_and_hides_the_code(studying):
     page, panel = studying.page, opened(studying)
     panel.get_by_label("Buscar una palabra").fill("MASCARA CAUSAL")

@@ -209,7 +209,7 @@ def is_import(node):
     return isinstance(node, ast.Import | ast.ImportFrom)
 
 
-EVERY_DAY = ("00", "03", "05", "06", "09", "14")  # cada noche, todos
+EVERY_DAY = ("00", "03", "05", "06")  # cada noche, todos
 
 
 @pytest.mark.parametrize("path", [

@@ -556,6 +556,7 @@ def test_another_sentence_is_written(lab):
     lab.close()
 
 
+@pytest.mark.lenta
 @pytest.mark.navegador
 def test_every_state_is_drawn(lab):
     """Con sesgos, tokens repetidos y lo más grande: cada estación, sin desbordar lo estrecho."""

@@ -212,6 +212,7 @@ def test_what_it_says(lab, vectors, said):
     assert said in in_js(lab, "module.sentence(module.compute(value))", vectors)
 
 
+@pytest.mark.lenta
 @pytest.mark.navegador
 def test_a_new_w_falls_on_nobody_and_ties_with_nobody(lab):
     assert in_js(lab, "module.newcomer(value)", [[2, 0], [1, 1]]) == [1.4, -1.4]  # la lección 01
@@ -259,6 +260,7 @@ def test_an_arrow_turns_towards_its_side(lab):
         assert after > before or end == side
 
 
+@pytest.mark.lenta
 @pytest.mark.navegador
 def test_the_keys_and_norm_1_on_the_page(lab):
     fill = [new_code_cell("print('línea\\n' * 80)") for _ in range(2)]

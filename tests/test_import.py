@@ -36,7 +36,7 @@ def heavy_after(code):
 
 @pytest.mark.parametrize("code", [
     "import course_lib; dir(course_lib)",
-    "from course_lib import MultiHeadAttention, causal_mask",
+    pytest.param("from course_lib import MultiHeadAttention, causal_mask", marks=pytest.mark.lenta),
     "from course_lib import Transformer, load_bert, show_source; import course_lib.bert",
 ])  # fmt: skip
 def test_importing_is_light(code):

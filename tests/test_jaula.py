@@ -145,7 +145,9 @@ def test_it_works_with_the_course_under_tmp(user, tmp_path_factory):
     assert told.startswith(f"{root}/course_lib/")
     assert "secreto" not in told
     only = {place.parts[2] for place in (root, ROOT) if place.parts[1] == "tmp"}
-    assert set(ast.literal_eval(told[told.rindex("[") :])) == only  # su venv puede estar también allí
+    assert (
+        set(ast.literal_eval(told[told.rindex("[") :])) == only
+    )  # su venv puede estar también allí
 
 
 FILE = """

@@ -175,7 +175,9 @@ def test_a_newcomer_gets_to_lesson_00(course, opened, tmp_path):
     assert model["writable"] is True
     assert model["content"]["cells"][0]["source"].startswith("# 00 · Empieza aquí")
     outputs = [out for cell in model["content"]["cells"] for out in cell.get("outputs", ())]
-    assert all(copies.WIDGET_VIEW in out["data"] for out in outputs), "solo los exploradores vienen dibujados"
+    assert all(copies.WIDGET_VIEW in out["data"] for out in outputs), (
+        "solo los exploradores vienen dibujados"
+    )
     assert (
         model["content"]["metadata"]["language_info"]["file_extension"] == ".py"
     )  # no lo añade JupyterLab

@@ -58,6 +58,12 @@ EXAMPLES = {
 each_example = pytest.mark.parametrize("name", EXAMPLES, ids=lambda name: name.replace(" ", "_"))
 
 
+some_examples = pytest.mark.parametrize("name", [
+    pytest.param(name, marks=() if name in ("filas", "vectores") else pytest.mark.lenta)
+    for name in EXAMPLES
+], ids=lambda name: name.replace(" ", "_"))  # fmt: skip
+
+
 def draw(name):
     torch.manual_seed(0)
     return EXAMPLES[name]()
@@ -113,7 +119,7 @@ def test_a_figure_is_an_image_with_its_description(name):
     assert base64.b64decode(pixels) == data["image/png"]
 
 
-@each_example
+@some_examples
 def test_same_figure_same_bytes_and_nothing_global_changes(name):
     _, first, _ = drawn(name)
     settings = dict(matplotlib.rcParams)

@@ -115,7 +115,7 @@ ONLY = {
     "filas con los mismos números": (lambda x: x.dim() > 1 and repeated(x), "fila, corrida"),
     "números enormes": (lambda x: x.abs().max() > 200 and x.numel() < 500, ""),
     "todos iguales": (lambda x: x.numel() > 4 and len(x.unique()) == 1, ""),
-    "con huecos en la memoria": (lambda x: x.stride()[-1] == 2, "trozos de otros tensores"),
+    "con huecos en la memoria": (lambda x: x.stride()[-1] == 2, "lee la memoria seguida"),
 }
 
 

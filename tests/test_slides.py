@@ -196,8 +196,14 @@ def ends_with(page, text):
     )
 
 
-@pytest.mark.parametrize("how", RESTARTS)
-@pytest.mark.parametrize("outside", [False, True], ids=["presentando", "fuera"])
+@pytest.mark.parametrize(
+    ("outside", "how"),
+    [("", "reiniciado"), ("fuera", "apagado")]
+    + [
+        pytest.param(*one, marks=pytest.mark.lenta)
+        for one in (("", "apagado"), ("", "otro"), ("fuera", "reiniciado"), ("fuera", "otro"))
+    ],
+)
 def test_after_a_restart_running_a_slide_runs_what_it_needs(small, how, outside):
     for _ in range(2):
         small.keyboard.press("PageDown")
