@@ -9,8 +9,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 from course_tools.cells import BESIDE, tagged
 
-# Con varios procesos a la vez, que los hilos que esperan no quiten el procesador a los demás.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# Con varios procesos a la vez, cada uno hace sus cuentas con un hilo: con más, se estorban.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["CURSO_PROGRESO"] = "no"  # ninguna prueba resuelve ejercicios en nombre de nadie
 os.environ.pop("CURSO_DESDE", None)  # cada prueba se pone en su carpeta
 

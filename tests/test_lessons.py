@@ -18,7 +18,7 @@ SCREENSHOTS = os.environ.get("CURSO_CAPTURAS")
 LESSONS = [p.relative_to(ROOT) for p in notebooks.course_notebooks() if notebooks.is_lesson(p)]
 EVERY_DAY = "01_producto_escalar"  # tiene fórmulas, figuras y exploradores
 
-# nbval compara las salidas con los hilos por defecto, tantos como núcleos; aquí, con otro número.
+# nbval compara las salidas con los hilos que diga conftest.py; aquí, con otro número.
 THREADS = 2 if "1" in (os.environ.get("OMP_NUM_THREADS"), str(os.cpu_count())) else 1
 
 EACH = [
