@@ -24,6 +24,11 @@ DISK_GB = 3  # lo que ocupa el entorno más lo que se descarga
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+# JupyterLab compila al arrancar una gramática de direcciones (RFC 3987) que el curso no usa: segundo y medio. Sin ella
+# va igual: jsonschema la da por no instalada.
+LIGHTEN = """import pathlib, sysconfig
+path = pathlib.Path(sysconfig.get_path("purelib"), "sin_gramatica.pth")
+path.write_text("import sys; sys.modules.setdefault('rfc3987_syntax')")"""
 STAMP = VENV / "instalado.txt"  # con qué se hizo el entorno; se escribe cuando todo está instalado
 LOCK = VENV / "instalando.lock"  # reserva el entorno; además, dice que lo hizo este programa
 LOG = VENV / "instalacion.log"
@@ -298,6 +303,8 @@ def install(python=None, log=None):
     ):
         say("  Se instala el PyTorch habitual, que ocupa varios GB más.")
     install_all("Las bibliotecas del curso", *with_dependencies)
+    with contextlib.suppress(OSError):
+        subprocess.run([str(python), "-c", LIGHTEN], check=False, capture_output=True)
 
 
 def install_bert(python=None, log=None):

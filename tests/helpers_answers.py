@@ -23,12 +23,12 @@ EXERCISES = {
 
 
 def every_day():
-    """Las de cada día: de las que estrenan un error, una de cada cuatro; de las otras, una de cada diez."""
+    """Las de cada día: de las que estrenan un error, una de cada cinco; de las otras, una de cada quince."""
     seen, named, chosen = Counter(), set(), set()
     for answer in ALL:
         first = bool(set(answer.expected) - named)  # estrena algún error
         kind = answer.exercise, answer.kind, first
-        every = 4 if first else 10
+        every = 5 if first else 15
         if seen[kind] % every == 0 and (first or answer.kind != "mala" or not seen[kind]):
             chosen.add((answer.exercise, answer.name))
         named.update(answer.expected)

@@ -55,7 +55,10 @@ def serve_lab(course, home, *arguments, **variables):
             yield wait_for_server(server, home)
         finally:
             server.terminate()
-            server.wait(timeout=30)
+            try:
+                server.wait(timeout=30)
+            except subprocess.TimeoutExpired:  # con el ordenador muy ocupado
+                server.kill()
 
 
 def wait_for_server(server, home):

@@ -177,3 +177,11 @@ def test_docstrings_name_their_errors():
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
         }
         assert [error for error in raised if error not in thing.__doc__] == [], name
+
+
+@pytest.mark.skipif(Path(sys.prefix) != ROOT / ".venv", reason="este entorno no lo ha hecho curso.py")
+def test_jupyter_does_not_compile_what_nobody_uses():
+    """El entorno que hace curso.py da por no instalada la gramática que jsonschema compila al cargarse."""
+    code = "import sys, nbformat; print('lark' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"

@@ -100,7 +100,7 @@ def test_short_log_axis_names_a_few_round_marks():
     assert shown == [500, 1000, 2000, 5000]
 
 
-@each_example
+@some_examples
 def test_a_figure_is_an_image_with_its_description(name):
     figure, data, metadata = drawn(name)
     image = Image.open(io.BytesIO(data["image/png"]))
