@@ -24,9 +24,9 @@ DISK_GB = 3  # lo que ocupa el entorno más lo que se descarga
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-# JupyterLab compila al arrancar una gramática de direcciones (RFC 3987) que el curso no usa: segundo y medio. Sin ella
-# va igual: jsonschema la da por no instalada.
-LIGHTEN = """import pathlib, sysconfig
+# JupyterLab compila al arrancar una gramática de direcciones (RFC 3987) que el curso no usa: segundo y medio.
+# Sin ella va igual: se da por no instalada.
+LIGHTEN = r"""import pathlib, sysconfig
 path = pathlib.Path(sysconfig.get_path("purelib"), "sin_gramatica.pth")
 path.write_text("import sys; sys.modules.setdefault('rfc3987_syntax')")"""
 STAMP = VENV / "instalado.txt"  # con qué se hizo el entorno; se escribe cuando todo está instalado

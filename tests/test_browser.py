@@ -59,6 +59,7 @@ def test_a_sound_notebook_has_no_faults(lab):
     lab.close()
 
 
+@pytest.mark.lenta
 def test_the_next_notebook_finds_the_kernel_blank(lab):
     """Es el mismo, y no queda nada: ni nombres, ni controles, ni la cuenta de las celdas."""
     code = "import os, ipywidgets\nmine = ipywidgets.IntSlider()\nmine"

@@ -295,6 +295,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     lab.close()
 
 
+@pytest.mark.lenta
 @pytest.mark.navegador
 def test_it_asks_the_kernel_for_sentences(lab):
     page, explorer = open_explorer(lab)

@@ -210,6 +210,7 @@ def test_a_sentence_has_one_translation():
         assert translations.setdefault(pair.english, pair.spanish) == pair.spanish
 
 
+@pytest.mark.lenta
 def test_words_are_in_the_dictionaries():
     english = {word for pair in PAIRS for word in pair.english}
     spanish = {word for pair in PAIRS for word in pair.spanish}

@@ -127,6 +127,7 @@ def test_same_figure_same_bytes_and_nothing_global_changes(name):
     assert dict(matplotlib.rcParams) == settings
 
 
+@pytest.mark.lenta
 def test_it_does_not_need_pyplot():
     code = """from course_lib import plots
 import sys
@@ -176,6 +177,7 @@ def test_words_say_what_is_seen():
     assert "Ángulo entre u y v: 90°" in vectors
 
 
+@pytest.mark.lenta
 def test_float_noise_does_not_change_the_words():
     """Lo que se escribe igual es un empate: ni el ruido lo deshace ni se da uno por mayor."""
     matrix = weights(12, 12).round(decimals=2) + 0.001
@@ -275,6 +277,7 @@ def test_bad_input_says_what_and_why(call, words):
     assert all(word in str(error.value) for word in words), error.value
 
 
+@pytest.mark.lenta
 @pytest.mark.parametrize(
     "setup",
     [pytest.param("", marks=pytest.mark.lenta), "import matplotlib.pyplot as plt; plt.plot([1])"],

@@ -308,7 +308,7 @@ FAULTS = r"""async () => {
 
 
 @navegador
-@pytest.mark.parametrize("name", ["index", "glosario", LESSON, CROSS])
+@pytest.mark.parametrize("name", ["index", "glosario", LESSON, pytest.param(CROSS, marks=pytest.mark.lenta)])
 def test_a_page_is_sound(browser, small, name):
     with reading(browser, f"{small[0].as_uri()}/", f"{name}.html") as page:
         assert len(explorers(page)) == (name in (LESSON, CROSS))

@@ -165,6 +165,7 @@ def check_numbers(page, sentences):
     return [max(column) for column in zip(*worst)]
 
 
+@pytest.mark.lenta
 def test_the_same_numbers(page):
     weights, states, projected = check_numbers(page, SENTENCES)
     assert weights <= 5e-4
