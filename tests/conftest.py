@@ -9,7 +9,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 from course_tools.cells import BESIDE, tagged
 
-# Con varios procesos a la vez, cada uno hace sus cuentas con un hilo: con más, se estorban.
+# Con varios procesos a la vez, cada uno hace sus cuentas con un hilo; y donde haya más, que los que esperan
+# no quiten el procesador a los demás.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["CURSO_PROGRESO"] = "no"  # ninguna prueba resuelve ejercicios en nombre de nadie
