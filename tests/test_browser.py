@@ -90,7 +90,7 @@ def test_every_kind_of_fault_is_seen(lab, monkeypatch):
             "view = {'model_id': 'nadie', 'version_major': 2, 'version_minor': 0}\n"
             "display({'application/vnd.jupyter.widget-view+json': view}, raw=True)"
         ),
-        new_code_cell("1 / 0"),
+        new_code_cell("import time; time.sleep(2); 1 / 0"),  # lo que sigue ya espera, y no se ejecuta
         new_code_cell("2"),
     )
     report = "\n".join(lab.faults(path))
