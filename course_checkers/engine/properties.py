@@ -131,7 +131,7 @@ def heard(attempt):
 
 
 def not_by_hand(names, note):
-    """La nota de quien llama a una función de torch que el enunciado pide no usar."""
+    """La nota de quien llama a una función de torch, o a un método de course_lib, que se pide no usar."""
     return lambda attempt: [note] if heard(attempt) & set(names) else []
 
 

@@ -34,8 +34,8 @@ export const plugin = (apputils, { INotebookTracker, NotebookActions }, { Widget
       label: 'Panel «Curso»: por dónde vas',
       execute: () => app.shell.activateById(course.id),
     });
-    app.commands.addKeyBinding({ command: PANEL, keys: ['F8'], selector: 'body' });
-    palette?.addItem({ command: PANEL, category: 'Clase' });
+    app.commands.addKeyBinding({ command: PANEL, keys: ['F8'], selector: 'body:not([data-clase])' });
+    palette?.addItem({ command: PANEL, category: 'Curso' });
     let soon;
     NotebookActions.executed.connect((_, { cell }) => {
       if (cell.model.getMetadata('nbgrader')?.grade !== true) return;

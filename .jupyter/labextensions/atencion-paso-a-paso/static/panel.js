@@ -31,7 +31,7 @@ function hideCode(hide) {
   document.body.classList.toggle('cu-bare', hide);
   localStorage.setItem(HIDE, hide ? 'si' : '');
 }
-async function keepExercises({ context, content }) {
+async function markCode({ context, content }) {
   await context.ready;
   for (const cell of content.widgets)
     cell.node.classList.toggle('cu-code', cell.model.getMetadata('nbgrader') === undefined);
@@ -118,7 +118,7 @@ export function coursePanel(Widget, desk, tracker) {
   };
   desk.changed = () => panel.isVisible && show();
   tracker.currentChanged.connect(desk.changed);
-  tracker.widgetAdded.connect((_, added) => keepExercises(added));
+  tracker.widgetAdded.connect((_, added) => markCode(added));
   hideCode(localStorage.getItem(HIDE) === 'si');
   return { panel, refresh };
 }
