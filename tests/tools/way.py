@@ -24,11 +24,11 @@ ON_THE_WAY = re.compile(r"\*\*En el camino:\*\* el (\d+\.\d+)")
 
 # El ritmo: un modelo, no lo que ha tardado nadie.
 WORDS_A_MINUTE = 160  # leer despacio un texto técnico
-SECONDS_A_LINE = 5  # leer una línea de código
+SECONDS_A_LINE = 10  # leer una línea de código
 SECONDS_A_FIGURE = 30  # mirar una figura o una fórmula
 SECONDS_A_PREDICTION = 45  # pensar un «Antes de ejecutar», o contestarlo
 SECONDS_AN_EXPLORER = 120  # mover un explorador hasta ver la respuesta
-MINUTES_AN_ANSWER = {True: 8, False: 4}  # un ejercicio, si se programa y si no
+MINUTES_AN_ANSWER = {True: 12, False: 4}  # un ejercicio, si se programa y si no
 
 
 def heading(cell):
