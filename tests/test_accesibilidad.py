@@ -35,13 +35,12 @@ EFFECTS = {
     "AttentionExplorer": {"*": "[role=radiogroup]"},
     "BlocksExplorer": {"*": ".exp-row"},
     "CrossAttentionExplorer": {"*": ".exp-scroll svg"},
+    "GeometryExplorer": {"*": ".exp-plane"},
     "InfluenceExplorer": {"*": "svg[role=group]"},
     "MaskExplorer": {".m-cell": "table[aria-label^=pesos]", "*": ".m-grid"},
     "MultiHeadExplorer": {"*": ".h-detail > *"},
     "QKVExplorer": {"*": "table"},
-    "ScalingExplorer": {"*": ".exp-chart"},
     "SoftmaxExplorer": {"*": "svg[aria-hidden=true]"},
-    "VectorExplorer": {"*": ".exp-plane"},
 }
 
 # Lo que se maneja. No están los cuadritos de los mapas, que un ratón puede pulsar: lo que hacen lo

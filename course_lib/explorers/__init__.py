@@ -16,13 +16,12 @@ _MODULE_OF = {
     "AttentionExplorer": "attention",
     "BlocksExplorer": "blocks",
     "CrossAttentionExplorer": "cross",
+    "GeometryExplorer": "geometry",
     "InfluenceExplorer": "influence",
     "MaskExplorer": "mask",
     "MultiHeadExplorer": "heads",
     "QKVExplorer": "qkv",
-    "ScalingExplorer": "scaling",
     "SoftmaxExplorer": "softmax",
-    "VectorExplorer": "vectors",
 }
 __all__ = sorted(_MODULE_OF)
 __getattr__, __dir__ = lazy(__name__, _MODULE_OF)

@@ -25,13 +25,12 @@ EXPLORERS = {
     "AttentionExplorer()": ("[role=radio][tabindex='0']", "key"),
     "BlocksExplorer(block=1)": ("input[type=checkbox]", "click"),
     f"CrossAttentionExplorer({CROSS})": ("input[type=range]", "range"),
+    "GeometryExplorer()": (".exp-handle", "key"),
     "InfluenceExplorer()": ("input[type=checkbox]", "click"),
     "MaskExplorer()": (".m-cell", "click"),
     "MultiHeadExplorer(station=6)": ("input[type=checkbox]", "click"),
     "QKVExplorer()": ("select[aria-label=Cabeza]", "select"),
-    "ScalingExplorer()": ("input[type=range]", "range"),
     "SoftmaxExplorer()": ("input[type=range]", "range"),
-    "VectorExplorer()": (".exp-handle", "key"),
 }
 LONG = " ".join(["dog"] * 58)  # 60 tokens, con [CLS] y [SEP]
 

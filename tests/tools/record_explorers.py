@@ -6,6 +6,7 @@ Deja en ``imagenes/capturas`` un GIF de cada uno, en bucle. Necesita Chromium.
 """
 
 import io
+import math
 import sys
 from pathlib import Path
 
@@ -21,18 +22,20 @@ WIDTH = 900  # píxeles del GIF
 COLORS = 160
 
 
-def turn_a_vector(page, explorer):
-    """Baja la punta de v hasta pasar del ángulo recto, y vuelve."""
+def turn_the_query(page, explorer):
+    """Lleva la query de «dog» a «hungry» y a «the», y vuelve."""
     plane = explorer.locator("svg").first.bounding_box()
-    unit = plane["width"] / 9.2  # el plano va de −4,6 a 4,6
+    unit = plane["width"] / 6.8  # el plano va de −3,4 a 3,4
     x0, y0 = plane["x"] + plane["width"] / 2, plane["y"] + plane["height"] / 2
-    route = [(1, 2 - 0.2 * k) for k in range(31)]  # en (1, −3), u y v forman un ángulo recto
+    angles = [math.radians(7.5 * k - 45) for k in range(31)]
+    lengths = [math.sqrt(2) + k / 30 for k in range(31)]
+    route = [(r * math.cos(t), r * math.sin(t)) for r, t in zip(lengths, angles)]
     page.mouse.move(x0 + route[0][0] * unit, y0 - route[0][1] * unit)
     page.mouse.down()
     for x, y in route + route[::-1]:
         page.mouse.move(x0 + x * unit, y0 - y * unit)
         page.wait_for_timeout(200)  # la frase espera a que la mano pare
-        yield 1500 if (x, y) == route[-1] else 110
+        yield 1500 if (x, y) in (route[18], route[-1]) else 110
     page.mouse.up()
 
 
@@ -50,7 +53,7 @@ def read_the_heads(page, explorer):
 
 
 SCENES = {
-    "vectores": ("VectorExplorer(vectors=[[3, 1], [1, 2]])", turn_a_vector),
+    "geometria": ("GeometryExplorer()", turn_the_query),
     "atencion": ("AttentionExplorer()", read_the_heads),
 }
 

@@ -1,0 +1,175 @@
+"""La atención del ejemplo pequeño, dibujada: la query, las keys y los values son flechas."""
+
+import math
+
+import torch
+import traitlets
+
+from course_lib import scaled_dot_product_attention
+from course_lib.example import TOKENS, W_K, W_Q, W_V, X
+from course_lib.explorers.base import SHARED, Explorer, esm
+
+PARTS = ("producto", "pesos", "softmax", "salida")  # qué se enciende: lecciones 01, 00, 03 y 05
+LIMIT = 3.0  # hasta dónde llegan las puntas, en cada eje
+LOWEST = {"Q": -3.0, "K": -3.0, "V": -1.0}  # y desde dónde
+TIE = 1e-9  # menos que esto es redondeo
+CLOSE = 0.005  # dos pesos más cerca que esto se leen iguales
+NEAR = 0.1  # hasta aquí, la salida está junto a un value
+ARROWS = ("Q", "K", "V")
+EXAMPLE = {name: (X @ W + 0.0)[:, :2].tolist() for name, W in zip(ARROWS, (W_Q, W_K, W_V))}
+
+
+def compute(part, Q, K, V, asks, scaled, start):
+    """Hace la atención de la palabra que pregunta, paso a paso.
+
+    Args:
+        part: qué parte se enciende, una de ``PARTS``.
+        Q, K, V: las queries, las keys y los values: tres pares de números cada una.
+        asks: la posición de la que pregunta.
+        scaled: si las puntuaciones se dividen entre √d_k.
+        start: las del principio: ``Q``, ``K`` y ``V``.
+
+    Returns:
+        Diccionario con ``norm``, lo que mide la query, y ``norms``, lo que miden las keys; y de cada
+        key, ``cosines`` y ``angles`` (en grados) con la query, que son ``None`` si una es nula, y
+        ``products``, ``scores`` (lo que entra en la softmax) y ``weights``; ``output``, la salida;
+        y ``goals``, cuáles de los dos retos de esa parte se cumplen.
+    """
+    Q, K, V = (torch.tensor(x, dtype=torch.float64) for x in (Q, K, V))
+    q, first = Q[asks], [torch.tensor(start[name], dtype=torch.float64) for name in ARROWS]
+    products, norm, norms = K @ q, q.norm().item(), K.norm(dim=-1).tolist()
+    # La biblioteca divide siempre: para no dividir, la query se alarga √d_k antes.
+    output, weights = scaled_dot_product_attention(
+        q[None] if scaled else q[None] * math.sqrt(len(q)), K, V
+    )
+    cosines = [_cosine(x, norm * other) for x, other in zip(products.tolist(), norms)]
+    result = {
+        "norm": norm,
+        "norms": norms,
+        "cosines": cosines,
+        "angles": [None if x is None else math.degrees(math.acos(x)) for x in cosines],
+        "products": products.tolist(),
+        "scores": (products / (math.sqrt(len(q)) if scaled else 1)).tolist(),
+        "weights": weights[0].tolist(),
+        "output": output[0].tolist(),
+    }
+    goals = _goals(part, (Q, K, V), first, scaled, q, first[0][asks], result)
+    return result | {"goals": [asks == 1 and bool(goal) for goal in goals]}
+
+
+def _cosine(product, size):
+    if not size:
+        return None
+    cosine = product / size
+    return next((mark for mark in (-1.0, 0.0, 1.0) if abs(cosine - mark) < TIE), cosine)
+
+
+def _goals(part, now, first, scaled, q, before, result):
+    """Si se cumplen los dos retos de una parte, cuando pregunta «hungry»."""
+    same_q, same_k, same_v = ((a == b).all(dim=-1) for a, b in zip(now, first))
+    only_dog = same_q.all() and same_k[:2].all()  # nadie más se ha movido
+    weights, cosines = torch.tensor(result["weights"]), result["cosines"]
+    if part == "producto":
+        top = max(result["products"]) - TIE
+        winners = [c for c, x in zip(cosines, result["products"]) if x >= top]
+        whole = None not in cosines
+        return only_dog and cosines[2] == 0, whole and max(winners) < max(cosines) - TIE
+    if part == "pesos":
+        return only_dog and abs(weights[0] - weights[2]) < CLOSE, same_k.all() and weights[1] > 0.5
+    if part == "softmax":
+        straight = abs(q[0] * before[1] - q[1] * before[0]) < TIE and q @ before > 0
+        wanted = scaled_dot_product_attention(before[None], *first[1:])[1][0]
+        back = (weights - wanted).abs().max() < CLOSE
+        fixed = same_k.all() and straight
+        return fixed and scaled and weights[2] > 0.95, fixed and not scaled and back
+    near = math.dist(result["output"], now[2][1].tolist()) < NEAR
+    return same_v.all() and near, same_v.all() and (weights - 1 / 3).abs().max() < CLOSE
+
+
+def degrees(angle):
+    """Escribe un ángulo, con decimales solo si sin ellos parecería nulo, recto o llano."""
+    decimals = 0
+    while (shown := float(f"{angle:.{decimals}f}")) in (0, 90, 180) and abs(shown - angle) > TIE:
+        decimals += 1
+    return f"{angle:.{decimals}f}°"
+
+
+class GeometryExplorer(Explorer):
+    """La query de una palabra y las tres keys, en el plano: se arrastran, y todo se mueve con ellas.
+
+    Args:
+        part: qué se enciende: ``"producto"``, ángulo y producto; ``"pesos"``, puntuación y peso;
+            ``"softmax"``, además, la división entre √d_k; ``"salida"``, además, los values.
+        Q, K, V: tres pares de números entre −3 y 3, o entre −1 y 3 los values. Si no se dicen, los
+            del ejemplo.
+        asks: la posición de la palabra que pregunta.
+        scaled: si las puntuaciones se dividen entre √d_k.
+
+    Raises:
+        traitlets.TraitError: si algo no es lo que tiene que ser.
+    """
+
+    _esm = esm("geometry")
+    # `TraitType`: así lo que está mal se dice siempre en español.
+    part = traitlets.TraitType("salida").tag(**SHARED)
+    Q = traitlets.TraitType().tag(**SHARED)
+    K = traitlets.TraitType().tag(**SHARED)
+    V = traitlets.TraitType().tag(**SHARED)
+    asks = traitlets.TraitType(1).tag(**SHARED)
+    scaled = traitlets.Bool(True).tag(**SHARED)
+    words = traitlets.List(TOKENS).tag(**SHARED)
+    start = traitlets.Dict().tag(**SHARED)  # a donde se vuelve
+
+    def __init__(self, part="salida", **state):
+        super().__init__(part=part, **EXAMPLE | state)
+        self.start = {name: getattr(self, name) for name in ARROWS}
+
+    @traitlets.validate(*ARROWS)
+    def _check_arrows(self, proposal):
+        try:
+            rows = [[float(x) + 0.0, float(y) + 0.0] for x, y in proposal["value"]]
+        except (TypeError, ValueError):
+            rows = []
+        low = LOWEST[proposal["trait"].name]
+        if len(rows) != len(TOKENS) or not all(low <= z <= LIMIT for row in rows for z in row):
+            raise _wrong(proposal, f"tres pares de números entre −{-low:g} y {LIMIT:g}")
+        return rows
+
+    @traitlets.validate("part", "asks")
+    def _check_choice(self, proposal):
+        valid = PARTS if proposal["trait"].name == "part" else tuple(range(len(TOKENS)))
+        if type(proposal["value"]) is not type(valid[0]) or proposal["value"] not in valid:
+            raise _wrong(proposal, f"uno de estos: {', '.join(map(repr, valid))}")
+        return proposal["value"]
+
+    def describe(self):
+        names = ("part", *ARROWS, "asks", "scaled", "start")
+        r = compute(**{name: getattr(self, name) for name in names})
+        keys = ", ".join(f"{word} {_pair(k, 1)}" for word, k in zip(TOKENS, self.K))
+        said = [f"Pregunta «{TOKENS[self.asks]}», q = {_pair(self.Q[self.asks], 1)}; k: {keys}"]
+        if self.part == "producto":
+            said.append(f"ángulos {', '.join('—' if x is None else degrees(x) for x in r['angles'])}")
+        said.append(f"q·k: {_list(r['products'])}")
+        if self.part != "producto":
+            said.append(f"pesos{'' if self.scaled else ' sin dividir'}: {_list(r['weights'])}")
+        if self.part == "salida":
+            said.append(f"salida {_pair(r['output'], 2)}")
+        done = [str(i) for i, goal in enumerate(r["goals"], 1) if goal]
+        return "; ".join(said) + (f"; cumple el reto {' y el '.join(done)}." if done else ".")
+
+
+def _wrong(proposal, wanted):
+    name, value = proposal["trait"].name, proposal["value"]
+    return traitlets.TraitError(f"GeometryExplorer: {name} = {value!r:.80}; tiene que ser {wanted}.")
+
+
+def _text(x, decimals=2):
+    return f"{round(x, 9):z.{decimals}f}"  # el último bit no decide un redondeo
+
+
+def _list(numbers):
+    return ", ".join(map(_text, numbers))
+
+
+def _pair(vector, decimals):
+    return f"({', '.join(_text(x, decimals) for x in vector)})"
