@@ -242,6 +242,7 @@ def opened(lab):
     return panel
 
 
+@pytest.mark.lenta
 def test_the_panel_knows_what_is_done_and_goes_on_where_it_was(studying):
     page, panel = studying.page, opened(studying)
     fifth = panel.get_by_role("listitem").nth(5)
