@@ -27,7 +27,13 @@ def opens_beside(cell):
 
 def is_check(cell):
     """Dice si la celda comprueba un ejercicio y da sus puntos."""
-    return bool(cell["metadata"].get("nbgrader", {}).get("grade"))
+    return checked(cell) is not None
+
+
+def checked(cell):
+    """El ejercicio que comprueba la celda, como ``"5.1"``; ``None`` si no comprueba ninguno."""
+    grade = cell["metadata"].get("nbgrader", {})
+    return ".".join(grade["grade_id"].split("-")[1:]) if grade.get("grade") else None
 
 
 def is_of_exercise(cell):

@@ -51,7 +51,7 @@ GROUPS = (
     ("navegador: exploradores", r"test_explorer_\w+\.py"),
     (
         "navegador: lecciones",
-        r"test_(lessons|accesibilidad|browser|slides|explorers)\.py|::test_in_jupyter",
+        r"test_(lessons|accesibilidad|browser|slides|explorers|desk)\.py|::test_in_jupyter",
     ),
     ("sitio", r"test_sitio\w*\.py"),
     ("corpus", r"test_answers\.py"),
@@ -109,11 +109,13 @@ def group(nodeid):
 
 
 class ByGroup(LoadScopeScheduling):
-    """Cada grupo, en un solo proceso; si se hacen todas, las lecciones y las clases del navegador, una a una."""
+    """Cada grupo, en un solo proceso; si se hacen todas, las lecciones y las clases del navegador, una a una,
+    y las respuestas, ejercicio a ejercicio."""
 
     def _split_scope(self, nodeid):
-        lesson = re.search(r"test_(?:lessons|slides)\.py::\w+\[(\d\d_.+)\]$", nodeid)
-        return lesson[1] if lesson and self.config.option.todo else group(nodeid)
+        one = re.search(r"test_(?:lessons|slides)\.py::\w+\[(\d\d_.+)\]$", nodeid)
+        one = one or re.search(r"test_answers\.py::\w+\[(\d+\.\d)\b", nodeid)
+        return one[1] if one and self.config.option.todo else group(nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -30,6 +30,12 @@ def build(folder, *documents):
         return site.build(folder, **settings)
 
 
+def tried():
+    """Los códigos que se prueban: los que no son ideogramas ni sílabas, y de todos, uno de cada dieciséis."""
+    others = [*range(0x3400), *range(0xF900, 0x20000)]
+    return sorted({*others, *range(0, 0x110000, 16)})
+
+
 # --- Los programas de la página, solos ------------------------------------------------------------
 
 PLACE = "http://localhost/sitio/"

@@ -330,13 +330,6 @@ def shared(work):
     return learner
 
 
-def rewrites(a, b):
-    """Cambia lo devuelto cuando ya lo ha devuelto."""
-    out = a * b
-    threading.Timer(0.01, out.zero_).start()
-    return out
-
-
 def test_what_is_told_was_returned():
     """Quien escribe siempre en el mismo tensor oye los errores de sus números; y si no hay, ese."""
 
@@ -345,7 +338,6 @@ def test_what_is_told_was_returned():
 
     assert ids(shared(lambda a, b: a - b)) == ["resta"]
     assert ids(shared(lambda a, b: a * b)) == ["mismo-tensor"]
-    assert ids(rewrites) in ([], ["mismo-tensor"])  # según cuándo llegue
     known = {}
     assert ids(lambda a, b: known.setdefault(tuple(a.tolist() + b.tolist()), a * b)) == []
 

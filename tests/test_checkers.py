@@ -170,8 +170,8 @@ def state():
 
 
 def turn(i, j=0):
-    """De cada nueve, una cada día; de las parejas, una de todos los ejercicios y de todo lo raro."""
-    return () if (i + 2 * j) % 9 == 0 else pytest.mark.lenta
+    """De las parejas, cada día unas pocas: alguna de todos los ejercicios y de todo lo raro."""
+    return () if (i + 2 * j) % 17 == 0 else pytest.mark.lenta
 
 
 @pytest.mark.parametrize(("name", "exercise"), [

@@ -295,6 +295,7 @@ def test_measure_runs_the_benchmarks_in_one_process(installed):
     assert arguments == ["-o", "addopts=", *benches, "--benchmark-only"]
 
 
+@pytest.mark.lenta
 def test_the_classroom_installs_what_it_needs_the_first_time(installed):
     folder = installed.root / "aula/hub"
     folder.mkdir(parents=True)
@@ -318,6 +319,7 @@ def test_notebooks_are_passed_to_their_tool(installed):
     assert told["arguments"] == ["notebooks/01 x.ipynb"]
 
 
+@pytest.mark.lenta
 def test_grading_brings_its_own_tools_once_and_can_do_without_them(installed, closed_index):
     tool = installed.root / "aula/calificar/grade.py"
     tool.parent.mkdir(parents=True)
@@ -335,6 +337,7 @@ def test_grading_brings_its_own_tools_once_and_can_do_without_them(installed, cl
     assert "Preparo" not in output
 
 
+@pytest.mark.lenta
 def test_the_site_brings_its_own_tools_once(installed, closed_index):
     tool = installed.root / "sitio/build.py"
     tool.parent.mkdir()

@@ -410,6 +410,7 @@ def follow(page, text, path, tries=3):
             page.evaluate("() => jupyterapp.shell.activateById(lesson.id)")
 
 
+@pytest.mark.lenta
 @pytest.mark.navegador
 def test_in_jupyterlab_a_report_lands_and_a_missing_name_says_what_to_run(lab):
     """Una lección que se abre sola, la misma ya abierta, y la que se está leyendo."""

@@ -1,5 +1,6 @@
 """La gramática de la lección 10, comprobada con reglas escritas aparte: leen las frases, no las tablas."""
 
+import functools
 import re
 from collections import Counter
 
@@ -19,9 +20,21 @@ from course_lib.grammar import (
 )
 from course_lib.training import PAD
 
-TRAINING = sentence_pairs(4000, seed=7)
-VALIDATION = sentence_pairs(4000, seed=7, reserved=True)
-PAIRS = TRAINING + VALIDATION
+
+@functools.cache
+def training():
+    return sentence_pairs(4000, seed=7)
+
+
+@functools.cache
+def validation():
+    return sentence_pairs(4000, seed=7, reserved=True)
+
+
+@functools.cache
+def every_pair():
+    return training() + validation()
+
 
 # --- Lo que se sabe de cada lengua sin mirar la gramática -----------------------------------------
 
@@ -123,7 +136,7 @@ def phrase_words(phrase):
 
 
 def every_phrase():
-    for pair in PAIRS:
+    for pair in every_pair():
         english, spanish = parts(pair)
         for name in ("subject", "object"):
             if english[name]:
@@ -144,7 +157,7 @@ def test_determiners_and_adjectives_agree_with_their_noun():
 
 
 def test_verbs_agree_with_the_subject():
-    for pair in PAIRS:
+    for pair in every_pair():
         english, spanish = parts(pair)
         if spanish["subject"]:
             person = features(phrase_words(spanish["subject"])[1])[1]
@@ -156,7 +169,7 @@ def test_verbs_agree_with_the_subject():
 
 def test_the_pronoun_agrees_with_the_object_and_goes_before_the_verb():
     pronouns = Counter()
-    for pair in PAIRS:
+    for pair in every_pair():
         _, spanish = parts(pair)
         if spanish["it"]:
             wanted = features(phrase_words(spanish["object"])[1])
@@ -167,7 +180,7 @@ def test_the_pronoun_agrees_with_the_object_and_goes_before_the_verb():
 
 
 def test_to_whom():
-    for pair in PAIRS:
+    for pair in every_pair():
         english, spanish = parts(pair)
         assert (
             spanish["whom"]
@@ -192,7 +205,7 @@ def test_english_phrases():
 
 
 def test_english_verbs_and_pronouns():
-    for pair in PAIRS:
+    for pair in every_pair():
         english, _ = parts(pair)
         third = bool(english["subject"]) and english_number(english["subject"].split()[-1]) == "s"
         assert english["verb"].endswith("s") == third, str(pair)
@@ -206,14 +219,14 @@ def test_english_verbs_and_pronouns():
 
 def test_a_sentence_has_one_translation():
     translations = {}
-    for pair in PAIRS + sentence_pairs(3000, seed=8):
+    for pair in every_pair() + sentence_pairs(3000, seed=8):
         assert translations.setdefault(pair.english, pair.spanish) == pair.spanish
 
 
 @pytest.mark.lenta
 def test_words_are_in_the_dictionaries():
-    english = {word for pair in PAIRS for word in pair.english}
-    spanish = {word for pair in PAIRS for word in pair.spanish}
+    english = {word for pair in every_pair() for word in pair.english}
+    spanish = {word for pair in every_pair() for word in pair.spanish}
     assert [word for word in english if not is_in("en_US", word)] == []
     assert [word for word in spanish if not is_in("es_ES", word)] == []
     assert english.isdisjoint(spanish)
@@ -224,7 +237,7 @@ def test_words_are_in_the_dictionaries():
 
 
 def test_every_word_is_aligned_with_what_it_translates():
-    for pair in PAIRS:
+    for pair in every_pair():
         assert len(pair.alignment) == len(pair.spanish)
         assert frozenset().union(*pair.alignment) == frozenset(range(len(pair.english)))
         assert sum(map(len, pair.alignment)) == len(pair.english), "una inglesa, una sola española"
@@ -271,9 +284,9 @@ def test_the_same_seed_gives_the_same_sentences():
     assert sentence_pairs(50, seed=3) == sentence_pairs(200, seed=3)[:50]
 
 
-@pytest.mark.parametrize("pairs", [TRAINING, VALIDATION])
+@pytest.mark.parametrize("pairs", [training, validation])
 def test_sentences_do_not_repeat(pairs):
-    assert len({pair.english for pair in pairs}) == len(pairs) == 4000
+    assert len({pair.english for pair in pairs()}) == len(pairs()) == 4000
 
 
 def met(pair):
@@ -290,11 +303,11 @@ def met(pair):
 
 
 def test_training_has_no_reserved_pair_and_validation_has_some():
-    seen = {couple for pair in TRAINING for couple in met(pair)}
+    seen = {couple for pair in training() for couple in met(pair)}
     nouns = {noun.english[0]: noun for noun in NOUNS}
     words = {a.english: a for a in ADJECTIVES} | {v.english[0]: v for v in VERBS}
     assert not [(word, noun) for word, noun in seen if is_reserved(words[word], nouns[noun])]
-    for pair in VALIDATION:
+    for pair in validation():
         assert pair.reserved
         assert set(pair.reserved) == set(met(pair)) - seen, str(pair)
 

@@ -423,7 +423,7 @@ def carried(dot, cosine):
     ("dot", "cosine", "found"),
     [(DOT["mal"], COSINE, {"1.2": ["1.1"]}),
      pytest.param(DOT["mal"], COSINE.replace("** 0.5", ""), {}, marks=pytest.mark.lenta),
-     (DOT["mal"], "def my_cosine_similarity(a, b):\n    return a.sum()", {}),
+     pytest.param(DOT["mal"], "def my_cosine_similarity(a, b):\n    return a.sum()", {}, marks=pytest.mark.lenta),
      (STEALS, "def my_cosine_similarity(a, b):\n    return a.sum()", {})],
     ids=["solo arrastre", "y un error suyo", "no lo usa", "busca la suya en la buena de otro"],
 )  # fmt: skip

@@ -155,6 +155,7 @@ def is_spanish(text):
     )
 
 
+@pytest.mark.lenta
 def test_a_newcomer_gets_to_lesson_00(course, opened, tmp_path):
     before = {
         path: path.read_bytes() for path in (course / "notebooks").rglob("*") if path.is_file()

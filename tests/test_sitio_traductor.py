@@ -6,7 +6,7 @@ import warnings
 import pytest
 import torch
 from helpers_browser import ROOT
-from helpers_sitio import many, open_programs
+from helpers_sitio import many, open_programs, tried
 from playwright.sync_api import Error
 
 from course_lib import probes
@@ -179,7 +179,7 @@ def test_the_same_tokens(page):
 @pytest.mark.lenta
 def test_the_same_tokens_with_every_character(page):
     """También con los que ese navegador conoce y Python todavía no."""
-    letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    letters = [chr(code) for code in tried() if not 0xD800 <= code < 0xE000]
     mine = load_translator().tokenizer
     for start in range(0, len(letters), 50_000):
         texts = [f"a{letter}b {letter}" for letter in letters[start : start + 50_000]]
@@ -201,7 +201,7 @@ def test_the_same_translations_of_many_sentences(page):
     aligned = [pair.english for pair in probes.aligned_pairs()]
     gendered = [one.english for pair in probes.gender_pairs() for one in pair]
     long = ["a " * 126, "a " * 60, "zzzz " * 20, "!?" * 20 + "no"]
-    assert_same(page, first_sentences() + aligned + gendered + long)
+    assert_same(page, first_sentences()[::4] + aligned[::4] + gendered[::4] + long)
 
 
 def test_the_same_warnings_and_errors_of_some(page):

@@ -10,7 +10,7 @@ import json
 import os
 import re
 
-from course_tools.cells import BESIDE, tagged
+from course_tools.cells import BESIDE, checked, tagged
 from course_tools.opening import copies, progress
 
 NAME = "curso.mesa"  # en JupyterLab se escribe aquí; no es un archivo: lo recibe ``contents``
@@ -39,7 +39,7 @@ def lessons():
             {
                 "name": path.name,
                 "title": re.search(r"^# (.+)$", whole, re.MULTILINE)[1],
-                "exercises": re.findall(r"^### Ejercicio (\d+\.\d+)", whole, re.MULTILINE),
+                "exercises": [number for cell in cells if (number := checked(cell))],
                 "sections": re.findall(r"^## (\d+)\. ", way, re.MULTILINE),
             }
         )
