@@ -114,9 +114,12 @@ const STYLE = css`
     white-space: nowrap;
   }
   .exp-geometry .exp-button {
-    margin: 0 0.3rem 0.3rem 0;
+    margin: 0.2rem 0.3rem 0.2rem 0;
   }
   @media (max-height: 30rem) {
+    .exp-geometry :is(ol, p) {
+      font-size: 0.9rem;
+    }
     .exp-geometry .exp-split:has(.g-two) {
       --split: 58%;
     }
