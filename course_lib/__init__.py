@@ -5,6 +5,7 @@ Lo que enseñan las lecciones, en su orden. Cada módulo se lee de una sentada:
 - ``example``: tres palabras y números enteros, para hacer la atención a mano.
 - ``masks``: quién puede atender a quién.
 - ``attention``: atención de producto escalar escalado y multicabeza.
+- ``neighbours``: una atención que aprende, en un segundo, a quién tiene que mirar.
 - ``layers``: las piezas que la rodean, de los embeddings a la red densa.
 - ``transformer``: con todas ellas, el encoder, el decoder y el Transformer entero.
 - ``cache``: las keys y los values que un decoder guarda mientras escribe.
@@ -65,6 +66,7 @@ _MODULE_OF = {
     "scaled_dot_product_attention": "attention",
     "ScaledDotProductAttention": "attention",
     "MultiHeadAttention": "attention",
+    "learn_neighbours": "neighbours",
     "causal_mask": "masks",
     "padding_mask": "masks",
     "combine_masks": "masks",

@@ -78,7 +78,7 @@ SETTLED = """async () => {
 def where(page):
     """Lo que dice la barra: ``(diapositiva, cuántas hay)``."""
     number, total = page.locator(".pr-bar span").first.text_content().split(" / ")
-    return int(number), int(total)
+    return int(number), int(total.split()[0])
 
 
 @contextlib.contextmanager

@@ -30,10 +30,11 @@ LESSONS = [path for path in notebooks.course_notebooks() if notebooks.is_lesson(
 GUIDE = (ROOT / "notebooks/guia_docente.md").read_text(encoding="utf-8")
 each_deck = pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)
 
-SLIDES, MINUTES, WORDS = range(15, 21), range(45, 51), 65
+SLIDES, MINUTES, WORDS = range(15, 18), range(45, 51), 65
+NEEDED, NEEDED_MINUTES = range(11, 14), 40  # las imprescindibles
 LINES, COLUMNS = 9, 72  # de código, y de lo que imprime
 SHEET_WORDS, GUIDE_WORDS = 260, 1600
-FIRST_CELL_TAGS = {"encuesta", "respuesta", "salida"}
+FIRST_CELL_TAGS = {"encuesta", "respuesta", "salida", "si-hay-tiempo"}
 TAGS = FIRST_CELL_TAGS | {"al-lado", "hoja", "raises-exception", "nbval-ignore-output"}
 DISTRACTOR = re.compile(r"^- ([A-D]) · (\d+\.\d+) · ([^:\s]+): \S", re.MULTILINE)
 MATH = r"\$\$.+?\$\$|\$[^$]+\$"
@@ -76,6 +77,9 @@ def faults(nb):
         yield f"tiene {len(deck)} diapositivas"
     if sum(minutes(cells) for cells in deck) not in MINUTES:
         yield f"dura {sum(minutes(cells) for cells in deck)} minutos"
+    needed = [cells for cells in deck if not tagged(cells[:1], "si-hay-tiempo")]
+    if len(needed) not in NEEDED or sum(map(minutes, needed)) > NEEDED_MINUTES:
+        yield f"tiene {len(needed)} imprescindibles, de {sum(map(minutes, needed))} minutos"
     for number, cells in enumerate(deck, 1):
         yield from (f"diapositiva {number}: {fault}" for fault in slide_faults(cells, number == 1))
     yield from poll_faults(deck)
@@ -282,7 +286,8 @@ def good_deck():
         cell("# ¿Por qué *una* raíz?\n\nHoy se sabe.", "slide"),
         notes(),
     ]
-    cells += [cell("## Se ve", "slide"), printed, picture, notes()] + middle * 8
+    spare = [cell("## También se ve", "slide", "si-hay-tiempo"), notes()]
+    cells += [cell("## Se ve", "slide"), printed, picture, notes()] + middle * 6 + spare * 2
     cells += (asked + answered) * 2
     cells += [
         cell("## Antes de salir\n\n¿Qué pasa con 64?", "slide", "salida"),
@@ -310,6 +315,7 @@ def at(number, part=0):
 SPOILED = {
     "tiene 14 diapositivas": lambda nb: nb.cells.pop(7) and nb.cells.pop(7),
     "dura 42 minutos": lambda nb: nb.cells.pop(7) and nb.cells.pop(7),
+    "tiene 14 imprescindibles, de 42 minutos": lambda nb: at(10)(nb).metadata.pop("tags"),
     "dura 145 minutos": (at(4, -1), "**Minutos:** 103"),
     "diapositiva 4: no empieza por": (at(4), "Sin título"),
     "diapositiva 1: no empieza por": (at(1), "## Un título pequeño"),

@@ -22,7 +22,7 @@ archivo o cuarto (carpeta) que hay en {0}. Si has añadido uno, ponle su frase; 
 quita la suya. Un archivo nuevo va a un cuarto, salvo que lo enseñe una lección."""
 
 # Lo primero que ve quien abre la biblioteca: lo que enseñan las lecciones, en su orden.
-TAUGHT = ["example", "masks", "attention", "layers", "transformer", "cache", "training"]
+TAUGHT = ["example", "masks", "attention", "neighbours", "layers", "transformer", "cache", "training"]
 TAUGHT += [
     "grammar",
     "decoding",

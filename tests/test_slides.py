@@ -243,6 +243,29 @@ def test_leaving_and_coming_back_keeps_the_clock(small):
     assert (at(small), clock.text_content()[:2]) == (1, "0:")
 
 
+def test_it_says_how_late_one_is_and_what_can_be_left_out(lab):
+    deck(
+        lab,
+        cell("# Una", "slide"),
+        cell("**Minutos:** 3", "notes"),
+        cell("## Dos", "slide", "si-hay-tiempo"),
+        cell("**Minutos:** 2", "notes"),
+        cell("## Tres", "slide"),
+        cell("**Minutos:** 4", "notes"),
+    )
+    with presented(lab) as page:
+        place, clock = (page.locator(".pr-bar span").nth(k) for k in (0, 1))
+        expect(clock).to_have_text(re.compile(r"^0:\d\d$"))
+        page.evaluate("Date.now = (now => () => now() + 7.5 * 60000)(Date.now)")
+        expect(clock).to_have_text(re.compile(r"^7:\d\d · 4 min tarde \(2 de si hay tiempo\)$"))
+        page.keyboard.press("PageDown")
+        assert place.text_content() == "2 / 3 · si hay tiempo"
+        expect(clock).to_have_text(re.compile(r"^7:\d\d · 2 min tarde$"))
+        page.keyboard.press("PageDown")
+        assert place.text_content() == "3 / 3"
+        expect(clock).to_have_text(re.compile(r"^7:\d\d$"))
+
+
 def test_F5_presents_a_class_and_reloads_what_is_not_one(small):  # noqa: N802
     small.evaluate("window.same = true")
     small.keyboard.press("Escape")

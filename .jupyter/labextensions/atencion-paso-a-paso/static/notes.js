@@ -62,7 +62,7 @@ export class Notes {
     const page = this.window.document;
     const clock = page.createElement('b');
     clock.textContent = show.elapsed;
-    const told = `${show.now + 1} / ${show.slides.length} · hasta el minuto ${show.slide.until} de ${show.slides.at(-1).until}`;
+    const told = `${show.told.textContent} · hasta el minuto ${show.slide.until} de ${show.slides.at(-1).until}${show.late}`;
     this.top.replaceChildren(clock, told);
   }
 

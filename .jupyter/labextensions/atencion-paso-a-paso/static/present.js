@@ -21,10 +21,11 @@ export function slidesOf(notebook) {
   let until = 0;
   for (const slide of slides) {
     const text = slide.cells[0].cell.model.sharedModel.source;
+    slide.spare = slide.cells[0].cell.model.getMetadata('tags')?.includes('si-hay-tiempo') ?? false;
     slide.title = text.match(/^#+ (.*)$/m)?.[1].replace(/[$*`]/g, '') ?? 'Sin título';
     const told = slide.notes.map(note => note.model.sharedModel.source).join('\n');
-    until += Number(told.match(/\*\*Minutos:\*\*\s*([\d.,]+)/)?.[1].replace(',', '.') ?? 0);
-    slide.until = until;
+    slide.minutes = Number(told.match(/\*\*Minutos:\*\*\s*([\d.,]+)/)?.[1].replace(',', '.') ?? 0);
+    slide.until = until += slide.minutes;
   }
   return slides;
 }
@@ -167,8 +168,16 @@ export class Show {
     return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
   }
 
+  /** Cuánto se va tarde, y qué se gana sin las diapositivas que quedan de «si hay tiempo»; o nada. */
+  get late() {
+    const minutes = Math.floor((Date.now() - this.started) / 60000 - this.slide.until);
+    if (minutes < 1) return '';
+    const spare = this.slides.slice(this.now + 1).reduce((sum, one) => sum + one.spare * one.minutes, 0);
+    return ` · ${minutes} min tarde` + (spare ? ` (${spare} de si hay tiempo)` : '');
+  }
+
   tick() {
-    this.clock.textContent = this.elapsed;
+    this.clock.textContent = this.elapsed + this.late;
     this.notes.tick();
   }
 
@@ -213,7 +222,8 @@ export class Show {
 
   say_where() {
     const count = this.slides.length;
-    this.told.textContent = this.typed ? `→ ${this.typed}` : `${this.now + 1} / ${count}`;
+    const spare = this.slide.spare ? ' · si hay tiempo' : '';
+    this.told.textContent = this.typed ? `→ ${this.typed}` : `${this.now + 1} / ${count}${spare}`;
     this.line.style.width = `${(100 * (this.now + 1)) / count}%`;
     this.tick();
     this.notes.update();

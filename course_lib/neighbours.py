@@ -1,0 +1,113 @@
+"""La tarea de los vecinos: una atención que aprende, en un segundo, a quién tiene que mirar.
+
+Cada token tiene que decir qué token hay a su lado. Los tokens son al azar, así que no se puede
+adivinar: hay que mirar allí. Las matrices W_Q y W_K empiezan al azar, y nadie les dice adónde; solo
+se les dice cuánto se equivocan. La frase es un corro: el de antes del primero es el último.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.attention import MultiHeadAttention
+
+
+class NeighbourModel(nn.Module):
+    """Embeddings, una atención y una capa que lee de ella los vecinos. Nada más.
+
+    Args:
+        heads: cabezas, h.
+        dim_embedding: anchura del modelo, d_model.
+        offsets: qué vecinos hay que decir: −1 es el de antes; 1, el de después.
+        length: tokens de una frase, L.
+        vocab_size: tokens distintos que hay, V.
+        positions: si a cada token se le suma su posición.
+        scaled: si las puntuaciones se dividen entre √d_k.
+    """
+
+    def __init__(
+        self,
+        heads,
+        dim_embedding=32,
+        *,
+        offsets=(-1,),
+        length=10,
+        vocab_size=8,
+        positions=True,
+        scaled=True,
+    ):
+        super().__init__()
+        self.offsets, self.length, self.vocab_size = offsets, length, vocab_size
+        self.embedding = nn.Embedding(vocab_size, dim_embedding)
+        self.position = nn.Embedding(length, dim_embedding) if positions else None
+        self.attention = MultiHeadAttention(heads, dim_embedding, bias=False)
+        self.read = nn.Linear(dim_embedding, len(offsets) * vocab_size)
+        self.scaled = scaled
+
+    def forward(self, ids):
+        """Dice, en cada sitio, qué vecinos hay.
+
+        Args:
+            ids: ``(B, L)``.
+
+        Returns:
+            ``(logits, weights)``: ``(B, L, vecinos, V)`` y ``(B, h, L, L)``.
+        """
+        X = self.embedding(ids)
+        if self.position is not None:
+            X = X + self.position.weight
+        # La atención divide siempre: para que no cuente, se multiplica antes.
+        query = X if self.scaled else X * math.sqrt(self.attention.dim_key)
+        output, weights = self.attention(query, X, X)
+        return self.read(output).unflatten(-1, (len(self.offsets), self.vocab_size)), weights
+
+
+class Moment(NamedTuple):
+    """Cómo va el aprendizaje: los pasos dados, los aciertos (de 0 a 1) y los pesos ``(h, L, L)``."""
+
+    step: int
+    accuracy: float
+    weights: torch.Tensor
+
+
+def sentences(model, count, chance):
+    """``count`` frases al azar y sus vecinos: ``(B, L)`` y ``(B, L, vecinos)``."""
+    ids = torch.randint(model.vocab_size, (count, model.length), generator=chance)
+    return ids, torch.stack([ids.roll(-offset, 1) for offset in model.offsets], dim=-1)
+
+
+def learn_neighbours(heads, dim_embedding=32, *, steps=300, every=25, rate=1e-3, seed=0, **options):
+    """Aprende con 64 frases nuevas en cada paso, y enseña cómo va.
+
+    Args:
+        heads, dim_embedding, options: el modelo; véase ``NeighbourModel``.
+        steps: pasos de Adam.
+        every: cada cuántos pasos se mira.
+        rate: velocidad de aprendizaje.
+        seed: la semilla de los pesos y de las frases.
+
+    Yields:
+        Un ``Moment`` antes de empezar y cada ``every`` pasos, con 256 frases que no ha visto: los
+        aciertos, y los pesos de la primera.
+    """
+    with torch.random.fork_rng(devices=()):
+        torch.manual_seed(seed)
+        model = NeighbourModel(heads, dim_embedding, **options).double()
+    chance = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    for step in range(steps + 1):
+        if step % every == 0:
+            ids, neighbours = sentences(model, 256, chance)
+            with torch.no_grad():
+                logits, weights = model(ids)
+            hits = (logits.argmax(-1) == neighbours).double().mean().item()
+            yield Moment(step, hits, weights[0])
+        ids, neighbours = sentences(model, 64, chance)
+        logits, _ = model(ids)
+        loss = F.cross_entropy(logits.flatten(0, 2), neighbours.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()

@@ -1,0 +1,84 @@
+"""La atención que aprende: qué aprende y qué no, con muchas semillas; y que la tarea es la que dice."""
+
+import math
+
+import pytest
+import torch
+
+from course_lib.attention import scaled_dot_product_attention
+from course_lib.neighbours import NeighbourModel, learn_neighbours, sentences
+
+BOTH = {"offsets": (-1, 1)}
+WIDE = {"dim_embedding": 128, "rate": 0.01, "steps": 200}
+
+
+def test_the_neighbours_are_those_of_a_ring():
+    model = NeighbourModel(1, 8, offsets=(-1, 2), length=5, vocab_size=7)
+    ids, wanted = sentences(model, 3, torch.Generator().manual_seed(1))
+    assert (ids.shape, wanted.shape) == ((3, 5), (3, 5, 2))
+    for row, neighbours in zip(ids.tolist(), wanted.tolist()):
+        assert neighbours == [[row[i - 1], row[(i + 2) % 5]] for i in range(5)]
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("positions", [True, False])
+def test_it_is_the_attention_of_the_course_with_or_without_its_scale(scaled, positions):
+    model = NeighbourModel(2, 6, length=5, vocab_size=7, scaled=scaled, positions=positions).double()
+    ids = torch.randint(7, (3, 5))
+    logits, weights = model(ids)
+    assert (logits.shape, weights.shape) == ((3, 5, 1, 7), (3, 2, 5, 5))
+    X = model.embedding.weight[ids] + (model.position.weight if positions else 0)
+    part, split = model.attention, model.attention.split_heads
+    q, k, v = (
+        split(X @ getattr(part, f"{name}_projection").weight.T)
+        for name in ("query", "key", "value")
+    )
+    _, mine = scaled_dot_product_attention(q if scaled else q * math.sqrt(3), k, v)
+    torch.testing.assert_close(weights, mine)
+
+
+def ends(seed, heads, **options):
+    """Los aciertos al acabar, y los pesos; si los acierta casi todos, no sigue."""
+    for moment in learn_neighbours(heads, seed=seed, **options):
+        if moment.accuracy > 0.95:
+            break
+    return moment
+
+
+@pytest.mark.parametrize(
+    ("learns", "heads", "options"),
+    [
+        (True, 1, {}),
+        (False, 1, {"positions": False}),
+        (False, 1, BOTH),
+        (True, 2, BOTH),
+        (True, 1, WIDE),
+        (False, 1, {"scaled": False, **WIDE}),
+    ],
+    ids=["una", "sin posiciones", "una, dos vecinos", "dos, dos vecinos", "ancha", "ancha y sin √d_k"],
+)
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(k, marks=pytest.mark.lenta) for k in range(1, 20))]
+)
+def test_what_learns_and_what_does_not(learns, heads, options, seed):
+    assert (ends(seed, heads, **options).accuracy > 0.95) is learns
+
+
+def test_the_weights_go_from_grey_to_the_neighbour():
+    first, *_, last = learn_neighbours(1)
+    before = torch.arange(10).roll(1)
+    assert first.weights.max() < 0.5
+    assert last.weights[0].argmax(-1).tolist() == before.tolist()
+    assert last.weights[0][torch.arange(10), before].min() > 0.8
+
+
+def test_each_head_takes_one_neighbour():
+    *_, last = learn_neighbours(2, **BOTH)
+    looks = {tuple(head.argmax(-1).tolist()) for head in last.weights}
+    assert looks == {tuple(torch.arange(10).roll(k).tolist()) for k in (1, -1)}
+
+
+def test_it_leaves_chance_as_it_was():
+    before = torch.get_rng_state()
+    list(learn_neighbours(1, steps=2, every=1))
+    assert torch.equal(before, torch.get_rng_state())
