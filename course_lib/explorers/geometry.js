@@ -1,7 +1,7 @@
 // La atención del ejemplo pequeño, en el plano. Las cuentas son las de `compute`, en geometry.py.
 
 const LIMIT = 3;
-const LOWEST = { Q: -LIMIT, K: -LIMIT, V: -1 }; // los values del ejemplo caben así, y se ven mayores
+const LOWEST = { Q: -LIMIT, K: -LIMIT, V: -1 }; // así los values se ven mayores
 const TIE = 1e-9; // menos que esto es redondeo
 const [CLOSE, NEAR] = [0.005, 0.1]; // dos pesos que se leen iguales; la salida, junto a un value
 const SIDE = 170; // medio lado de un plano, en unidades de dibujo
@@ -59,8 +59,8 @@ const PARTS = {
     columns: ['score', 'weight', 'share'],
     goals: [
       [
-        'Sin tocar los values, lleva la salida a menos de 0.1 del value de «hungry». ¿Puede salir ' +
-          'del triángulo?',
+        'Sin tocar los values, lleva la salida a menos de 0.1 del value de «hungry». ' +
+          '¿Puede salir del triángulo?',
         'Del triángulo no sale: ningún peso es negativo, y suman 1.',
       ],
       [
@@ -105,6 +105,9 @@ const STYLE = css`
   .exp-geometry .exp-handle {
     touch-action: none;
   }
+  .exp-geometry .exp-plane > :not(.exp-handle) {
+    pointer-events: none; /* ninguna flecha tapa la punta de otra */
+  }
   .exp-geometry .g-facts {
     flex: 0 1 auto;
     min-width: 0;
@@ -124,7 +127,10 @@ const STYLE = css`
       --split: 58%;
     }
     .exp-geometry .exp-plane {
-      flex-basis: 6rem;
+      flex: 1 1 6rem;
+    }
+    .exp-geometry .g-two .exp-plane:first-child {
+      flex-grow: 2; /* que quepa el dedo */
     }
   }
 `;
@@ -308,7 +314,8 @@ function render({ model, el }) {
     const line = make('line', { stroke: color, 'stroke-dasharray': dash });
     const head = make('polygon', { fill: color });
     const label = make('text', { ...MIDDLE, 'font-size': 15, 'font-weight': 700 });
-    const snap = z => Math.round(Math.max(LOWEST[kind], Math.min(LIMIT, z)) * 10) / 10 + 0; // sin −0
+    // A décimas, y sin −0.
+    const snap = z => Math.round(Math.max(LOWEST[kind], Math.min(LIMIT, z)) * 10) / 10 + 0;
     const move = next =>
       save(
         kind,
@@ -374,10 +381,9 @@ function render({ model, el }) {
   const keys = words.map((_, i) => arrow(plane, 'K', () => i));
   const query = arrow(plane, 'Q', () => model.get('asks'));
   const values = words.map((_, i) => arrow(mixing, 'V', () => i));
-  const passive = { 'pointer-events': 'none' };
-  const out = make('line', { stroke: 'currentColor', 'stroke-width': 4, ...passive });
-  const point = make('circle', { r: 7, fill: 'currentColor', ...passive });
-  const outName = write(0, 0, 15, 'salida', { ...MIDDLE, 'font-weight': 700, ...passive });
+  const out = make('line', { stroke: 'currentColor', 'stroke-width': 4 });
+  const point = make('circle', { r: 7, fill: 'currentColor' });
+  const outName = write(0, 0, 15, 'salida', { ...MIDDLE, 'font-weight': 700 });
   mixing.node.append(out, point, outName);
 
   // --- Lo que se pide, los mandos y lo que se lee ------------------------------------------------
@@ -452,7 +458,7 @@ function render({ model, el }) {
     const thick = i => (part === 'producto' ? 4 : 2 + 8 * weights[i]);
     keys.forEach((place, i) => place(state.K[i], spots[i], thick(i)));
     query(q, spots[3], 4);
-    // Hasta dónde llega la key elegida en la dirección de la query, y la raya de las que llegan igual.
+    // Hasta dónde llega la key elegida en la dirección de la query, y las que llegan igual.
     const [x, y] = plane.at(q.map(z => (norm ? (z * products[chosen]) / norm ** 2 : 0)));
     set(shadow, { x1: 0, y1: 0, x2: x, y2: y });
     const [[x1, y1], [x2, y2]] = [1, -1].map(w => edge(tips[chosen], w * q[1], w * q[0]));
