@@ -79,14 +79,17 @@ def sentences(model, count, chance):
     return ids, torch.stack([ids.roll(-offset, 1) for offset in model.offsets], dim=-1)
 
 
-def learn_neighbours(heads, dim_embedding=32, *, steps=300, every=25, rate=1e-3, seed=0, **options):
-    """Aprende con 64 frases nuevas en cada paso, y enseña cómo va.
+def learn_neighbours(
+    heads, dim_embedding=32, *, steps=300, every=25, rate=1e-3, batch=64, seed=0, **options
+):
+    """Aprende con frases nuevas en cada paso, y enseña cómo va.
 
     Args:
         heads, dim_embedding, options: el modelo; véase ``NeighbourModel``.
         steps: pasos de Adam.
         every: cada cuántos pasos se mira.
         rate: velocidad de aprendizaje.
+        batch: frases de cada paso.
         seed: la semilla de los pesos y de las frases.
 
     Yields:
@@ -105,7 +108,7 @@ def learn_neighbours(heads, dim_embedding=32, *, steps=300, every=25, rate=1e-3,
                 logits, weights = model(ids)
             hits = (logits.argmax(-1) == neighbours).double().mean().item()
             yield Moment(step, hits, weights[0])
-        ids, neighbours = sentences(model, 64, chance)
+        ids, neighbours = sentences(model, batch, chance)
         logits, _ = model(ids)
         loss = F.cross_entropy(logits.flatten(0, 2), neighbours.flatten())
         optimizer.zero_grad()

@@ -9,7 +9,7 @@ from course_lib.attention import scaled_dot_product_attention
 from course_lib.neighbours import NeighbourModel, learn_neighbours, sentences
 
 BOTH = {"offsets": (-1, 1)}
-WIDE = {"dim_embedding": 128, "rate": 0.01, "steps": 200}
+WIDE = {"dim_embedding": 128, "rate": 0.01, "steps": 200, "batch": 32}
 
 
 def test_the_neighbours_are_those_of_a_ring():
