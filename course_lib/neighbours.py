@@ -66,10 +66,10 @@ class NeighbourModel(nn.Module):
 
 
 class Moment(NamedTuple):
-    """Cómo va el aprendizaje: los pasos dados, los aciertos (de 0 a 1) y los pesos ``(h, L, L)``."""
+    """Cómo va: los pasos dados, los aciertos de cada vecino, de 0 a 1, y los pesos ``(h, L, L)``."""
 
     step: int
-    accuracy: float
+    accuracy: torch.Tensor
     weights: torch.Tensor
 
 
@@ -106,7 +106,7 @@ def learn_neighbours(
             ids, neighbours = sentences(model, 256, chance)
             with torch.no_grad():
                 logits, weights = model(ids)
-            hits = (logits.argmax(-1) == neighbours).double().mean().item()
+            hits = (logits.argmax(-1) == neighbours).double().mean(dim=(0, 1))
             yield Moment(step, hits, weights[0])
         ids, neighbours = sentences(model, batch, chance)
         logits, _ = model(ids)
