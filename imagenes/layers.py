@@ -218,6 +218,6 @@ FIGURES = {
         "Tres maneras de que «di» llegue a la posición que tiene que predecirla, cuando se predice «Le di "
         "un». Sin máscara: la frase entra desplazada, «di» entra un puesto después y nada lo tapa. Sin "
         "desplazar: «di» entra en su propio puesto, y la diagonal está permitida. Con la salida de BERT: "
-        "los vectores que entran, también el de [CLS], han leído ya la frase entera.",
+        "cada vector que entra, también el primero, ha leído ya la frase entera.",
     ),
 }
