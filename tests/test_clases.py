@@ -33,7 +33,7 @@ each_deck = pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)
 SLIDES, MINUTES, WORDS = range(15, 21), range(45, 51), 65
 LINES, COLUMNS = 9, 72  # de código, y de lo que imprime
 SHEET_WORDS, GUIDE_WORDS = 260, 1600
-FIRST_CELL_TAGS = {"encuesta", "respuesta", "salida"}
+FIRST_CELL_TAGS = {"encuesta", "respuesta", "salida", "si-hay-tiempo"}
 TAGS = FIRST_CELL_TAGS | {"al-lado", "hoja", "raises-exception", "nbval-ignore-output"}
 DISTRACTOR = re.compile(r"^- ([A-D]) · (\d+\.\d+) · ([^:\s]+): \S", re.MULTILINE)
 MATH = r"\$\$.+?\$\$|\$[^$]+\$"
