@@ -66,10 +66,10 @@ class NeighbourModel(nn.Module):
 
 
 class Moment(NamedTuple):
-    """Cómo va el aprendizaje: los pasos dados, los aciertos (de 0 a 1) y los pesos ``(h, L, L)``."""
+    """Cómo va: los pasos dados, los aciertos de cada vecino, de 0 a 1, y los pesos ``(h, L, L)``."""
 
     step: int
-    accuracy: float
+    accuracy: torch.Tensor
     weights: torch.Tensor
 
 
@@ -79,14 +79,17 @@ def sentences(model, count, chance):
     return ids, torch.stack([ids.roll(-offset, 1) for offset in model.offsets], dim=-1)
 
 
-def learn_neighbours(heads, dim_embedding=32, *, steps=300, every=25, rate=1e-3, seed=0, **options):
-    """Aprende con 64 frases nuevas en cada paso, y enseña cómo va.
+def learn_neighbours(
+    heads, dim_embedding=32, *, steps=300, every=25, rate=1e-3, batch=64, seed=0, **options
+):
+    """Aprende con frases nuevas en cada paso, y enseña cómo va.
 
     Args:
         heads, dim_embedding, options: el modelo; véase ``NeighbourModel``.
         steps: pasos de Adam.
         every: cada cuántos pasos se mira.
         rate: velocidad de aprendizaje.
+        batch: frases de cada paso.
         seed: la semilla de los pesos y de las frases.
 
     Yields:
@@ -103,9 +106,9 @@ def learn_neighbours(heads, dim_embedding=32, *, steps=300, every=25, rate=1e-3,
             ids, neighbours = sentences(model, 256, chance)
             with torch.no_grad():
                 logits, weights = model(ids)
-            hits = (logits.argmax(-1) == neighbours).double().mean().item()
+            hits = (logits.argmax(-1) == neighbours).double().mean(dim=(0, 1))
             yield Moment(step, hits, weights[0])
-        ids, neighbours = sentences(model, 64, chance)
+        ids, neighbours = sentences(model, batch, chance)
         logits, _ = model(ids)
         loss = F.cross_entropy(logits.flatten(0, 2), neighbours.flatten())
         optimizer.zero_grad()

@@ -230,8 +230,6 @@ def figures():
         "vector x por W_Q, por W_K y por W_V.",
         "puntuaciones": f"Señaladas las puntuaciones, la query de {asks} por cada key: "
         f"{told(full.scores[HEAD, ASKS])}.",
-        "escala": f"Señalada la escala, dividir entre la raíz de 2: "
-        f"{told(full.scaled[HEAD, ASKS])}.",
         "pesos": f"Señalados los pesos, que en una fila suman 1: {weights_told}.",
         "mezcla": f"Señalada la mezcla: la suma de cada value por su peso es "
         f"{vector(full.output[HEAD, ASKS])}.",

@@ -86,7 +86,8 @@ FIGURES = (
         ),
         "sdpa-matmul-2.svg": (
             partial(blocks.sdpa_block, highlight="matmul-2"),
-            f"{SDPA}. Señalado el segundo MatMul: los pesos por V dan la salida (B, L_q, d_v).",
+            "Bloque Scaled Dot-Product Attention, con el segundo MatMul señalado: los pesos por V dan la "
+            "salida (B, L_q, d_v).",
         ),
         "sdpa-formula.svg": (
             scenes.sdpa_formula,
@@ -128,17 +129,18 @@ FIGURES = (
         ),
         "multicabeza-proyeccion.svg": (
             partial(blocks.multi_head_block, highlight="proyeccion"),
-            f"{HEADS}. Señaladas las proyecciones: cada cabeza lleva las d_model dimensiones a sus d_k "
-            f"(a d_v las de los values).",
+            "Bloque Multi-Head Attention, con las proyecciones señaladas: cada cabeza lleva las d_model "
+            "dimensiones a sus d_k (a d_v las de los values).",
         ),
         "multicabeza-concat.svg": (
             partial(blocks.multi_head_block, highlight="concat"),
-            f"{HEADS}. Señalado Concat: las salidas de las h cabezas, una tras otra, dan (B, L_q, "
-            f"h·d_v).",
+            "Bloque Multi-Head Attention, con Concat señalado: las salidas de las h cabezas, una tras "
+            "otra, dan (B, L_q, h·d_v).",
         ),
         "multicabeza-lineal.svg": (
             partial(blocks.multi_head_block, highlight="lineal"),
-            f"{HEADS}. Señalada la capa lineal W_O: mezcla las cabezas y vuelve a d_model.",
+            "Bloque Multi-Head Attention, con la capa lineal W_O señalada: mezcla las cabezas y vuelve a "
+            "d_model.",
         ),
         "transformer.svg": (
             blocks.transformer_architecture,
@@ -146,8 +148,9 @@ FIGURES = (
         ),
         "transformer-encoder-multicabeza.svg": (
             partial(blocks.transformer_architecture, highlight="encoder-multicabeza"),
-            f"{TRANSFORMER}. Señalada la multicabeza del encoder: la frase de origen se mira a sí "
-            f"misma.",
+            "Arquitectura del Transformer, con sus tres atenciones multicabeza: la del encoder, señalada, "
+            "en la que la frase de origen se mira a sí misma; la enmascarada del decoder, y la que une a "
+            "los dos.",
         ),
         "transformer-decoder-enmascarada.svg": (
             partial(blocks.transformer_architecture, highlight="decoder-enmascarada"),

@@ -153,6 +153,39 @@ def enters_predicts(desc):
     return drawing
 
 
+GOAL, LEAKED = ("Le", "di", "un"), "di"
+# De cada fuga: su nombre, lo que entra, qué entradas llevan la respuesta, cuáles se ven y por qué.
+LEAKS = (
+    ("1 · sin máscara", ("<inicio>", "Le", "di"), (2,), (0, 1, 2), "entra un puesto después,\ny nada lo tapa"),
+    ("2 · sin desplazar", ("Le", "di", "un"), (1,), (0, 1), "entra en su puesto, y la\ndiagonal está permitida"),
+    ("3 · entra la salida de BERT", ("[CLS]", "Le", "di"), (0, 1, 2), (0, 1), "cada vector ha leído ya\nla frase entera"),
+)  # fmt: skip
+
+
+def leaks(desc):
+    """Por dónde llega una palabra a la posición que tiene que predecirla."""
+    drawing = card(346, "Por dónde se cuela la respuesta", desc)
+    words = f"¿Por dónde llega «{LEAKED}» a la posición que la predice?"
+    text(drawing, WIDTH / 2, 34, words, SIZE, bold=True)
+    predicted, entered = 126, 232
+    for middle, (name, enters, guilty, seen, why) in zip((140, 400, 660), LEAKS):
+        columns = [middle + 84 * (i - 1) for i in range(3)]
+        text(drawing, middle, 72, name, SMALL, bold=True)
+        for i in seen:
+            style = {"colour": c.KEY, "width": 4, "head": 13} if i in guilty else {"colour": c.GREY}
+            goal = (middle + 16 * (i - 1), predicted + 19)
+            arrow(drawing, (columns[i], entered - 19), goal, **style)
+        for i, x in enumerate(columns):
+            chip(drawing, x, predicted, 78, 38, GOAL[i], c.VALUE, size=SMALL, bold=GOAL[i] == LEAKED)
+            colour, bold = (c.KEY, True) if i in guilty else (c.QUERY, False)
+            chip(drawing, x, entered, 78, 38, enters[i], colour, size=MINIMUM, bold=bold)
+            text(drawing, x, predicted - 30, "predice", MINIMUM)
+            text(drawing, x, entered + 31, "entra", MINIMUM)
+        for i, line_of_why in enumerate(why.split("\n")):
+            text(drawing, middle, 296 + 22 * i, line_of_why, SMALL)
+    return drawing
+
+
 def named(token):
     """Cómo se nombra un token donde no cabe `<s>`, que en un texto alternativo sería HTML."""
     return {"<s>": "la marca de inicio", "</s>": "la de fin"}.get(token, f"«{token}»")
@@ -179,5 +212,12 @@ FIGURES = {
         "En cada paso entra el token anterior y se predice el siguiente: "
         + "; ".join(f"entra {named(a)}, predice {named(b)}" for a, b in zip(SPANISH, SPANISH[1:]))
         + f". Señalado el que predice «{SHOWN}».",
+    ),
+    "fugas-del-futuro.svg": (
+        leaks,
+        "Tres maneras de que «di» llegue a la posición que tiene que predecirla, cuando se predice «Le di "
+        "un». Sin máscara: la frase entra desplazada, «di» entra un puesto después y nada lo tapa. Sin "
+        "desplazar: «di» entra en su propio puesto, y la diagonal está permitida. Con la salida de BERT: "
+        "cada vector que entra, también el primero, ha leído ya la frase entera.",
     ),
 }

@@ -3,10 +3,13 @@
 En un JupyterLab de verdad, con todos a la vez, en un tema claro y en uno oscuro.
 """
 
+import io
+
 import pytest
 from helpers_browser import AXE, PHONE, SWEEP, VIEWPORT, write
 from helpers_explorers import CUT, FOLDER, LESSONS, SHOW, drawn
 from nbformat.v4 import new_code_cell
+from PIL import Image
 
 from course_lib import explorers
 from course_lib.explorers.base import esm
@@ -200,6 +203,15 @@ def test_axe_finds_nothing(theme, resize):
     assert theme.evaluate(AUDIT) == []
     resize(PHONE)
     assert theme.evaluate(AUDIT) == []
+
+
+def test_in_the_dark_a_plot_is_drawn_for_the_dark(theme):
+    """El blanco de la gráfica, tal como se ve, es casi el del fondo de la página."""
+    plot = theme.locator(".jp-OutputArea-output img").last
+    plot.scroll_into_view_if_needed()
+    with Image.open(io.BytesIO(plot.screenshot())) as image:
+        corner = image.convert("L").getpixel((3, 3))
+    assert corner > 240 if theme.evaluate("document.body.dataset.jpThemeLight") == "true" else corner < 30
 
 
 def test_the_focus_ring_stands_out(theme):

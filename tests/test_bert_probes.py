@@ -13,7 +13,6 @@ from course_lib.probes import (
     find_word,
     load_probes,
     place_and_content,
-    rank_correlation,
     read_versions,
     word_vectors,
 )
@@ -252,13 +251,3 @@ def test_a_head_that_follows_the_words_and_one_that_does_not():
     assert place_and_content(weights, moved, order)[1] > 0.9999
     assert place_and_content(weights, weights, order)[0] > 0.9999
     assert place_and_content(weights, weights, order)[1] < 0.9
-
-
-def test_rank_correlation():
-    a = torch.tensor([0.1, 5.0, 2.0, 3.0, -7.0])
-    assert rank_correlation(a, a.exp()) == pytest.approx(1)
-    assert rank_correlation(a, -a) == pytest.approx(-1)
-    b = torch.tensor([1.0, 2.0, 9.0, 3.0, 0.0])
-    n, differences = 5, [1 - 1, 4 - 2, 2 - 4, 3 - 3, 0 - 0]
-    expected = 1 - 6 * sum(d * d for d in differences) / (n * (n * n - 1))
-    assert rank_correlation(a, b) == pytest.approx(expected)

@@ -237,8 +237,8 @@ WHOLE |= {"09": ("my_add_and_norm",)}
 LLAMA = {"02": ("my_projections",), "06": ("my_split_heads",), "13": ("my_cached_attention",)}
 LLAMA |= {"14": ("my_rotary", "my_rms_norm")}
 ASSEMBLED = [
-    ("07", BERT, "bed32305 2a128b0c a7298b88 4967a54b 07c00002", "it → dog 0.53, it → bone 0.22"),
-    ("12", WHOLE, "744b4142 e63e755c 408655d2 17d4dc1e 5c1e7a90 b549017d 12d00002 12d00003", "7 estados"),
+    ("07", BERT, "bed32305 3df22a77 9b2ecbdb 819301dd 2a128b0c a7298b88 07c00002", "los pesos de BERT"),
+    ("12", WHOLE, "744b4142 e63e755c 17d4dc1e b549017d 12d00002 12d00003", "7 estados"),
     ("14", LLAMA, "14a00002 14f00002 14f00003", "la misma capa: (2, 7, 64)"),
 ]  # fmt: skip
 

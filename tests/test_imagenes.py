@@ -279,7 +279,6 @@ MARKED = {  # lo que tiene que estar en negrita dentro de lo amarillo
     "multicabeza-lineal.svg": "· WO",
     "atencion-qkv.svg": "Q, K y V",
     "atencion-puntuaciones.svg": "Puntuaciones",
-    "atencion-escala.svg": "Escala",
     "atencion-mascara.svg": "Máscara",
     "atencion-pesos.svg": "Pesos",
     "atencion-mezcla.svg": "Mezcla",

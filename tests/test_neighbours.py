@@ -9,7 +9,7 @@ from course_lib.attention import scaled_dot_product_attention
 from course_lib.neighbours import NeighbourModel, learn_neighbours, sentences
 
 BOTH = {"offsets": (-1, 1)}
-WIDE = {"dim_embedding": 128, "rate": 0.01, "steps": 200}
+WIDE = {"dim_embedding": 128, "rate": 0.01, "steps": 200, "batch": 32}
 
 
 def test_the_neighbours_are_those_of_a_ring():
@@ -40,7 +40,7 @@ def test_it_is_the_attention_of_the_course_with_or_without_its_scale(scaled, pos
 def ends(seed, heads, **options):
     """Los aciertos al acabar, y los pesos; si los acierta casi todos, no sigue."""
     for moment in learn_neighbours(heads, seed=seed, **options):
-        if moment.accuracy > 0.95:
+        if moment.accuracy.min() > 0.95:
             break
     return moment
 
@@ -61,7 +61,7 @@ def ends(seed, heads, **options):
     "seed", [0, *(pytest.param(k, marks=pytest.mark.lenta) for k in range(1, 20))]
 )
 def test_what_learns_and_what_does_not(learns, heads, options, seed):
-    assert (ends(seed, heads, **options).accuracy > 0.95) is learns
+    assert (ends(seed, heads, **options).accuracy.min() > 0.95).item() is learns
 
 
 def test_the_weights_go_from_grey_to_the_neighbour():

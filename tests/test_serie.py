@@ -97,18 +97,28 @@ def test_the_formula_is_text_where_it_is_a_picture():
 
 # --- El camino ------------------------------------------------------------------------------------
 
-MAX_WORDS, MAX_CODE_CELLS, MAX_MINUTES = 3000, 40, 50  # de un camino
-MAX_HOURS = 6  # de los caminos de 00 a 09
-ALL_WORDS, ALL_CODE_CELLS = 50_238, 649  # de 00 a 12, enteras: que no crezcan
-WORDS_ALONE = 4500  # de cada una de las demás, entera
+# De un camino: palabras, celdas de código, líneas y minutos; y, más largos, los que leen modelos de hoy.
+MAX_WAY = (2000, 28, 130, 50)
+LONGER = {"13": (3000, 40, 270, 72), "14": (3000, 40, 310, 77)}
+# De 00 a 12: los caminos, con un ejercicio cada uno y lo que tienen enteras.
+WAY_HOURS, PRACTISED_HOURS = 8.5, 11
+ALL_WORDS, ALL_CODE_CELLS, ALL_LINES = 38_000, 520, 2900
+SERIES_WORDS, WORDS_ALONE = 52_000, 4500  # todas; y cada una de las demás
+WARNINGS_ON_THE_WAY = 8  # los «Error frecuente» de los caminos
 
 
 @each_lesson
 def test_the_way_fits_in_a_class(path):
     walked = way.part(notebooks.read(path), way.WAY)
-    assert way.words(walked) <= MAX_WORDS
-    assert len(codes(walked)) <= MAX_CODE_CELLS
-    assert way.minutes(walked) <= MAX_MINUTES
+    measured = way.words(walked), len(codes(walked)), way.lines(walked), way.times(notebooks.read(path))[0]
+    top = LONGER.get(path.stem[:2], MAX_WAY)
+    assert [found <= most for found, most in zip(measured, top)] == [True] * 4, measured
+
+
+def test_each_way_asks_three_to_five_times():
+    ways = {path.stem[:2]: codes(way.part(notebooks.read(path), way.WAY)) for path in LESSONS}
+    asked = {number: sum("Prediction(" in code for code in way) for number, way in ways.items()}
+    assert all(number in LONGER or 3 <= count <= 5 for number, count in asked.items()), asked
 
 
 @each_lesson
@@ -170,11 +180,16 @@ def test_one_exercise_is_on_the_way(path):
 def test_the_whole_series_is_no_longer_than_it_was():
     lessons = [notebooks.read(path) for path in LESSONS]
     lessons, later = lessons[:13], lessons[13:]
-    first_ten = [way.minutes(way.part(nb, way.WAY)) for nb in lessons[:10]]
-    assert sum(first_ten) <= 60 * MAX_HOURS
+    minutes = [way.times(nb)[0] for nb in lessons]
+    assert sum(minutes) <= 60 * WAY_HOURS
+    assert sum(minutes) + len(lessons) * way.MINUTES_AN_ANSWER[True] <= 60 * PRACTISED_HOURS
     assert sum(map(way.words, lessons)) <= ALL_WORDS
     assert sum(len(codes(nb)) for nb in lessons) <= ALL_CODE_CELLS
+    assert sum(map(way.lines, lessons)) <= ALL_LINES
+    assert sum(map(way.words, lessons + later)) <= SERIES_WORDS
     assert all(way.words(nb) <= WORDS_ALONE for nb in later)
+    walked = "\n".join(text for nb in lessons for text in texts(way.part(nb, way.WAY)))
+    assert walked.count("Error frecuente") <= WARNINGS_ON_THE_WAY
 
 
 # --- Los errores que se leen por ahí --------------------------------------------------------------

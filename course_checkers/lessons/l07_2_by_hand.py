@@ -128,7 +128,7 @@ class ByHand(heads.Heads):
     )
     measured = {"scale": found_scale}
     must = (
-        right_shape(output_shape, "La forma de tu salida no es (B, L, d_model).", "07 §4.1"),
+        right_shape(output_shape, "La forma de tu salida no es (B, L, d_model).", "07 §3"),
         finite("03 §2"),
         independence,
     )

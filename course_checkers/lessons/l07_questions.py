@@ -31,7 +31,7 @@ MISCOUNTED = {
     "al-revés": lambda: 1 / HEADS**2,
 }
 WRONG = wrong_answers(__file__, "7.3", MISCOUNTED)
-RATIO = Question("7.3", "cuántas veces menos", ratio, WRONG, read="07 §5.1")
+RATIO = Question("7.3", "cuántas veces menos", ratio, WRONG, read="07 §6.1")
 
 
 @functools.cache
@@ -71,7 +71,7 @@ WEIGHT = Question(
     from_it_to_bone,
     wrong_answers(__file__, "7.4", MISTAKEN),
     kind="un número entre 0 y 1",
-    read="07 §6",
+    read="07 §4.2",
 )
 
 QUESTIONS = (RATIO, WEIGHT)

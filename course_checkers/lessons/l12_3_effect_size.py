@@ -146,9 +146,9 @@ class EffectSize(Exercise):
     extra = (pairs_case(6, 150, 0.03), pairs_case(7, 2, 0.1))
     tiny = tuple(Case("", tuple(map(torch.tensor, pair))) for pair in TINY)
     reader, silent, also = Numbers(), (numbers.constant,), tuple(numbers.KNOWN)
-    measured = {"finish": numbers.by_a_number("12 §3.3")}
+    measured = {"finish": numbers.by_a_number("12 §5.2")}
     must = (
-        *numbers.must("12 §3.3", lambda first, second: ()),
+        *numbers.must("12 §5.2", lambda first, second: ()),
         related(LAWS["propiedad-frases"], PAIRS[0], (SECOND, FIRST), torch.neg),
         related(LAWS["propiedad-nombres"], PAIRS[0], (FIRST.flip(1), SECOND.flip(1)), torch.neg),
         related(LAWS["propiedad-cuántas"], PAIRS[0], TWICE, alike=near),

@@ -20,7 +20,6 @@ from course_lib.probes.words import (
     attention_between,
     find_word,
     place_and_content,
-    rank_correlation,
     read_versions,
     word_vectors,
 )
@@ -43,7 +42,6 @@ __all__ = [
     "gender_preference",
     "load_probes",
     "place_and_content",
-    "rank_correlation",
     "read_versions",
     "without_heads",
     "word_vectors",

@@ -131,17 +131,3 @@ def _correlation(a, b):
     a, b = a[..., apart], b[..., apart]
     a, b = a - a.mean(dim=-1, keepdim=True), b - b.mean(dim=-1, keepdim=True)
     return torch.cosine_similarity(a, b, dim=-1)
-
-
-def rank_correlation(a, b):
-    """Correlación de rangos: cuánto se parecen el orden de unos números y el de otros.
-
-    Vale 1 si el orden es el mismo y −1 si es el contrario.
-
-    Args:
-        a, b: ``(n,)``, sin empates.
-
-    Fuente: Spearman (1904).
-    """
-    ranks = torch.stack([x.argsort().argsort() for x in (a, b)]).double()
-    return torch.corrcoef(ranks)[0, 1]

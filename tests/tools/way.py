@@ -29,6 +29,8 @@ SECONDS_A_FIGURE = 30  # mirar una figura o una fórmula
 SECONDS_A_PREDICTION = 45  # pensar un «Antes de ejecutar», o contestarlo
 SECONDS_AN_EXPLORER = 120  # mover un explorador hasta ver la respuesta
 MINUTES_AN_ANSWER = {True: 12, False: 4}  # un ejercicio, si se programa y si no
+# Lo que tarda en ejecutarse el camino de cada lección, en segundos, con dos núcleos.
+SECONDS_TO_RUN = {}
 
 
 def heading(cell):
@@ -166,7 +168,8 @@ def times(nb):
     practice = minutes(part(nb, EXERCISES)) + sum(
         MINUTES_AN_ANSWER["def " in s or "class " in s] for s in stubs
     )
-    way = minutes(part(nb, WAY))
+    runs = SECONDS_TO_RUN.get(heading(nb.cells[0])[1][:2], 0) / 60
+    way = minutes(part(nb, WAY)) + runs
     return way, way + practice, way + practice + minutes(part(nb, ASIDE))
 
 
