@@ -11,7 +11,7 @@ from nbformat.v4 import new_code_cell
 
 from course_lib.example import X, example_attention
 from course_lib.explorers.base import esm
-from course_lib.explorers.geometry import EXAMPLE, LIMIT, LOWEST, PARTS, GeometryExplorer, compute
+from course_lib.explorers.geometry import EXAMPLE, LIMITS, PARTS, GeometryExplorer, compute
 
 STARTING = EXAMPLE | {"asks": 1, "scaled": True, "start": EXAMPLE}
 Q, K, V = EXAMPLE.values()
@@ -30,7 +30,7 @@ SOLVED = [
     ("softmax", 1, {"Q": [Q[0], [0.7, -0.7], Q[2]], "scaled": False}, {"scaled": False}),
     ("softmax", 1, {"Q": [Q[0], [0.7, -0.7], Q[2]], "scaled": False}, {}),
     ("salida", 0, {"Q": [Q[0], [0, 3], Q[2]]}, {"Q": [Q[0], [0, 1], Q[2]]}),
-    ("salida", 0, {"Q": [Q[0], [0, 3], Q[2]]}, {"V": [V[0], [1.7, 0.1], V[2]]}),
+    ("salida", 0, {"Q": [Q[0], [0, 3], Q[2]]}, {"V": [V[0], [0.8, 0.1], V[2]]}),
     ("salida", 1, {"Q": [Q[0], [0, 0], Q[2]]}, {"Q": [Q[0], [0.1, 0], Q[2]]}),
     ("salida", 1, {"K": [[1, 1]] * 3}, {"K": [[1, 1]] * 3, "asks": 0}),
 ]  # fmt: skip
@@ -41,8 +41,7 @@ def states(count):
     draw = random.Random(0)
 
     def some(name):
-        low = LOWEST[name]
-        return [[round(draw.uniform(low, LIMIT), draw.choice((1, 9))) for _ in "xy"] for _ in K]
+        return [[round(draw.uniform(*LIMITS[name]), draw.choice((1, 9))) for _ in "xy"] for _ in K]
 
     for part in PARTS:
         yield STARTING | {"part": part}
@@ -106,7 +105,7 @@ def test_the_output_never_leaves_the_triangle():
 def test_its_text_says_its_state():
     assert repr(GeometryExplorer()) == (
         "Pregunta «hungry», q = (1.0, -1.0); k: the (-1.0, 0.0), hungry (0.0, 2.0), "
-        "dog (1.0, 0.0); q·k: -1.00, -2.00, 1.00; pesos: 0.18, 0.09, 0.73; salida (1.73, 0.09)."
+        "dog (1.0, 0.0); q·k: -1.00, -2.00, 1.00; pesos: 0.18, 0.09, 0.73; salida (0.73, 0.09)."
     )
     assert "ángulos 135°, 135°, 45°; q·k: -1.00" in repr(GeometryExplorer("producto"))
     assert "ángulos —, —, 90°; " in repr(GeometryExplorer("producto", K=[[0, 0], [0, 0], [1, 1]]))
@@ -122,7 +121,7 @@ def test_its_text_says_its_state():
         ("asks", True, "uno de estos"),
         ("K", [[1, 2]], "tres pares de números entre −3 y 3"),
         ("Q", [[1, 2], [1, 2], [1, 4]], "tres pares de números entre −3 y 3"),
-        ("V", [[1, 2], [1, 2], [1, -2]], "tres pares de números entre −1 y 3"),
+        ("V", [[1, 2], [1, 2], [1, -2]], "tres pares de números entre −1 y 2"),
         ("K", [[1, 2], [1, 2], [1, math.nan]], "tres pares"),
         ("K", [[1, 2], [1, 2], [1, "a"]], "tres pares"),
         ("K", 7, "tres pares"),
@@ -183,8 +182,8 @@ def test_javascript_computes_the_same(lab):
         ("pesos", {}, "«hungry» mira sobre todo a «dog»: 0.73."),
         ("pesos", {"K": [*K[:2], [0, 1]]}, "mira sobre todo a «the» y «dog»: 0.40. Reto 1, conseguido."),
         ("pesos", {"asks": 2}, "«dog» mira sobre todo a «hungry»: 0.62."),
-        ("salida", {}, "mira sobre todo a «dog»: 0.73. Su salida es (1.73, 0.09)."),
-        ("salida", {"K": [[1, 1]] * 3}, "«hungry» mira a las tres por igual. Su salida es (1.33, 0.33)."),
+        ("salida", {}, "mira sobre todo a «dog»: 0.73. Su salida es (0.73, 0.09)."),
+        ("salida", {"K": [[1, 1]] * 3}, "«hungry» mira a las tres por igual. Su salida es (0.33, 0.33)."),
     ],
 )  # fmt: skip
 def test_what_it_says(lab, part, change, said):
@@ -216,10 +215,11 @@ def show(lab, call):
     return lab.page.locator(".exp")
 
 
-def drag(lab, plane, start, *route, low=-LIMIT):
+def drag(lab, plane, start, *route, limits=LIMITS["K"]):
     """Arrastra con el ratón de un punto de un plano a otros."""
     box = plane.bounding_box()
-    unit, middle = box["width"] / (LIMIT - low + 0.8), (LIMIT + low) / 2
+    low, high = limits
+    unit, middle = box["width"] / (high - low + 0.8), (low + high) / 2
     centre = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     places = [(centre[0] + unit * (x - middle), centre[1] - unit * (y - middle))
               for x, y in (start, *route)]  # fmt: skip
@@ -281,13 +281,13 @@ def test_everything_moves_together(lab):
         explorer.get_by_role("row", name=word).first.get_by_role("cell").nth(1).inner_text()
         for word in ("the", "hungry", "dog")
     ]
-    assert (weights(), total.inner_text()) == (["0.18", "0.09", "0.73"], "(1.73, 0.09)")
+    assert (weights(), total.inner_text()) == (["0.18", "0.09", "0.73"], "(0.73, 0.09)")
     planes = explorer.locator("svg")
-    drag(lab, planes.nth(1), (2, 0), (2, 3), low=LOWEST["V"])
-    assert (weights(), total.inner_text()) == (["0.18", "0.09", "0.73"], "(1.73, 2.29)")
+    drag(lab, planes.nth(1), (1, 0), (1, 2), limits=LIMITS["V"])
+    assert (weights(), total.inner_text()) == (["0.18", "0.09", "0.73"], "(0.73, 1.56)")
     explorer.get_by_role("button", name="Como al principio").click()
     drag(lab, planes.first, (1, -1), (0, 0), (0, 3))
-    assert (weights(), total.inner_text()) == (["0.01", "0.97", "0.01"], "(1.01, 0.97)")
+    assert (weights(), total.inner_text()) == (["0.01", "0.97", "0.01"], "(0.01, 0.97)")
     assert "✓ Del triángulo no sale" in explorer.locator("ol").inner_text()
     assert lab.messages == []
     lab.close()

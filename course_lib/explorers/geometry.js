@@ -1,7 +1,6 @@
 // La atención del ejemplo pequeño, en el plano. Las cuentas son las de `compute`, en geometry.py.
 
-const LIMIT = 3;
-const LOWEST = { Q: -LIMIT, K: -LIMIT, V: -1 }; // así los values se ven mayores
+const LIMITS = { Q: [-3, 3], K: [-3, 3], V: [-1, 2] }; // hasta dónde llegan las puntas
 const TIE = 1e-9; // menos que esto es redondeo
 const [CLOSE, NEAR] = [0.005, 0.1]; // dos pesos que se leen iguales; la salida, junto a un value
 const SIDE = 170; // medio lado de un plano, en unidades de dibujo
@@ -231,7 +230,7 @@ export function labelSpots(tips, [fromX, fromY]) {
   const inside = (z, room) => Math.max(room - SIDE, Math.min(SIDE - room, z));
   tips.forEach(([x, y], index) => {
     const still = Math.hypot(x - fromX, y - fromY) < TIE;
-    const ahead = still ? -Math.PI / 2 : Math.atan2(y - fromY, x - fromX);
+    const ahead = still ? Math.PI / 2 : Math.atan2(y - fromY, x - fromX);
     const options = [26, 44].flatMap(far =>
       [0, 45, -45, 90, -90, 135, -135, 180].map(aside => {
         const angle = ahead + (aside * Math.PI) / 180;
@@ -252,9 +251,9 @@ export function labelSpots(tips, [fromX, fromY]) {
   return spots;
 }
 
-/** Un plano vacío, de `low` a LIMIT en los dos ejes. `at` dice dónde se dibuja un punto. */
-function grid(name, low) {
-  const [scale, middle] = [(2 * SIDE) / (LIMIT - low + 0.8), (LIMIT + low) / 2];
+/** Un plano vacío, de `low` a `high` en los dos ejes. `at` dice dónde se dibuja un punto. */
+function grid(name, [low, high]) {
+  const [scale, middle] = [(2 * SIDE) / (high - low + 0.8), (high + low) / 2];
   const at = ([x, y]) => [(x - middle) * scale, (middle - y) * scale];
   const node = make('svg', {
     viewBox: `${-SIDE} ${-SIDE} ${2 * SIDE} ${2 * SIDE}`,
@@ -263,7 +262,7 @@ function grid(name, low) {
     'aria-label': name,
   });
   const zero = at([0, 0]);
-  for (let n = low; n <= LIMIT; n++) {
+  for (let n = low; n <= high; n++) {
     const look = { stroke: 'currentColor', 'stroke-opacity': n ? 0.12 : 0.5 };
     const [x, y] = at([n, n]);
     node.append(segment(x, -SIDE, x, SIDE, look), segment(-SIDE, y, SIDE, y, look));
@@ -296,7 +295,7 @@ function render({ model, el }) {
   const done = goals.map(() => false);
 
   // --- Los planos: el de la query y las keys y, si toca, el de los values ------------------------
-  const plane = grid('La query y las keys', LOWEST.K);
+  const plane = grid('La query y las keys', LIMITS.K);
   const level = make('line', { stroke: 'currentColor', 'stroke-dasharray': '2 5' });
   set(level, { 'stroke-width': 2, 'stroke-opacity': 0.7 });
   const shadow = make('line', { stroke: 'currentColor', 'stroke-width': 9, 'stroke-opacity': 0.3 });
@@ -304,7 +303,7 @@ function render({ model, el }) {
   const turn = make('text', { ...MIDDLE, 'font-size': 13 });
   if (part === 'producto') plane.node.append(shadow, arc, turn);
   if (part === 'producto' || part === 'pesos') plane.node.append(level);
-  const mixing = grid('Los values y la salida', LOWEST.V);
+  const mixing = grid('Los values y la salida', LIMITS.V);
   const triangle = make('polygon', { fill: 'var(--v)', 'fill-opacity': 0.2, stroke: 'var(--v)' });
   mixing.node.append(triangle);
 
@@ -315,7 +314,8 @@ function render({ model, el }) {
     const head = make('polygon', { fill: color });
     const label = make('text', { ...MIDDLE, 'font-size': 15, 'font-weight': 700 });
     // A décimas, y sin −0.
-    const snap = z => Math.round(Math.max(LOWEST[kind], Math.min(LIMIT, z)) * 10) / 10 + 0;
+    const [low, high] = LIMITS[kind];
+    const snap = z => Math.round(Math.max(low, Math.min(high, z)) * 10) / 10 + 0;
     const move = next =>
       save(
         kind,

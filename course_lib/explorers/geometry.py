@@ -10,8 +10,7 @@ from course_lib.example import TOKENS, W_K, W_Q, W_V, X
 from course_lib.explorers.base import SHARED, Explorer, esm
 
 PARTS = ("producto", "pesos", "softmax", "salida")  # qué se enciende: lecciones 01, 00, 03 y 05
-LIMIT = 3.0  # hasta dónde llegan las puntas, en cada eje
-LOWEST = {"Q": -3.0, "K": -3.0, "V": -1.0}  # y desde dónde
+LIMITS = {"Q": (-3.0, 3.0), "K": (-3.0, 3.0), "V": (-1.0, 2.0)}  # hasta dónde llegan, en cada eje
 TIE = 1e-9  # menos que esto es redondeo
 CLOSE = 0.005  # dos pesos más cerca que esto se leen iguales
 NEAR = 0.1  # hasta aquí, la salida está junto a un value
@@ -100,7 +99,7 @@ class GeometryExplorer(Explorer):
     Args:
         part: qué se enciende: ``"producto"``, ángulo y producto; ``"pesos"``, puntuación y peso;
             ``"softmax"``, además, la división entre √d_k; ``"salida"``, además, los values.
-        Q, K, V: tres pares de números entre −3 y 3, o entre −1 y 3 los values. Si no se dicen, los
+        Q, K, V: tres pares de números entre −3 y 3, o entre −1 y 2 los values. Si no se dicen, los
             del ejemplo.
         asks: la posición de la palabra que pregunta.
         scaled: si las puntuaciones se dividen entre √d_k.
@@ -130,9 +129,9 @@ class GeometryExplorer(Explorer):
             rows = [[float(x) + 0.0, float(y) + 0.0] for x, y in proposal["value"]]
         except (TypeError, ValueError):
             rows = []
-        low = LOWEST[proposal["trait"].name]
-        if len(rows) != len(TOKENS) or not all(low <= z <= LIMIT for row in rows for z in row):
-            raise _wrong(proposal, f"tres pares de números entre −{-low:g} y {LIMIT:g}")
+        low, high = LIMITS[proposal["trait"].name]
+        if len(rows) != len(TOKENS) or not all(low <= z <= high for row in rows for z in row):
+            raise _wrong(proposal, f"tres pares de números entre −{-low:g} y {high:g}")
         return rows
 
     @traitlets.validate("part", "asks")
