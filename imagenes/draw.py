@@ -148,8 +148,9 @@ FIGURES = (
         ),
         "transformer-encoder-multicabeza.svg": (
             partial(blocks.transformer_architecture, highlight="encoder-multicabeza"),
-            "Arquitectura del Transformer, con sus tres multicabezas: la del encoder, señalada, en la que "
-            "la frase de origen se mira a sí misma; la enmascarada del decoder, y la que une a los dos.",
+            "Arquitectura del Transformer, con sus tres atenciones multicabeza: la del encoder, señalada, "
+            "en la que la frase de origen se mira a sí misma; la enmascarada del decoder, y la que une a "
+            "los dos.",
         ),
         "transformer-decoder-enmascarada.svg": (
             partial(blocks.transformer_architecture, highlight="decoder-enmascarada"),
