@@ -4,7 +4,8 @@ Es el mismo en todo el curso. Lo que sale hasta las puntuaciones son enteros. Lo
 se puede hacer con dos decimales, y también entonces cada número es el de la biblioteca.
 
 Dos de los cuatro números de X son de una sola palabra: el segundo, de «hungry»; el cuarto, de
-«dog». Así se ve qué ha recibido cada una. En un modelo de verdad ninguno tiene nombre.
+«dog». Así se ve qué ha recibido cada una: lo que la cabeza 0 escribe en el cuarto viene solo de
+«dog». En un modelo de verdad ninguno tiene nombre.
 
 - Cabeza 0: «hungry» mira a «dog», y «dog», a «hungry».
 - Cabeza 1: cada una de las dos se mira, sobre todo, a sí misma.
@@ -23,7 +24,7 @@ X = torch.tensor(  # (L, d_model): una fila por palabra
     [
         [1.0, 0, 1, 0],
         [1, 1, 0, 0],
-        [0, 0, 1, 2],
+        [0, 0, 1, 1],
     ]
 )
 
@@ -41,12 +42,12 @@ W_K = torch.tensor(
         [0.0, 0, 0, 0],
         [0, 2, 0, 2],
         [-1, 0, 1, 0],
-        [1, 0, 1, 0],
+        [2, 0, 2, 0],
     ]
 )
 W_V = torch.tensor(
     [
-        [1.0, 0, 0, 1],
+        [0.0, 0, 0, 1],
         [0, 1, 0, -1],
         [0, 0, 1, 0],
         [1, 0, 0, 0],
