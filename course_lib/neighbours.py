@@ -101,16 +101,21 @@ def learn_neighbours(
         model = NeighbourModel(heads, dim_embedding, **options).double()
     chance = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
-    for step in range(steps + 1):
-        if step % every == 0:
-            ids, neighbours = sentences(model, 256, chance)
-            with torch.no_grad():
-                logits, weights = model(ids)
-            hits = (logits.argmax(-1) == neighbours).double().mean(dim=(0, 1))
-            yield Moment(step, hits, weights[0])
-        ids, neighbours = sentences(model, batch, chance)
-        logits, _ = model(ids)
-        loss = F.cross_entropy(logits.flatten(0, 2), neighbours.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # con matrices tan pequeñas, repartir el trabajo cuesta más que hacerlo
+    try:
+        for step in range(steps + 1):
+            if step % every == 0:
+                ids, neighbours = sentences(model, 256, chance)
+                with torch.no_grad():
+                    logits, weights = model(ids)
+                hits = (logits.argmax(-1) == neighbours).double().mean(dim=(0, 1))
+                yield Moment(step, hits, weights[0])
+            ids, neighbours = sentences(model, batch, chance)
+            logits, _ = model(ids)
+            loss = F.cross_entropy(logits.flatten(0, 2), neighbours.flatten())
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    finally:
+        torch.set_num_threads(threads)
