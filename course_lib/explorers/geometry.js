@@ -123,7 +123,7 @@ const STYLE = css`
       font-size: 0.9rem;
     }
     .exp-geometry .exp-split:has(.g-two) {
-      --split: 58%;
+      --split: 64%;
     }
     .exp-geometry .exp-plane {
       flex: 1 1 6rem;
@@ -342,7 +342,7 @@ function render({ model, el }) {
         'fill-opacity': 0.25,
         class: 'exp-handle',
         stroke: 'transparent',
-        'stroke-width': 14,
+        'stroke-width': 16,
         'vector-effect': 'non-scaling-stroke',
         tabindex: 0,
         role: 'button',
