@@ -73,7 +73,7 @@ class Moment(NamedTuple):
     weights: torch.Tensor
 
 
-def sentences(model, count, chance):
+def ring_batch(model, count, chance):
     """``count`` frases al azar y sus vecinos: ``(B, L)`` y ``(B, L, vecinos)``."""
     ids = torch.randint(model.vocab_size, (count, model.length), generator=chance)
     return ids, torch.stack([ids.roll(-offset, 1) for offset in model.offsets], dim=-1)
@@ -106,12 +106,12 @@ def learn_neighbours(
     try:
         for step in range(steps + 1):
             if step % every == 0:
-                ids, neighbours = sentences(model, 256, chance)
+                ids, neighbours = ring_batch(model, 256, chance)
                 with torch.no_grad():
                     logits, weights = model(ids)
                 hits = (logits.argmax(-1) == neighbours).double().mean(dim=(0, 1))
                 yield Moment(step, hits, weights[0])
-            ids, neighbours = sentences(model, batch, chance)
+            ids, neighbours = ring_batch(model, batch, chance)
             logits, _ = model(ids)
             loss = F.cross_entropy(logits.flatten(0, 2), neighbours.flatten())
             optimizer.zero_grad()

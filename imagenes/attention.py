@@ -243,7 +243,6 @@ def figures():
             f"({told(full.scores[HEAD, ASKS])}), un peso para cada una ({weights_told}) y la mezcla "
             f"de las tres, cada una con su peso. La mezcla se suma a lo que {asks} ya era.",
         ),
-        "atencion.svg": (attention_row, f"{row}."),
     }
     for name, words in lit.items():
         table[f"atencion-{name}.svg"] = (partial(attention_row, highlight=name), f"{row}. {words}")

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from course_lib.attention import scaled_dot_product_attention
-from course_lib.neighbours import NeighbourModel, learn_neighbours, sentences
+from course_lib.neighbours import NeighbourModel, learn_neighbours, ring_batch
 
 BOTH = {"offsets": (-1, 1)}
 WIDE = {"dim_embedding": 128, "rate": 0.01, "steps": 200, "batch": 32}
@@ -14,7 +14,7 @@ WIDE = {"dim_embedding": 128, "rate": 0.01, "steps": 200, "batch": 32}
 
 def test_the_neighbours_are_those_of_a_ring():
     model = NeighbourModel(1, 8, offsets=(-1, 2), length=5, vocab_size=7)
-    ids, wanted = sentences(model, 3, torch.Generator().manual_seed(1))
+    ids, wanted = ring_batch(model, 3, torch.Generator().manual_seed(1))
     assert (ids.shape, wanted.shape) == ((3, 5), (3, 5, 2))
     for row, neighbours in zip(ids.tolist(), wanted.tolist()):
         assert neighbours == [[row[i - 1], row[(i + 2) % 5]] for i in range(5)]
