@@ -494,5 +494,5 @@ def test_solved_exercises_of_a_real_lesson_survive_a_new_version(course):
     result = {one["id"]: one["source"] for one in read(path)["cells"]}
     assert len(answers) == 3
     assert {name: result[name] for name in answers} == answers
-    assert sum("Una línea nueva." in text for text in result.values()) > 50
+    assert sum("Una línea nueva." in text for text in result.values()) > 40
     assert len(result) == len(new["cells"])

@@ -66,7 +66,7 @@ EXPECTED = {
     ],
     "atencion-mascara.svg": attention_row(MASKED, masked=True),
 }
-for part in ("", "-qkv", "-puntuaciones", "-pesos", "-mezcla", "-suma"):
+for part in ("-qkv", "-puntuaciones", "-pesos", "-mezcla", "-suma"):
     EXPECTED[f"atencion{part}.svg"] = attention_row(FULL)
 EXPECTED = {
     name: torch.cat([m.flatten() for m in matrices]).tolist() for name, matrices in EXPECTED.items()

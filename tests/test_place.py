@@ -85,4 +85,4 @@ def test_the_panel_knows_the_lessons_and_what_is_done(home):
     (fifth,) = (one for one in said["lessons"] if one["name"].startswith("05"))
     assert fifth["title"].startswith("05 · ")
     assert fifth["exercises"] == ["5.1", "5.2", "5.3"]
-    assert fifth["sections"] == ["1", "2", "3", "4"]
+    assert fifth["sections"] == ["1", "2", "3", "4", "5"]
