@@ -80,7 +80,9 @@ def test_compute(state):
 def test_the_example_is_the_course_example(asks):
     """Los pesos son los de la primera cabeza de la multicabeza de la biblioteca."""
     weights = example_attention()(*[X[None]] * 3)[1][0, 0, asks].tolist()
-    assert compute(**STARTING | {"part": "salida", "asks": asks})["weights"] == pytest.approx(weights)
+    assert compute(**STARTING | {"part": "salida", "asks": asks})["weights"] == pytest.approx(
+        weights
+    )
 
 
 @pytest.mark.parametrize(("part", "goal", "right", "almost"), SOLVED)
@@ -167,7 +169,9 @@ def test_javascript_computes_the_same(lab):
             if key == "goals":
                 assert theirs[key] == mine[key], state
             else:
-                assert theirs[key] == pytest.approx(mine[key], abs=1e-5 if key == "angles" else 1e-9)
+                assert theirs[key] == pytest.approx(
+                    mine[key], abs=1e-5 if key == "angles" else 1e-9
+                )
 
 
 @pytest.mark.navegador
@@ -262,7 +266,9 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
 
     # De Python a la página, otra que pregunta, y como al principio.
     lab.ask("explorer.K = [[-1, 0], [0, 2], [2, -2]]")
-    page.wait_for_function("document.querySelector('.exp-say').textContent.includes('misma dirección')")
+    page.wait_for_function(
+        "document.querySelector('.exp-say').textContent.includes('misma dirección')"
+    )
     explorer.get_by_role("button", name="the", exact=True).click()
     assert "q the" in explorer.locator("svg").first.text_content()
     explorer.get_by_role("button", name="Como al principio").click()
@@ -276,7 +282,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
 def test_everything_moves_together(lab):
     """Con la query mueve los pesos y la salida; con un value, solo la salida."""
     explorer = show(lab, "GeometryExplorer('salida')")
-    page, total = lab.page, explorer.get_by_role("row", name="suma").get_by_role("cell").last
+    total = explorer.get_by_role("row", name="suma").get_by_role("cell").last
     weights = lambda: [  # noqa: E731
         explorer.get_by_role("row", name=word).first.get_by_role("cell").nth(1).inner_text()
         for word in ("the", "hungry", "dog")

@@ -147,7 +147,9 @@ class GeometryExplorer(Explorer):
         keys = ", ".join(f"{word} {_pair(k, 1)}" for word, k in zip(TOKENS, self.K))
         said = [f"Pregunta «{TOKENS[self.asks]}», q = {_pair(self.Q[self.asks], 1)}; k: {keys}"]
         if self.part == "producto":
-            said.append(f"ángulos {', '.join('—' if x is None else degrees(x) for x in r['angles'])}")
+            said.append(
+                f"ángulos {', '.join('—' if x is None else degrees(x) for x in r['angles'])}"
+            )
         said.append(f"q·k: {_list(r['products'])}")
         if self.part != "producto":
             said.append(f"pesos{'' if self.scaled else ' sin dividir'}: {_list(r['weights'])}")
@@ -159,7 +161,9 @@ class GeometryExplorer(Explorer):
 
 def _wrong(proposal, wanted):
     name, value = proposal["trait"].name, proposal["value"]
-    return traitlets.TraitError(f"GeometryExplorer: {name} = {value!r:.80}; tiene que ser {wanted}.")
+    return traitlets.TraitError(
+        f"GeometryExplorer: {name} = {value!r:.80}; tiene que ser {wanted}."
+    )
 
 
 def _text(x, decimals=2):
