@@ -317,7 +317,7 @@ def test_the_keys_that_move_the_page_do_not_move_it(lab):
         assert handles.last.evaluate("node => node === document.activeElement")
 
     # El reto de la escala, entero con el teclado.
-    explorer.get_by_label("entre √2").uncheck()
+    explorer.get_by_label("÷ √2").uncheck()
     handles.last.focus()
     for key in ["ArrowLeft", "ArrowUp"] * 3:
         page.keyboard.press(key)

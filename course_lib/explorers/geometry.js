@@ -389,7 +389,7 @@ function render({ model, el }) {
   // --- Lo que se pide, los mandos y lo que se lee ------------------------------------------------
   const asked = goals.map(([goal]) => ({ mark: make('span', { class: 'g-done' }), goal }));
   const asking = words.map((word, i) => button(word, () => save('asks', i), false));
-  const scaled = checkbox('entre √2', true, on => save('scaled', on));
+  const scaled = checkbox('÷ √2', true, on => save('scaled', on));
   const back = button('Como al principio', () => {
     const { start } = read();
     for (const [name, value] of Object.entries({ ...start, asks: 1, scaled: true }))
