@@ -78,6 +78,14 @@ def test_each_head_takes_one_neighbour():
     assert looks == {tuple(torch.arange(10).roll(k).tolist()) for k in (1, -1)}
 
 
+def test_without_positions_one_can_only_bet_on_the_most_repeated():
+    """El 31 % de la lección 05: decir el más repetido de los otros nueve."""
+    chance = torch.Generator().manual_seed(0)
+    ids = torch.randint(8, (20_000, 10), generator=chance)
+    guess = torch.mode(ids[:, 1:], dim=-1).values
+    assert (guess == ids[:, -1]).double().mean().item() == pytest.approx(0.305, abs=0.01)
+
+
 def test_it_leaves_chance_as_it_was():
     before = torch.get_rng_state()
     list(learn_neighbours(1, steps=2, every=1))
