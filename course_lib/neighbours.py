@@ -102,7 +102,7 @@ def learn_neighbours(
     chance = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # con matrices tan pequeñas, repartir el trabajo cuesta más que hacerlo
+    torch.set_num_threads(1)  # con matrices tan pequeñas, repartirlas cuesta más que hacerlo
     try:
         for step in range(steps + 1):
             if step % every == 0:

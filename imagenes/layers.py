@@ -176,7 +176,9 @@ def leaks(desc):
             goal = (middle + 16 * (i - 1), predicted + 19)
             arrow(drawing, (columns[i], entered - 19), goal, **style)
         for i, x in enumerate(columns):
-            chip(drawing, x, predicted, 78, 38, GOAL[i], c.VALUE, size=SMALL, bold=GOAL[i] == LEAKED)
+            chip(
+                drawing, x, predicted, 78, 38, GOAL[i], c.VALUE, size=SMALL, bold=GOAL[i] == LEAKED
+            )
             colour, bold = (c.KEY, True) if i in guilty else (c.QUERY, False)
             chip(drawing, x, entered, 78, 38, enters[i], colour, size=MINIMUM, bold=bold)
             text(drawing, x, predicted - 30, "predice", MINIMUM)

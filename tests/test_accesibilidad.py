@@ -211,7 +211,11 @@ def test_in_the_dark_a_plot_is_drawn_for_the_dark(theme):
     plot.scroll_into_view_if_needed()
     with Image.open(io.BytesIO(plot.screenshot())) as image:
         corner = image.convert("L").getpixel((3, 3))
-    assert corner > 240 if theme.evaluate("document.body.dataset.jpThemeLight") == "true" else corner < 30
+    assert (
+        corner > 240
+        if theme.evaluate("document.body.dataset.jpThemeLight") == "true"
+        else corner < 30
+    )
 
 
 def test_the_focus_ring_stands_out(theme):

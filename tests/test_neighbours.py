@@ -23,7 +23,9 @@ def test_the_neighbours_are_those_of_a_ring():
 @pytest.mark.parametrize("scaled", [True, False])
 @pytest.mark.parametrize("positions", [True, False])
 def test_it_is_the_attention_of_the_course_with_or_without_its_scale(scaled, positions):
-    model = NeighbourModel(2, 6, length=5, vocab_size=7, scaled=scaled, positions=positions).double()
+    model = NeighbourModel(
+        2, 6, length=5, vocab_size=7, scaled=scaled, positions=positions
+    ).double()
     ids = torch.randint(7, (3, 5))
     logits, weights = model(ids)
     assert (logits.shape, weights.shape) == ((3, 5, 1, 7), (3, 2, 5, 5))
@@ -55,7 +57,14 @@ def ends(seed, heads, **options):
         (True, 1, WIDE),
         (False, 1, {"scaled": False, **WIDE}),
     ],
-    ids=["una", "sin posiciones", "una, dos vecinos", "dos, dos vecinos", "ancha", "ancha y sin √d_k"],
+    ids=[
+        "una",
+        "sin posiciones",
+        "una, dos vecinos",
+        "dos, dos vecinos",
+        "ancha",
+        "ancha y sin √d_k",
+    ],
 )
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(k, marks=pytest.mark.lenta) for k in range(1, 20))]

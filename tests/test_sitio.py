@@ -308,7 +308,9 @@ FAULTS = r"""async () => {
 
 
 @navegador
-@pytest.mark.parametrize("name", ["index", "glosario", LESSON, pytest.param(CROSS, marks=pytest.mark.lenta)])
+@pytest.mark.parametrize(
+    "name", ["index", "glosario", LESSON, pytest.param(CROSS, marks=pytest.mark.lenta)]
+)
 def test_a_page_is_sound(browser, small, name):
     with reading(browser, f"{small[0].as_uri()}/", f"{name}.html") as page:
         assert bool(explorers(page)) == (name in (LESSON, CROSS))
