@@ -70,9 +70,9 @@ GROUPS = (
 )
 
 # De los cuadernos, los que se ejecutan cada día: las lecciones, sin lo que está al lado del camino,
-# y así se ve que el camino solo da lo que tiene guardado, y unas soluciones. No la 10, la 12,
+# y así se ve que el camino solo da lo que tiene guardado. No la 10, la 12,
 # la 13 ni la 14, que entrenan modelos o los miden. Los demás comprueban lo mismo con otros ejercicios.
-EVERY_DAY = r"notebooks/(0\d_|11_|soluciones/05_)"
+EVERY_DAY = r"notebooks/(0\d_|11_)"
 
 
 def pytest_addoption(parser):

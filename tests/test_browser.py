@@ -74,6 +74,7 @@ def test_the_next_notebook_finds_the_kernel_blank(lab):
     lab.close()
 
 
+@pytest.mark.lenta
 def test_every_kind_of_fault_is_seen(lab, monkeypatch):
     monkeypatch.setattr(helpers_browser, "DRAWING_S", 5)  # los fallos no se van por esperar
     path = write(

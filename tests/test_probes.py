@@ -119,7 +119,10 @@ ONLY = {
 }
 
 
-@pytest.mark.parametrize("number", ["3.2", "8.2", "13.3", "2.2", "14.2"])
+@pytest.mark.parametrize(
+    "number",
+    ["3.2", "8.2", *(pytest.param(n, marks=pytest.mark.lenta) for n in ("13.3", "2.2", "14.2"))],
+)
 @pytest.mark.parametrize("name", ONLY)
 def test_who_is_right_only_sometimes_is_seen(number, name):
     where, said = ONLY[name]

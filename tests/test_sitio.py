@@ -268,6 +268,7 @@ def test_what_is_changed_has_to_be_there(tmp_path):
         site.replace(path, re.compile("d.s"), "tres")
 
 
+@lenta
 @navegador
 def test_a_page_only_runs_the_programs_it_was_made_with(browser, tmp_path):
     program = "<script>document.title += {}</script>"
