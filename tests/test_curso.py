@@ -727,7 +727,6 @@ def test_what_is_slow_is_done_every_night():
     [
         ("notebooks/05_atencion.ipynb::Cell 3", [], False),
         ("notebooks/05_atencion.ipynb::Cell 4", ["profundizar"], True),
-        ("notebooks/soluciones/05_atencion.ipynb::Cell 0", [], False),
         ("notebooks/soluciones/06_multicabeza.ipynb::Cell 0", [], True),
         ("notebooks/12_dentro_de_bert.ipynb::Cell 0", [], True),
         ("notebooks/14_leer_un_llm.ipynb::Cell 0", [], True),
