@@ -1,7 +1,7 @@
 """La tarea de los vecinos: una atención que aprende, en un segundo, a quién tiene que mirar.
 
-Cada token tiene que decir qué token hay a su lado. Los tokens son al azar, así que no se puede
-adivinar: hay que mirar allí. Las matrices W_Q y W_K empiezan al azar, y nadie les dice adónde; solo
+Cada token tiene que decir qué token hay a su lado. Los tokens son al azar: adivinar da poco, y hay
+que mirar allí. Las matrices W_Q y W_K empiezan al azar, y nadie les dice adónde; solo
 se les dice cuánto se equivocan. La frase es un corro: el de antes del primero es el último.
 """
 
@@ -95,7 +95,15 @@ def learn_neighbours(
     Yields:
         Un ``Moment`` antes de empezar y cada ``every`` pasos, con 256 frases que no ha visto: los
         aciertos, y los pesos de la primera.
+
+    Raises:
+        ValueError: si ``every`` no es un entero de 1 en adelante, u ``offsets`` está vacío; y si
+            ``heads`` no divide a ``dim_embedding``.
     """
+    if not isinstance(every, int) or every < 1:
+        raise ValueError(f"learn_neighbours: every = {every!r} y tiene que ser 1 o más pasos.")
+    if not options.get("offsets", True):
+        raise ValueError("learn_neighbours: offsets está vacío. Di un vecino por lo menos: (-1,).")
     with torch.random.fork_rng(devices=()):
         torch.manual_seed(seed)
         model = NeighbourModel(heads, dim_embedding, **options).double()
