@@ -103,7 +103,7 @@ def learn_neighbours(
     if not isinstance(every, int) or every < 1:
         raise ValueError(f"learn_neighbours: every = {every!r} y tiene que ser 1 o más pasos.")
     if not options.get("offsets", True):
-        raise ValueError("learn_neighbours: offsets está vacío. Di un vecino por lo menos: (-1,).")
+        raise ValueError("learn_neighbours: offsets = () y hace falta un vecino por lo menos: (-1,).")
     with torch.random.fork_rng(devices=()):
         torch.manual_seed(seed)
         model = NeighbourModel(heads, dim_embedding, **options).double()
