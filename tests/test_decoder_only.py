@@ -235,7 +235,7 @@ def llama_folder(tmp_path_factory):
 def test_from_a_folder_by_variable(llama_folder, monkeypatch):
     monkeypatch.setenv("CURSO_LLAMA", str(llama_folder))
     model, tokenizer = load_llama()
-    ids = torch.tensor([tokenizer("hola").input_ids])
+    ids = torch.tensor([tokenizer.encode("hola").ids])
     with torch.no_grad():
         close(model(ids)[0], llama_of()(ids).logits, torch.float32)
 

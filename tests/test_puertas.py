@@ -236,7 +236,7 @@ def test_the_image_is_not_made_if_the_course_cannot_be_installed(tmp_path):
             "def install_here(log):\n"
             "    log.write_text('lo que dice pip')\n"
             f"    assert not {fails}\n"
-            "    return True\n"
+            "    return []\n"
         )
         local = script.replace("/tmp/instalacion.log", str(tmp_path / "instalacion.log"))
         env = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}

