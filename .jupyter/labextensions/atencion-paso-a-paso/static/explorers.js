@@ -113,6 +113,8 @@ export async function explorers(panel, { run, say, executed }) {
         if (!explorer || watched.has(explorer)) continue;
         watched.add(explorer);
         explorer.on('change:request', () => tell(cell, explorer));
+        const asked = explorer.get('request')?.serial; // quizá, mientras se esperaba
+        if (asked && asked !== explorer.get('answered')) tell(cell, explorer);
       }
     },
     true,
