@@ -74,15 +74,25 @@ export async function explorers(panel, { run, say, executed }) {
   redraw();
 
   const runner = new Runner(panel, run);
-  const ended = (_, status) =>
-    ['dead', 'autorestarting', 'terminating'].includes(status) && manager.disconnect();
-  panel.sessionContext.statusChanged.connect(ended);
+  const watched = new Map(); // cada explorador, con su celda
+  const waits = explorer => {
+    const asked = explorer.get('request')?.serial;
+    return asked && asked !== explorer.get('answered');
+  };
+  /** El kernel se ha ido: a lo que se le pidió ya no contesta. */
+  const ended = () => {
+    manager.disconnect();
+    for (const [explorer, cell] of watched) if (waits(explorer)) tell(cell, explorer);
+  };
+  panel.sessionContext.statusChanged.connect(
+    (_, status) => ['dead', 'autorestarting', 'terminating'].includes(status) && ended(),
+  );
+  panel.sessionContext.kernelChanged.connect((_, { newValue }) => newValue || ended());
   const notes = (_, { notebook, cell, success }) =>
     notebook === content && success && runner.ran.add(cell);
   executed.connect(notes);
   panel.disposed.connect(() => executed.disconnect(notes));
 
-  const watched = new WeakSet();
   const tell = (cell, explorer) => {
     if (explorer.comm_live) return;
     explorer.set('answered', explorer.get('request').serial); // que no espere
@@ -111,10 +121,9 @@ export async function explorers(panel, { run, say, executed }) {
       for (const { id } of cell ? viewsOf(cell) : []) {
         const explorer = manager.has_model(id) && (await manager.get_model(id));
         if (!explorer || watched.has(explorer)) continue;
-        watched.add(explorer);
+        watched.set(explorer, cell);
         explorer.on('change:request', () => tell(cell, explorer));
-        const asked = explorer.get('request')?.serial; // quizá, mientras se esperaba
-        if (asked && asked !== explorer.get('answered')) tell(cell, explorer);
+        waits(explorer) && tell(cell, explorer); // si se ha pedido mientras se esperaba al modelo
       }
     },
     true,
