@@ -182,6 +182,25 @@ def test_the_weights_are_copies():
     assert not model.training
 
 
+LLAMA_3 = {
+    "rope_type": "llama3", "rope_theta": 5e3, "factor": 8.0, "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0, "original_max_position_embeddings": 512,
+}  # fmt: skip
+
+
+def test_the_positions_of_llama_3():
+    """Con el RoPE estirado, los mismos números que transformers, también lejos; y sin estirar, otros."""
+    llama = llama_of(hidden_size=96, rope_parameters=LLAMA_3, max_position_embeddings=4096)
+    ids = torch.randint(31, (2, 700), generator=torch.Generator().manual_seed(1))
+    model = decoder_from_llama(llama)
+    with torch.no_grad():
+        theirs, ours = llama(ids).logits, model(ids)[0]
+        assert (ours - theirs).abs().max() < 2e-3  # los ángulos, ellos en 32 bits y aquí en 64
+        for layer in model.layers:
+            layer.attention.rotary_stretch = None
+        assert (model(ids)[0] - theirs).abs().max() > 0.1
+
+
 def test_one_table_or_two():
     one, two = (DecoderOnly(11, 12, 2, 1, tied=tied) for tied in (True, False))
     count = [sum(p.numel() for p in model.parameters()) for model in (one, two)]
@@ -240,14 +259,9 @@ def test_from_a_folder_by_variable(llama_folder, monkeypatch):
         close(model(ids)[0], llama_of()(ids).logits, torch.float32)
 
 
-@pytest.mark.parametrize("name", [None, ""])
-def test_none_comes_with_the_course(name, monkeypatch):
-    monkeypatch.delenv("CURSO_LLAMA", raising=False)
-    with pytest.raises(ModelUnavailableError, match="no viene ningún Llama.*CURSO_LLAMA="):
-        load_llama(name)
-
-
 def test_not_a_name():
+    with pytest.raises(ModelUnavailableError, match="«otro.gguf» es un GGUF"):
+        load_llama("otro.gguf")
     with pytest.raises(TypeError, match="model_name = 7, y tiene que ser un nombre"):
         load_llama(7)
 
@@ -259,7 +273,7 @@ def test_without_network(monkeypatch, tmp_path):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "vacía"))
     with pytest.raises(ModelUnavailableError, match="usuario/modelo.*no hay conexión.*CURSO_LLAMA"):
         load_llama("usuario/modelo")
-    with pytest.raises(ModelUnavailableError, match="HuggingFaceTB/SmolLM2-135M o usuario/modelo"):
+    with pytest.raises(ModelUnavailableError, match="HuggingFaceTB/SmolLM2-360M-Instruct o usuario/modelo"):
         load_llama("ni/una/carpeta")
 
 

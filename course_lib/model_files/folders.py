@@ -88,7 +88,11 @@ def read_tokenizer(name, folder):
 
 @contextmanager
 def reading(name):
-    """Lee sin barras ni informes, que un estudiante no puede usar, y dice en español lo que falla."""
+    """Lee sin barras ni informes, que un estudiante no puede usar, y dice en español lo que falla.
+
+    Raises:
+        ModelUnavailableError: en lugar de cualquier otro error.
+    """
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
