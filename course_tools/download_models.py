@@ -70,6 +70,7 @@ def _download(repository, revision, hashes, target, keep):
 
 
 if __name__ == "__main__":
+    sys.path += [path for path in [os.environ.get("PIP_TARGET")] if path]  # en Colab, los paquetes
     os.environ |= {"HF_HUB_VERBOSITY": "critical", "HF_HUB_DOWNLOAD_TIMEOUT": "5"}
     for unwanted in ("TELEMETRY", "PROGRESS_BARS", "XET"):
         os.environ[f"HF_HUB_DISABLE_{unwanted}"] = "1"

