@@ -55,7 +55,7 @@ Lo que escribas detrás llega a la herramienta: «abrir --port=9000», «probar 
 está en mis_cuadernos; en ella pones tus respuestas, y al poner el curso al día se quedan.
 
 La primera vez se instala todo: tarda alrededor de un minuto con buena conexión y ocupa unos
-2 GB. Después, segundos. En Linux se instala el PyTorch que usa solo el procesador; si quieres
+2,5 GB. Después, segundos. En Linux se instala el PyTorch que usa solo el procesador; si quieres
 usar una tarjeta NVIDIA, define CURSO_TORCH=cuda antes de la primera vez.
 """
 

@@ -40,7 +40,7 @@ _MODULE_OF = {
     "check_greedy": "lessons.l10_2_writing",
     "check_alignment": "lessons.l11_1_alignment",
     "check_previous_token_score": "lessons.l12_1_previous_token",
-    "check_without_head": "lessons.l12_2_silenced_head",
+    "check_swapped_head": "lessons.l12_2_swapped_head",
     "check_effect_size": "lessons.l12_3_effect_size",
     "check_online_softmax": "lessons.l13_1_online_softmax",
     "check_cached_attention": "lessons.l13_2_cache",

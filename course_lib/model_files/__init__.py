@@ -9,6 +9,8 @@ Y solo de BERT:
 - ``sentences``: de las frases a los ids.
 - ``weights``: cómo se llama cada peso en el encoder del curso.
 - ``lighter``: lo que torch carga de más.
+
+Y solo de SmolLM2, ``smollm``: dónde está el LLM del curso.
 """
 
 from typing import NamedTuple

@@ -1,5 +1,5 @@
-"""12.2 · Apagar una cabeza: {su trozo, otro, columnas salteadas, un token…} × {a 0, a su media…} × {la
-misma forma, sin esas columnas…}.
+"""12.2 · Intercambiar una cabeza: {su trozo, otro, columnas salteadas, un token…} × {el de la otra frase,
+0, una media…} × {la misma forma, sin esas columnas…}.
 """
 
 import numpy as np
@@ -8,27 +8,25 @@ import torch
 from course_checkers.engine import (
     Case,
     Exercise,
-    Option,
     Stage,
     difference,
     finish,
     right_shape,
     same,
-    show,
     told,
     ways,
 )  # fmt: skip
 
 
 def how_many(look):
-    """Cuántos números de más o de menos se han quedado a 0."""
-    yours, right = look.yours, look.right
+    """Cuántos números cambian sin ser de la cabeza, y cuántos suyos se quedan."""
+    yours, right, concat = look.yours, look.right, look.case.arguments[0]
     if yours.shape != right.shape:
         return difference(look)
-    lost = int(((yours == 0) & (right != 0)).sum())
-    kept = int(((yours == look.case.arguments[0]) & (right == 0)).sum())
-    numbers = {"lost": lost, "kept": kept, "all": int((right == 0).sum())}
-    return (lost or kept) and SEEN["cuenta"].saying(name=look.case.name, **numbers).text
+    moved = int(((yours != concat) & (right == concat)).sum())
+    kept = int(((yours == concat) & (right != concat)).sum())
+    numbers = {"moved": moved, "kept": kept, "all": int((right != concat).sum())}
+    return (moved or kept) and SEEN["cuenta"].saying(name=look.case.name, **numbers).text
 
 
 TOLD = told(__file__, "12.2", how_many)
@@ -105,30 +103,26 @@ def marked(pick, concat, head, heads):
 # --- Qué se les hace, y qué se devuelve -----------------------------------------------------------
 
 
-def put(value):
-    """Cambia lo escondido por un número."""
-    return lambda concat, hidden, heads: concat.masked_fill(hidden, value)
+def mean_over(*axes, of=0):
+    """Pone la media de cada columna, de cada token…, de lo que dice esta frase o de lo que dice la otra."""
+
+    def fill(*both_and_hidden):
+        *both, hidden, _ = both_and_hidden
+        return both[0].where(~hidden, both[of].mean(axes, keepdim=True))
+
+    return fill
 
 
-def times(number):
-    """Multiplica lo escondido por un número."""
-    return lambda concat, hidden, heads: concat.where(~hidden, concat * number)
-
-
-def mean_over(*axes):
-    """Cambia lo escondido por la media de cada columna, de cada token…"""
-    return lambda concat, hidden, heads: concat.where(~hidden, concat.mean(axes, keepdim=True))
-
+MEANS = [mean_over(*axes, of=of) for of in (0, 1) for axes in ((0, 1), (1,), (0,), (2,), (0, 1, 2))]
 
 FILLS = ways(
     TOLD,
-    put(0.0),
-    ("a-su-media", lambda x, hidden, h: x.masked_fill(hidden, x[hidden].mean().item())),
-    ("a-su-media", *(mean_over(*axes) for axes in ((0, 1), (1,), (0,), (2,), (0, 1, 2)))),
-    ("a-infinito", put(-torch.inf), put(-1e9), put(torch.nan)),
-    ("cambia-el-signo", times(-1)),
-    ("a-la-mitad", times(0.5)),
-    ("reescala", lambda concat, hidden, h: put(0.0)(concat, hidden, h) * h / (h - 1)),
+    lambda concat, other, hidden, h: concat.where(~hidden, other),
+    ("a-cero", lambda concat, other, hidden, h: concat.masked_fill(hidden, 0.0)),
+    ("a-su-media", *MEANS),
+    ("a-su-media", lambda x, other, hidden, h: x.masked_fill(hidden, x[hidden].mean().item())),
+    ("a-medias", lambda concat, other, hidden, h: concat.where(~hidden, (concat + other) / 2)),
+    ("las-suma", lambda concat, other, hidden, h: concat.where(~hidden, concat + other)),
 )
 
 
@@ -153,7 +147,6 @@ SHAPES = ways(
     TOLD,
     lambda output, concat, hidden, h: output,
     ("quita-las-columnas", lambda output, concat, hidden, h: output[..., ~columns_of(hidden)]),
-    ("devuelve-el-trozo", lambda output, concat, hidden, h: concat[..., columns_of(hidden)]),
     ("devuelve-el-trozo", lambda output, concat, hidden, h: output[..., columns_of(hidden)]),
     ("junta-sin-trasponer", lambda x, c, hidden, h: split(x, h).transpose(1, 2).reshape(c.shape)),
     ("junta-sin-trasponer", mixed),
@@ -164,83 +157,75 @@ SHAPES = ways(
 
 
 def concat_case(seed, B, L, heads, d_k, head):
-    concat = torch.randn(B, L, heads * d_k, generator=torch.Generator().manual_seed(seed))
+    both = torch.randn(2, B, L, heads * d_k, generator=torch.Generator().manual_seed(seed))
     name = f"la cabeza {head} de {heads}, de {d_k} números cada una"
-    return Case(name, (concat, head, heads))
+    return Case(name, (*both, head, heads))
 
 
 SIZES = [(2, 4, 3, 5, 1), (3, 4, 4, 2, 2), (2, 3, 2, 6, 0), (5, 5, 5, 3, 3), (4, 6, 4, 4, 1)]
 SIZES += [(1, 7, 3, 4, 2), (6, 8, 6, 2, 5), (7, 9, 3, 2, 1), (1, 2, 2, 40, 1)]
 CASES = tuple(concat_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
 ROWS = [[[1.0, 2.0]]], [[[1.0, 2.0, 3.0, 4.0]]]
-EXAMPLE = Case("el ejemplo del enunciado", (torch.tensor(ROWS[1]), 0, 2))
-
-
-def found_fill(attempt):
-    """Si en el sitio de la cabeza pone siempre el mismo número, o la multiplica por él, cuál es."""
-    concat, value = CASES[0].arguments[0], attempt.ask(*CASES[0].arguments)
-    changed = value != concat
-    number, factor = value[changed], (value / concat)[changed]
-    for fill, name, found in ((put, "otro-número", number), (times, "la-multiplica", factor)):
-        if same(found, found[:1].expand_as(found)):
-            yield Option(fill(float(found[0])), TOLD[name].saying(number=show(found[0])))
+EXAMPLE = Case("el ejemplo del enunciado", (torch.tensor(ROWS[1]), torch.tensor(ROWS[1]) + 4, 0, 2))
 
 
 def only_its_columns(attempt):
-    """Que las columnas de la cabeza queden a 0 y las demás, como estaban."""
+    """Que las columnas de la cabeza sean las de la otra frase, y las demás, las de antes."""
     for case, output in attempt.outputs():
-        hidden = marked(its_columns, *case.arguments)
-        if left := int((output[hidden] != 0).sum()):
-            story = f"Con {case.name}, {left} de {int(hidden.sum())} no lo están."
-            return [SEEN["propiedad-cero"].found(story)]
-        if not same(output[~hidden], others := case.arguments[0][~hidden]):
-            moved = int((output[~hidden] != others).sum())
-            story = f"Con {case.name}, cambian {moved} números de las demás."
-            return [SEEN["propiedad-las-demás"].found(story)]
+        concat, other, head, heads = case.arguments
+        hidden = marked(its_columns, concat, head, heads)
+        for chosen, expected, law, story in (
+            (hidden, other, "propiedad-la-suya", "{} de {} de la cabeza no lo son"),
+            (~hidden, concat, "propiedad-las-demás", "cambian {} de {} números de las demás"),
+        ):
+            if not same(output[chosen], expected[chosen]):
+                moved = int((output[chosen] != expected[chosen]).sum())
+                told_so = story.format(moved, int(chosen.sum()))
+                return [SEEN[law].found(f"Con {case.name}, {told_so}.")]
     return []
 
 
-class WithoutHead(Exercise):
-    """Lo que dicen las cabezas, (B, L, d_model) → lo mismo con el trozo de una a 0."""
+class SwappedHead(Exercise):
+    """Lo que dicen las cabezas en dos frases, (B, L, d_model) → la primera, con una cabeza de la otra."""
 
-    number, title, points = "12.2", "apagar una cabeza", 2
-    names = ("concat", "head", "heads")
-    letters = ("B L -",)
+    number, title, points = "12.2", "intercambiar una cabeza", 2
+    names = ("concat", "other", "head", "heads")
+    letters = ("B L -", "B L -")
     axes = {"slice": SLICES, "fill": FILLS, "shape": SHAPES}
     stages = (Stage(tuple(axes), CASES),)
     extra = EXAMPLE, concat_case(9, 2, 4, 3, 5, 2), concat_case(10, 1, 3, 24, 64, 20)
-    tiny = tuple(Case("", (torch.tensor(rows), head, 2)) for rows in ROWS for head in (0, 1))
-    measured = {"fill": found_fill}
-    silent = (lambda attempt: all(output.isnan().all() for _, output in attempt.outputs()),)
+    tiny = tuple(
+        Case("", (torch.tensor(rows), torch.tensor(rows) + 4, head, 2)) for rows in ROWS for head in (0, 1)
+    )
     must = (
         right_shape(
-            lambda concat, head, heads: concat.shape,
+            lambda concat, other, head, heads: concat.shape,
             "Tu salida tiene que medir lo mismo que concat, (B, L, d_model).",
             "12 §4",
             "Con {name}, mide {yours} y tenía que medir {right}.",
         ),
         only_its_columns,
     )
-    also = ("otro-número", "la-multiplica")
 
-    def possible(self, concat, head, heads):
+    def possible(self, concat, other, head, heads):
         return 0 <= head < heads and concat.shape[-1] % heads == 0
 
-    def compute(self, choice, concat, head, heads):
+    def compute(self, choice, concat, other, head, heads):
         hidden = marked(choice["slice"], concat, head, heads)
-        output = choice["fill"](concat, hidden, heads)
+        output = choice["fill"](concat, other, hidden, heads)
         return {"output": choice["shape"](output, concat, hidden, heads)}
 
 
-EXERCISES = (WithoutHead(),)
+EXERCISES = (SwappedHead(),)
 
 
-def check_without_head(function):
-    """Comprueba una función que apaga una cabeza.
+def check_swapped_head(function):
+    """Comprueba una función que cambia lo que dice una cabeza por lo que dice en otra frase.
 
     Args:
-        function: recibe ``(concat, head, heads)``: lo que han dicho todas las cabezas, una al lado de
-            otra, ``(B, L, d_model)``; la que se apaga, desde 0; y cuántas hay. Devuelve otro tensor
-            ``(B, L, d_model)``: igual, con el trozo de esa cabeza a 0. ``concat`` no cambia.
+        function: recibe ``(concat, other, head, heads)``: lo que dicen todas las cabezas, una al lado de
+            otra, en una frase y en la otra, ``(B, L, d_model)``; la que se cambia, desde 0; y cuántas
+            hay. Devuelve otro tensor ``(B, L, d_model)``: ``concat``, con el trozo de esa cabeza tomado
+            de ``other``. Ninguno de los dos cambia.
     """
     return finish(EXERCISES[0].check(function), function)
