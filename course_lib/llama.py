@@ -112,7 +112,7 @@ def _decoder(config, weights):
         weights["lm_head.weight"] = weights["model.embed_tokens.weight"]
     named = {name: weights[name_in_llama(name)] for name in model.state_dict()}
     model.load_state_dict(named, assign=True)
-    if config.tie_word_embeddings:  # assign hace de la misma matriz dos parámetros
+    if config.tie_word_embeddings:  # al asignarla, la misma matriz es dos parámetros
         model.output_projection.weight = model.embedding.table.weight
     for layer in model.layers:
         layer.attention.rotary_stretch = rotary_stretch(config)
@@ -191,7 +191,7 @@ def encode(tokenizer, text, limit=2048):
         ValueError: si está vacío, tiene un carácter roto o pasa de ``limit`` tokens.
     """
     if not isinstance(text, str):
-        raise TypeError(f"encode: text es {type(text).__name__} y tiene que ser un texto.")
+        raise TypeError(f"encode: text = {text!r:.40} y tiene que ser un texto.")
     if not text:
         raise ValueError("encode: el texto está vacío. Escribe por lo menos una palabra.")
     if reason := why_broken(text):
@@ -199,7 +199,7 @@ def encode(tokenizer, text, limit=2048):
     ids = tokenizer.encode(text).ids
     if len(ids) > limit:
         raise ValueError(
-            f"encode: el texto tiene {len(ids)} tokens y aquí caben {limit}. Acórtalo, o cambia limit "
-            "si te sobra memoria."
+            f"encode: el texto tiene {len(ids)} tokens y caben limit = {limit}. Pon uno más corto o, si te "
+            "sobra memoria, otro límite."
         )
     return torch.tensor([ids])

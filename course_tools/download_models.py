@@ -29,7 +29,7 @@ def bert():
 
 
 def smollm():
-    """Deja SmolLM2 listo, del paquete o, si falta, del hub. Devuelve None o por qué no ha podido."""
+    """Deja SmolLM2 listo, del paquete o, si falta, de Hugging Face. Devuelve None o por qué no ha podido."""
     with suppress(ModelUnavailableError):
         smollm_files.smollm_folder()
         return None
