@@ -113,6 +113,7 @@ def plot_heads(
     col_tokens = check_labels(
         tokens if col_tokens is None else col_tokens, weights.shape[2], "col_tokens"
     )
+    each = "" if titles else ", uno por cabeza"
     titles = check_labels(titles or [f"cabeza {head}" for head in heads], len(heads), "titles")
     n_cols = min(max_columns, len(heads))
     n_rows = math.ceil(len(heads) / n_cols)
@@ -157,8 +158,9 @@ def plot_heads(
         lines.append(f"{name}: «{tokens[i]}» → «{col_tokens[j]}» {number_text(matrix[i, j], 2)}")
     what = "el mayor peso de la fila recuadrada" if focus else "el mayor peso"
     what += " de las filas que ven más de un token" if skip else ""
+    maps = f"{len(heads)} mapas" if len(heads) > 1 else "Un mapa"
     figure.description = (
-        f"{len(heads)} mapas de calor de {len(tokens)} × {len(col_tokens)}, uno por cabeza{where}; de cada uno, {what}. "
+        f"{maps} de calor de {len(tokens)} × {len(col_tokens)}{each}{where}; de cada uno, {what}. "
         + "; ".join(lines)
         + "."
     )
