@@ -194,8 +194,8 @@ def encode(tokenizer, text, limit=2048):
         raise TypeError(f"encode: text = {text!r:.40} y tiene que ser un texto.")
     if not text:
         raise ValueError("encode: el texto está vacío. Escribe por lo menos una palabra.")
-    if reason := why_broken(text):
-        raise ValueError(f"encode: el texto{reason}")
+    if reason := why_broken("la frase", text):
+        raise ValueError(f"encode: {reason}")
     ids = tokenizer.encode(text).ids
     if len(ids) > limit:
         raise ValueError(

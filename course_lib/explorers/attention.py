@@ -39,9 +39,9 @@ def _read(sentence, _model_name):
     return embeddings.tokens[0], (weights * STEPS).round().int(), notes
 
 
-def too_long(tokens, letters):
+def too_long(name, tokens, letters):
     size = f"{tokens} tokens y {letters} caracteres"
-    told = f" tiene {size}, y aquí caben {LIMITS}. Escribe una más corta."
+    told = f"{name} tiene {size}, y aquí caben {LIMITS}. Escribe una más corta."
     return told if tokens > 64 or letters > 1000 else ""
 
 
@@ -55,8 +55,8 @@ def read(sentences):
         )
     readings = []
     for ordinal, text in zip(ORDINALS, sentences):
-        if reason := fault(text, too_long):
-            raise traitlets.TraitError(f"La {ordinal} frase{reason}")
+        if reason := fault(f"La {ordinal} frase", text, too_long):
+            raise traitlets.TraitError(reason)
         readings.append(_read(text, load_bert().name))
     return readings
 

@@ -77,19 +77,19 @@ def refusal(explorer, reason):
     return error
 
 
-def fault(sentence, refuse):
+def fault(name, sentence, refuse):
     """Por qué no sirve una frase, como lo dice ``model_files.sentences``; si sirve, nada.
 
-    ``refuse`` recibe cuántos tokens y letras tiene, y dice lo mismo si no caben.
+    ``refuse`` recibe su nombre y cuántos tokens y letras tiene, y dice lo mismo si no caben.
     """
-    if reason := why_broken(sentence):
+    if reason := why_broken(name, sentence):
         return reason
     tokenizer = load_bert().plain_tokenizer
     ids = tokenizer([sentence], verbose=False)["input_ids"][0]
     return (
-        refuse(len(ids), len(sentence))
-        or why_blank(sentence)
-        or why_invisible(sentence, ids, tokenizer)
+        refuse(name, len(ids), len(sentence))
+        or why_blank(name, sentence)
+        or why_invisible(name, sentence, ids, tokenizer)
     )
 
 

@@ -21,9 +21,9 @@ def _read(sentence, _model_name):
     return embeddings.tokens[0][1:-1], embeddings.encoder_input[0, 1:-1].round(decimals=2), notes
 
 
-def too_long(tokens, letters):
+def too_long(name, tokens, letters):
     length = tokens - 2  # sin [CLS] ni [SEP]
-    told = f" tiene {length} token{'s' * (length > 1)}, y aquí caben de 2 a 8. Escribe otra."
+    told = f"{name} tiene {length} token{'s' * (length > 1)}, y aquí caben de 2 a 8. Escribe otra."
     return told if length and not 2 <= length <= 8 else ""
 
 
@@ -31,8 +31,8 @@ def read(sentence):
     """Los tokens de una frase, su X, entera y a 2 decimales, y los avisos del tokenizador."""
     if not isinstance(sentence, str):
         _refuse("sentence", sentence, "un texto, como «the cat sat»")
-    if reason := fault(sentence, too_long):
-        raise refusal("MultiHeadExplorer", f"la frase{reason}")
+    if reason := fault("la frase", sentence, too_long):
+        raise refusal("MultiHeadExplorer", reason)
     return _read(sentence, load_bert().name)
 
 

@@ -48,9 +48,9 @@ def _read(sentence, model_name):
     return embeddings.tokens[0], embeddings.hidden_states, notes
 
 
-def too_long(tokens, letters):
+def too_long(name, tokens, letters):
     size, room = f"{tokens} tokens y {letters} caracteres", f"{MAX_TOKENS} y {MAX_LETTERS}"
-    told = f" tiene {size}, y aquí caben {room}. Escribe una más corta."
+    told = f"{name} tiene {size}, y aquí caben {room}. Escribe una más corta."
     return told if tokens > MAX_TOKENS or letters > MAX_LETTERS else ""
 
 
@@ -59,8 +59,8 @@ def read(sentence):
     if not isinstance(sentence, str):
         reason = f"sentence = {sentence!r:.60}, y tiene que ser un texto, como «The cat sat»."
         raise refusal("QKVExplorer", reason)
-    if reason := fault(sentence, too_long):
-        raise refusal("QKVExplorer", f"la frase{reason}")
+    if reason := fault("la frase", sentence, too_long):
+        raise refusal("QKVExplorer", reason)
     return _read(sentence, load_bert().name)
 
 

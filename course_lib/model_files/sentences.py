@@ -73,31 +73,40 @@ def check_sentences(sentences):
                 f"extract_embeddings: el elemento {i} es {type(sentence).__name__} "
                 f"({sentence!r:.40}) y tiene que ser un texto."
             )
-        if reason := why_blank(sentence) or why_broken(sentence):
-            raise ValueError(f"extract_embeddings: la frase {i}{reason}")
+        name = f"la frase {i}"
+        if reason := why_blank(name, sentence) or why_broken(name, sentence):
+            raise ValueError(f"extract_embeddings: {reason}")
     return list(sentences)
 
 
-def why_blank(sentence):
-    """Por qué no sirve una frase vacía, dicho detrás de su nombre; si no lo está, nada."""
-    return "" if sentence.strip() else " está vacía. Escribe alguna palabra."
+def why_blank(name, sentence):
+    """Por qué no sirve una frase vacía, dicho con el nombre que se le da; si no lo está, nada.
+
+    Args:
+        name, sentence: cómo se la llama, «la frase 0», y la frase.
+    """
+    return "" if sentence.strip() else f"{name} está vacía. Escribe alguna palabra."
 
 
-def why_broken(sentence):
-    """Lo mismo, de una con un carácter roto."""
+def why_broken(name, sentence):
+    """Lo mismo, de una con un carácter roto.
+
+    Args:
+        name, sentence: como en ``why_blank``.
+    """
     whole = sentence.encode("utf-8", "ignore").decode() == sentence
-    return "" if whole else " tiene un carácter roto (medio emoji). Vuelve a escribirla."
+    return "" if whole else f"{name} tiene un carácter roto (medio emoji). Vuelve a escribirla."
 
 
-def why_invisible(sentence, ids, tokenizer):
+def why_invisible(name, sentence, ids, tokenizer):
     """Lo mismo, de una de la que solo quedan las marcas.
 
     Args:
-        sentence, ids, tokenizer: la frase, sus ids y el tokenizador que los da.
+        name, sentence, ids, tokenizer: cómo se la llama, la frase, sus ids y el tokenizador que los da.
     """
     if len(ids) > tokenizer.num_special_tokens_to_add():
         return ""
-    return f", {sentence!r:.40}, no tiene ningún carácter visible. Escribe alguna palabra."
+    return f"{name}, {sentence!r:.40}, no tiene ningún carácter visible. Escribe alguna palabra."
 
 
 def tokenize(sentences, tokenizer, limit):
@@ -116,8 +125,8 @@ def tokenize(sentences, tokenizer, limit):
     """
     rows = tokenizer(sentences, verbose=False)["input_ids"]
     for i, (sentence, row) in enumerate(zip(sentences, rows)):
-        if reason := why_invisible(sentence, row, tokenizer):
-            raise ValueError(f"extract_embeddings: la frase {i}{reason}")
+        if reason := why_invisible(f"la frase {i}", sentence, row, tokenizer):
+            raise ValueError(f"extract_embeddings: {reason}")
     lengths = [len(row) for row in rows]
     # La última marca, [SEP], se queda.
     rows = [torch.tensor(row if len(row) <= limit else row[: limit - 1] + row[-1:]) for row in rows]
