@@ -176,8 +176,9 @@ def test_words_say_what_is_seen():
     assert "hambre: «dog» 0.53, «bone» 0.22" in plot_rows({"hambre": row}, TOKENS).description
     stacks = plot_stacks({"una": {"a": 3, "b": 1}, "otra": {"b": 2.4}}, xlabel="MB")
     assert stacks.description.endswith("MB. una: 4 (a 3, b 1); otra: 2 (b 2).")
-    drawn = [[round(bar.get_width(), 2) for bar in bars] for bars in stacks.axes[0].containers]
-    assert drawn == [[4, 4], [3, 0], [1, 2.4]]  # detrás, la mayor
+    groups = stacks.axes[0].containers
+    drawn = [[(round(bar.get_x(), 2), round(bar.get_width(), 2)) for bar in bars] for bars in groups]
+    assert drawn == [[(0, 4), (0, 4)], [(0, 3), (0, 0)], [(3, 1), (0, 2.4)]]  # detrás, la mayor
     vectors = plot_vectors([[3, 0], [0, 4]], ["u", "v"], angle=(0, 1)).description
     assert "u = (3.00, 0.00), norma 3.00" in vectors
     assert "Ángulo entre u y v: 90°" in vectors
