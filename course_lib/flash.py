@@ -4,7 +4,8 @@ La softmax parece necesitar la fila entera. No: basta llevar, de lo visto hasta 
 la suma l de exponenciales. Si aparece un máximo mayor, lo acumulado se encoge por exp(m − m_nuevo).
 
 Fuente: Milakov y Gimelshein, arXiv 1805.02867 (2018), algoritmo 3; Dao et al.,
-«FlashAttention» (2022), algoritmo 1.
+«FlashAttention» (2022), algoritmo 1. Las queries por fuera y dividir una sola vez, al final, es de
+Dao, «FlashAttention-2» (2023), algoritmo 1.
 """
 
 import math

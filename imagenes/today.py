@@ -342,7 +342,54 @@ def rotary_pair(desc):
     return drawing
 
 
+# SmolLM2, en 32 bits: los megabytes de cada parte. La tabla de tokens es también la proyección al vocabulario.
+PARTS = (("red densa", 79_626_240), ("vocabulario", 28_311_552), ("atención", 26_542_080))
+WEIGHTS = {part: 4 * numbers / 1e6 for part, numbers in PARTS}
+MEGABYTES, READ_AT_ONCE = sum(WEIGHTS.values()), 180
+
+
+def weights_bar(drawing, x, y, wide, named=False):
+    """Los pesos de un modelo, en una barra: cada parte, de su tamaño."""
+    for (part, size), colour in zip(WEIGHTS.items(), (c.BLUE, c.GREEN, c.ORANGE), strict=True):
+        part_wide = wide * size / MEGABYTES
+        words = f"{part}, {size:.0f}" if named else ""
+        chip(drawing, x + part_wide / 2, y, part_wide, 40, words, colour, rx=4, size=MINIMUM)
+        x += part_wide
+
+
+def reading_and_writing(desc):
+    """Los mismos pesos, dos veces: una pasada para leer muchos tokens, y una para escribir cada uno."""
+    drawing = card(430, "Leer y escribir", desc)
+    text(drawing, 30, 34, "Leer", SIZE, "start", bold=True)
+    words = f"{READ_AT_ONCE} tokens de una vez: los pesos pasan una sola vez"
+    text(drawing, 118, 34, words, SMALL, "start")
+    weights_bar(drawing, 30, 80, 740, named=True)
+    for i in range(30):
+        square(drawing, 42 + 24.6 * i, 128, 19, c.SKY)
+    each = MEGABYTES / READ_AT_ONCE
+    words = f"{MEGABYTES:.0f} MB entre {READ_AT_ONCE}: {each:.0f} MB por token"
+    text(drawing, 30, 164, words, SIZE, "start", bold=True)
+    line(drawing, (30, 194), (770, 194), colour=c.MIST, width=2)
+    text(drawing, 30, 224, "Escribir", SIZE, "start", bold=True)
+    words = "de uno en uno: para cada token pasan todos, otra vez"
+    text(drawing, 118, 224, words, SMALL, "start")
+    for i in range(3):
+        y = 266 + 46 * i
+        weights_bar(drawing, 30, y, 690)
+        arrow(drawing, (722, y), (748, y), width=2, head=8)
+        square(drawing, 758, y, 19, c.SKY)
+    text(drawing, 30, 402, f"{MEGABYTES:.0f} MB por token", SIZE, "start", bold=True)
+    return drawing
+
+
 FIGURES = {
+    "leer-y-escribir.svg": (
+        reading_and_writing,
+        "Los pesos de SmolLM2, en una barra: "
+        + ", ".join(f"{part}, {size:.0f} MB" for part, size in WEIGHTS.items())
+        + f". Arriba, leer {READ_AT_ONCE} tokens: pasan una sola vez, {MEGABYTES / READ_AT_ONCE:.0f} MB por "
+        f"token. Abajo, escribir: para cada token pasan todos, {MEGABYTES:.0f} MB.",
+    ),
     "cache-keys-values.svg": (
         key_value_cache,
         "Cuatro pasos de escritura, dos veces. Arriba, sin caché: en el paso 4 se vuelven a calcular "

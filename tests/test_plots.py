@@ -29,6 +29,7 @@ from course_lib.plots import (
     plot_heatmap,
     plot_lines,
     plot_rows,
+    plot_stacks,
     plot_vectors,
 )
 from course_lib.plots.heatmaps import _contrast, _text_color
@@ -52,6 +53,7 @@ EXAMPLES = {
     "vectores": lambda: plot_vectors([[3.0, 1.0], [-1.0, 2.0]], ["u", "v"], angle=(0, 1), project=(1, 0)),
     "distribuciones": lambda: plot_distributions({"d = 4": torch.randn(500), "d = 9": 3 * torch.randn(500)}),
     "curvas": lambda: plot_lines([0.1, 1, 10], {"a": [1, 2, 3], "b": [3, 2, 1]}, logx=True, reference=2),
+    "partes": lambda: plot_stacks({"una": {"a": 3, "b": 1}, "otra": {"b": 2}}, title="Partes", xlabel="MB"),
 }  # fmt: skip
 
 
@@ -172,6 +174,11 @@ def test_words_say_what_is_seen():
     only = plot_heads(torch.cat([causal, torch.eye(3)[None]]), list("abc")).description
     assert only.endswith("cabeza 0: «a» → «a» 1.00; cabeza 1: «a» → «a» 1.00.")
     assert "hambre: «dog» 0.53, «bone» 0.22" in plot_rows({"hambre": row}, TOKENS).description
+    stacks = plot_stacks({"una": {"a": 3, "b": 1}, "otra": {"b": 2.4}}, xlabel="MB")
+    assert stacks.description.endswith("MB. una: 4 (a 3, b 1); otra: 2 (b 2).")
+    groups = stacks.axes[0].containers
+    drawn = [[(round(bar.get_x(), 2), round(bar.get_width(), 2)) for bar in bars] for bars in groups]
+    assert drawn == [[(0, 4), (0, 4)], [(0, 3), (0, 0)], [(3, 1), (0, 2.4)]]  # detrás, la mayor
     vectors = plot_vectors([[3, 0], [0, 4]], ["u", "v"], angle=(0, 1)).description
     assert "u = (3.00, 0.00), norma 3.00" in vectors
     assert "Ángulo entre u y v: 90°" in vectors
@@ -269,6 +276,8 @@ def test_cell_text_contrasts_with_any_cell(name):
         (lambda: plot_rows({"a": [1.0, 2.0]}, ["x"]), ["1 etiquetas", "2"]),
         (lambda: plot_vectors([[1.0, 2.0, 3.0]]), ["miden 3", "miden 2"]),
         (lambda: plot_lines([1, 2, 3], {"y": [1, 2]}), ["3 puntos", "«y»", "2"]),
+        (lambda: plot_stacks({"una": {"a": -1}}), ["-1.0", "0 o más"]),
+        (lambda: plot_stacks({"una": {"a": float("nan")}}), ["nan", "0 o más"]),
     ],
 )
 def test_bad_input_says_what_and_why(call, words):

@@ -21,6 +21,7 @@ _MODULE_OF = {
     "plot_heatmap": "heatmaps",
     "plot_lines": "charts",
     "plot_rows": "charts",
+    "plot_stacks": "charts",
     "plot_vectors": "vectors",
 }
 __all__ = sorted(_MODULE_OF)

@@ -140,3 +140,50 @@ def plot_lines(
     axis = f"{xlabel or 'x'} va de {number_text(x[0], 2)} a {number_text(x[-1], 2)}"
     figure.description = f"Curvas. {named}{axis}. {listed}."
     return figure
+
+
+def plot_stacks(rows, *, title=None, xlabel=None, decimals=0):
+    """Barras tumbadas, cada una hecha de partes, y detrás de cada una lo que le falta para la mayor.
+
+    Args:
+        rows: diccionario de nombre → diccionario de parte → cuánto mide. Las partes de la primera
+            dan el orden y el color de las de todas.
+        title, xlabel: título y nombre del eje.
+        decimals: decimales de los totales.
+
+    Raises:
+        ValueError: si alguna parte es negativa o NaN.
+    """
+    names = list(dict.fromkeys(part for row in rows.values() for part in row))
+    table = np.array([[float(row.get(part, 0)) for part in names] for row in rows.values()])
+    if not (table >= 0).all():
+        raise ValueError(f"plot_stacks: las partes son {table.tolist()} y tienen que ser 0 o más.")
+    totals, places = table.sum(axis=1), np.arange(len(rows))
+    with rc_context(STYLE):
+        figure = CourseFigure(figsize=(8.2, 0.95 + 0.5 * len(rows)))
+        ax = figure.subplots()
+        ax.barh(places, totals.max(), 0.62, color="none", edgecolor=palette.GREY, linestyle=":")
+        start = np.zeros(len(rows))
+        for i, (part, wide) in enumerate(zip(names, table.T)):
+            ax.barh(places, wide, 0.62, left=start, label=part, color=palette.CYCLE[i],
+                    hatch=HATCHES[i % 4], edgecolor=palette.PAPER, linewidth=0)  # fmt: skip
+            start += wide
+        for y, total in enumerate(totals):
+            ax.text(totals.max() * 1.015, y, number_text(total, decimals), va="center", fontsize=11)
+        ax.set_yticks(places, list(rows))
+        ax.tick_params(axis="y", length=0)
+        ax.invert_yaxis()
+        ax.set(xlabel=xlabel or "", xlim=(0, totals.max() * 1.1))
+        ax.spines["left"].set_visible(False)
+        ax.legend(frameon=False, ncols=len(names), loc="lower left", bbox_to_anchor=(0, 1))
+        if title:
+            ax.set_title(title, pad=34)
+    named = f"Título: {title}. " if title else ""
+    told = [
+        f"{name}: {number_text(total, decimals)} ("
+        + ", ".join(f"{part} {number_text(x, decimals)}" for part, x in zip(names, row) if x)
+        + ")"
+        for name, row, total in zip(rows, table, totals)
+    ]
+    figure.description = f"Barras apiladas. {named}{xlabel or ''}. {'; '.join(told)}."
+    return figure
