@@ -83,7 +83,12 @@ AXES = {
         ("deja-fuera-el-que-cruza", lambda s, p: with_first(s.cumsum(-1) <= p)),
         ("sin-top-p", lambda s, p: s >= -torch.inf),
         ("uno-de-más", lambda s, p: with_first((before(s) < p).roll(1, -1))),
-        ("por-umbral", lambda s, p: s >= p, lambda s, p: with_first(s >= p)),
+        (
+            "por-umbral",
+            lambda s, p: s >= p,
+            lambda s, p: with_first(s >= p),
+            lambda s, p: s > 1 - p,
+        ),
         ("parte-de-la-mayor", lambda s, p: s >= p * s.amax(-1, keepdim=True)),
         ("solo-el-mayor", lambda s, p: torch.arange(s.shape[-1]).expand_as(s) < 1),
         ("los-demás", lambda s, p: before(s) >= p, lambda s, p: s.cumsum(-1) > p),

@@ -43,10 +43,13 @@ def read_llama(name, labels=None, run=None):
     if missing := [str(number) for number in shown if not yours[number]]:
         said.append(f"Sin etiqueta: {', '.join(missing)}.")
     if not any(yours.values()):
-        said = ["○ Cambia cada «...» por los números de sus líneas, como [1, 2]."] * bool(labels)
+        said = [f"«{label}»: {clues[label]}" for label in labels or ()]
+        said = ["○ Cambia cada «...» por los números de sus líneas, como [1, 2].", *said] * bool(
+            labels
+        )
     tags = right if labels is None else yours
     rows = [(n, " + ".join(tags[n]), code[n - 1].text) for n in shown]
     beside = enumerate(statements(resolve_name(ours)), 1)
     beside = [(chr(96 + n), " + ".join(known[n]), one.text) for n, one in beside]
-    foot = " ".join(said) or "✓ Las etiquetas son esas." * bool(labels)
+    foot = "\n".join(said) or "✓ Las etiquetas son esas." * bool(labels)
     return Listing({f"transformers · {name}": rows, f"el curso · {ours}": beside}, foot)

@@ -94,7 +94,7 @@ class Listing:
             cells = "".join(_row(*row, colours.get(row[1], MIST)) for row in rows)
             html.append(f"<div><strong><code>{escape(title)}</code></strong>{cells}</div>")
         grid = "display:grid;grid-template-columns:repeat(auto-fit,minmax(26em,1fr));gap:0 2em"
-        return f'<div style="{grid}">{"".join(html)}</div><p>{escape(self.foot)}</p>'
+        return f'<div style="{grid}">{"".join(html)}</div><p>{escape(self.foot).replace(chr(10), "<br>")}</p>'
 
 
 def _cut(text, most=WIDEST):
