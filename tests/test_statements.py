@@ -3,11 +3,14 @@
 from pkgutil import resolve_name
 
 import pytest
+import torch
+from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
 from course_checkers import read_llama
 from course_checkers.engine.mistakes import lines
 from course_checkers.lessons import l14_labels
 from course_lib.plots.statements import Listing, ran, statements
+from course_lib.sampling import next_token_probabilities
 
 SECTIONS = lines(l14_labels.texts_of(l14_labels.__file__))
 OURS = {
@@ -125,3 +128,21 @@ def test_it_is_shown_as_text_and_as_a_page():
     assert page.count("una") == 2
     assert "pie<br>&lt;i&gt;" in page
     assert max(map(len, repr(listing).splitlines())) < 100
+
+
+def test_transformers_cuts_in_the_order_that_the_lesson_says():
+    config = LlamaConfig(
+        vocab_size=50,
+        hidden_size=8,
+        intermediate_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+    )
+    model = LlamaForCausalLM(config)
+    asked = GenerationConfig(do_sample=True, temperature=2.0, top_k=5, top_p=0.7)
+    steps = model._get_logits_processor(asked)
+    names = [type(step).__name__.removesuffix("LogitsWarper") for step in steps]
+    assert names == ["Temperature", "TopK", "TopP"]
+    scores = 2 * torch.randn(3, 50, generator=torch.Generator().manual_seed(0))
+    theirs = steps(None, scores.clone()).softmax(-1)
+    torch.testing.assert_close(theirs, next_token_probabilities(scores, 2.0, 5, 0.7))
