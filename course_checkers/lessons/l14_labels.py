@@ -29,8 +29,8 @@ def read_llama(name, labels=None, run=None):
         run: si se da, se enseña solo lo que se ejecuta al llamarla.
     """
     (clues, right), (where, ours) = told(name), lines(texts_of(__file__))[name]["dónde"]
-    function, (_, known) = resolve_name(f"{where}:{name}"), told(ours.partition(":")[2])
-    code = statements(function)
+    function, own = resolve_name(f"{where}:{name}"), ours.partition(":")[2]
+    code, known = statements(function), told(own)[1]
     yours = {i + 1: [] for i in (ran(function, run) if run else range(len(code)))}
     shown = list(yours)
     for label, numbers in (labels or {}).items():
@@ -52,4 +52,4 @@ def read_llama(name, labels=None, run=None):
     beside = enumerate(statements(resolve_name(ours)), 1)
     beside = [(chr(96 + n), " + ".join(known[n]), one.text) for n, one in beside]
     foot = "\n".join(said) or "✓ Las etiquetas son esas." * bool(labels)
-    return Listing({f"transformers · {name}": rows, f"el curso · {ours}": beside}, foot)
+    return Listing({f"transformers · {name}": rows, f"el curso · {own}": beside}, foot)

@@ -92,7 +92,9 @@ class Listing:
         colours, html = dict(zip(sorted(names), (*CYCLE, YELLOW, GREY, INK) * 2)), []
         for title, rows in self.columns.items():
             cells = "".join(_row(*row, colours.get(row[1], MIST)) for row in rows)
-            html.append(f"<div><strong><code>{escape(title)}</code></strong>{cells}</div>")
+            html.append(
+                f'<div style="min-width:0"><strong><code>{escape(title)}</code></strong>{cells}</div>'
+            )
         grid = "display:grid;grid-template-columns:repeat(auto-fit,minmax(26em,1fr));gap:0 2em"
         return f'<div style="{grid}">{"".join(html)}</div><p>{escape(self.foot).replace(chr(10), "<br>")}</p>'
 
@@ -103,6 +105,6 @@ def _cut(text, most=WIDEST):
 
 def _row(number, label, text, colour):
     style = f"border-left:6px solid {colour};padding-left:8px;display:grid;"
-    style += "grid-template-columns:1.7em 7em 1fr;align-items:baseline"
-    code = f'<code style="white-space:pre-wrap">{escape(_cut(text, WRAPPED))}</code>'
+    style += "grid-template-columns:1.7em 6.5em minmax(0,1fr);align-items:baseline"
+    code = f'<code style="white-space:pre-wrap;overflow-wrap:anywhere">{escape(_cut(text, WRAPPED))}</code>'
     return f'<div style="{style}"><span>{number}</span><strong>{escape(label)}</strong>{code}</div>'
