@@ -382,6 +382,44 @@ def reading_and_writing(desc):
     return drawing
 
 
+STAGES = (
+    (
+        "Preentrenamiento",
+        "textos, a montones",
+        "«La luna es el\nsatélite de la Tierra…»",
+        "acertar el siguiente",
+    ),
+    (
+        "Ajuste (SFT)",
+        "conversaciones escritas",
+        "user: ¿Qué es la luna?\nassistant: El satélite…",
+        "lo mismo, en la respuesta",
+    ),
+    (
+        "Preferencias (RLHF)",
+        "dos respuestas, y la preferida",
+        "A: El satélite…   ✓\nB: Buena pregunta…",
+        "que gane la preferida",
+    ),
+)
+
+
+def from_text_to_chat(desc):
+    """De un modelo que sigue textos a uno que contesta."""
+    drawing = card(330, "De seguir textos a contestar", desc)
+    for i, (name, what, sample, aim) in enumerate(STAGES):
+        x = 140 + 260 * i
+        chip(drawing, x, 46, 226, 44, name, (c.SKY, c.ORANGE, c.GREEN)[i], bold=True)
+        text(drawing, x, 100, what, SMALL)
+        box(drawing, x, 164, 226, 78, sample, fill=c.PAPER, border=c.GREY, size=SMALL)
+        text(drawing, x, 232, "se le pide:", SMALL, colour=c.GREY)
+        text(drawing, x, 258, aim, SMALL, bold=True)
+        if i:
+            arrow(drawing, (x - 145, 46), (x - 115, 46))
+    text(drawing, 400, 304, "La red es la misma. Cambian los datos, y lo que se pide.", SIZE)
+    return drawing
+
+
 FIGURES = {
     "leer-y-escribir.svg": (
         reading_and_writing,
@@ -428,6 +466,12 @@ FIGURES = {
         "LayerNorm. La de hoy: entra el embedding sin posición; RMSNorm, multicabeza enmascarada con "
         "RoPE y GQA, y suma; RMSNorm, SwiGLU, y suma. En amarillo, lo que cambia: se normaliza antes y no "
         "después, con RMSNorm; la posición va en la atención; y la red densa tiene puerta.",
+    ),
+    "de-texto-a-chat.svg": (
+        from_text_to_chat,
+        "Tres etapas, con la misma red. Preentrenamiento: textos, y acertar el token siguiente. "
+        "Ajuste, SFT: conversaciones, y lo mismo en la respuesta. Preferencias, RLHF: dos "
+        "respuestas, y que gane la preferida.",
     ),
     "rope-giro.svg": (
         rotary_pair,

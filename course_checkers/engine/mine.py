@@ -26,6 +26,11 @@ def cached_attention(query, key, value, kept_keys, kept_values):
     return course_lib.scaled_dot_product_attention(query, keys, values, mask)[0], keys, values
 
 
+def grouped_attention(query, key, value):
+    key, value = (x.repeat_interleave(query.shape[1] // x.shape[1], dim=1) for x in (key, value))
+    return course_lib.scaled_dot_product_attention(query, key, value)[0]
+
+
 # Las que hacen falta para montar los modelos del curso, y las del curso, que reciben lo mismo.
 PIECES = {
     "my_encoder_input": lambda token, place, kind, *norm: add_and_norm(token + place, kind, *norm),
@@ -38,6 +43,7 @@ PIECES = {
     "my_split_heads": lambda x, heads: x.unflatten(-1, (heads, -1)).transpose(1, 2),
     "my_add_and_norm": add_and_norm,
     "my_cached_attention": cached_attention,
+    "my_grouped_query_attention": grouped_attention,
     "my_rotary": lambda x, positions, base: course_lib.rotary(x, positions, base),
     "my_rms_norm": lambda x, weight, eps: F.rms_norm(x, x.shape[-1:], weight, eps),
 }

@@ -1,5 +1,6 @@
 """Respuestas de los ejercicios 14.1, 14.2 y 14.3."""
 
+import functools
 import math
 
 import numpy as np
@@ -859,7 +860,24 @@ def rms_clipped(x, weight, eps):
     return (x / scale(x, eps) * weight).clamp(-1, 1)
 
 
-# --- 14.3 El núcleo -------------------------------------------------------------------------------
+# --- 14.3 El orden del muestreo -------------------------------------------------------------------
+
+
+def hot(scores, temperature, top_k):
+    """Divididas por la temperatura, y con −∞ las que top-k deja fuera."""
+    x = scores / temperature
+    return x.masked_fill(x < x.topk(top_k, dim=-1).values[..., -1:], -torch.inf)
+
+
+def then(top_p):
+    """La respuesta entera, a partir de su forma de hacer top-p."""
+
+    @functools.wraps(top_p)
+    def whole(scores, temperature, top_k, p):
+        return top_p(hot(scores, temperature, top_k), p)
+
+    del whole.__wrapped__
+    return whole
 
 
 def back(kept, places):
@@ -874,13 +892,145 @@ def ordered(scores):
     return scores.softmax(-1).sort(dim=-1, descending=True)
 
 
-@right("14.3")
-def top_p_sorted(scores, p):
+def nucleus(scores, p):
     s, places = ordered(scores)
     return back(share(s * (s.cumsum(-1) - s < p)), places)
 
 
 @right("14.3")
+def top_p_sorted(scores, temperature, top_k, top_p):
+    return nucleus(hot(scores, temperature, top_k), top_p)
+
+
+@right("14.3")
+def sampling_in_one_sort(scores, temperature, top_k, top_p):
+    s, places = (scores / temperature).sort(dim=-1, descending=True)
+    s[..., top_k:] = -torch.inf
+    s = s.softmax(-1)
+    return back(share(s * (s.cumsum(-1) - s < top_p)), places)
+
+
+@right("14.3")
+def sampling_over_probabilities(scores, temperature, top_k, top_p):
+    s, places = ordered(scores / temperature)
+    s = share(s * (torch.arange(s.shape[-1]) < top_k))
+    return back(share(s * (s.cumsum(-1) - s < top_p)), places)
+
+
+@right("14.3")
+def sampling_of_a_part(scores, temperature, top_k, top_p):
+    """p se cuenta como una parte de lo que suman los k."""
+    s, places = ordered(scores / temperature)
+    s = s * (torch.arange(s.shape[-1]) < top_k)
+    return back(share(s * (s.cumsum(-1) - s < top_p * s.sum(-1, keepdim=True))), places)
+
+
+@wrong("14.3", "temperatura-después")
+def heated_last(scores, temperature, top_k, top_p):
+    kept = nucleus(hot(scores, 1.0, top_k), top_p) > 0
+    return (scores / temperature).masked_fill(~kept, -torch.inf).softmax(-1)
+
+
+@wrong("14.3", "temperatura-después")
+def heated_probabilities(scores, temperature, top_k, top_p):
+    return (nucleus(hot(scores, 1.0, top_k), top_p).log() / temperature).softmax(-1)
+
+
+@wrong("14.3", "temperatura-después")
+def heated_by_a_power(scores, temperature, top_k, top_p):
+    return share(nucleus(hot(scores, 1.0, top_k), top_p) ** (1 / temperature))
+
+
+@wrong("14.3", "top-p-antes-de-top-k")
+def top_p_first(scores, temperature, top_k, top_p):
+    x = scores / temperature
+    kept = nucleus(x, top_p)
+    return share(kept * (x >= x.topk(top_k, dim=-1).values[..., -1:]))
+
+
+@wrong("14.3", "top-p-antes-de-top-k")
+def top_p_not_shared_between(scores, temperature, top_k, top_p):
+    s, places = ordered(scores / temperature)
+    s = s * (torch.arange(s.shape[-1]) < top_k)
+    return back(share(s * (s.cumsum(-1) - s < top_p)), places)
+
+
+@wrong("14.3", "top-p-antes-de-top-k")
+def both_at_once(scores, temperature, top_k, top_p):
+    x = scores / temperature
+    few, many = hot(scores, temperature, top_k).isfinite(), nucleus(x, top_p) > 0
+    return x.masked_fill(~(few & many), -torch.inf).softmax(-1)
+
+
+@wrong("14.3", "temperatura-después", "top-p-antes-de-top-k")
+def all_backwards(scores, temperature, top_k, top_p):
+    kept = nucleus(scores, top_p)
+    return (hot(scores, temperature, top_k)).masked_fill(kept == 0, -torch.inf).softmax(-1)
+
+
+@wrong("14.3", "sin-renormalizar", "top-p-antes-de-top-k")
+def never_shared(scores, temperature, top_k, top_p):
+    s, places = ordered(scores / temperature)
+    s = s * (torch.arange(s.shape[-1]) < top_k)
+    return back(s * (s.cumsum(-1) - s < top_p), places)
+
+
+@wrong("14.3", "sin-temperatura")
+def without_temperature(scores, temperature, top_k, top_p):
+    return nucleus(hot(scores, 1.0, top_k), top_p)
+
+
+@wrong("14.3", "multiplica-la-temperatura")
+def multiplied(scores, temperature, top_k, top_p):
+    return nucleus(hot(scores, 1 / temperature, top_k), top_p)
+
+
+@wrong("14.3", "temperatura-solo-al-recortar")
+def heated_only_to_cut(scores, temperature, top_k, top_p):
+    kept = nucleus(hot(scores, temperature, top_k), top_p) > 0
+    return scores.masked_fill(~kept, -torch.inf).softmax(-1)
+
+
+@wrong("14.3", "temperatura-dos-veces")
+def heated_twice(scores, temperature, top_k, top_p):
+    x = hot(scores, temperature, top_k)
+    return (x / temperature).masked_fill(nucleus(x, top_p) == 0, -torch.inf).softmax(-1)
+
+
+@wrong("14.3", "calienta-probabilidades")
+def heated_after_the_softmax(scores, temperature, top_k, top_p):
+    return nucleus(hot(scores.softmax(-1), temperature, top_k), top_p)
+
+
+@wrong("14.3", "sin-top-k")
+def without_top_k(scores, temperature, top_k, top_p):
+    return nucleus(scores / temperature, top_p)
+
+
+@wrong("14.3", "k-de-más")
+def one_too_many(scores, temperature, top_k, top_p):
+    return nucleus(hot(scores, temperature, min(top_k + 1, scores.shape[-1])), top_p)
+
+
+@wrong("14.3", "k-de-menos")
+def one_too_few(scores, temperature, top_k, top_p):
+    x = scores / temperature
+    least = x.topk(top_k, dim=-1).values[..., -1:]
+    return nucleus(x.masked_fill(x <= least, -torch.inf), top_p)
+
+
+@wrong("14.3", "k-fija")
+def always_three(scores, temperature, top_k, top_p):
+    return nucleus(hot(scores, temperature, 3), top_p)
+
+
+@odd("14.3")
+def over_the_temperature(scores, temperature, top_k, top_p):
+    return nucleus(hot(scores, 1.0, top_k), top_p) / temperature
+
+
+@right("14.3")
+@then
 def top_p_of_transformers(scores, p):
     sorted_logits, indices = torch.sort(scores, descending=False)
     cumulative = sorted_logits.softmax(dim=-1).cumsum(dim=-1)
@@ -891,6 +1041,7 @@ def top_p_of_transformers(scores, p):
 
 
 @right("14.3")
+@then
 def top_p_shifted(scores, p):
     s, places = ordered(scores)
     remove = s.cumsum(-1) > p
@@ -900,6 +1051,7 @@ def top_p_shifted(scores, p):
 
 
 @right("14.3")
+@then
 def top_p_loops(scores, p):
     rows = []
     for row in scores.reshape(-1, scores.shape[-1]):
@@ -916,6 +1068,7 @@ def top_p_loops(scores, p):
 
 
 @right("14.3")
+@then
 def top_p_numpy(scores, p):
     e = np.exp(scores.numpy() - scores.numpy().max(-1, keepdims=True))
     probabilities = e / e.sum(-1, keepdims=True)
@@ -928,6 +1081,7 @@ def top_p_numpy(scores, p):
 
 
 @right("14.3")
+@then
 def top_p_argsort_twice(scores, p):
     probabilities = scores.softmax(-1)
     order = probabilities.argsort(-1, descending=True)
@@ -937,6 +1091,7 @@ def top_p_argsort_twice(scores, p):
 
 
 @right("14.3")
+@then
 def top_p_by_counting(scores, p):
     s, _ = ordered(scores)
     last = (s.cumsum(-1) < p).sum(-1, keepdim=True).clamp(max=s.shape[-1] - 1)
@@ -945,6 +1100,7 @@ def top_p_by_counting(scores, p):
 
 
 @right("14.3")
+@then
 def top_p_pairs(scores, p):
     probabilities = scores.double().softmax(-1)
     higher = probabilities[..., None, :] > probabilities[..., :, None]
@@ -953,6 +1109,7 @@ def top_p_pairs(scores, p):
 
 
 @right("14.3")
+@then
 def top_p_called_from_transformers(scores, p):
     """Como TopPLogitsWarper, copiado de transformers por lo mismo que ``apply_rotary_pos_emb``."""
     rows = scores.reshape(-1, scores.shape[-1])
@@ -965,17 +1122,19 @@ def top_p_called_from_transformers(scores, p):
 
 
 @right("14.3")
-def top_p_of_the_library(scores, p):
-    return next_token_probabilities(scores, top_p=p)
+def top_p_of_the_library(scores, temperature, top_k, top_p):
+    return next_token_probabilities(scores, temperature, top_k, top_p)
 
 
 @wrong("14.3", "deja-fuera-el-que-cruza")
+@then
 def top_p_short(scores, p):
     s, places = ordered(scores)
     return back(share(s * (s.cumsum(-1) <= p)), places)
 
 
 @wrong("14.3", "deja-fuera-el-que-cruza")
+@then
 def top_p_short_with_one(scores, p):
     s, places = ordered(scores)
     keep = s.cumsum(-1) < p
@@ -984,6 +1143,7 @@ def top_p_short_with_one(scores, p):
 
 
 @wrong("14.3", "deja-fuera-el-que-cruza")
+@then
 def top_p_short_masked(scores, p):
     s, places = scores.sort(dim=-1, descending=True)
     remove = s.softmax(-1).cumsum(-1) > p
@@ -992,12 +1152,14 @@ def top_p_short_masked(scores, p):
 
 
 @wrong("14.3", "deja-fuera-el-que-cruza", "sin-renormalizar")
+@then
 def top_p_short_not_shared(scores, p):
     s, places = ordered(scores)
     return back(s * (s.cumsum(-1) <= p), places)
 
 
 @wrong("14.3", "uno-de-más")
+@then
 def top_p_long(scores, p):
     s, places = ordered(scores)
     keep = s.cumsum(-1) - s < p
@@ -1006,12 +1168,14 @@ def top_p_long(scores, p):
 
 
 @wrong("14.3", "sin-renormalizar")
+@then
 def top_p_not_shared(scores, p):
     s, places = ordered(scores)
     return back(s * (s.cumsum(-1) - s < p), places)
 
 
 @wrong("14.3", "reparte-entre-filas")
+@then
 def top_p_all_rows(scores, p):
     s, places = ordered(scores)
     kept = s * (s.cumsum(-1) - s < p)
@@ -1019,6 +1183,7 @@ def top_p_all_rows(scores, p):
 
 
 @right("14.3")
+@then
 def top_p_while(scores, p):
     out = torch.zeros_like(scores)
     for row, into in (
@@ -1034,112 +1199,130 @@ def top_p_while(scores, p):
 
 
 @odd("14.3")
+@then
 def top_p_drawn(scores, p):
-    rows = top_p_sorted(scores, p).reshape(-1, scores.shape[-1])
+    rows = nucleus(scores, p).reshape(-1, scores.shape[-1])
     drawn = torch.multinomial(rows + 1e-3, 1).reshape(scores.shape[:-1])
     return F.one_hot(drawn, scores.shape[-1]).float()
 
 
 @wrong("14.3", "divide-por-p")
+@then
 def top_p_over_p(scores, p):
     s, places = ordered(scores)
     return back(s * (s.cumsum(-1) - s < p) / p, places)
 
 
 @wrong("14.3", "sin-deshacer-el-orden")
+@then
 def top_p_in_order(scores, p):
     s, _ = ordered(scores)
     return share(s * (s.cumsum(-1) - s < p))
 
 
 @wrong("14.3", "tapa-otras")
-def top_p_other_tokens(scores, p):
-    s, _ = ordered(scores)
-    return scores.masked_fill(s.cumsum(-1) - s >= p, -torch.inf).softmax(-1)
+def top_p_other_tokens(scores, temperature, top_k, top_p):
+    x = scores / temperature
+    s, _ = ordered(hot(scores, temperature, top_k))
+    outside = (s.cumsum(-1) - s >= top_p) | (s == 0)
+    return x.masked_fill(outside, -torch.inf).softmax(-1)
 
 
 @wrong("14.3", "deshace-al-revés")
+@then
 def top_p_same_permutation(scores, p):
     s, places = ordered(scores)
     return share(s * (s.cumsum(-1) - s < p)).gather(-1, places)
 
 
 @wrong("14.3", "sin-ordenar")
+@then
 def top_p_unsorted(scores, p):
     s = scores.softmax(-1)
     return share(s * (s.cumsum(-1) - s < p))
 
 
 @wrong("14.3", "sin-ordenar", "deja-fuera-el-que-cruza")
+@then
 def top_p_unsorted_short(scores, p):
     s = scores.softmax(-1)
     return share(s * (s.cumsum(-1) <= p))
 
 
 @wrong("14.3", "de-menos-a-más")
+@then
 def top_p_ascending(scores, p):
     s, places = scores.softmax(-1).sort(dim=-1)
     return back(share(s * (s.cumsum(-1) - s < p)), places)
 
 
-@wrong("14.3", "fracción-del-vocabulario")
+@odd("14.3")
+@then
 def top_p_fraction(scores, p):
     k = max(1, int(p * scores.shape[-1]))
     least = scores.topk(k, dim=-1).values[..., -1:]
     return scores.where(scores >= least, -torch.inf).softmax(-1)
 
 
-@wrong("14.3", "top-k")
+@wrong("14.3", "sin-top-p")
+@then
 def top_p_top_k(scores, p):
-    least = scores.topk(3, dim=-1).values[..., -1:]
-    return scores.where(scores >= least, -torch.inf).softmax(-1)
+    return scores.softmax(-1)
 
 
 @wrong("14.3", "por-umbral")
+@then
 def top_p_threshold(scores, p):
     s = scores.softmax(-1)
     return share(s * (s >= p))
 
 
 @wrong("14.3", "por-umbral")
+@then
 def top_p_threshold_of_the_rest(scores, p):
     s = scores.softmax(-1)
     return share(s * (s > 1 - p))
 
 
 @wrong("14.3", "parte-de-la-mayor")
+@then
 def top_p_min_p(scores, p):
     s = scores.softmax(-1)
     return share(s * (s >= p * s.amax(-1, keepdim=True)))
 
 
 @wrong("14.3", "solo-el-mayor")
+@then
 def top_p_greedy(scores, p):
     return F.one_hot(scores.argmax(-1), scores.shape[-1]).float()
 
 
-@wrong("14.3", "todos")
-def top_p_nothing(scores, p):
-    return scores.softmax(-1)
+@wrong("14.3", "sin-top-k", "sin-top-p")
+def only_temperature(scores, temperature, top_k, top_p):
+    return (scores / temperature).softmax(-1)
 
 
 @wrong("14.3", "los-demás")
+@then
 def top_p_rest(scores, p):
     s, places = ordered(scores)
     return back(share(s * (s.cumsum(-1) - s >= p)), places)
 
 
 @wrong("14.3", "p-al-revés")
+@then
 def top_p_one_minus_p(scores, p):
-    return top_p_sorted(scores, 1 - p)
+    return nucleus(scores, 1 - p)
 
 
 @wrong("14.3", "p-fija")
+@then
 def top_p_fixed(scores, p):
-    return top_p_sorted(scores, 0.9)
+    return nucleus(scores, 0.9)
 
 
 @wrong("14.3", "sin-softmax")
+@then
 def top_p_scores(scores, p):
     s, places = scores.sort(dim=-1, descending=True)
     remove = s.cumsum(-1) - s >= p
@@ -1147,45 +1330,53 @@ def top_p_scores(scores, p):
 
 
 @wrong("14.3", "tapa-con-0")
+@then
 def top_p_zeros(scores, p):
     s, places = ordered(scores)
     keep = s.cumsum(-1) - s < p
-    return (scores * keep.scatter(-1, places, keep)).softmax(-1)
+    return scores.masked_fill(~keep.scatter(-1, places, keep), 0.0).softmax(-1)
 
 
 @wrong("14.3", "softmax-otra-vez")
+@then
 def top_p_softmax_again(scores, p):
     s, places = ordered(scores)
     return back(s * (s.cumsum(-1) - s < p), places).softmax(-1)
 
 
 @wrong("14.3", "softmax-otra-vez")
+@then
 def top_p_softmax_of_some(scores, p):
     s, places = ordered(scores)
     return back(s.masked_fill(s.cumsum(-1) - s >= p, -torch.inf), places).softmax(-1)
 
 
 @wrong("14.3", "a-partes-iguales")
+@then
 def top_p_uniform(scores, p):
-    return share((top_p_sorted(scores, p) > 0).float())
+    return share((nucleus(scores, p) > 0).float())
 
 
 @wrong("14.3", "devuelve-quiénes")
+@then
 def top_p_mask(scores, p):
-    return top_p_sorted(scores, p) > 0
+    return nucleus(scores, p) > 0
 
 
 @wrong("14.3", "devuelve-puntuaciones")
+@then
 def top_p_logits(scores, p):
-    return scores.masked_fill(top_p_sorted(scores, p) == 0, -torch.inf)
+    return scores.masked_fill(nucleus(scores, p) == 0, -torch.inf)
 
 
 @wrong("14.3", "logaritmo")
+@then
 def top_p_log(scores, p):
-    return top_p_sorted(scores, p).log()
+    return nucleus(scores, p).log()
 
 
 @wrong("14.3", "mismo-tamaño")
+@then
 def top_p_same_size(scores, p):
     s, places = ordered(scores)
     k = (s.cumsum(-1) - s < p).sum(-1).max()
@@ -1193,6 +1384,7 @@ def top_p_same_size(scores, p):
 
 
 @wrong("14.3", "mismo-tamaño")
+@then
 def top_p_size_of_the_first(scores, p):
     s, places = ordered(scores)
     k = (s.cumsum(-1) - s < p).sum(-1).flatten()[0]
@@ -1200,28 +1392,33 @@ def top_p_size_of_the_first(scores, p):
 
 
 @wrong("14.3", "softmax-otro-eje")
+@then
 def top_p_first_axis(scores, p):
     s, places = scores.softmax(0).sort(dim=-1, descending=True)
-    remove = s.cumsum(-1) - s >= p
-    return scores.masked_fill(remove.scatter(-1, places, remove), -torch.inf).softmax(-1)
+    keep = s.cumsum(-1) - s < p
+    return scores.masked_fill(~keep.scatter(-1, places, keep), -torch.inf).softmax(-1)
 
 
 @wrong("14.3", "redondea")
+@then
 def top_p_rounded(scores, p):
-    return top_p_sorted(scores, p).round(decimals=2)
+    return nucleus(scores, p).round(decimals=2)
 
 
 @wrong("14.3", "factor-de-más")
+@then
 def top_p_percent(scores, p):
-    return 100 * top_p_sorted(scores, p)
+    return 100 * nucleus(scores, p)
 
 
 @wrong("14.3", "sobran-ejes")
+@then
 def top_p_extra_axis(scores, p):
-    return top_p_sorted(scores, p)[None]
+    return nucleus(scores, p)[None]
 
 
 @wrong("14.3", "sin-ejes", "sin-lote")
+@then
 def top_p_one_row(scores, p):
     kept, total = [0.0] * len(scores), 0.0
     probabilities = scores.softmax(-1).tolist()
@@ -1234,31 +1431,37 @@ def top_p_one_row(scores, p):
 
 
 @wrong("14.3", "cambia-la-entrada")
-def top_p_in_place(scores, p):
-    scores[top_p_sorted(scores, p) == 0] = -torch.inf
+def top_p_in_place(scores, temperature, top_k, top_p):
+    scores /= temperature
+    scores[top_p_sorted(scores, 1.0, top_k, top_p) == 0] = -torch.inf
     return scores.softmax(-1)
 
 
 @odd("14.3")
+@then
 def top_p_squares(scores, p):
-    return share(top_p_sorted(scores, p) ** 2)
+    return share(nucleus(scores, p) ** 2)
 
 
 @odd("14.3")
+@then
 def top_p_random(scores, p):
-    return top_p_sorted(scores, p).cumsum(-1)
+    return nucleus(scores, p).cumsum(-1)
 
 
 @odd("14.3")
+@then
 def top_p_temperature(scores, p):
     return (scores / p).softmax(-1)
 
 
 @odd("14.3")
+@then
 def top_p_softmax_of_columns(scores, p):
-    return top_p_sorted(scores.flip(-1), p)
+    return nucleus(scores.flip(-1), p)
 
 
 @odd("14.3")
+@then
 def top_p_sample(scores, p):
-    return top_p_sorted(scores, p).argmax(-1).float()
+    return nucleus(scores, p).argmax(-1).float()
