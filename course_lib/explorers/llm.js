@@ -1,5 +1,5 @@
 // Qué token sigue, según un LLM. Escribir otro necesita el kernel; la capa, la temperatura y los
-// cortes, no. Las cuentas son las de `compute`, en llm.py.
+// cortes, no. Las cuentas son las de `next_token_probabilities`, en sampling.py.
 
 const STEP = 0.02; // la anchura de las columnas del histograma de los que no viajan
 const FEW = 10; // las barras que se ven mientras no se piden todas
@@ -158,7 +158,10 @@ const STYLE = css`
   }
 `;
 
-/** Las mismas cuentas que `compute` en Python, con los que no viajan en un histograma. */
+/**
+ * Las mismas cuentas que en Python: las probabilidades de los mejores tokens, antes de los cortes
+ * y después; cuántos quedan, y cuánto suma lo que sobra. Los que no viajan van en un histograma.
+ */
 export function compute({ logits, rest }, temperature = 1, topK = null, topP = null) {
   const heat = temperature || 1;
   const powers = logits.slice(0, -1).map(x => Math.exp(x / heat));
@@ -222,7 +225,10 @@ export function sentence(data, { layer, temperature, top_k, top_p }) {
   const cuts = [top_k && `top-k = ${top_k}`, top_p && `top-p = ${show(top_p)}`].filter(Boolean);
   const heat = `T = ${show(temperature, 1)}`;
   if (temperature === 0)
-    return `Con ${heat} no hay sorteo: se escribe siempre el mejor, ${best} (con T = 1, ${brief(plain[0])}).`;
+    return (
+      `Con ${heat} no hay sorteo: se escribe siempre el mejor, ${best} (con T = 1, ` +
+      `${brief(plain[0])}).`
+    );
   if (!cuts.length) {
     const shown = `${best} (${brief(before[0])}), y después ${second} (${brief(before[1])}).`;
     if (temperature === 1) return `Lo más probable es que siga ${shown}`;

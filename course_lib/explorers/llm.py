@@ -13,37 +13,26 @@ from course_lib.masks import causal_mask
 from course_lib.sampling import next_token_probabilities
 
 BEST, SHOWN = 8, 40  # los tokens que viajan a la página: de cada capa, y de la última
-LONGEST, MORE = 200, 100  # tokens del principio, y los que se escriben detrás
 STEP = 0.02  # de los demás viaja un histograma de sus puntuaciones, con columnas de esta anchura
+LONGEST, MORE = 200, 100  # tokens del principio, y los que se escriben detrás
+LIMITS = {"temperature": (0, 2), "top_k": (1, SHOWN), "top_p": (0.01, 1)}
 MARKS = {" ": "␣", "\n": "↵"}  # lo demás que no se ve, con su código
 
 
-def compute(scores, temperature=1.0, top_k=None, top_p=None):
-    """De los mejores tokens, sus probabilidades sin los cortes, ``before``, y con ellos, ``after``.
-
-    Además, ``kept``, cuántos quedan de todo el vocabulario, y ``lost``, lo que sumaban los demás.
-    """
-    best = scores.topk(SHOWN).indices
-    before = next_token_probabilities(scores, temperature or 1.0)
-    after = next_token_probabilities(scores, temperature, top_k, top_p)
-    result = {"before": before[best], "after": after[best], "lost": before[after == 0].sum()}
-    return {name: x.tolist() for name, x in result.items()} | {"kept": int((after > 0).sum())}
-
-
 def pack(scores, name):
-    """Lo que viaja de las puntuaciones de cada capa, (Nx, vocab_size), redondeado.
+    """Lo que viaja de las puntuaciones de cada capa, (Nx, vocab_size): lo que se dibuja.
 
-    De cada capa, sus mejores tokens (``ids``, ``chances``), y el lugar y la probabilidad que da al
+    De cada capa, sus mejores tokens (``ids``, ``chances``), y el puesto y la probabilidad que da al
     mejor de la última (``ranks``, ``finals``). De la última, ``words`` y ``logits``, y ``rest``.
     """
     rounded = lambda x: x.double().round(decimals=4).tolist()  # noqa: E731
     chances, (last, best) = scores.softmax(-1), scores[-1].double().sort(descending=True)
     (top, ids), last, words = chances.topk(BEST), last - last[0], best[:SHOWN].tolist()
-    rest = torch.bincount(((last[SHOWN] - last[SHOWN:]) / STEP).int()).tolist()
     return {
         "ids": ids.tolist(), "chances": rounded(top), "finals": rounded(chances[:, best[0]]),
-        "ranks": ((scores > scores[:, best[:1]]).sum(-1) + 1).tolist(), "words": words,
-        "logits": rounded(last[: SHOWN + 1]), "rest": rest,
+        "ranks": ((scores > scores[:, best[:1]]).sum(-1) + 1).tolist(),
+        "words": words, "logits": rounded(last[: SHOWN + 1]),
+        "rest": torch.bincount(((last[SHOWN] - last[SHOWN:]) / STEP).int()).tolist(),
         "names": {str(i): name(i) for i in sorted({*words, *ids.flatten().tolist()})},
     }  # fmt: skip
 
@@ -55,8 +44,8 @@ class Reader:
         self.model, self.tokenizer, self.ids, self.cache = model, tokenizer, (), None
         self.read = lru_cache(maxsize=16)(self._read)
 
-    def name(self, *ids):
-        text = self.tokenizer.decode(ids, skip_special_tokens=False)
+    def name(self, token):
+        text = self.tokenizer.decode([token], skip_special_tokens=False)
         return "".join(MARKS.get(c, c if c.isprintable() else ascii(c)[1:-1]) for c in text)
 
     @torch.no_grad()
@@ -96,7 +85,7 @@ class LlmExplorer(AskingExplorer):
     _esm = esm("llm")
     # `TraitType`, y no `Unicode` o `Int`: así lo que está mal se dice siempre en español.
     text, written, layer, temperature, top_k, top_p = (
-        traitlets.TraitType(first, allow_none=True).tag(**SHARED)
+        traitlets.TraitType(first).tag(**SHARED)
         for first in ("", (), None, 1, None, None)
     )
     data = traitlets.Dict().tag(**SHARED)  # lo que da `pack`, y los tokens leídos
@@ -113,8 +102,8 @@ class LlmExplorer(AskingExplorer):
             reason = str(error).removeprefix("encode: ").partition(", o cambia limit")[0]
             raise refusal("LlmExplorer", f"{reason.rstrip('.')}.") from None
         size = reader.tokenizer.get_vocab_size()
-        if len(written) > MORE or not all(type(i) is int and 0 <= i < size for i in written):
-            told = f"lo escrito detrás son hasta {MORE} tokens del vocabulario. Deshaz alguno."
+        if len(written) > MORE or any(type(i) is not int or not 0 <= i < size for i in written):
+            told = f"detrás caben {MORE} tokens del vocabulario. Deshaz alguno, o empieza otro texto."
             raise refusal("LlmExplorer", told)
         return reader.read((*start, *written))
 
@@ -126,43 +115,39 @@ class LlmExplorer(AskingExplorer):
     @traitlets.validate("layer", "temperature", "top_k", "top_p")
     def _check_number(self, proposal):
         name, value = proposal["trait"].name, proposal["value"]
-        layers = len(self._read(self.text, self.written)[1]["ids"])
-        low, high, kinds = {
-            "layer": (0, layers - 1, (int,)), "top_k": (1, SHOWN, (int,)),
-            "temperature": (0, 2, (int, float)), "top_p": (0.01, 1, (int, float)),
-        }[name]  # fmt: skip
-        if value is None and name != "temperature":
-            return value
-        if type(value) not in kinds or not low <= value <= high:
-            wanted = f"un {'número' if float in kinds else 'entero'} entre {low} y {high}"
+        last = len(self._read(self.text, self.written)[1]["ids"]) - 1
+        (low, high), decimal = LIMITS.get(name, (0, last)), name in ("temperature", "top_p")
+        kind = type(value) is int or (decimal and type(value) is float)
+        if not (kind and low <= value <= high) and (value is not None or name == "temperature"):
+            wanted = f"un {'número' if decimal else 'entero'} entre {low} y {high}"
             raise refusal("LlmExplorer", f"{name} = {value!r:.40}, y tiene que ser {wanted}.")
         return value
 
     @traitlets.observe("text", "written")
     def _fill(self, change):
-        if change["name"] == "text" and self.data:
+        if change["name"] == "text" and change["old"]:
             self.written = []  # otro principio: se empieza de nuevo
         self.data, self.error = self._read(self.text, self.written)[1], ""
 
     def _take(self, asked):
-        self.text, written = asked["text"], asked.get("written", [])
-        self.written = written
+        self.text, self.written = asked["text"], asked.get("written", [])
         if asked.get("draw"):
-            scores, _ = self._read(self.text, written)
+            scores, _ = self._read(self.text, self.written)
             chances = next_token_probabilities(scores, self.temperature, self.top_k, self.top_p)
-            self.written = [*written, torch.multinomial(chances, 1, generator=self._luck).item()]
+            drawn = torch.multinomial(chances, 1, generator=self._luck).item()
+            self.written = [*self.written, drawn]
 
     def describe(self):
         scores, data = self._read(self.text, self.written)
-        last = len(data["ids"]) - 1
-        layer, text = last if self.layer is None else self.layer, "".join(data["tokens"])
-        result = compute(scores, self.temperature, self.top_k, self.top_p)
-        inside = zip(data["ids"][layer], data["chances"][layer])
-        best = inside if layer < last else zip(data["words"], result["after"])
-        named = [f"«{data['names'][str(i)]}» ({p:.2f})" for i, p in list(best)[:3] if p >= 0.005]
-        cuts = f"T = {self.temperature:g}, top-k = {self.top_k}, top-p = {self.top_p}"
-        kept = f"{cuts}: quedan {result['kept']} tokens" if layer == last else "sin sortear"
+        text, many, last = "".join(data["tokens"]), len(data["tokens"]), len(data["ids"]) - 1
+        after = next_token_probabilities(scores, self.temperature, self.top_k, self.top_p)
+        ids, chances = data["words"], after[data["words"]].tolist()
+        end = f"; T: {self.temperature:g}; top-k: {self.top_k or 'no'}; top-p: {self.top_p or 'no'}"
+        end += f"; quedan: {(after > 0).sum()}"
+        if (layer := last if self.layer is None else self.layer) < last:
+            ids, chances, end = data["ids"][layer], data["chances"][layer], ""
+        best = [f"«{data['names'][str(i)]}» ({p:.2f})" for i, p in zip(ids, chances) if p >= 0.005]
         return (
-            f"LLM: tras «{text if len(text) <= 60 else '…' + text[-59:]}» ({len(data['tokens'])} "
-            f"tokens), en la capa {layer} de 0 a {last}: {', '.join(named)}; {kept}."
+            f"LLM: tras «{text if len(text) <= 60 else '…' + text[-59:]}» ({many} "
+            f"token{'s' * (many > 1)}), en la capa {layer} de 0 a {last}: {', '.join(best[:3])}{end}."
         )
