@@ -139,17 +139,17 @@ def ask(explorer, text=None, **asked):
 
 def test_its_text_says_its_state():
     explorer = LlmExplorer()
-    said = "LLM: tras «The␣capital␣of␣France␣is» (5 tokens), en la capa"
+    said = "LLM: tras «The␣capital␣of␣France␣is» (5 tokens); en la capa"
     assert repr(explorer) == (
-        f"{said} 29 de 0 a 29: «␣Paris» (0.77), «␣the» (0.06), «␣London» (0.01); T: 1; "
+        f"{said} 29, la última: «␣Paris» (0.77), «␣the» (0.06), «␣London» (0.01); T: 1; "
         "top-k: no; top-p: no; quedan: 49152."
     )
     explorer.temperature, explorer.top_k, explorer.top_p = 0.7, 5, 0.95
     assert repr(explorer) == (
-        f"{said} 29 de 0 a 29: «␣Paris» (1.00); T: 0.7; top-k: 5; top-p: 0.95; quedan: 1."
+        f"{said} 29, la última: «␣Paris» (1.00); T: 0.7; top-k: 5; top-p: 0.95; quedan: 1."
     )
     explorer.layer = 12
-    assert repr(explorer).startswith(f"{said} 12 de 0 a 29: «␣» (0.36), «.» (0.33)")
+    assert repr(explorer).startswith(f"{said} 12: «␣» (0.36), «.» (0.33)")
     assert len(repr(LlmExplorer("word " * 100))) < 250
     assert "tras «a» (1 token)" in repr(LlmExplorer("a"))
 
@@ -291,3 +291,166 @@ def test_javascript_computes_the_same(lab):
         assert theirs["kept"] == pytest.approx(len(kept), abs=int(len(kept) > 40))
         assert theirs["lost"] == pytest.approx(lost, abs=3e-3)
     assert beyond > 10
+
+
+def open_explorer(lab, code="LlmExplorer()"):
+    cell = new_code_cell(
+        f"from course_lib.explorers.llm import LlmExplorer\nexplorer = {code}\nexplorer"
+    )
+    assert lab.faults(write(lab, cell)) == []
+    return lab.page, lab.page.locator(".exp")
+
+
+def says(page, text):
+    page.wait_for_function(
+        "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
+    )
+
+
+FOCUSED = "document.activeElement.textContent"
+
+
+@pytest.mark.navegador
+def test_it_answers_to_the_hand_and_to_the_keys(lab):
+    page, explorer = open_explorer(lab)
+    bars = explorer.get_by_role("group", name="Los tokens que pueden seguir").get_by_role("button")
+    read = explorer.locator(".l-read span span")
+    says(page, "Lo más probable es que siga «␣Paris» (0.77), y después «␣the» (0.06).")
+    assert bars.count() == 10
+    assert explorer.locator("div.l-bar").inner_text().split("\n")[0] == "otros 49\xa0142"
+
+    # Un clic escribe; deshacer lo deshace; y con las teclas, lo mismo.
+    bars.first.click()
+    says(page, "Lo más probable es que siga «.»")
+    assert read.all_inner_texts()[-1] == "␣Paris"
+    assert read.last.get_attribute("class") == "l-new"
+    undo = explorer.get_by_role("button", name="Deshacer el último")
+    undo.click()
+    says(page, "«␣Paris» (0.77)")
+    undo.click(force=True)  # no hay nada que deshacer
+    active = page.evaluate("lesson.content.activeCellIndex")
+    bars.first.focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(FOCUSED).startswith("␣the")
+    assert [bars.nth(i).get_attribute("tabindex") for i in range(3)] == ["-1", "0", "-1"]
+    page.keyboard.press("Enter")
+    says(page, "Lo más probable es que siga «␣capital»")
+    assert read.all_inner_texts()[-1] == "␣the"
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    page.keyboard.press("Space")
+    says(page, "«␣of»")
+    assert read.all_inner_texts()[-2:] == ["␣the", "␣capital"]
+    assert page.evaluate("lesson.content.activeCellIndex") == active
+    assert lab.prints("print(len(explorer.written))", "2")
+
+    # «Calcular» empieza otra vez desde el principio.
+    explorer.get_by_role("button", name="Calcular").click()
+    says(page, "«␣Paris» (0.77)")
+
+    # La temperatura y los cortes: lo que queda fuera se dice.
+    heat, top_k, top_p = (explorer.get_by_label(x) for x in ("temperatura T", "top-k", "top-p"))
+    top_k.press("Home")
+    says(page, "Con top-k = 1, solo puede salir «␣Paris»: lo que queda fuera sumaba 0.23.")
+    assert bars.first.inner_text().split("\n")[-1] == "0.77 → 1"
+    assert bars.nth(1).inner_text().split("\n")[-1] == "0.06 → fuera"
+    assert "l-out" in bars.nth(1).get_attribute("class")
+    top_k.press("End")
+    for _ in range(3):
+        top_p.press("ArrowLeft")
+    says(page, "Con top-p = 0.85, pueden salir")
+    heat.press("Home")
+    says(
+        page, "Con T = 0.0 no hay sorteo: se escribe siempre el mejor, «␣Paris» (con T = 1, 0.77)."
+    )
+    assert lab.prints("print(explorer.temperature, explorer.top_k, explorer.top_p)", "0 None 0.85")
+    explorer.get_by_role("button", name="Sortear uno").click()
+    says(page, "«.»")
+    assert read.all_inner_texts()[-1] == "␣Paris"
+    undo.click()
+    says(page, "«␣Paris»")
+
+    # Las capas, con la barra y con sus casillas.
+    explorer.get_by_role("button", name="capa 24").click()
+    says(page, "Si el modelo acabara en la capa 24, lo más probable sería «␣the» (0.40).")
+    says(page, "El mejor de la última, «␣Paris», estaría en el puesto")
+    assert bars.locator("visible=true").count() == 8
+    assert heat.is_disabled()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    says(page, "capa 25")
+    explorer.get_by_label("Tras la capa").press("End")
+    says(page, "Con T = 0.0")
+    explorer.get_by_role("button", name="Ver los 40 mejores").click()
+    assert bars.locator("visible=true").count() == 40
+    assert explorer.locator("div.l-bar").inner_text().split("\n")[0] == "otros 49\xa0112"
+
+    # Y Python también manda.
+    lab.ask("explorer.temperature, explorer.top_p, explorer.layer = 1.5, None, 29")
+    says(page, "Con T = 1.5, lo más probable es «␣Paris»")
+    assert lab.messages == []
+    lab.close()
+
+
+@pytest.mark.navegador
+def test_it_asks_the_kernel_for_texts(lab):
+    page, explorer = open_explorer(lab)
+    box, error = explorer.get_by_label("Principio del texto"), explorer.get_by_role("alert")
+    read = explorer.locator(".l-read span span")
+
+    def send(text):
+        box.fill(text)
+        before = int(lab.ask("print(explorer.answered)"))
+        box.press("Enter")
+        page.wait_for_function("!document.querySelector('.exp-sentence > span').textContent")
+        assert int(lab.ask("print(explorer.answered)")) == before + 1
+
+    send("Two plus two equals")
+    assert read.all_inner_texts() == ["Two", "␣plus", "␣two", "␣equals"]
+    for wrong, said in {"": "está vacío", "a " * 5000: "5001 tokens y aquí caben 200."}.items():
+        send(wrong)
+        assert said in error.inner_text()
+        assert "Sigue a la vista lo anterior" in error.inner_text()
+        assert box.input_value() == wrong
+        assert read.count() == 4
+        explorer.get_by_role("button", name="capa 3", exact=False).first.click()  # sigue vivo
+    page.evaluate("() => { window.hacked = 0; window.alert = () => { window.hacked = 1; }; }")
+    send('<img src=x onerror=alert(1)> "><script>alert(1)</script>')
+    assert error.is_hidden()
+    assert explorer.locator("img, script").count() == 0
+    assert "".join(read.all_inner_texts()).startswith("<img␣src=x␣onerror=alert(1)>")
+    assert page.evaluate("window.hacked") == 0
+
+    # Un salto de línea se escribe como en Python, y vuelve a la casilla como ↵.
+    send(r"Hi\nyou")
+    assert box.input_value() == "Hi↵you"
+    send("Hi↵you")
+    assert lab.prints("print(repr(explorer.text))", r"'Hi\nyou'")
+    assert read.all_inner_texts() == ["Hi", "↵", "you"]
+
+    # Lo que se está escribiendo no se pierde al pulsar una barra, y dos clics seguidos escriben uno.
+    box.fill("otra cosa")
+    explorer.locator("button.l-bar").first.dblclick()
+    page.wait_for_function("document.querySelectorAll('.l-read span span').length === 4")
+    assert box.input_value() == "otra cosa"
+    assert lab.prints("print(len(explorer.written))", "1")
+    assert lab.messages == []
+    lab.close()
+
+
+@pytest.mark.navegador
+def test_the_page_alone(lab):
+    """Sin kernel, la capa, la temperatura y los cortes se mueven; escribir lo pide, y nada se pierde."""
+    page, explorer = open_explorer(lab, "LlmExplorer(top_k=3)")
+    says(page, "Con top-k = 3, pueden salir 3 tokens")
+    page.evaluate("lesson.sessionContext.shutdown()")
+    page.wait_for_function("!lesson.sessionContext.session?.kernel")
+    page.get_by_text("No Kernel").first.wait_for()
+    explorer.get_by_label("top-k").press("End")
+    says(page, "Lo más probable es que siga «␣Paris»")
+    explorer.get_by_role("button", name="capa 24").click()
+    says(page, "capa 24")
+    explorer.locator("button.l-bar").first.click()
+    page.get_by_text("Para contestar hace falta el kernel").wait_for()
+    assert explorer.locator(".l-read span span").count() == 5
+    lab.close()

@@ -189,7 +189,7 @@ export function compute({ logits, rest }, temperature = 1, topK = null, topP = n
   };
 }
 
-/** Una probabilidad, en corto: nunca es 0 ni 1 del todo, y el redondeo no tiene que decir que sí. */
+/** Una probabilidad, en corto: si no es 0 ni 1 del todo, el redondeo no tiene que decir que sí. */
 const brief = p => (p === 1 ? '1' : p < 0.005 ? 'casi 0' : p < 0.995 ? show(p) : 'casi 1');
 
 /** Lo mismo, en una barra: tres decimales si con dos no se ve. */
@@ -213,7 +213,7 @@ export function sentence(data, { layer, temperature, top_k, top_p }) {
   const last = data.ids.length - 1;
   if (layer < last) {
     const [mine, chance] = [data.ids[layer][0], brief(data.chances[layer][0])];
-    const first = `Si el modelo acabara tras la capa ${layer}, lo más probable sería ${named(mine)}`;
+    const first = `Si el modelo acabara en la capa ${layer}, lo más probable sería ${named(mine)}`;
     if (mine === data.words[0]) return `${first} (${chance}), como en la última.`;
     return (
       `${first} (${chance}). El mejor de la última, ${best}, estaría en el puesto ` +
@@ -271,11 +271,11 @@ function roving(group) {
   };
 }
 
-/** El texto en la casilla: un salto de línea es ↵, que ahí no cabe. */
+/** El texto en la casilla: un salto de línea, que ahí no cabe, se ve ↵ y se escribe \n. */
 const boxed = model => ({
   get: name => (name === 'text' ? model.get(name).replaceAll('\n', '↵') : model.get(name)),
   set: (name, value) => {
-    const text = Array.isArray(value.text) ? value.text[0].replaceAll('↵', '\n') : value.text;
+    const text = Array.isArray(value.text) ? value.text[0].replace(/↵|\\n/g, '\n') : value.text;
     model.set(name, { ...value, text });
   },
   save_changes: () => model.save_changes(),
@@ -287,7 +287,6 @@ function render({ model, el }) {
   const save = saver(model);
   const voice = announcer();
   const asked = asking(boxed(model), 'text', ['Principio del texto'], 'No se ha podido.');
-  const [input] = asked.inputs;
   let all = false; // si se ven todas las barras
 
   // --- Escribir ----------------------------------------------------------------------------------
@@ -297,14 +296,7 @@ function render({ model, el }) {
     if (model.get('written').length) write(model.get('written').slice(0, -1));
   });
   const draw_ = button('Sortear uno', () => write(model.get('written'), { draw: true }));
-  const row = make('label', { class: 'exp-sentence' }, 'Principio', input);
-  const newline = event => {
-    if (event.key !== 'Enter' || !event.shiftKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    input.setRangeText('↵', input.selectionStart, input.selectionEnd, 'end');
-  };
-  row.addEventListener('keydown', newline, true); // antes que la casilla, que lo pediría
+  const row = make('label', { class: 'exp-sentence' }, 'Principio', ...asked.inputs);
 
   // --- Los mandos --------------------------------------------------------------------------------
   const layers = () => model.get('data').ids.length;
@@ -386,8 +378,8 @@ function render({ model, el }) {
     ASKING + STYLE,
     paragraph(
       'Escribe un principio y pulsa «Calcular». Con un clic en una barra, su token se escribe ' +
-        'detrás; con el teclado, tabulador hasta las barras, flechas e Intro. ␣ es un espacio y ' +
-        '↵, un salto de línea: en la casilla, Mayús + Intro.',
+        'detrás; con el teclado, tabulador hasta las barras, flechas e Intro. ␣ es un espacio; ' +
+        '↵, un salto de línea: en la casilla, \\n.',
     ),
     div('exp-sentence', row, asked.button, asked.state),
     asked.error,

@@ -85,8 +85,7 @@ class LlmExplorer(AskingExplorer):
     _esm = esm("llm")
     # `TraitType`, y no `Unicode` o `Int`: así lo que está mal se dice siempre en español.
     text, written, layer, temperature, top_k, top_p = (
-        traitlets.TraitType(first).tag(**SHARED)
-        for first in ("", (), None, 1, None, None)
+        traitlets.TraitType(first).tag(**SHARED) for first in ("", (), None, 1, None, None)
     )
     data = traitlets.Dict().tag(**SHARED)  # lo que da `pack`, y los tokens leídos
     _failed, _luck = "No he podido leerlo", torch.Generator()
@@ -103,14 +102,15 @@ class LlmExplorer(AskingExplorer):
             raise refusal("LlmExplorer", f"{reason.rstrip('.')}.") from None
         size = reader.tokenizer.get_vocab_size()
         if len(written) > MORE or any(type(i) is not int or not 0 <= i < size for i in written):
-            told = f"detrás caben {MORE} tokens del vocabulario. Deshaz alguno, o empieza otro texto."
+            told = f"detrás caben {MORE} tokens del vocabulario. Deshaz alguno, o empieza otro."
             raise refusal("LlmExplorer", told)
         return reader.read((*start, *written))
 
     @traitlets.validate("text", "written")
     def _check_text(self, proposal):
-        now = {"text": self.text, "written": self.written, proposal["trait"].name: proposal["value"]}
-        return self._read(**now) and proposal["value"]
+        name, value = proposal["trait"].name, proposal["value"]
+        now = {"text": self.text, "written": self.written} | {name: value}
+        return value if self._read(**now) else None
 
     @traitlets.validate("layer", "temperature", "top_k", "top_p")
     def _check_number(self, proposal):
@@ -149,5 +149,6 @@ class LlmExplorer(AskingExplorer):
         best = [f"«{data['names'][str(i)]}» ({p:.2f})" for i, p in zip(ids, chances) if p >= 0.005]
         return (
             f"LLM: tras «{text if len(text) <= 60 else '…' + text[-59:]}» ({many} "
-            f"token{'s' * (many > 1)}), en la capa {layer} de 0 a {last}: {', '.join(best[:3])}{end}."
+            f"token{'s' * (many > 1)}); en la capa {layer}{', la última' * (layer == last)}: "
+            f"{', '.join(best[:3])}{end}."
         )
