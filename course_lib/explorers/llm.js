@@ -34,6 +34,7 @@ const STYLE = css`
   }
   .exp-llm .exp-say {
     min-height: 3em;
+    margin-bottom: 0;
   }
   @media (min-height: 30.01rem) {
     .exp-llm .exp-split {
@@ -43,11 +44,11 @@ const STYLE = css`
       align-items: flex-start;
     }
   }
-  .exp-llm .l-layers {
+  .exp-llm :is(.l-strip, .l-about, .l-depth) {
     flex: 1 1 100%;
     min-width: 0;
   }
-  .exp-llm .l-layers .exp-control {
+  .exp-llm .l-depth .exp-control {
     flex-wrap: wrap;
     white-space: nowrap;
     gap: 0 0.5rem;
@@ -142,15 +143,24 @@ const STYLE = css`
     font-size: 0.85rem;
   }
   @media (max-height: 30rem) {
-    .exp-llm .exp-split {
-      grid-template-rows: auto 1fr;
+    .exp-llm :is(.l-strip, .l-about) {
+      grid-column: 1 / -1;
+    }
+    .exp-llm .l-about {
+      grid-row: 4;
+    }
+    .exp-llm .l-strip {
+      grid-template-columns: repeat(auto-fill, minmax(2.4rem, 1fr));
+      gap: 0.1rem;
+    }
+    .exp-llm .l-strip button {
+      scroll-margin-bottom: 11rem;
     }
     .exp-llm .l-tokens {
-      grid-column: 2;
-      grid-row: 1 / span 2;
+      grid-area: 2 / 2 / 4;
     }
-    .exp-llm .exp-say {
-      z-index: 2;
+    .exp-llm .l-knobs {
+      grid-area: 3 / 1;
     }
     .exp-llm .l-bar {
       grid-template-columns: 5rem minmax(0, 1fr) 7.2rem;
@@ -387,18 +397,15 @@ function render({ model, el }) {
     voice.node,
     div(
       'exp-split',
-      div(
-        'l-layers',
-        depth.node,
-        strip,
-        make(
-          'p',
-          { class: 'l-foot' },
-          'En cada casilla, el mejor token si el modelo acabara ahí (la lente de logits): cuanto ' +
-            'más azul, más probable; en negrita, si ya es el de la última.',
-        ),
+      strip,
+      make(
+        'p',
+        { class: 'l-foot l-about' },
+        'En cada casilla, el mejor token si el modelo acabara ahí (la lente de logits): cuanto ' +
+          'más azul, más probable; en negrita, si ya es el de la última.',
       ),
-      div('l-tokens exp-stay', list, others.node, foot, more),
+      div('l-depth', depth.node),
+      div('l-tokens', list, others.node, foot, more),
       sampling,
     ),
   );
