@@ -6,7 +6,8 @@ import math
 import pytest
 import torch
 import traitlets
-from helpers_browser import write
+from helpers_browser import ROOT, write
+from helpers_explorers import CUT, SHOW
 from nbformat.v4 import new_code_cell
 
 from course_lib import load_llama
@@ -14,6 +15,7 @@ from course_lib.explorers import llm
 from course_lib.explorers.base import esm
 from course_lib.explorers.llm import LlmExplorer, Reader, pack
 from course_lib.model_files import ModelUnavailableError
+from sitio.notebook import explorer_html
 
 TEXT = "The capital of France is"
 VOCABULARY = 600
@@ -454,3 +456,36 @@ def test_the_page_alone(lab):
     page.get_by_text("Para contestar hace falta el kernel").wait_for()
     assert explorer.locator(".l-read span span").count() == 5
     lab.close()
+
+
+@pytest.mark.navegador
+def test_in_the_site_it_moves_and_says_that_writing_needs_jupyterlab(browser):
+    page = browser.new_page()
+    explorer = LlmExplorer()
+    page.set_content(explorer_html(explorer.get_state(), repr(explorer)))
+    page.add_script_tag(path=ROOT / "sitio/web/modelo.js")
+    said = page.locator(".exp-say")
+    says(page, "Lo más probable es que siga «␣Paris» (0.77)")
+    page.get_by_label("top-k").press("Home")
+    says(page, "Con top-k = 1, solo puede salir «␣Paris»")
+    before = said.inner_text()
+    for press in (page.locator("button.l-bar").first, page.get_by_role("button", name="Sortear")):
+        press.click()
+        page.get_by_text("abre la lección en JupyterLab").wait_for()
+        assert said.inner_text() == before
+        assert page.locator(".l-read span span").count() == 5
+    page.close()
+
+
+@pytest.mark.navegador
+@pytest.mark.parametrize("width", [320, 390, 640, 1920])
+def test_nothing_is_cut_with_the_longest_and_the_strangest(browser, width):
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    texts = "word " * 190, "https://" + "x" * 300, " " * 200 + "\n\n", "<b>&amp;</b> \u202e é 😀"
+    page.evaluate(SHOW, [LlmExplorer(text, top_p=0.5).get_state() for text in texts])
+    page.wait_for_timeout(300)
+    assert page.locator(".exp").count() == len(texts)
+    assert page.evaluate(CUT) == []
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    assert page.locator(".l-read").first.inner_text().startswith("Lee 191 tokens: … ")
+    page.close()

@@ -75,7 +75,7 @@ globalThis.course ??= {};
     };
   }
 
-  /** Lo que se contesta a quien pide un modelo que no está en la página. */
+  /** Lo que se contesta al explorador del LLM, cuyo modelo no cabe en el sitio. */
   const nobody = async () => ({
     error:
       'Escribir pide el modelo, que en esta página no está: abre la lección en JupyterLab. La capa, ' +
