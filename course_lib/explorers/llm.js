@@ -2,7 +2,7 @@
 // cortes, no. Las cuentas son las de `next_token_probabilities`, en sampling.py.
 
 const STEP = 0.02; // la anchura de las columnas del histograma de los que no viajan
-const FEW = 10; // las barras que se ven mientras no se piden todas
+const FEW = 8; // las barras que se ven mientras no se piden todas: tantas como en las otras capas
 const READ = 40; // los tokens leídos que se ven
 const SCALES = [1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01];
 const STYLE = css`
@@ -40,7 +40,7 @@ const STYLE = css`
     .exp-llm .exp-split {
       display: flex;
       flex-wrap: wrap;
-      gap: 0.5rem 1.5rem;
+      gap: 0.3rem 1.5rem;
       align-items: flex-start;
     }
   }

@@ -20,10 +20,9 @@ MARKS = {" ": "␣", "\n": "↵"}  # lo demás que no se ve, con su código
 
 
 def pack(scores, name):
-    """Lo que viaja de las puntuaciones de cada capa, (Nx, vocab_size): lo que se dibuja.
+    """Lo que se dibuja de las puntuaciones de cada capa, (Nx, vocab_size).
 
-    De cada capa, sus mejores tokens (``ids``, ``chances``), y el puesto y la probabilidad que da al
-    mejor de la última (``ranks``, ``finals``). De la última, ``words`` y ``logits``, y ``rest``.
+    ``ranks`` y ``finals`` son el puesto y la probabilidad que da cada capa al mejor de la última.
     """
     rounded = lambda x: x.double().round(decimals=4).tolist()  # noqa: E731
     chances, (last, best) = scores.softmax(-1), scores[-1].double().sort(descending=True)
@@ -42,14 +41,14 @@ class Reader:
 
     def __init__(self, model, tokenizer):
         self.model, self.tokenizer, self.ids, self.cache = model, tokenizer, (), None
-        self.read = lru_cache(maxsize=16)(self._read)
 
     def name(self, token):
         text = self.tokenizer.decode([token], skip_special_tokens=False)
         return "".join(MARKS.get(c, c if c.isprintable() else ascii(c)[1:-1]) for c in text)
 
+    @lru_cache(maxsize=16)  # noqa: B019
     @torch.no_grad()
-    def _read(self, ids):
+    def read(self, ids):
         """Las puntuaciones de lo que sigue a unos ids, y lo que viaja a la página."""
         same = len(os.path.commonprefix([ids[:-1], self.ids]))
         cache = self.cache if same else DecoderCache(len(self.model.layers))
@@ -73,20 +72,22 @@ class LlmExplorer(AskingExplorer):
     """Escribe con un LLM, token a token: cuáles pueden seguir, en cada capa, y cómo se sortea uno.
 
     Args:
-        text: el principio, de hasta 200 tokens. ``written``: los ids de lo escrito detrás.
+        text, written: el principio, de hasta 200 tokens, y los ids de lo escrito detrás.
         layer: la capa que se mira, desde 0; con ``None``, la última.
         temperature, top_k, top_p: de 0 a 2, de 1 a 40 y de 0.01 a 1; ``None`` es sin cortar.
 
     Raises:
         traitlets.TraitError: si el texto no sirve, o algo se sale de su margen.
-        ModelUnavailableError: como ``load_llama``.
     """
 
     _esm = esm("llm")
     # `TraitType`, y no `Unicode` o `Int`: así lo que está mal se dice siempre en español.
-    text, written, layer, temperature, top_k, top_p = (
-        traitlets.TraitType(first).tag(**SHARED) for first in ("", (), None, 1, None, None)
-    )
+    text = traitlets.TraitType("").tag(**SHARED)
+    written = traitlets.TraitType(()).tag(**SHARED)
+    layer = traitlets.TraitType(None).tag(**SHARED)
+    temperature = traitlets.TraitType(1).tag(**SHARED)
+    top_k = traitlets.TraitType(None).tag(**SHARED)
+    top_p = traitlets.TraitType(None).tag(**SHARED)
     data = traitlets.Dict().tag(**SHARED)  # lo que da `pack`, y los tokens leídos
     _failed, _luck = "No he podido leerlo", torch.Generator()
 
@@ -98,7 +99,7 @@ class LlmExplorer(AskingExplorer):
         try:
             start = encode(reader.tokenizer, text, LONGEST)[0].tolist()
         except (TypeError, ValueError) as error:
-            reason = str(error).removeprefix("encode: ").partition(", o cambia limit")[0]
+            reason = str(error).removeprefix("encode: ").partition(", o cambia")[0]
             raise refusal("LlmExplorer", f"{reason.rstrip('.')}.") from None
         size = reader.tokenizer.get_vocab_size()
         if len(written) > MORE or any(type(i) is not int or not 0 <= i < size for i in written):
@@ -108,9 +109,9 @@ class LlmExplorer(AskingExplorer):
 
     @traitlets.validate("text", "written")
     def _check_text(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        now = {"text": self.text, "written": self.written} | {name: value}
-        return value if self._read(**now) else None
+        now = {"text": self.text, "written": self.written}
+        self._read(**now | {proposal["trait"].name: proposal["value"]})
+        return proposal["value"]
 
     @traitlets.validate("layer", "temperature", "top_k", "top_p")
     def _check_number(self, proposal):
@@ -139,16 +140,15 @@ class LlmExplorer(AskingExplorer):
 
     def describe(self):
         scores, data = self._read(self.text, self.written)
-        text, many, last = "".join(data["tokens"]), len(data["tokens"]), len(data["ids"]) - 1
+        last = len(data["ids"]) - 1
+        layer = last if self.layer is None else self.layer
         after = next_token_probabilities(scores, self.temperature, self.top_k, self.top_p)
         ids, chances = data["words"], after[data["words"]].tolist()
-        end = f"; T: {self.temperature:g}; top-k: {self.top_k or 'no'}; top-p: {self.top_p or 'no'}"
-        end += f"; quedan: {(after > 0).sum()}"
-        if (layer := last if self.layer is None else self.layer) < last:
-            ids, chances, end = data["ids"][layer], data["chances"][layer], ""
+        if layer < last:
+            ids, chances = data["ids"][layer], data["chances"][layer]
         best = [f"«{data['names'][str(i)]}» ({p:.2f})" for i, p in zip(ids, chances) if p >= 0.005]
         return (
-            f"LLM: tras «{text if len(text) <= 60 else '…' + text[-59:]}» ({many} "
-            f"token{'s' * (many > 1)}); en la capa {layer}{', la última' * (layer == last)}: "
-            f"{', '.join(best[:3])}{end}."
+            f"LLM: tras «{''.join(data['tokens'])[-60:]}», en la capa {layer} de 0 a {last}: "
+            f"{', '.join(best[:3])}; en la última, T = {self.temperature:g}, top-k = "
+            f"{self.top_k or 'no'} y top-p = {self.top_p or 'no'}: quedan {(after > 0).sum()}."
         )
