@@ -281,11 +281,11 @@ function roving(group) {
   };
 }
 
-/** El texto en la casilla: un salto de línea, que ahí no cabe, se ve ↵ y se escribe \n. */
+/** El texto en la casilla: un salto de línea, que ahí no cabe, es ↵. */
 const boxed = model => ({
   get: name => (name === 'text' ? model.get(name).replaceAll('\n', '↵') : model.get(name)),
   set: (name, value) => {
-    const text = Array.isArray(value.text) ? value.text[0].replace(/↵|\\n/g, '\n') : value.text;
+    const text = Array.isArray(value.text) ? value.text[0].replaceAll('↵', '\n') : value.text;
     model.set(name, { ...value, text });
   },
   save_changes: () => model.save_changes(),
@@ -307,6 +307,14 @@ function render({ model, el }) {
   });
   const draw_ = button('Sortear uno', () => write(model.get('written'), { draw: true }));
   const row = make('label', { class: 'exp-sentence' }, 'Principio', ...asked.inputs);
+
+  const [input] = asked.inputs;
+  set(input, {
+    oninput: () => {
+      for (let at; (at = input.value.indexOf('\\n')) >= 0;)
+        input.setRangeText('↵', at, at + 2, 'end');
+    },
+  });
 
   // --- Los mandos --------------------------------------------------------------------------------
   const layers = () => model.get('data').ids.length;
