@@ -113,6 +113,7 @@ def test_one_token_more_reads_only_that_token(model, monkeypatch):
     def fail(*_args, **_):
         raise MemoryError("sin memoria")
 
+    reader.read((*ids, 260, 99, 7))
     monkeypatch.setattr(reader.model.layers[20], "forward", fail)  # a medias
     with pytest.raises(MemoryError):
         reader.read((ids[0], 5))  # de lo guardado, ya ha quitado lo que no es común
