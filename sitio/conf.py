@@ -83,7 +83,8 @@ def write_math(self, node):
     raise nodes.SkipNode
 
 
-# Lo que hace contestar a cada explorador. Los que no están aquí no piden nada.
+# Lo que hace contestar a cada explorador. Los que no están aquí no piden nada, salvo el del LLM, cuyo
+# modelo no cabe en el sitio: `modelo.js` lo dice.
 READS = ("wordpiece", "bert", "respuestas")
 WRITES = ("bpe", "comprobaciones", "traductor")
 ANSWERS = {"Attention": READS, "QKV": READS, "MultiHead": READS, "CrossAttention": WRITES}

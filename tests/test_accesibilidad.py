@@ -40,6 +40,7 @@ EFFECTS = {
     "CrossAttentionExplorer": {"*": ".exp-scroll svg"},
     "GeometryExplorer": {"*": ".exp-plane"},
     "InfluenceExplorer": {"*": "svg[role=group]"},
+    "LlmExplorer": {".exp-sentence *, .l-read *": ".l-read", "*": ".l-tokens"},
     "MaskExplorer": {".m-cell": "table[aria-label^=pesos]", "*": ".m-grid"},
     "MultiHeadExplorer": {"*": ".h-detail > *"},
     "QKVExplorer": {"*": "table"},

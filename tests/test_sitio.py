@@ -424,6 +424,10 @@ def test_each_explorer_answers(browser, address, name):
                 assert ask(page, explorer, SENTENCE, *rest) == ""
                 assert explorer.inner_text() != before
                 assert "slept" in explorer.inner_text()
+            elif kind == "LlmExplorer":  # escribir pide el modelo, y aquí no está
+                before = explorer.locator(".exp-say").inner_text()
+                assert "JupyterLab" in ask(page, explorer, SENTENCE)
+                assert explorer.locator(".exp-say").inner_text() == before
             else:
                 assert inputs.count() == 0
 

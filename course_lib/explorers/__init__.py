@@ -18,6 +18,7 @@ _MODULE_OF = {
     "CrossAttentionExplorer": "cross",
     "GeometryExplorer": "geometry",
     "InfluenceExplorer": "influence",
+    "LlmExplorer": "llm",
     "MaskExplorer": "mask",
     "MultiHeadExplorer": "heads",
     "QKVExplorer": "qkv",

@@ -23,6 +23,7 @@ SHARED = {"sync": True, "echo_update": False}
 ALSO = dict.fromkeys(["attention", "heads", "qkv"], ["sentences"]) | {
     "cross": ["sentences", "grid"],
     "influence": ["grid"],
+    "llm": ["sentences"],
 }
 
 

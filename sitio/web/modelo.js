@@ -75,6 +75,13 @@ globalThis.course ??= {};
     };
   }
 
+  /** Lo que se contesta al explorador del LLM, cuyo modelo no cabe en el sitio. */
+  const nobody = async () => ({
+    error:
+      'Escribir pide el modelo, que en esta página no está: abre la lección en JupyterLab. La capa, ' +
+      'la temperatura y los cortes sí se mueven.',
+  });
+
   /** Contesta lo que pide un explorador. Si mientras tanto pide otra cosa, al final, la última. */
   function answering(host, name) {
     let busy = false;
@@ -93,7 +100,7 @@ globalThis.course ??= {};
       const beat = setInterval(() => model.tell('progress'), 5000); // sigue en ello
       let traits;
       try {
-        traits = await course.answers[name](model, load);
+        traits = await (course.answers?.[name] ?? nobody)(model, load);
       } catch (error) {
         traits = { error: error.message };
       }

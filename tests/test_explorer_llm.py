@@ -1,0 +1,500 @@
+"""El explorador del LLM: sus cuentas, lo que lee, sus límites y lo que hace en un navegador."""
+
+import json
+import math
+import re
+
+import pytest
+import torch
+import traitlets
+from helpers_browser import ROOT, write
+from helpers_explorers import CUT, SHOW
+from nbformat.v4 import new_code_cell
+
+from course_lib import load_llama
+from course_lib.explorers import llm
+from course_lib.explorers.base import esm
+from course_lib.explorers.llm import LlmExplorer, Reader, pack
+from course_lib.model_files import ModelUnavailableError
+from sitio.notebook import explorer_html
+
+TEXT = "The capital of France is"
+VOCABULARY = 600
+
+
+def states(count):
+    """Puntuaciones al azar, siempre las mismas, de las que reparten mucho y de las que poco."""
+    draw = torch.Generator().manual_seed(0)
+    number = lambda: torch.rand((), generator=draw).item()  # noqa: E731
+    for n in range(count):
+        scores = torch.randn(VOCABULARY, generator=draw).double() * (0.2 + 4 * number())
+        temperature = 0 if n % 9 == 8 else round(0.1 + 1.9 * number(), 1)
+        top_k = None if number() < 0.4 else int(1 + 40 * number())
+        top_p = None if number() < 0.3 else round(0.05 + 0.9 * number(), 2)
+        yield scores, temperature, top_k, top_p
+
+
+def by_hand(scores, temperature, top_k, top_p):
+    """Lo mismo, con listas: lo que queda, en su orden, y lo que sumaba lo demás."""
+    scores = sorted(scores.tolist(), reverse=True)
+    powers = [math.exp((x - scores[0]) / (temperature or 1)) for x in scores]
+    before = [power / math.fsum(powers) for power in powers]
+    kept = before[: 1 if temperature == 0 else top_k]
+    whole, taken = math.fsum(kept), 0.0
+    for n, chance in enumerate(kept):
+        if top_p is not None and taken >= top_p * whole:
+            kept = kept[:n]
+            break
+        taken += chance
+    return before, [chance / math.fsum(kept) for chance in kept], 1 - math.fsum(kept)
+
+
+# --- Lo que lee -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load_llama()
+
+
+def states_after_each_layer(model, ids):
+    """Lo que sale de cada capa, con el modelo entero y sin caché."""
+    states = []
+    hooks = [
+        layer.register_forward_hook(lambda _layer, _inputs, output: states.append(output[0]))
+        for layer in model.layers
+    ]
+    with torch.no_grad():
+        logits, _ = model(torch.tensor([ids]))
+    for hook in hooks:
+        hook.remove()
+    return states, logits[0, -1]
+
+
+def test_it_reads_with_the_whole_model_layer_by_layer(model):
+    model, tokenizer = model
+    ids = tokenizer.encode(TEXT).ids
+    states, logits = states_after_each_layer(model, ids)
+    explorer = LlmExplorer(TEXT)
+    scores, _ = explorer._read(TEXT, [])
+    torch.testing.assert_close(scores, logits.double(), atol=1e-4, rtol=0)
+    data = explorer.data
+    final = logits.argmax().item()
+    assert data["tokens"] == ["The", "␣capital", "␣of", "␣France", "␣is"]
+    assert len(data["ids"]) == len(states) == 30
+    for n, state in enumerate(states):
+        with torch.no_grad():
+            chances = model.output_projection(model.normalization(state))[0, -1].softmax(-1)
+        assert data["chances"][n] == pytest.approx(chances.topk(8).values.tolist(), abs=1e-4)
+        assert chances[data["ids"][n]].tolist() == pytest.approx(data["chances"][n], abs=1e-4)
+        assert data["finals"][n] == pytest.approx(chances[final].item(), abs=1e-4)
+        assert data["ranks"][n] == pytest.approx((chances > chances[final]).sum().item() + 1, abs=1)
+    assert data["names"][str(final)] == "␣Paris"
+
+
+def test_one_token_more_reads_only_that_token(model, monkeypatch):
+    reader = Reader(*model)
+    ids = reader.tokenizer.encode(TEXT).ids
+    lengths = []
+    first = reader.model.layers[0]
+    hook = first.register_forward_hook(lambda _, inputs, __: lengths.append(inputs[0].shape[1]))
+    paths = [[], [7042], [7042, 30], [260], [260, 99]]  # se escriben dos, se deshacen y otros dos
+    for path in paths:
+        reader.read((*ids, *path))
+    assert lengths == [5, 1, 1, 1, 1]
+    reader.read((*ids, 7042))  # ya se sabe
+    reader.read(tuple(reader.tokenizer.encode("Another thing").ids))
+    hook.remove()
+    assert lengths == [5, 1, 1, 1, 1, 2]
+    for path in paths:
+        whole, _ = Reader(*model).read((*ids, *path))
+        torch.testing.assert_close(reader.read((*ids, *path))[0], whole, atol=1e-4, rtol=0)
+
+    def fail(*_args, **_):
+        raise MemoryError("sin memoria")
+
+    reader.read((*ids, 260, 99, 7))
+    monkeypatch.setattr(reader.model.layers[20], "forward", fail)  # a medias
+    with pytest.raises(MemoryError):
+        reader.read((ids[0], 5))  # de lo guardado, ya ha quitado lo que no es común
+    monkeypatch.undo()
+    whole, _ = Reader(*model).read((*ids, 260, 99, 1))
+    torch.testing.assert_close(reader.read((*ids, 260, 99, 1))[0], whole, atol=1e-4, rtol=0)
+
+
+def test_what_is_saved_is_small_and_names_are_seen():
+    explorer = LlmExplorer("a\tb\n\n  c 😀 <b>\xa0" + "é" * 60)
+    assert len(json.dumps(explorer.data, ensure_ascii=False).encode()) < 20_000
+    read = "".join(explorer.data["tokens"])
+    assert read.startswith("a\\tb↵↵␣␣c␣")
+    assert "<b>\\xa0é" in read
+    assert all(name.isprintable() for name in explorer.data["names"].values())
+
+
+# --- Su estado ------------------------------------------------------------------------------------
+
+
+def ask(explorer, text=None, **asked):
+    """Pide como lo hace la página y comprueba que hay respuesta."""
+    serial = explorer.answered + 1
+    explorer.request = {"serial": serial, "text": explorer.text if text is None else text, **asked}
+    assert explorer.answered == serial
+
+
+def test_its_text_says_its_state():
+    explorer = LlmExplorer()
+    said = "LLM: tras «The␣capital␣of␣France␣is», en la capa"
+    assert repr(explorer) == (
+        f"{said} 29 de 0 a 29: «␣Paris» (0.77), «␣the» (0.06), «␣London» (0.01); en la última, "
+        "T = 1, top-k = no y top-p = no: quedan 49152."
+    )
+    explorer.temperature, explorer.top_k, explorer.top_p = 0.7, 5, 0.95
+    assert repr(explorer) == (
+        f"{said} 29 de 0 a 29: «␣Paris» (1.00); en la última, T = 0.7, top-k = 5 y top-p = 0.95: "
+        "quedan 1."
+    )
+    explorer.layer = 12
+    assert repr(explorer).startswith(f"{said} 12 de 0 a 29: «␣» (0.36), «.» (0.33)")
+    assert len(repr(LlmExplorer("word " * 100))) < 250
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "wrong", "wanted"),
+    [
+        ("layer", (0, 29, None), (-1, 30, 1.0, "1", True), "un entero entre 0 y 29."),
+        ("temperature", (0, 0.1, 2), (-0.1, 2.1, "1", None, True, math.nan), "entre 0 y 2."),
+        ("top_k", (1, 40, None), (0, 41, 1.5, "1", True), "un entero entre 1 y 40."),
+        ("top_p", (0.01, 0.5, 1, None), (0, 1.01, "1", math.inf), "un número entre 0.01 y 1."),
+    ],
+)
+def test_what_it_takes(name, values, wrong, wanted):
+    explorer = LlmExplorer()
+    for value in values:
+        setattr(explorer, name, value)
+        assert getattr(explorer, name) == value
+        assert "LLM: tras" in repr(explorer)
+    for value in wrong:
+        with pytest.raises(traitlets.TraitError) as error:
+            setattr(explorer, name, value)
+        assert f"LlmExplorer: {name} = {value!r}, y tiene que ser" in str(error.value)
+        assert str(error.value).endswith(wanted)
+        assert getattr(explorer, name) == values[-1]
+        with pytest.raises(traitlets.TraitError, match=name):
+            LlmExplorer(**{name: value})
+
+
+WRONG = {
+    "": "está vacío",
+    "a " * 5000: "tiene 5001 tokens y aquí caben 200. Acórtalo.",
+    "medio \ud83d": "carácter roto",
+}
+
+
+@pytest.mark.parametrize("text", WRONG, ids=lambda text: ascii(text)[:12])
+def test_wrong_texts_are_refused_and_nothing_is_lost(text):
+    with pytest.raises(traitlets.TraitError, match=f"LlmExplorer: el texto.*{WRONG[text]}"):
+        LlmExplorer(text)
+    explorer = LlmExplorer()
+    ask(explorer, written=[7042])
+    before = explorer.data
+    ask(explorer, text)
+    assert WRONG[text] in explorer.error
+    assert "limit" not in explorer.error
+    assert (explorer.text, explorer.written, explorer.data) == (TEXT, [7042], before)
+    ask(explorer, "Hello")
+    assert (explorer.error, explorer.text, explorer.written) == ("", "Hello", [])
+
+
+@pytest.mark.parametrize("value", [None, 3, b"a", ["a"]])
+def test_what_is_not_a_text_is_refused(value):
+    with pytest.raises(traitlets.TraitError, match="LlmExplorer: text es .* un texto"):
+        LlmExplorer(value)
+
+
+def test_it_writes_undoes_and_starts_again():
+    explorer = LlmExplorer()
+    paris, end = explorer.data["words"][0], 2
+    ask(explorer, written=[paris])
+    assert explorer.data["tokens"][-1] == "␣Paris"
+    ask(explorer, written=[paris, end])
+    assert explorer.data["tokens"][-1] == "<|im_end|>"
+    ask(explorer, written=[paris])
+    assert explorer.data["tokens"][-1] == "␣Paris"
+    assert explorer.data["names"][str(explorer.data["words"][0])] == "."
+    ask(explorer)  # lo mismo, desde el principio
+    assert (explorer.written, len(explorer.data["tokens"])) == ([], 5)
+    ask(explorer, written=[paris] * 100)
+    for wrong in ([paris] * 101, [-1], [10**6], ["a"], [True]):
+        ask(explorer, written=wrong)
+        assert "detrás caben 100 tokens" in explorer.error
+        assert len(explorer.written) == 100
+    explorer.text = "Hello"
+    assert (explorer.written, explorer.data["tokens"], explorer.error) == ([], ["Hello"], "")
+    assert LlmExplorer(TEXT, written=[paris]).data["tokens"][-1] == "␣Paris"
+
+
+def test_it_draws_with_those_probabilities():
+    explorer = LlmExplorer("Hello, my name is", temperature=1.3, top_k=4, top_p=0.9)
+    scores, _ = explorer._read(explorer.text, [])
+    _, kept, _ = by_hand(scores, 1.3, 4, 0.9)
+    assert len(kept) == 4
+    found = []
+    for _ in range(400):
+        ask(explorer, written=[], draw=True)
+        found += explorer.written
+    words = explorer._read(explorer.text, [])[1]["words"]
+    assert set(found) == set(words[:4])
+    for word, chance in zip(words, kept):  # cuatro desviaciones típicas
+        assert found.count(word) / 400 == pytest.approx(chance, abs=4 * (chance / 400) ** 0.5)
+    explorer.temperature = 0
+    ask(explorer, written=[], draw=True)
+    assert explorer.written == words[:1]
+    state = torch.get_rng_state()
+    ask(explorer, written=[], draw=True)
+    assert torch.equal(torch.get_rng_state(), state)  # no gasta los números al azar de nadie
+
+
+@pytest.mark.parametrize("failure", [ModelUnavailableError("Falta el LLM"), MemoryError("no cabe")])
+def test_a_failure_is_answered(monkeypatch, failure):
+    explorer = LlmExplorer()
+
+    def fail(*_):
+        raise failure
+
+    monkeypatch.setattr(llm, "_reader", fail)
+    ask(explorer, "Hello")
+    assert explorer.error == f"No he podido leerlo: {failure}"
+    assert explorer.text == TEXT
+    with pytest.raises(type(failure), match=str(failure)):
+        LlmExplorer()
+    monkeypatch.undo()
+    ask(explorer, "Hello")
+    assert explorer.error == ""
+
+
+# --- En un navegador ------------------------------------------------------------------------------
+
+IN_JS = """async ([text, cases]) => {
+    const module = await import(URL.createObjectURL(new Blob([text], {type: 'text/javascript'})));
+    return cases.map(([data, ...state]) => module.compute(data, ...state));
+}"""
+
+
+@pytest.mark.navegador
+def test_javascript_computes_the_same(lab):
+    """También cuando el corte cae entre los que no viajan, que van en un histograma."""
+    cases = list(states(300))
+    packed = [[pack(scores[None].repeat(2, 1), str), *rest] for scores, *rest in cases]
+    answers = lab.page.evaluate(IN_JS, [esm("llm"), packed])
+    beyond = 0
+    for (scores, temperature, *cuts), theirs in zip(cases, answers, strict=True):
+        before, kept, lost = by_hand(scores, temperature, *cuts)
+        beyond += 40 < len(kept) < VOCABULARY
+        assert theirs["before"] == pytest.approx(before[:40], abs=5e-4)
+        assert theirs["after"] == pytest.approx((kept + [0] * 40)[:40], abs=5e-4)
+        assert theirs["kept"] == pytest.approx(len(kept), abs=int(len(kept) > 40))
+        assert theirs["lost"] == pytest.approx(lost, abs=3e-3)
+    assert beyond > 10
+
+
+def open_explorer(lab, code="LlmExplorer()"):
+    cell = new_code_cell(
+        f"from course_lib.explorers.llm import LlmExplorer\nexplorer = {code}\nexplorer"
+    )
+    assert lab.faults(write(lab, cell)) == []
+    return lab.page, lab.page.locator(".exp")
+
+
+def says(page, text):
+    page.wait_for_function(
+        "text => document.querySelector('.exp-say')?.textContent.includes(text)", arg=text
+    )
+
+
+FOCUSED = "document.activeElement.textContent"
+
+
+@pytest.mark.navegador
+def test_it_answers_to_the_hand_and_to_the_keys(lab):
+    page, explorer = open_explorer(lab)
+    bars = explorer.get_by_role("group", name="Los tokens que pueden seguir").get_by_role("button")
+    read = explorer.locator(".l-read span span")
+    says(page, "Lo más probable es que siga «␣Paris» (0.77), y después «␣the» (0.06).")
+    assert bars.count() == 8
+    assert explorer.locator("div.l-bar").inner_text().split("\n")[0] == "otros 49\xa0144"
+
+    # Un clic escribe; deshacer lo deshace; y con las teclas, lo mismo.
+    bars.first.click()
+    says(page, "Lo más probable es que siga «.»")
+    assert read.all_inner_texts()[-1] == "␣Paris"
+    assert read.last.get_attribute("class") == "l-new"
+    undo = explorer.get_by_role("button", name="Deshacer el último")
+    undo.click()
+    says(page, "«␣Paris» (0.77)")
+    undo.click(force=True)  # no hay nada que deshacer
+    active = page.evaluate("lesson.content.activeCellIndex")
+    bars.first.focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(FOCUSED).startswith("␣the")
+    assert [bars.nth(i).get_attribute("tabindex") for i in range(3)] == ["-1", "0", "-1"]
+    page.keyboard.press("Enter")
+    says(page, "Lo más probable es que siga «␣capital»")
+    assert read.all_inner_texts()[-1] == "␣the"
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    page.keyboard.press("Space")
+    says(page, "«␣of»")
+    assert read.all_inner_texts()[-2:] == ["␣the", "␣capital"]
+    assert page.evaluate("lesson.content.activeCellIndex") == active
+    assert lab.prints("print(len(explorer.written))", "2")
+
+    # «Calcular» empieza otra vez desde el principio.
+    explorer.get_by_role("button", name="Calcular").click()
+    says(page, "«␣Paris» (0.77)")
+
+    # La temperatura y los cortes: lo que queda fuera se dice.
+    heat, top_k, top_p = (explorer.get_by_label(x) for x in ("temperatura T", "top-k", "top-p"))
+    top_k.press("Home")
+    says(page, "Con top-k = 1, solo puede salir «␣Paris»: lo que queda fuera sumaba 0.23.")
+    assert bars.first.inner_text().split("\n")[-1] == "0.77 → 1"
+    assert bars.nth(1).inner_text().split("\n")[-1] == "0.06 → fuera"
+    assert "l-out" in bars.nth(1).get_attribute("class")
+    top_k.press("End")
+    for _ in range(3):
+        top_p.press("ArrowLeft")
+    says(page, "Con top-p = 0.85, pueden salir")
+    heat.press("Home")
+    says(
+        page, "Con T = 0.0 no hay sorteo: se escribe siempre el mejor, «␣Paris» (con T = 1, 0.77)."
+    )
+    assert lab.prints("print(explorer.temperature, explorer.top_k, explorer.top_p)", "0 None 0.85")
+    explorer.get_by_role("button", name="Sortear uno").click()
+    says(page, "«.»")
+    assert read.all_inner_texts()[-1] == "␣Paris"
+    undo.click()
+    says(page, "«␣Paris»")
+
+    # Las capas, con la barra y con sus casillas.
+    explorer.get_by_role("button", name="capa 24").click()
+    says(page, "Si el modelo acabara en la capa 24, lo más probable sería «␣the» (0.40).")
+    says(page, "El mejor de la última, «␣Paris», estaría en el puesto")
+    assert bars.locator("visible=true").count() == 8
+    assert heat.is_disabled()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    says(page, "capa 25")
+    explorer.get_by_label("Tras la capa").press("End")
+    says(page, "Con T = 0.0")
+    explorer.get_by_role("button", name="Ver los 40 mejores").click()
+    assert bars.locator("visible=true").count() == 40
+    assert explorer.locator("div.l-bar").inner_text().split("\n")[0] == "otros 49\xa0112"
+
+    # Y Python también manda.
+    lab.ask("explorer.temperature, explorer.top_p, explorer.layer = 1.5, None, 29")
+    says(page, "Con T = 1.5, lo más probable es «␣Paris»")
+    assert lab.messages == []
+    lab.close()
+
+
+@pytest.mark.navegador
+def test_it_asks_the_kernel_for_texts(lab):
+    page, explorer = open_explorer(lab)
+    box, error = explorer.get_by_label("Principio del texto"), explorer.get_by_role("alert")
+    read = explorer.locator(".l-read span span")
+
+    def send(text):
+        box.fill(text)
+        before = int(lab.ask("print(explorer.answered)"))
+        box.press("Enter")
+        page.wait_for_function("!document.querySelector('.exp-sentence > span').textContent")
+        assert int(lab.ask("print(explorer.answered)")) == before + 1
+
+    send("Two plus two equals")
+    assert read.all_inner_texts() == ["Two", "␣plus", "␣two", "␣equals"]
+    for wrong, said in {"": "está vacío", "a " * 5000: "5001 tokens y aquí caben 200."}.items():
+        send(wrong)
+        assert said in error.inner_text()
+        assert "Sigue a la vista lo anterior" in error.inner_text()
+        assert box.input_value() == wrong
+        assert read.count() == 4
+        explorer.get_by_role("button", name="capa 3", exact=False).first.click()  # sigue vivo
+    page.evaluate("() => { window.hacked = 0; window.alert = () => { window.hacked = 1; }; }")
+    send('<img src=x onerror=alert(1)> "><script>alert(1)</script>')
+    assert error.is_hidden()
+    assert explorer.locator("img, script").count() == 0
+    assert "".join(read.all_inner_texts()).startswith("<img␣src=x␣onerror=alert(1)>")
+    assert page.evaluate("window.hacked") == 0
+
+    # Un salto de línea se escribe como en Python, y en la casilla es ↵.
+    box.fill("you")
+    box.press("Home")
+    box.press_sequentially(r"Hi\n")
+    assert box.input_value() == "Hi↵you"
+    assert box.evaluate("node => node.selectionStart") == 3
+    send(r"Hi\nyou")
+    assert lab.prints("print(repr(explorer.text))", r"'Hi\nyou'")
+    assert read.all_inner_texts() == ["Hi", "↵", "you"]
+
+    # Lo que se está escribiendo no se pierde al pulsar una barra, y dos clics seguidos escriben uno.
+    box.fill("otra cosa")
+    explorer.locator("button.l-bar").first.dblclick()
+    page.wait_for_function("document.querySelectorAll('.l-read span span').length === 4")
+    assert box.input_value() == "otra cosa"
+    assert lab.prints("print(len(explorer.written))", "1")
+    assert lab.messages == []
+    lab.close()
+
+
+# Lo dice JupyterLab; si el kernel se para antes de que se entere de que hay exploradores, el explorador.
+NO_KERNEL = re.compile("Para contestar hace falta el kernel|El kernel no contesta")
+
+
+@pytest.mark.navegador
+def test_the_page_alone(lab):
+    """Sin kernel, la capa, la temperatura y los cortes se mueven; escribir lo pide, y nada se pierde."""
+    page, explorer = open_explorer(lab, "LlmExplorer(top_k=3)")
+    says(page, "Con top-k = 3, pueden salir 3 tokens")
+    page.evaluate("lesson.sessionContext.shutdown()")
+    page.wait_for_function("!lesson.sessionContext.session?.kernel")
+    page.get_by_text("No Kernel").first.wait_for()
+    explorer.get_by_label("top-k").press("End")
+    says(page, "Lo más probable es que siga «␣Paris»")
+    explorer.get_by_role("button", name="capa 24").click()
+    says(page, "capa 24")
+    explorer.locator("button.l-bar").first.click()
+    page.get_by_text(NO_KERNEL).wait_for()
+    assert explorer.locator(".l-read span span").count() == 5
+    lab.close()
+
+
+@pytest.mark.navegador
+def test_in_the_site_it_moves_and_says_that_writing_needs_jupyterlab(browser):
+    page = browser.new_page()
+    explorer = LlmExplorer()
+    page.set_content(explorer_html(explorer.get_state(), repr(explorer)))
+    page.add_script_tag(path=ROOT / "sitio/web/modelo.js")
+    said = page.locator(".exp-say")
+    says(page, "Lo más probable es que siga «␣Paris» (0.77)")
+    page.get_by_label("top-k").press("Home")
+    says(page, "Con top-k = 1, solo puede salir «␣Paris»")
+    before = said.inner_text()
+    for press in (page.locator("button.l-bar").first, page.get_by_role("button", name="Sortear")):
+        press.click()
+        page.get_by_text("abre la lección en JupyterLab").wait_for()
+        assert said.inner_text() == before
+        assert page.locator(".l-read span span").count() == 5
+    page.close()
+
+
+@pytest.mark.navegador
+@pytest.mark.parametrize("width", [320, 390, 640, 1920])
+def test_nothing_is_cut_with_the_longest_and_the_strangest(browser, width):
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    texts = "word " * 190, "https://" + "x" * 300, " " * 200 + "\n\n", "<b>&amp;</b> \u202e é 😀"
+    page.evaluate(SHOW, [LlmExplorer(text, top_p=0.5).get_state() for text in texts])
+    page.wait_for_timeout(300)
+    assert page.locator(".exp").count() == len(texts)
+    assert page.evaluate(CUT) == []
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    assert page.locator(".l-read").first.inner_text().startswith("Lee 191 tokens: … ")
+    page.close()
