@@ -80,17 +80,9 @@ def ring_batch(model, count, chance):
 
 
 def watched(who, optimizer, loss, look, steps, every):
-    """Aprende, y cada ``every`` pasos mira cómo va: el bucle de todo lo que se enseña aprendiendo.
+    """El bucle de lo que se enseña aprendiendo: un ``Moment``, con lo que da ``look()``, cada ``every`` pasos.
 
-    Args:
-        who: quién lo pide, para los errores.
-        optimizer: el que da los pasos.
-        loss: sin argumentos, la pérdida de unas frases nuevas.
-        look: sin argumentos, los aciertos y los pesos de un ``Moment``.
-        steps, every: pasos que se dan, y cada cuántos se mira.
-
-    Raises:
-        ValueError: si ``every`` no es un entero de 1 en adelante.
+    ``loss()`` da la pérdida de unas frases nuevas; ``who`` es quién lo pide, para el error.
     """
     if not isinstance(every, int) or every < 1:
         raise ValueError(f"{who}: every = {every!r} y tiene que ser 1 o más pasos.")
@@ -100,8 +92,8 @@ def watched(who, optimizer, loss, look, steps, every):
         for step in range(steps + 1):
             if step % every == 0:
                 with torch.no_grad():
-                    moment = Moment(step, *look())
-                yield moment
+                    seen = look()
+                yield Moment(step, *seen)
             optimizer.zero_grad()
             loss().backward()
             optimizer.step()

@@ -56,22 +56,15 @@ def numbers(value):
 
 
 class FakeLayer:
-    """Una capa de mentira (15.3): a cada token le suma algo de lo que va antes y de él, (L, d) → (L, d).
-
-    Args:
-        seed, d: con otra semilla, otra capa; y la anchura.
-    """
+    """Una capa de mentira (15.3): a cada token le suma algo de lo que va antes, (L, d) → (L, d)."""
 
     def __init__(self, seed, d):
         self.seed, self.d = seed, d
 
     def __call__(self, x):
-        generator = torch.Generator().manual_seed(self.seed)
-        weight = torch.randn(self.d, self.d, generator=generator).to(x.dtype)
+        weight = torch.randn(self.d, self.d, generator=torch.Generator().manual_seed(self.seed))
         before = x.cumsum(0) / torch.arange(1, len(x) + 1)[:, None]
-        return x + torch.tanh(before @ weight)
+        return x + torch.tanh(before @ weight.to(x.dtype))
 
-    def __str__(self):
+    def __repr__(self):
         return f"capa {self.seed}"
-
-    __repr__ = __str__

@@ -25,19 +25,14 @@ AXES = {
         ("quita-la-entrada", lambda s: s[1:]),
         ("quita-la-salida", lambda s: s[:-1]),
         ("capa-corrida", lambda s: s.roll(1, 0), lambda s: s.roll(-1, 0)),
-        ("solo-la-última", lambda s: s[-1:], lambda s: s[-1:].expand_as(s)),
         ("lo-que-añade-la-capa", lambda s: s.diff(dim=0), lambda s: torch.cat([s[:1], s.diff(dim=0)])),
-        ("suma-los-estados", lambda s: s.cumsum(0)),
-        ("al-revés", lambda s: s.flip(0)),
     ),
     "place": ways(
         KNOWN,
         lambda s: s[:, -1],
         ("primera-posición", lambda s: s[:, 0]),
-        ("penúltima-posición", lambda s: s[:, -2]),
         ("todas-las-posiciones", itself),
         ("media-de-posiciones", lambda s: s.mean(1), lambda s: s.sum(1)),
-        ("ejes-cambiados", lambda s: s[-1]),
     ),
     "norm": ways(
         KNOWN,
@@ -45,31 +40,22 @@ AXES = {
         ("sin-normalizar", itself),
         ("layernorm", lambda x: F.layer_norm(x, x.shape[-1:], eps=EPS)),
         ("longitud", lambda x: x / x.norm(dim=-1, keepdim=True)),
-        ("sin-raíz", lambda x: x / (power(x) + EPS)),
         ("una-norma-para-todos", lambda x: x / (power(x, *range(x.dim())) + EPS).sqrt()),
-        ("normaliza-entre-capas", lambda x: x / (power(x, 0) + EPS).sqrt()),
         ("sin-eps", lambda x: x / power(x).sqrt(), lambda x: x / (power(x) + 1e-6).sqrt()),
-        ("eps-fuera", lambda x: x / (power(x).sqrt() + EPS)),
     ),
     "gain": ways(
         KNOWN,
         lambda x, gain, norm: norm(x) * gain,
         ("sin-gain", lambda x, gain, norm: norm(x)),
         ("gain-antes", lambda x, gain, norm: norm(x * gain)),
-        ("divide-por-gain", lambda x, gain, norm: norm(x) / gain),
-        ("suma-gain", lambda x, gain, norm: norm(x) + gain),
-        ("uno-más-gain", lambda x, gain, norm: norm(x) * (1 + gain)),
         ("norma-dos-veces", lambda x, gain, norm: norm(norm(x) * gain) * gain),
     ),
-    "table": ways(KNOWN, itself, ("coseno", lambda table: F.normalize(table, dim=-1))),
     "softmax": ways(
         KNOWN,
         lambda z, d: z.softmax(-1),
         ("sin-softmax", lambda z, d: z),
         ("log-softmax", lambda z, d: z.log_softmax(-1)),
         ("softmax-de-otro-eje", lambda z, d: z.softmax(0)),
-        ("softmax-de-todo", lambda z, d: z.flatten().softmax(0).view_as(z)),
-        ("softmax-dos-veces", lambda z, d: z.softmax(-1).softmax(-1)),
         ("entre-√d", lambda z, d: (z / d**0.5).softmax(-1)),
         ("sigmoide", lambda z, d: z.sigmoid()),
         ("el-que-gana", lambda z, d: z.argmax(-1).float(), lambda z, d: z.softmax(-1).amax(-1)),
@@ -128,7 +114,7 @@ class LogitLens(Exercise):
     def compute(self, choice, states, gain, table):
         states, gain, table = states.double(), gain.double(), table.double()
         x = choice["place"](choice["layers"](states))
-        scores = choice["gain"](x, gain, choice["norm"]) @ choice["table"](table).T
+        scores = choice["gain"](x, gain, choice["norm"]) @ table.T
         output = choice["softmax"](scores, x.shape[-1])
         return {"output": choice["shape"](choice["finish"](output)).float()}
 

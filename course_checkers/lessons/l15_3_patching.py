@@ -15,7 +15,6 @@ AXES = {
         KNOWN,
         lambda clean, other: (clean, other),
         ("sentido-contrario", lambda clean, other: (other, clean)),
-        ("la-misma-frase", lambda clean, other: (clean, clean), lambda clean, other: (other, other)),
     ),
     # De la capa que se pide y de cuántas hay, antes de cuáles se cambia.
     "when": ways(
@@ -24,11 +23,8 @@ AXES = {
         ("capa-siguiente", lambda layer, n: {layer + 1}),
         ("capa-anterior", lambda layer, n: {layer - 1} if layer else set()),
         ("desde-esa-capa", lambda layer, n: set(range(layer, n + 1)), lambda layer, n: set(range(layer, n))),
-        ("hasta-esa-capa", lambda layer, n: set(range(layer + 1))),
-        ("en-todas-las-capas", lambda layer, n: set(range(n + 1)), lambda layer, n: set(range(n))),
         ("en-la-entrada", lambda layer, n: {0}),
-        ("en-la-salida", lambda layer, n: {n}),
-        ("capa-desde-el-final", lambda layer, n: {n - 1 - layer}),
+        ("no-cambia-nada", lambda layer, n: set()),
     ),
     # Qué posiciones se cambian.
     "where": ways(
@@ -38,9 +34,6 @@ AXES = {
         ("posición-siguiente", lambda at, place: at == place + 1),
         ("posición-anterior", lambda at, place: at == (place - 1) % len(at)),
         ("desde-esa-posición", lambda at, place: at >= place),
-        ("hasta-esa-posición", lambda at, place: at <= place, lambda at, place: at < place),
-        ("las-demás-posiciones", lambda at, place: at != place),
-        ("última-posición", lambda at, place: at == len(at) - 1),
     ),
     # De los estados de la otra frase, el número de la capa y el de aquí, lo que se pone.
     "what": ways(
@@ -51,17 +44,12 @@ AXES = {
         ("estado-siguiente", lambda theirs, i, x: theirs[min(i + 1, len(theirs) - 1)]),
         ("pone-ceros", lambda theirs, i, x: torch.zeros_like(x)),
         ("suma-el-de-la-otra", lambda theirs, i, x: x + theirs[i]),
-        ("la-media-de-los-dos", lambda theirs, i, x: (x + theirs[i]) / 2),
-        ("la-diferencia", lambda theirs, i, x: theirs[i] - x),
     ),
     # De la capa que se pide y de cuántas hay, las que se dan.
     "rest": ways(
         KNOWN,
         lambda layer, n: range(n),
         ("se-para-ahí", lambda layer, n: range(layer)),
-        ("se-para-en-esa-capa", lambda layer, n: range(layer + 1)),
-        ("se-salta-la-capa", lambda layer, n: [i for i in range(n) if i != layer]),
-        ("se-deja-la-última", lambda layer, n: range(n - 1)),
     ),
     "output": ways(
         KNOWN,
