@@ -353,14 +353,14 @@ def induction(desc):
         chip(drawing, xs[i], y, 96, 48, word, c.MIST, border=c.INK, tint=1, stroke=2)
     chip(drawing, xs[5], y, 96, 48, "¿…?", c.YELLOW, border=c.INK, bold=True)
     # Capa 0: la del token anterior apunta en «pan» quién va delante.
-    arrow(drawing, (xs[1], y - 24), (xs[1], 118), (xs[0], 118), (xs[0], y - 28), colour=c.QUERY)
+    arrow(drawing, (xs[1], y - 24), (xs[1], 118), (xs[0], 118), (xs[0], y - 24), colour=c.QUERY)
     chip(drawing, xs[1] + 104, 118, 174, 40, "«detrás de luna»", c.QUERY)
     line(drawing, (xs[1], 118), (xs[1] + 17, 118), colour=c.QUERY)
     text(drawing, 26, 44, "Capa 0: cada token mira al anterior y apunta quién es", SIZE, "start", bold=True)
     # Capa 1: la de inducción busca ese apunte, y copia.
-    arrow(drawing, (xs[4], y + 24), (xs[4], 262), (xs[1], 262), (xs[1], y + 28), colour=c.KEY)
-    chip(drawing, (xs[1] + xs[4]) / 2, 262, 250, 40, "¿quién va detrás de luna?", c.KEY)
-    arrow(drawing, (xs[4], 262), (xs[5], 262), (xs[5], y + 28), colour=c.VALUE)
+    arrow(drawing, (xs[4], y + 24), (xs[4], 262), (xs[1], 262), (xs[1], y + 24), colour=c.KEY)
+    chip(drawing, (xs[1] + xs[4]) / 2, 262, 264, 40, "¿quién va detrás de luna?", c.KEY)
+    arrow(drawing, (xs[4], 262), (xs[5], 262), (xs[5], y + 24), colour=c.VALUE)
     text(drawing, xs[5] + 14, 262, "pan", SIZE, "start", bold=True)
     text(drawing, 26, 322, "Capa 1: el segundo «luna» mira al que lo lleva apuntado, y lo copia", SIZE, "start", bold=True)
     return drawing

@@ -77,7 +77,7 @@ CASES = tuple(
         ((4, 5, 3, 2, 1), (3, 4, 4, 1, 2), (5, 6, 2, 2, 3), (3, 3, 3, 0, 1), (4, 5, 3, 3, 0))
     )
 )
-SHAPE = "Tu salida no mide lo mismo que clean, (L, d_model)."
+SHAPE = "Tu salida no mide lo mismo que la entrada, (L, d_model)."
 TINY = (Case("", ([FakeLayer(1, 2), FakeLayer(2, 2)], torch.zeros(2, 2), torch.ones(2, 2), 1, 0)),)
 LAYERS, CLEAN, _, _, PLACE = CASES[0].arguments
 
