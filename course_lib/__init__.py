@@ -18,6 +18,7 @@ Lo que enseñan las lecciones, en su orden. Cada módulo se lee de una sentada:
 - ``decoder_only``: un modelo que es solo decoder, como los LLM de hoy.
 - ``sampling``: cómo sigue escribiendo ese modelo, y cómo se sortea el token siguiente.
 - ``llama``: los pesos de un Llama de verdad en ese modelo.
+- ``induction``: una cabeza que nace, la que busca qué venía detrás la otra vez.
 - ``plots``: dibujar tensores, con los colores del curso, y enseñar este código.
 
 Lo demás tiene su propio cuarto:
@@ -96,6 +97,7 @@ _MODULE_OF = {
     "next_token_probabilities": "sampling",
     "decoder_from_llama": "llama",
     "load_llama": "llama",
+    "learn_induction": "induction",
     "show_source": "plots.source",
 }
 

@@ -79,6 +79,28 @@ def ring_batch(model, count, chance):
     return ids, torch.stack([ids.roll(-offset, 1) for offset in model.offsets], dim=-1)
 
 
+def watched(who, optimizer, loss, look, steps, every):
+    """El bucle de lo que se enseña aprendiendo: un ``Moment``, con lo que da ``look()``, cada ``every`` pasos.
+
+    ``loss()`` da la pérdida de unas frases nuevas; ``who`` es quién lo pide, para el error.
+    """
+    if not isinstance(every, int) or every < 1:
+        raise ValueError(f"{who}: every = {every!r} y tiene que ser 1 o más pasos.")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # con matrices tan pequeñas, repartirlas cuesta más que hacerlo
+    try:
+        for step in range(steps + 1):
+            if step % every == 0:
+                with torch.no_grad():
+                    seen = look()
+                yield Moment(step, *seen)
+            optimizer.zero_grad()
+            loss().backward()
+            optimizer.step()
+    finally:
+        torch.set_num_threads(threads)
+
+
 def learn_neighbours(
     heads, dim_embedding=32, *, steps=300, every=25, rate=1e-3, batch=64, seed=0, **options
 ):
@@ -100,30 +122,22 @@ def learn_neighbours(
         ValueError: si ``every`` no es un entero de 1 en adelante, u ``offsets`` está vacío; y si
             ``heads`` no divide a ``dim_embedding``.
     """
-    if not isinstance(every, int) or every < 1:
-        raise ValueError(f"learn_neighbours: every = {every!r} y tiene que ser 1 o más pasos.")
     if not options.get("offsets", True):
         raise ValueError("learn_neighbours: offsets = () y hace falta un vecino por lo menos: (-1,).")
     with torch.random.fork_rng(devices=()):
         torch.manual_seed(seed)
         model = NeighbourModel(heads, dim_embedding, **options).double()
     chance = torch.Generator().manual_seed(seed)
+
+    def loss():
+        ids, neighbours = ring_batch(model, batch, chance)
+        logits, _ = model(ids)
+        return F.cross_entropy(logits.flatten(0, 2), neighbours.flatten())
+
+    def look():
+        ids, neighbours = ring_batch(model, 256, chance)
+        logits, weights = model(ids)
+        return (logits.argmax(-1) == neighbours).double().mean(dim=(0, 1)), weights[0]
+
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # con matrices tan pequeñas, repartirlas cuesta más que hacerlo
-    try:
-        for step in range(steps + 1):
-            if step % every == 0:
-                ids, neighbours = ring_batch(model, 256, chance)
-                with torch.no_grad():
-                    logits, weights = model(ids)
-                hits = (logits.argmax(-1) == neighbours).double().mean(dim=(0, 1))
-                yield Moment(step, hits, weights[0])
-            ids, neighbours = ring_batch(model, batch, chance)
-            logits, _ = model(ids)
-            loss = F.cross_entropy(logits.flatten(0, 2), neighbours.flatten())
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    finally:
-        torch.set_num_threads(threads)
+    yield from watched("learn_neighbours", optimizer, loss, look, steps, every)

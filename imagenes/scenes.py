@@ -148,6 +148,7 @@ LESSONS = (
     ("Dentro de BERT", c.MIST),
     ("La atención barata", c.MIST),
     ("Leer un LLM", c.MIST),
+    ("Dentro de un LLM", c.MIST),
 )
 
 
@@ -159,7 +160,7 @@ def badge(drawing, x, y, number):
 
 def course_map(desc):
     """Las lecciones, y en la fórmula el número de la que explica cada pieza."""
-    drawing = card(632, "Mapa del curso", desc)
+    drawing = card(688, "Mapa del curso", desc)
     y = 132
     chip(drawing, 366, y, 572, 168, "", SOFTMAX, rx=16)
     text(drawing, 144, y, "softmax", 24, bold=True)
@@ -188,7 +189,7 @@ def course_map(desc):
             text(drawing, 26, top, caption, SIZE, "start", bold=True)
     for number, (name, colour) in enumerate(LESSONS):
         row, column = divmod(number, 3)
-        x, top = 26 + 254 * column, (300, 356, 442, 528, 584)[row]
+        x, top = 26 + 254 * column, (300, 356, 442, 528, 584, 640)[row]
         plain = {"border": c.INK, "tint": 1, "stroke": 2} if colour == c.MIST else {}
         chip(drawing, x + 120, top, 240, 44, "", colour, rx=21, **plain)
         badge(drawing, x + 22, top, number)

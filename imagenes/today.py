@@ -420,6 +420,30 @@ def from_text_to_chat(desc):
     return drawing
 
 
+REPEATED = ("luna", "pan", "gato", "pez", "luna")
+
+
+def induction(desc):
+    """Una cabeza de inducción y la que la alimenta (Olsson et al. 2022)."""
+    drawing = card(352, "Una cabeza de inducción", desc)
+    y, xs = 190, [96 + 122 * i for i in range(6)]
+    for i, word in enumerate(REPEATED):
+        chip(drawing, xs[i], y, 96, 48, word, c.MIST, border=c.INK, tint=1, stroke=2)
+    chip(drawing, xs[5], y, 96, 48, "¿…?", c.YELLOW, border=c.INK, bold=True)
+    # Capa 0: la del token anterior apunta en «pan» quién va delante.
+    arrow(drawing, (xs[1], y - 24), (xs[1], 118), (xs[0], 118), (xs[0], y - 24), colour=c.QUERY)
+    chip(drawing, xs[1] + 104, 118, 174, 40, "«detrás de luna»", c.QUERY)
+    line(drawing, (xs[1], 118), (xs[1] + 17, 118), colour=c.QUERY)
+    text(drawing, 26, 44, "Capa 0: cada token mira al anterior y apunta quién es", SIZE, "start", bold=True)
+    # Capa 1: la de inducción busca ese apunte, y copia.
+    arrow(drawing, (xs[4], y + 24), (xs[4], 262), (xs[1], 262), (xs[1], y + 24), colour=c.KEY)
+    chip(drawing, (xs[1] + xs[4]) / 2, 262, 264, 40, "¿quién va detrás de luna?", c.KEY)
+    arrow(drawing, (xs[4], 262), (xs[5], 262), (xs[5], y + 24), colour=c.VALUE)
+    text(drawing, xs[5] + 14, 262, "pan", SIZE, "start", bold=True)
+    text(drawing, 26, 322, "Capa 1: el segundo «luna» mira al que lo lleva apuntado, y lo copia", SIZE, "start", bold=True)
+    return drawing
+
+
 FIGURES = {
     "leer-y-escribir.svg": (
         reading_and_writing,
@@ -479,5 +503,11 @@ FIGURES = {
         f"3: en cada una gira {THETA}° más. Después, dos casos con distancia 2: la query en la 3 y la key en "
         f"la 1, y la query en la 7 y la key en la 5. Las agujas cambian; el ángulo entre ellas, {BETWEEN}°, y su "
         f"producto, {shown(cos(radians(BETWEEN)))}, no.",
+    ),
+    "induccion.svg": (
+        induction,
+        "Cinco tokens, «luna», «pan», «gato», «pez» y otra vez «luna», y un hueco. Arriba, capa 0: «pan» mira al "
+        "anterior, «luna», y apunta «detrás de luna». Abajo, capa 1: el segundo «luna» pregunta quién va detrás de "
+        "luna, mira a «pan», que lo lleva apuntado, y en el hueco sale «pan».",
     ),
 }

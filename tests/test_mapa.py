@@ -32,6 +32,7 @@ TAUGHT += [
     "decoder_only",
     "sampling",
     "llama",
+    "induction",
     "plots",
 ]
 

@@ -275,8 +275,8 @@ def lesson_faults(nb, folder):
         yield from (f"celda {number}: {fault}" for fault in faults(cell, folder, used, library))
     if "course_lib" not in used:
         yield "no importa nada de course_lib"
-    if not used & {"extract_embeddings", "load_bert"}:
-        yield "no usa embeddings reales: ni extract_embeddings ni load_bert"
+    if not used & {"extract_embeddings", "load_bert", "load_llama"}:
+        yield "no usa un modelo de verdad: ni extract_embeddings, ni load_bert, ni load_llama"
 
 
 def structure_faults(nb):
@@ -374,7 +374,7 @@ def _code(source, **metadata):
         ("falta «En este cuaderno»", lambda nb: nb.cells[0].update(source="# 00 · Prueba")),
         ("no acaba con", lambda nb: nb.cells.append(new_markdown_cell("## Y otra cosa"))),
         ("no importa nada", lambda nb: nb.cells[2].update(source="import torch")),
-        ("no usa embeddings", lambda nb: nb.cells[3].update(source="print(0.53)")),
+        ("no usa un modelo", lambda nb: nb.cells[3].update(source="print(0.53)")),
         ("celda 5: no es Python", _code("!pip install torch")),
         ("celda 5: no es Python", _code("%pip install torch")),
         ("vuelve a definir.*: MultiHeadAttention", _code("class MultiHeadAttention: pass")),

@@ -53,3 +53,18 @@ def numbers(value):
         return value.flatten().tolist()
     many = isinstance(value, list | tuple)
     return [number for item in value for number in numbers(item)] if many else [value]
+
+
+class FakeLayer:
+    """Una capa de mentira (15.3): a cada token le suma algo de lo que va antes, (L, d) → (L, d)."""
+
+    def __init__(self, seed, d):
+        self.seed, self.d = seed, d
+
+    def __call__(self, x):
+        weight = torch.randn(self.d, self.d, generator=torch.Generator().manual_seed(self.seed))
+        before = x.cumsum(0) / torch.arange(1, len(x) + 1)[:, None]
+        return x + torch.tanh(before @ weight.to(x.dtype))
+
+    def __repr__(self):
+        return f"capa {self.seed}"

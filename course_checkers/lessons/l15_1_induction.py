@@ -1,0 +1,122 @@
+"""15.1 · La puntuación de inducción de cada cabeza: como en la 12.1, pero con otra diagonal.
+
+{lo que siguió, la repetición, el de antes…} × {la media, la suma…} × {por cabeza, juntas…}.
+"""
+
+import torch
+
+from course_checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, same, told, ways
+from course_checkers.engine.properties import gives
+from course_checkers.lessons.l12_1_previous_token import PreviousToken
+from course_checkers.steps import numbers
+
+KNOWN, LAWS = told(__file__, "15.1"), laws(__file__, "15.1 propiedades")
+
+
+def diagonal(w, offset):
+    """Las casillas de una diagonal que están en las filas de la segunda mitad."""
+    half = w.shape[-1] // 2
+    return w.diagonal(offset, -2, -1)[..., max(0, half + min(0, offset)) :]
+
+
+def beside(distance):
+    """Lo que se da a quien está a esa distancia de la aparición anterior."""
+    return lambda w, half: diagonal(w, distance - half)
+
+
+followed = beside(1)
+
+
+def cut(*limits):
+    return lambda w, half: followed(w, half)[..., slice(*limits)]
+
+
+# De los pesos (h, L, L) y la mitad de L, los de cada token.
+PICKS = ways(
+    KNOWN,
+    followed,
+    ("fila-de-más", lambda w, half: w.diagonal(1 - half, -2, -1)),
+    ("la-repetición", beside(0)),
+    ("el-de-antes", beside(-1)),
+    ("dos-después", beside(2)),
+    ("al-anterior", lambda w, half: diagonal(w, -1), lambda w, half: w.diagonal(-1, -2, -1)),
+    ("él-mismo", lambda w, half: diagonal(w, 0), lambda w, half: w.diagonal(0, -2, -1)),
+    ("filas-y-columnas", lambda w, half: followed(w.mT, half)),
+    ("quita-filas", cut(1, None), cut(-1), cut(1, -1)),
+    ("una-sola-fila", cut(1), cut(-1, None)),
+    ("toda-la-primera-mitad", lambda w, half: w[:, half:, :half].sum(-1)),
+    ("el-mayor-de-la-fila", lambda w, half: w[:, half:].amax(-1)),
+    ("cuenta-victorias", lambda w, half: (followed(w, half) == w[:, half:].amax(-1)).float()),
+    ("ejes-de-diagonal", lambda w, half: w.diagonal(1 - half)),
+)
+# De los de cada token, uno por cabeza.
+REDUCTIONS = ways(
+    KNOWN,
+    lambda x, half: x.mean(-1),
+    ("suma", lambda x, half: x.sum(-1)),
+    ("divide-por-L", lambda x, half: x.sum(-1) / (2 * half)),
+    ("divide-por-otro-número", *(lambda x, half, k=k: x.sum(-1) / (half + k) for k in (-1, 1))),
+    ("máximo", lambda x, half: x.amax(-1)),
+    ("sin-media", lambda x, half: x, lambda x, half: x.mT),
+    ("media-de-otro-eje", lambda x, half: x.mean(0)),
+)
+
+
+def weights_case(seed, h, half, causal=False):
+    generator = torch.Generator().manual_seed(seed)
+    scores = 1.5 * torch.randn(h, 2 * half, 2 * half, generator=generator)
+    scores[seed % h].diagonal(1 - half)[1:] += 3  # una es de inducción
+    if causal:
+        scores = scores.masked_fill(~torch.ones(2 * half, 2 * half).tril().bool(), -torch.inf)
+    name = f"{h} cabeza{'s' * (h > 1)} y {half} tokens, dos veces"
+    return Case(name, (scores.softmax(-1),))
+
+
+SIZES = (4, 4), (3, 6), (5, 3), (2, 7), (8, 5), (1, 5)
+ROWS = [1.0, 0, 0, 0], [0.5, 0.5, 0, 0], [0.1, 0.6, 0.3, 0], [0.2, 0.1, 0.3, 0.4]
+EXAMPLE = Case("el ejemplo del enunciado", (torch.tensor([ROWS]),))
+ALL = torch.eye(6)[[0, 1, 2, 1, 2, 3]][None]
+
+
+class Induction(Exercise):
+    """Pesos (h, L, L) de una secuencia que se repite → de cada cabeza, su puntuación, (h,)."""
+
+    number, title, names = "15.1", "la puntuación de inducción", ("weights",)
+    letters = ("h L L",)
+    axes = PreviousToken.axes | {"pick": PICKS, "reduction": REDUCTIONS}
+    cases = tuple(weights_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
+    stages = (Stage(tuple(axes), (*cases, weights_case(6, 3, 4, causal=True)), most=2),)
+    extra = (EXAMPLE, weights_case(7, 12, 40, True))
+    tiny = extra[:1]
+    reader = Numbers("un tensor con un número por cabeza, (h,)")
+    silent, also = (numbers.constant,), tuple(numbers.KNOWN)
+    measured = {"finish": numbers.by_a_number("15 §1")}
+    must = (
+        *numbers.must("15 §1", lambda weights: weights.shape[:1]),
+        gives(LAWS["propiedad-todo"], (ALL,), torch.ones(1)),
+        gives(LAWS["propiedad-igual"], (torch.full((2, 8, 8), 1 / 8),), torch.full((2,), 1 / 8)),
+    )
+
+    def possible(self, weights):
+        L = weights.shape[-1]
+        return L > 3 and L % 2 == 0 and same(weights.sum(-1), torch.ones(weights.shape[:-1]))
+
+    def compute(self, choice, weights):
+        half = weights.shape[-1] // 2
+        values = choice["pick"](choice["again"](weights), half)
+        scores = choice["heads"](choice["reduction"](values, half))
+        return {"output": choice["shape"](choice["finish"](scores))}
+
+
+EXERCISES = (Induction(),)
+
+
+def check_induction_score(function):
+    """Comprueba una función que mide si cada cabeza es de inducción.
+
+    Args:
+        function: recibe los pesos de una secuencia cuya segunda mitad repite la primera, ``(h, L, L)``,
+            y devuelve ``(h,)``: de cada cabeza, la media de lo que cada token de la segunda mitad da al
+            que siguió a su aparición anterior.
+    """
+    return finish(EXERCISES[0].check(function), function)

@@ -1,0 +1,67 @@
+"""La cabeza de inducción: qué se repite, qué se mide, y que nace con dos capas y con una no."""
+
+import pytest
+import torch
+
+from course_checkers.lessons import l15_questions as question
+from course_lib.decoder_only import DecoderOnly
+from course_lib.induction import induction_score, learn_induction, repeated
+
+
+def test_what_is_seen_is_what_comes_again():
+    ids, seen = repeated(3, torch.tensor([[2], [3], [5]]), 8, 50, torch.Generator().manual_seed(0))
+    assert (ids.shape, seen.shape) == ((3, 8), (3, 7))
+    for row, known, period in zip(ids.tolist(), seen.tolist(), (2, 3, 5)):
+        assert row == [row[i % period] for i in range(8)]
+        assert known == [i >= period for i in range(7)]
+
+
+def test_the_score_is_the_weight_of_what_followed():
+    weights = torch.rand(2, 3, 10, 10).softmax(-1)
+    by_hand = sum(weights[..., i, i - 4] for i in range(5, 10)) / 5
+    torch.testing.assert_close(induction_score(weights), by_hand)
+
+
+def grown(layers, seed):
+    torch.manual_seed(seed)
+    model = DecoderOnly(64, 64, heads=4, Nx=layers, rotary_base=100.0).double()
+    *_, last = learn_induction(model, every=400, seed=seed)
+    return last
+
+
+@pytest.mark.lenta
+@pytest.mark.parametrize("seed", range(5))
+def test_it_is_born_with_two_layers(seed):
+    last = grown(2, seed)
+    assert last.accuracy > 0.9
+    assert induction_score(last.weights[1]).max() > 0.6 > 0.1 > induction_score(last.weights[0]).max()
+    assert last.weights[0].diagonal(-1, -2, -1).mean(-1).max() > 0.4
+
+
+@pytest.mark.lenta
+@pytest.mark.parametrize("seed", range(2))
+def test_it_is_not_born_with_one(seed):
+    assert grown(1, seed).accuracy < 0.35
+
+
+def test_it_says_what_is_wrong_with_every():
+    with pytest.raises(ValueError, match="learn_induction: every = 0"):
+        next(learn_induction(DecoderOnly(8, 8, 2, 1), every=0))
+
+
+@pytest.mark.lenta
+def test_the_question_has_the_numbers_of_the_model():
+    from course_lib import causal_mask, load_llama
+    from course_lib.llama import encode
+
+    model, tokenizer = load_llama()
+    ids, mask = encode(tokenizer, question.TEXT), causal_mask(5)
+    states = [model.embedding(ids)]
+    with torch.no_grad():
+        for layer in model.layers:
+            states.append(layer(states[-1], mask)[0])
+        last = torch.stack(states)[:, 0, -1]
+        winners = [model.output_projection(x).argmax(-1) for x in (model.normalization(last), last)]
+    wanted = tokenizer.encode(question.WORD).ids[0]
+    assert len(states) == question.STATES
+    assert tuple((w == wanted).sum().item() for w in winners) == question.WINS
