@@ -198,8 +198,6 @@ def encode(tokenizer, text, limit=2048):
         raise ValueError(f"encode: {reason}")
     ids = tokenizer.encode(text).ids
     if len(ids) > limit:
-        raise ValueError(
-            f"encode: el texto tiene {len(ids)} tokens y caben limit = {limit}. Pon uno más corto o, si te "
-            "sobra memoria, otro límite."
-        )
+        told = f"el texto tiene {len(ids)} tokens y aquí caben {limit}. Acórtalo, o cambia limit."
+        raise ValueError(f"encode: {told}")
     return torch.tensor([ids])

@@ -28,6 +28,7 @@ CIRCLE = ".train_translator -> .tokens"  # un círculo se dice por donde sería 
 ON_THE_PATH = {
     "aula/first_cell.py",  # en Colab: el curso, que acaba de traer
     "aula/colab.py",  # en Colab: lo que allí falta
+    "course_tools/download_models.py",  # en Colab: lo mismo
     "aula/calificar/gradebook.py",  # nbgrader, que se instala aparte
 }
 

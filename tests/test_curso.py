@@ -400,13 +400,16 @@ def test_the_llm_is_optional(installed):
     assert "Sin el modelo" not in installed.run("probar")[1]
     assert "Preparo" not in installed.run("probar")[1]
     assert list(installed.venv.rglob("llm/__init__.py"))
+    installed.require("pytest==1.0", "jupyterlab==1.0", "jupyter==1.0")  # y la siguiente prueba, sin él
+    assert installed.run("probar")[0] == 0
 
 
-def test_the_lessons_that_wait_for_the_model(curso, monkeypatch):
+def test_the_lessons_that_wait_for_the_models(curso, monkeypatch):
     monkeypatch.setattr(curso, "ROOT", ROOT)
+    asking = list(curso.lessons_with(curso.MODELS["smollm"][1]))
+    assert asking == ["13 desde el 1", "14 desde el 6", "15 desde el 2"]
     waiting = list(curso.lessons_with(curso.MODELS["bert"][1]))
-    lessons = sorted(path.name[:2] for path in ROOT.glob("notebooks/[0-9][0-9]_*.ipynb"))
-    assert [text[:2] for text in waiting] == lessons
+    assert [text[:2] for text in waiting] == [f"{number:02}" for number in range(15)]
     assert {"01 desde el 7", "09 desde el 4", "11 desde el 4.5"} <= set(waiting)
 
 

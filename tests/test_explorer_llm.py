@@ -192,7 +192,7 @@ WRONG = {
 
 @pytest.mark.parametrize("text", WRONG, ids=lambda text: ascii(text)[:12])
 def test_wrong_texts_are_refused_and_nothing_is_lost(text):
-    with pytest.raises(traitlets.TraitError, match=f"LlmExplorer: el texto.*{WRONG[text]}"):
+    with pytest.raises(traitlets.TraitError, match=f"LlmExplorer: (el texto|la frase).*{WRONG[text]}"):
         LlmExplorer(text)
     explorer = LlmExplorer()
     ask(explorer, written=[7042])
@@ -207,7 +207,7 @@ def test_wrong_texts_are_refused_and_nothing_is_lost(text):
 
 @pytest.mark.parametrize("value", [None, 3, b"a", ["a"]])
 def test_what_is_not_a_text_is_refused(value):
-    with pytest.raises(traitlets.TraitError, match="LlmExplorer: text es .* un texto"):
+    with pytest.raises(traitlets.TraitError, match="LlmExplorer: text = .* un texto"):
         LlmExplorer(value)
 
 

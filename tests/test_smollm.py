@@ -200,7 +200,7 @@ def test_from_the_hub_it_is_written_alike(apart, tmp_path):
     ("", ValueError, "está vacío"),
     ("medio \ud83d", ValueError, "carácter roto"),
     (None, TypeError, "text = None"),
-    ("dog " * 5000, ValueError, r"tiene 50\d\d tokens y caben limit = 2048"),
+    ("dog " * 5000, ValueError, r"tiene 50\d\d tokens y aquí caben 2048"),
 ])  # fmt: skip
 def test_what_cannot_be_read(smol, text, error, said):
     with pytest.raises(error, match=said):
