@@ -198,6 +198,8 @@ def encode(tokenizer, text, limit=2048):
         raise ValueError(f"encode: {reason}")
     ids = tokenizer.encode(text).ids
     if len(ids) > limit:
-        told = f"el texto tiene {len(ids)} tokens y aquí caben {limit}. Acórtalo, o cambia limit."
-        raise ValueError(f"encode: {told}")
+        raise ValueError(
+            f"encode: el texto tiene {len(ids)} tokens y aquí caben {limit}. Escribe menos, o cambia "
+            f"limit = {limit}."
+        )
     return torch.tensor([ids])

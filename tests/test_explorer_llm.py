@@ -185,7 +185,7 @@ def test_what_it_takes(name, values, wrong, wanted):
 
 WRONG = {
     "": "está vacío",
-    "a " * 5000: "tiene 5001 tokens y aquí caben 200. Acórtalo.",
+    "a " * 5000: "tiene 5001 tokens y aquí caben 200. Escribe menos.",
     "medio \ud83d": "carácter roto",
 }
 

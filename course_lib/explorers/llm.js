@@ -296,7 +296,7 @@ const boxed = model => ({
 function render({ model, el }) {
   const save = saver(model);
   const voice = announcer();
-  const asked = asking(boxed(model), 'text', ['Principio del texto'], 'No se ha podido.');
+  const asked = asking(boxed(model), 'text', ['Principio del texto'], 'No se ha podido:');
   let all = false; // si se ven todas las barras
 
   // --- Escribir ----------------------------------------------------------------------------------
