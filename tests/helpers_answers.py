@@ -18,7 +18,7 @@ CHECKED = {}
 EXERCISES = {
     exercise.number: exercise
     for module in catalog.modules()
-    for exercise in getattr(module, "EXERCISES", ())
+    for exercise in catalog.exercises(module)
 }
 
 

@@ -17,7 +17,7 @@ from course_checkers.engine.mistakes import Mistake, Option
 from course_checkers.engine.reading import Tensors
 from course_checkers.engine.search import Stage
 from course_checkers.lessons.l05_1_attention import ATTENTION
-from course_checkers.lessons.l06_2_multi_head import EXERCISES as CLASSES
+from course_checkers.lessons.l06_2_multi_head import check_multi_head_attention
 from course_checkers.lessons.l07_1_einsum import EINSUM
 from course_lib import scaled_dot_product_attention
 
@@ -291,7 +291,7 @@ def test_no_answer_stops_a_check(name, hurried, capfd):
 @each([*VALUES, *ACTS])
 def test_no_answer_stops_a_question_or_a_class(name, hurried):
     make = (VALUES | ACTS)[name]
-    fine(CLASSES[0].check(lambda heads, width: make()))
+    fine(check_multi_head_attention.check(lambda heads, width: make()))
     question = questions.Question("0.0", "tres", lambda: 3)
     if name in VALUES and name not in TRAPS:
         report = question.check(make())

@@ -487,27 +487,27 @@ def test_no_trick_raises_a_mark(trick):
 LESSON, FILE = "l05_1_attention", ROOT / "course_checkers/lessons/l05_1_attention.py"
 SOLVED = ROOT / "notebooks/soluciones/05_atencion.ipynb"
 IMPORTS = {
-    "importa la lección": f"from course_checkers.lessons.{LESSON} import ATTENTION as found",
-    "importa el motor": """from course_checkers.engine.catalog import modules
-found = next(e for m in modules("05") for e in getattr(m, "EXERCISES", ()))""",
+    "importa la lección": f"from course_checkers.lessons.{LESSON} import check_scaled_dot_product_attention as found",
+    "importa el motor": """from course_checkers.engine.catalog import exercises, modules
+found = next(e for m in modules("05") for e in exercises(m))""",
     "lo saca de la comprobación": """import course_checkers
-found = course_checkers.check_scaled_dot_product_attention.__globals__["ATTENTION"]""",
+found = course_checkers.check_scaled_dot_product_attention""",
 }
 READS = {
     "ejecuta el archivo": f"""found = {{"__name__": "course_checkers.lessons.{LESSON}", "__file__": {str(FILE)!r}}}
 exec(open({str(FILE)!r}).read(), found)
-found = found["ATTENTION"]""",
+found = found["check_scaled_dot_product_attention"]""",
     "lo carga por su ruta": f"""import importlib.util, sys
 sys.path.insert(0, {str(ROOT)!r})
 found = importlib.util.spec_from_file_location("lesson", {str(FILE)!r})
 module = importlib.util.module_from_spec(found)
 found.loader.exec_module(module)
-found = module.ATTENTION""",
+found = module.check_scaled_dot_product_attention""",
     "ejecuta lo traducido": f"""import glob, marshal
 (path,) = glob.glob({str(FILE.parent)!r} + "/__pycache__/{LESSON}.cpython-*[0-9].pyc")
 found = {{"__name__": "course_checkers.lessons.{LESSON}", "__file__": {str(FILE)!r}}}
 exec(marshal.loads(open(path, "rb").read()[16:]), found)
-found = found["ATTENTION"]""",
+found = found["check_scaled_dot_product_attention"]""",
 }
 USES = """
 def answer(query, key, value, mask=None):
@@ -533,7 +533,7 @@ def answer(next_scores, bos, eos, longest):
 sys.path.insert(0, {str(ROOT)!r})
 for name in [name for name in sys.modules if name.startswith("course_checkers")]:
     del sys.modules[name]
-found = importlib.import_module("course_checkers.lessons.{LESSON}").ATTENTION""" + USES),
+found = importlib.import_module("course_checkers.lessons.{LESSON}").check_scaled_dot_product_attention""" + USES),
 }  # fmt: skip
 HONEST = f"""from course_checkers import check_scaled_dot_product_attention, show_progress
 from course_checkers import *

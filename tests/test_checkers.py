@@ -32,7 +32,7 @@ from course_tools import notebook
 from course_tools.opening import progress as saved
 
 MODULES = catalog.modules()
-EXERCISES = [e for module in MODULES for e in getattr(module, "EXERCISES", ())]
+EXERCISES = [e for module in MODULES for e in catalog.exercises(module)]
 QUESTIONS = [q for module in MODULES for q in getattr(module, "QUESTIONS", ())]
 
 # Lo que se dice si se pide otra cosa que una función: una clase, o una ecuación.

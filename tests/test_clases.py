@@ -53,7 +53,7 @@ def mistakes_of(number):
                 found |= {name: read for name, (read, _) in told.items()}
                 found |= {name.split("#")[0]: read for name, (read, _) in told.items()}
     for module in catalog.modules(number.split(".")[0]):
-        for exercise in getattr(module, "EXERCISES", ()):
+        for exercise in catalog.exercises(module):
             if exercise.number == number:
                 found |= {name: found.get(name, "") for name in exercise.mistake_ids()}
                 options = [option for axis in exercise.axes.values() for option in axis]

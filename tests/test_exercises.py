@@ -17,8 +17,8 @@ from tools import notebooks
 import course_checkers
 from course_checkers.engine import catalog, places
 from course_checkers.engine.mistakes import lines
-from course_checkers.lessons.l02_4_projections import PROJECTIONS
-from course_checkers.lessons.l09_2_add_and_norm import ADD_AND_NORM
+from course_checkers.lessons.l02_4_projections import check_projections
+from course_checkers.lessons.l09_2_add_and_norm import check_add_and_norm
 from course_tools import notebook
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -257,7 +257,7 @@ LABELS = ROOT / "course_checkers/lessons/l14_labels.txt"  # sus segundas partes 
 def references():
     """Todo lo que un informe manda leer, con quien lo dice."""
     for module in catalog.modules():
-        for exercise in getattr(module, "EXERCISES", ()):
+        for exercise in catalog.exercises(module):
             for options in exercise.axes.values():
                 for mistake in (m for option in options for m in option.mistakes):
                     yield mistake.id, mistake.read
@@ -357,15 +357,15 @@ def test_a_function_of_torch_that_replaces_the_sum_is_a_note(name, notes):
         return centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() * weight + bias
 
     code = by_hand if name == "by_hand" else getattr(cross, name)
-    report = ADD_AND_NORM.check(code)
+    report = check_add_and_norm.check(code)
     assert report.ok
     assert len([note for note in report.notes if "LayerNorm de torch" in note]) == notes
 
 
 def test_the_query_of_the_statement_is_that_of_torch():
-    [case] = PROJECTIONS.extra
+    [case] = check_projections.extra
     x, W, *_, b = case.arguments
-    assert PROJECTIONS.trace({}, case)["output"].Q.tolist() == [[[16, 21]]]
+    assert check_projections.trace({}, case)["output"].Q.tolist() == [[[16, 21]]]
     assert torch.nn.functional.linear(x, W.T, b).tolist() == [[[16, 21]]]
 
 

@@ -26,8 +26,7 @@ from aula.calificar import limits
 from aula.calificar.cage import command
 from aula.calificar.submissions import EXERCISE
 from aula.calificar.text import SAYS
-from course_checkers.engine import Finding, questions, running
-from course_checkers.engine.catalog import modules
+from course_checkers.engine import Finding, catalog, questions, running
 from course_checkers.engine.report import Report
 
 MOST_TEXT, MOST = 2**18, 2**20  # bytes de un mensaje, y de sus números: más, no se lee
@@ -179,8 +178,8 @@ def change(argument, value):
 @functools.cache
 def exercises():
     """Los ejercicios y las preguntas del curso, por su número."""
-    every = [*modules()]
-    known = {e.number: e for m in every for e in getattr(m, "EXERCISES", ())}
+    every = [*catalog.modules()]
+    known = {e.number: e for m in every for e in catalog.exercises(m)}
     return known | {q.number: q for m in every for q in getattr(m, "QUESTIONS", ())}
 
 

@@ -25,6 +25,7 @@ _MODULE_OF = {
     "right_shape": "properties",
     "same": "comparing",
     "show": "comparing",
+    "stepping": "mistakes",
     "told": "mistakes",
     "ways": "mistakes",
     "wrong_answers": "questions",

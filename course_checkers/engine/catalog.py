@@ -3,6 +3,8 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
+from course_checkers.engine.exercise import Exercise
+
 
 def modules(lesson=None):
     """Los módulos que tienen ejercicios, de una lección o de todas, por orden."""
@@ -12,10 +14,15 @@ def modules(lesson=None):
     return [import_module(f"{package}.{name}") for name in wanted]
 
 
+def exercises(module):
+    """Los ejercicios con código de un módulo."""
+    return [found for found in vars(module).values() if isinstance(found, Exercise)]
+
+
 def catalog():
     """Todos los ejercicios del curso, por orden: número → (título, puntos)."""
     found = {}
     for module in modules():
-        for exercise in (*getattr(module, "EXERCISES", ()), *getattr(module, "QUESTIONS", ())):
+        for exercise in (*exercises(module), *getattr(module, "QUESTIONS", ())):
             found[exercise.number] = (exercise.title, exercise.points)
     return dict(sorted(found.items(), key=lambda item: [int(part) for part in item[0].split(".")]))

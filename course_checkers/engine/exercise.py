@@ -10,6 +10,7 @@ import torch
 
 from course_checkers.engine import comparing, memory, probes, running
 from course_checkers.engine.case import Case, Look
+from course_checkers.engine.closing import finish
 from course_checkers.engine.comparing import calmly, clone, close, difference, same, shape_of, show
 from course_checkers.engine.mistakes import repeats
 from course_checkers.engine.properties import borrowed
@@ -203,6 +204,9 @@ class Exercise:
         return comparing.contrast(yours, right)
 
     # --- La comprobación ----------------------------------------------------------------------
+
+    def __call__(self, learner):
+        return finish(self.check(learner), learner)
 
     def check(self, learner):
         """Comprueba ``learner`` y devuelve un ``Report``."""

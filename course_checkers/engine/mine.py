@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 import course_lib
-from course_checkers.engine.catalog import modules
+from course_checkers.engine.catalog import exercises, modules
 from course_tools.opening import library
 
 BROKEN = "Tu {} no se puede usar: {}. En su lugar va la de course_lib."
@@ -117,14 +117,14 @@ def my_pieces(*names):
 
 def main():
     """Dice qué piezas hay y las comprueba, como en su lección."""
-    exercises = {e.number: e for module in modules() for e in getattr(module, "EXERCISES", ())}
+    known = {e.number: e for module in modules() for e in exercises(module)}
     found = load()
     for piece, value in found.items():
         what = f"{piece.number} · {piece.name}" + " (cambiada a mano)" * piece.edited
         if isinstance(value, str):
             print(f"✗ {what}: no se puede usar. Mira {value}.")
-        elif piece.number in exercises:
-            print(what, exercises[piece.number].check(value), sep="\n  ")
+        elif piece.number in known:
+            print(what, known[piece.number].check(value), sep="\n  ")
     if not found:
         print(f"Todavía no hay ninguna pieza en {library.place()}.")
     mine = len(usable(found).keys() & PIECES.keys())

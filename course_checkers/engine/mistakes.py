@@ -13,7 +13,7 @@ como ``{number}`` se mide en la respuesta.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from course_checkers.engine.report import Finding
@@ -111,6 +111,11 @@ def ways(known, right, *wrong):
             mistake = known[name] if isinstance(name, str) else name
         found += [Option(form, mistake) for form in forms]
     return found
+
+
+def stepping(known):
+    """``ways``, con los errores que un módulo conoce."""
+    return partial(ways, known)
 
 
 def mistakes(choice):

@@ -9,7 +9,7 @@ from collections import namedtuple
 import numpy as np
 import torch
 
-from course_checkers.engine import Case, Exercise, Raised, Stage, finish, laws, show, told, ways
+from course_checkers.engine import Case, Exercise, Raised, Stage, laws, show, stepping, told
 from course_checkers.engine.properties import hits
 from course_checkers.engine.reading import Tensors
 
@@ -31,12 +31,12 @@ def said(value):
 
 
 KNOWN, LAWS = told(__file__, "0.1", in_its_row), laws(__file__, "0.1 propiedades")
+step = stepping(KNOWN)
 
 # --- Los pasos ------------------------------------------------------------------------------------
 
 # De los pesos, w, los tokens, t, y la posición que pregunta, p, la fila que se mira.
-ROWS = ways(
-    KNOWN,
+ROWS = step(
     lambda w, t, p: w[p],
     ("columna", lambda w, t, p: w[:, p]),
     ("toda-la-tabla", lambda w, t, p: w.amax(0), lambda w, t, p: w.amax(1)),
@@ -56,8 +56,7 @@ def keep(*conditions):
         yield lambda pairs, t, p, condition=condition: [x for x in pairs if condition(x[0], t, p)]
 
 
-KEPT = ways(
-    KNOWN,
+KEPT = step(
     None,
     ("sin-las-marcas", *keep(lambda i, t, p: t[i] not in ("[CLS]", "[SEP]"))),
     ("sin-las-marcas", *keep(lambda i, t, p: 0 < i < len(t) - 1)),
@@ -86,8 +85,7 @@ def weight_of(pair):
 
 # Lo que se sabe al acabar: los tokens, quién pregunta, las parejas que competían y la que gana.
 Found = namedtuple("Found", ["t", "p", "pairs", "i", "weight"])
-RESULTS = ways(
-    KNOWN,
+RESULTS = step(
     lambda f: f.t[f.i],
     ("sin-mirar-los-pesos", lambda f: f.t[0], lambda f: f.t[-1], lambda f: f.p),
     ("sin-mirar-los-pesos", lambda f: f.t[f.p - 1], lambda f: f.t[f.p + 1]),
@@ -191,17 +189,22 @@ def moves_with_position(attempt):
 
 
 class AttendedToken(Exercise):
-    """Una tabla, sus tokens y una posición → el token que más peso recibe en esa fila."""
+    """Comprueba una función que dice a quién mira más un token.
+
+    Args:
+        function: recibe ``(weights, tokens, position)``: una tabla de pesos de forma ``(L, L)``, con
+            una fila por token que pregunta; la lista de los L tokens; y la posición, desde 0, de quien
+            pregunta. Devuelve el token, un texto, que recibe más peso de él.
+    """
 
     number, title, names = "0.1", "a quién mira un token", ("weights", "tokens", "position")
     possible = staticmethod(lambda weights, tokens, position: 0 <= position < len(tokens))
     axes = {
         "row": ROWS,
-        "itself": ways(KNOWN, None, ("sin-sí-mismo", *keep(lambda i, t, p: i != p))),
+        "itself": step(None, ("sin-sí-mismo", *keep(lambda i, t, p: i != p))),
         "kept": KEPT,
-        "repeated": ways(KNOWN, None, ("tokens-repetidos", last_of_each, summed)),
-        "winner": ways(
-            KNOWN,
+        "repeated": step(None, ("tokens-repetidos", last_of_each, summed)),
+        "winner": step(
             lambda pairs: max(pairs, key=weight_of),
             ("el-que-menos", lambda pairs: min(pairs, key=weight_of)),
             ("el-segundo", lambda pairs: sorted(pairs, key=weight_of)[-2]),
@@ -222,15 +225,4 @@ class AttendedToken(Exercise):
         return {"output": plain(choice["result"](found))}
 
 
-EXERCISES = (AttendedToken(),)
-
-
-def check_attended_token(function):
-    """Comprueba una función que dice a quién mira más un token.
-
-    Args:
-        function: recibe ``(weights, tokens, position)``: una tabla de pesos de forma ``(L, L)``, con
-            una fila por token que pregunta; la lista de los L tokens; y la posición, desde 0, de quien
-            pregunta. Devuelve el token, un texto, que recibe más peso de él.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_attended_token = AttendedToken()

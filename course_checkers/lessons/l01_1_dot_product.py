@@ -1,13 +1,13 @@
 """1.1 · El producto escalar. Las formas de dar sus pasos están en ``steps.vectors``."""
 
-from course_checkers.engine import Exercise, Numbers, Stage, finish, laws, told, ways
+from course_checkers.engine import Exercise, Numbers, Stage, laws, stepping, told
 from course_checkers.engine.properties import related
 from course_checkers.steps import numbers
 from course_checkers.steps import vectors as steps
 
-KNOWN, LAWS = steps.KNOWN | told(__file__, "1.1"), laws(__file__, "1.1 propiedades")
-DIVISORS = ways(
-    KNOWN,
+step = stepping(steps.KNOWN | told(__file__, "1.1"))
+LAWS = laws(__file__, "1.1 propiedades")
+DIVISORS = step(
     None,
     ("divide-por-normas", lambda a, b: a.norm() * b.norm()),
     ("divide-por-una-norma", *steps.both_ways(lambda a, b: a.norm())),
@@ -20,7 +20,12 @@ A, B = CASE.arguments
 
 
 class DotProduct(Exercise):
-    """a, b → Σ aᵢ·bᵢ."""
+    """Comprueba un producto escalar.
+
+    Args:
+        function: recibe ``(a, b)``, dos tensores de forma ``(n,)``, y devuelve un número: un tensor
+            sin ejes, un número de NumPy o un ``float``.
+    """
 
     number, title, names = "1.1", "el producto escalar", ("a", "b")
     letters = ("n", "n")
@@ -29,7 +34,7 @@ class DotProduct(Exercise):
         "pair": steps.PAIRS,
         "reduction": steps.REDUCTIONS,
         "divisor": DIVISORS,
-        "finish": ways(KNOWN, numbers.itself, *steps.ENDINGS),
+        "finish": step(numbers.itself, *steps.ENDINGS),
         "shape": steps.SHAPES,
     }
     stages = (Stage(tuple(axes), steps.VECTORS, most=2),)
@@ -51,14 +56,4 @@ class DotProduct(Exercise):
         return numbers.out_of_place(choice, "pair", "reduction", "divisor")
 
 
-EXERCISES = (DotProduct(),)
-
-
-def check_dot_product(function):
-    """Comprueba un producto escalar.
-
-    Args:
-        function: recibe ``(a, b)``, dos tensores de forma ``(n,)``, y devuelve un número: un tensor
-            sin ejes, un número de NumPy o un ``float``.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_dot_product = DotProduct()

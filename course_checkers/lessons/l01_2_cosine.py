@@ -2,22 +2,22 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
+from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, stepping, told
 from course_checkers.engine.comparing import show_both
 from course_checkers.engine.properties import gives, not_by_hand, related
 from course_checkers.steps import numbers
 from course_checkers.steps import vectors as steps
 from course_checkers.steps.vectors import both_ways, product_of
 
-KNOWN, LAWS = steps.KNOWN | told(__file__, "1.2"), laws(__file__, "1.2 propiedades")
+step = stepping(steps.KNOWN | told(__file__, "1.2"))
+LAWS = laws(__file__, "1.2 propiedades")
 
 
 def squares(x):
     return (x * x).sum()
 
 
-DIVISORS = ways(
-    KNOWN,
+DIVISORS = step(
     *product_of(torch.norm),
     ("sin-dividir", lambda a, b: 1.0),
     ("una-sola-norma", *both_ways(lambda a, b: a.norm())),
@@ -63,17 +63,22 @@ READY_MADE = "usas cosine_similarity, que ya da el coseno. Prueba también a esc
 
 
 class CosineSimilarity(Exercise):
-    """a, b → a·b / (‖a‖·‖b‖)."""
+    """Comprueba el coseno del ángulo entre dos vectores.
+
+    Args:
+        function: recibe ``(a, b)``, dos tensores de forma ``(n,)``, y devuelve un número entre −1
+            y 1: un tensor sin ejes, un número de NumPy o un ``float``.
+    """
 
     number, title, names = "1.2", "el coseno", ("a", "b")
     letters = ("n", "n")
     axes = {
         "other": steps.OTHERS,
-        "center": ways(KNOWN, None, ("resta-la-media", lambda a, b: (a - a.mean(), b - b.mean()))),
+        "center": step(None, ("resta-la-media", lambda a, b: (a - a.mean(), b - b.mean()))),
         "pair": steps.PAIRS,
         "reduction": steps.REDUCTIONS,
         "divisor": DIVISORS,
-        "finish": ways(KNOWN, numbers.itself, *steps.ENDINGS, *steps.ANGLES),
+        "finish": step(numbers.itself, *steps.ENDINGS, *steps.ANGLES),
         "shape": steps.SHAPES,
     }
     stages = (Stage(tuple(axes), steps.VECTORS, most=2),)
@@ -98,14 +103,4 @@ class CosineSimilarity(Exercise):
         return numbers.out_of_place(choice, "center", "pair", "reduction", "divisor")
 
 
-EXERCISES = (CosineSimilarity(),)
-
-
-def check_cosine_similarity(function):
-    """Comprueba el coseno del ángulo entre dos vectores.
-
-    Args:
-        function: recibe ``(a, b)``, dos tensores de forma ``(n,)``, y devuelve un número entre −1
-            y 1: un tensor sin ejes, un número de NumPy o un ``float``.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_cosine_similarity = CosineSimilarity()

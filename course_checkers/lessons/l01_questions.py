@@ -1,4 +1,4 @@
-"""1.4 · ¿Quién se parece a «the»?"""
+"""1.3 · ¿Quién se parece a «the»?"""
 
 from functools import partial
 
@@ -28,10 +28,10 @@ WRONG = {
     "el-menos-parecido": partial(nearest, least=True),
 }
 NEAREST = Question(
-    "1.4",
+    "1.3",
     "el más parecido a «the»",
     nearest,
-    wrong_answers(__file__, "1.4", WRONG),
+    wrong_answers(__file__, "1.3", WRONG),
     kind="un token de la frase, entre comillas",
     read="01 §7",
 )

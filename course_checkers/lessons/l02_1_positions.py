@@ -10,7 +10,7 @@ import math
 import numpy as np
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, finish, told, ways
+from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, stepping, told
 from course_checkers.engine.comparing import same, show, show_both
 from course_checkers.engine.properties import finite, half_precision, laws, right_shape
 from course_lib.layers import PositionalEncoding
@@ -40,7 +40,7 @@ def products(look):
 STORIES = {"posición_desde_1": first_row, "posición_al_revés": first_row}
 TOLD = told(__file__, "2.1", **STORIES, frecuencias_distintas=products)
 LAWS = laws(__file__, "2.1 propiedades")
-step = functools.partial(ways, TOLD)
+step = stepping(TOLD)
 sin, cos, zero = np.sin, np.cos, np.zeros_like
 
 
@@ -187,7 +187,12 @@ def grid(size, place, length, width):
 
 
 class Positions(Exercise):
-    """(L, d_model) → la tabla de senos y cosenos."""
+    """Comprueba una tabla de posiciones sinusoidales.
+
+    Args:
+        function: recibe ``(length, dim_embedding)``, dos enteros, L y d_model (par), y devuelve la
+            tabla, ``(L, d_model)``: un tensor o un array de NumPy.
+    """
 
     number, title, points = "2.1", "la posición sinusoidal", 3
     possible = staticmethod(lambda length, width: length > 0 and width > 0 and width % 2 == 0)
@@ -224,14 +229,4 @@ class Positions(Exercise):
         return {"output": put(torch.tensor(table).float()), "slack": put(torch.tensor(slack))}
 
 
-EXERCISES = (Positions(),)
-
-
-def check_positional_encoding(function):
-    """Comprueba una tabla de posiciones sinusoidales.
-
-    Args:
-        function: recibe ``(length, dim_embedding)``, dos enteros, L y d_model (par), y devuelve la
-            tabla, ``(L, d_model)``: un tensor o un array de NumPy.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_positional_encoding = Positions()

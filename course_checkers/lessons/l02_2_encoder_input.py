@@ -4,12 +4,11 @@ La familia: {los tres sumandos, sin el tipo…} × {la norma después, antes, ni
 sobre otro eje…} × {÷desviación, ÷varianza…} × {ε dentro de la raíz, fuera…} × {·γ + β…}.
 """
 
-import functools
 import math
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Stage, finish, told, ways
+from course_checkers.engine import Case, Exercise, Stage, stepping, told
 from course_checkers.engine.comparing import same, show, show_both
 from course_checkers.engine.mistakes import mistakes
 from course_checkers.engine.properties import finite, half_precision, laws, right_shape
@@ -44,7 +43,7 @@ OF_DEVIATION = (*IDLE, "norma-antes", "norma-otro-eje", "norma-todo", "norma-dos
 OF_DEVIATION += ("varianza-n-1", "eps-fijo", "eps-fuera")
 STORIES = dict.fromkeys(OF_MEAN, average) | dict.fromkeys(OF_DEVIATION, deviation)
 TOLD, LAWS = told(__file__, "2.2", **STORIES), laws(__file__, "2.2 propiedades")
-step = functools.partial(ways, TOLD)
+step = stepping(TOLD)
 
 # --- Los pasos ------------------------------------------------------------------------------------
 
@@ -194,7 +193,12 @@ SUMMED = ("token", "position", "type")
 
 
 class EncoderInput(Exercise):
-    """Token + posición + tipo, normalizado: lo que entra en la primera capa de BERT."""
+    """Comprueba lo que entra en la primera capa de BERT.
+
+    Args:
+        function: recibe ``(token_vectors, position_vectors, type_vectors, gamma, beta, eps)``: tres
+            tensores ``(B, L, d_model)``, dos ``(d_model,)`` y un número. Devuelve ``(B, L, d_model)``.
+    """
 
     number, title, points = "2.2", "lo que entra en la primera capa", 3
     names = ("token_vectors", "position_vectors", "type_vectors", "gamma", "beta", "eps")
@@ -237,14 +241,4 @@ class EncoderInput(Exercise):
         return {"output": choice["place"](parts, normalize)}
 
 
-EXERCISES = (EncoderInput(),)
-
-
-def check_encoder_input(function):
-    """Comprueba lo que entra en la primera capa de BERT.
-
-    Args:
-        function: recibe ``(token_vectors, position_vectors, type_vectors, gamma, beta, eps)``: tres
-            tensores ``(B, L, d_model)``, dos ``(d_model,)`` y un número. Devuelve ``(B, L, d_model)``.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_encoder_input = EncoderInput()

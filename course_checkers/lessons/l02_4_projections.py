@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Several, Stage, finish, told, ways
+from course_checkers.engine import Case, Exercise, Option, Several, Stage, stepping, told, ways
 from course_checkers.engine.case import whole
 from course_checkers.steps import parts
 
 TOLD = told(__file__, "2.4")
+step = stepping(TOLD)
 LETTERS = "QKV"
 
 
@@ -42,8 +43,7 @@ def role(own):
 
 
 AXES = {
-    "every": ways(
-        TOLD,
+    "every": step(
         None,
         ("traspuestas", lambda own: (own, own, True)),
         ("una-sola-matriz", *(lambda own, x=x: (x, own, False) for x in LETTERS)),
@@ -51,8 +51,7 @@ AXES = {
         ("sin-proyectar", lambda own: ("", "", False), lambda own: ("", own, False)),
     ),
     # De x, W y b, lo proyectado.
-    "bias": ways(
-        TOLD,
+    "bias": step(
         lambda x, W, b: x @ W + b,
         ("sin-sesgos", lambda x, W, b: x @ W),
         ("sesgo-antes", lambda x, W, b: (x + b) @ W),
@@ -63,15 +62,14 @@ AXES = {
     **{letter: role(letter) for letter in LETTERS},
     "residual": [Option(False), Option(True, TOLD["suma-la-entrada"])],
     # De Q, K y V, lo que se devuelve.
-    "after": ways(
-        TOLD,
+    "after": step(
         lambda q, d: q,
         ("escalada", lambda q, d: q / math.sqrt(d)),
         ("softmax-de-más", lambda q, d: q.softmax(-1)),
         ("normalizada", lambda q, d: q / q.norm(dim=-1, keepdim=True)),
     ),
     "which": [Option(LETTERS), *map(Option, ("Q", "QK"))],
-    "order": ways(TOLD, (0, 1, 2), ("otro-orden", *[*permutations(range(3))][1:])),
+    "order": step((0, 1, 2), ("otro-orden", *[*permutations(range(3))][1:])),
 }
 
 
@@ -99,7 +97,13 @@ def shapes_of(x, W_Q, W_K, W_V, *biases):
 
 
 class Projections(Exercise):
-    """x → (x·W_Q + b_Q, x·W_K + b_K, x·W_V + b_V)."""
+    """Comprueba la proyección de una frase a sus queries, sus keys y sus values.
+
+    Args:
+        function: recibe ``(x, W_Q, W_K, W_V, b_Q, b_K, b_V)``: ``(B, L, d_model)``, las matrices
+            ``(d_model, d_k)`` dos veces y ``(d_model, d_v)``, que se usan como ``x @ W``, y un sesgo
+            por matriz. Devuelve ``(Q, K, V)``, de formas ``(B, L, d_k)`` dos veces y ``(B, L, d_v)``.
+    """
 
     number, title, points, axes = "2.4", "proyectar a Q, K y V", 3, AXES
     names = ("x", "W_Q", "W_K", "W_V", "b_Q", "b_K", "b_V")
@@ -129,16 +133,4 @@ class Projections(Exercise):
         return {"output": Projected(*(found[i] for i in choice["order"]))}
 
 
-PROJECTIONS = Projections()
-EXERCISES = (PROJECTIONS,)
-
-
-def check_projections(function):
-    """Comprueba la proyección de una frase a sus queries, sus keys y sus values.
-
-    Args:
-        function: recibe ``(x, W_Q, W_K, W_V, b_Q, b_K, b_V)``: ``(B, L, d_model)``, las matrices
-            ``(d_model, d_k)`` dos veces y ``(d_model, d_v)``, que se usan como ``x @ W``, y un sesgo
-            por matriz. Devuelve ``(Q, K, V)``, de formas ``(B, L, d_k)`` dos veces y ``(B, L, d_v)``.
-    """
-    return finish(PROJECTIONS.check(function), function)
+check_projections = Projections()

@@ -9,7 +9,7 @@ import math
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, finish, finite, laws
+from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, finite, laws
 from course_checkers.engine.comparing import show, show_both
 from course_checkers.engine.mistakes import mistakes
 from course_checkers.engine.properties import half_precision, not_by_hand, promised, right_shape
@@ -215,7 +215,13 @@ EXTREMES = ("shift", "arithmetic", "nans")
 
 
 class Softmax(Exercise):
-    """Puntuaciones → pesos, sobre el último eje."""
+    """Comprueba una softmax sobre el último eje.
+
+    Args:
+        function: recibe ``scores``, un tensor ``(..., n)`` de float32, con los ejes que sea por
+            delante y quizá algún −∞. Devuelve los pesos, de la misma forma: un tensor o un array de
+            NumPy.
+    """
 
     number, title, points = "3.1", "la softmax", 3
     names = ("scores",)
@@ -265,15 +271,4 @@ class Softmax(Exercise):
         return {"output": choice["after"](weights, x, dims)}
 
 
-EXERCISES = (Softmax(),)
-
-
-def check_softmax(function):
-    """Comprueba una softmax sobre el último eje.
-
-    Args:
-        function: recibe ``scores``, un tensor ``(..., n)`` de float32, con los ejes que sea por
-            delante y quizá algún −∞. Devuelve los pesos, de la misma forma: un tensor o un array de
-            NumPy.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_softmax = Softmax()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_checkers.engine import show, told, ways
+from course_checkers.engine import show, stepping, told
 from course_checkers.engine.comparing import show_both
 
 # --- Lo que pasa en la salida, en números ---------------------------------------------------------
@@ -69,7 +69,7 @@ def blocked_weight(look):
 SUMS, EXTREMES = told(__file__, "3.1 suma", row_sum), told(__file__, "3.1 extremos", not_finite)
 OTHERS = {"sin_exponencial": lowest_weight, "tapado": blocked_weight}
 TOLD = told(__file__, "3.1", top_weight, **OTHERS) | SUMS | EXTREMES
-step = functools.partial(ways, TOLD)
+step = stepping(TOLD)
 
 # --- Los pasos ------------------------------------------------------------------------------------
 

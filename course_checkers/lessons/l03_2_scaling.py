@@ -3,13 +3,12 @@
 La familia: {Q·Kᵀ, Q·K, componente a componente…} × {÷√d_k, ÷d_k, ÷√d_model…} × {nada más, softmax…}.
 """
 
-import functools
 import math
 from itertools import product
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Stage, finish, laws, told, ways
+from course_checkers.engine import Case, Exercise, Option, Stage, laws, stepping, told
 from course_checkers.engine.comparing import same, show, show_both
 from course_checkers.engine.properties import finite, half_precision, promised, right_shape
 from course_checkers.steps import attention as steps
@@ -30,7 +29,7 @@ def size(look):
 
 SCALES = told(steps.__file__, "scale", size) | told(__file__, "3.2 escala", size)
 TOLD, LAWS = told(__file__, "3.2") | SCALES, laws(__file__, "3.2 propiedades")
-step = functools.partial(ways, TOLD)
+step = stepping(TOLD)
 
 # --- Los pasos ------------------------------------------------------------------------------------
 
@@ -203,7 +202,12 @@ every_pair = right_shape(lambda q, k: (*q.shape[:-1], k.shape[-2]), SHAPE, "03 �
 
 
 class Scaling(Exercise):
-    """Q, K → Q·Kᵀ / √d_k."""
+    """Comprueba unas puntuaciones escaladas.
+
+    Args:
+        function: recibe ``(query, key)``, de formas ``(..., L_q, d_k)`` y ``(..., L_k, d_k)``, y
+            devuelve Q·Kᵀ/√d_k, ``(..., L_q, L_k)``.
+    """
 
     number, title, points = "3.2", "las puntuaciones escaladas", 2
     names = ("query", "key")
@@ -236,14 +240,4 @@ class Scaling(Exercise):
         return {"output": choice["after"](scores, math.sqrt(query.shape[-1]))}
 
 
-EXERCISES = (Scaling(),)
-
-
-def check_scaling(function):
-    """Comprueba unas puntuaciones escaladas.
-
-    Args:
-        function: recibe ``(query, key)``, de formas ``(..., L_q, d_k)`` y ``(..., L_k, d_k)``, y
-            devuelve Q·Kᵀ/√d_k, ``(..., L_q, L_k)``.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_scaling = Scaling()

@@ -7,11 +7,12 @@ from math import inf
 
 import torch
 
-from course_checkers.engine import Case, Option, Stage, finish, ways
+from course_checkers.engine import Case, Option, Stage, stepping
 from course_checkers.steps import mask_notation as notation
 
 CASES = [Case(f"{n} token{'s' * (n > 1)}", (n,)) for n in (5, 4, 8, 2, 1, 3, 130, 520)]
 TOLD = notation.told_of(__file__, "4.1")
+step = stepping(TOLD)
 
 
 def found_size(attempt):
@@ -38,19 +39,22 @@ def found_band(attempt):
 
 
 class CausalMask(notation.MaskExercise):
-    """``length`` → (L, L), con True en j ≤ i."""
+    """Comprueba una máscara causal.
+
+    Args:
+        function: recibe ``length``, un entero, y devuelve una máscara booleana ``(L, L)``: True si la
+            query de esa fila puede mirar a la key de esa columna.
+    """
 
     number, title, points, names = "4.1", "la máscara causal", 1, ("length",)
     possible = staticmethod(lambda length: length > 0)
     axes = {
-        "size": ways(
-            TOLD,
+        "size": step(
             lambda length: length,
             ("mide-de-más", lambda length: length + 1),
             ("mide-de-menos", lambda length: length - 1),
         ),
-        "base": ways(
-            TOLD,
+        "base": step(
             None,  # un triángulo
             ("todo-permitido", lambda i, j: i + j >= 0),
             ("nada-permitido", lambda i, j: i + j < 0),
@@ -59,9 +63,9 @@ class CausalMask(notation.MaskExercise):
             ("volteada", lambda i, j: i + j >= len(i) - 1, lambda i, j: i + j <= len(i) - 1),
         ),
         # De qué diagonal a qué diagonal se puede mirar.
-        "band": ways(TOLD, (-inf, 0), ("sin-diagonal", (-inf, -1)), ("un-futuro", (-inf, 1))),
-        "transposed": ways(TOLD, False, ("traspuesta", True)),
-        "inverted": ways(TOLD, False, ("al-revés", True)),
+        "band": step((-inf, 0), ("sin-diagonal", (-inf, -1)), ("un-futuro", (-inf, 1))),
+        "transposed": step(False, ("traspuesta", True)),
+        "inverted": step(False, ("al-revés", True)),
     }
     measured = {"size": found_size, "band": found_band}
     stages, extra = (Stage(tuple(axes), tuple(CASES[:5])),), CASES[5:]
@@ -86,14 +90,4 @@ class CausalMask(notation.MaskExercise):
         return {"output": ~mask if choice["inverted"] else mask}
 
 
-EXERCISES = (CausalMask(),)
-
-
-def check_causal_mask(function):
-    """Comprueba una máscara causal.
-
-    Args:
-        function: recibe ``length``, un entero, y devuelve una máscara booleana ``(L, L)``: True si la
-            query de esa fila puede mirar a la key de esa columna.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_causal_mask = CausalMask()

@@ -8,7 +8,7 @@ import functools
 import torch
 from torch.nn.functional import pad
 
-from course_checkers.engine import Stage, finish, ways
+from course_checkers.engine import Stage, ways
 from course_checkers.steps import padding as steps
 from course_checkers.steps.mask_notation import Masks, permitted, told_of
 from course_lib.masks import causal_mask
@@ -28,7 +28,12 @@ def padding(real, edge, side, whole, parts, causal, attention_mask):
 
 
 class PaddingMask(steps.PaddedMask):
-    """attention_mask (B, L_k) → (B, 1, 1, L_k)."""
+    """Comprueba una máscara de relleno.
+
+    Args:
+        function: recibe ``attention_mask``, de forma ``(B, L_k)``, con 1 en los tokens de verdad y 0 en
+            el relleno, y devuelve una máscara booleana ``(B, 1, 1, L_k)``; True = puede mirar.
+    """
 
     number, title, points = "4.2", "la máscara de relleno", 2
     axes = {
@@ -58,14 +63,4 @@ class PaddingMask(steps.PaddedMask):
         return turned and choice["side"].value is steps.either_side
 
 
-EXERCISES = (PaddingMask(),)
-
-
-def check_padding_mask(function):
-    """Comprueba una máscara de relleno.
-
-    Args:
-        function: recibe ``attention_mask``, de forma ``(B, L_k)``, con 1 en los tokens de verdad y 0 en
-            el relleno, y devuelve una máscara booleana ``(B, 1, 1, L_k)``; True = puede mirar.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_padding_mask = PaddingMask()

@@ -8,12 +8,12 @@ from operator import and_, eq, or_, xor
 
 import torch
 
-from course_checkers.engine import Stage, finish, ways
+from course_checkers.engine import Stage, stepping
 from course_checkers.steps import padding as steps
 from course_checkers.steps.mask_notation import Masks, permitted, told_of
 from course_lib.masks import causal_mask
 
-TOLD = told_of(__file__, "4.3")
+step = stepping(told_of(__file__, "4.3"))
 
 
 def triangle(cut):
@@ -42,12 +42,16 @@ def decoder(causal, real, parts, side, join, whole, attention_mask):
 
 
 class DecoderMask(steps.PaddedMask):
-    """attention_mask (B, L) → (B, 1, L, L): causal y relleno."""
+    """Comprueba la máscara de un decoder: causal y de relleno a la vez.
+
+    Args:
+        function: recibe ``attention_mask``, de forma ``(B, L)``, con 1 en los tokens de verdad y 0 en el
+            relleno, y devuelve una máscara booleana ``(B, 1, L, L)``; True = puede mirar.
+    """
 
     number, title, points = "4.3", "la máscara del decoder", 3
     axes = {
-        "causal": ways(
-            TOLD,
+        "causal": step(
             triangle(torch.tril),
             ("sin-diagonal", triangle(lambda ones: ones.tril(-1))),
             ("un-futuro", triangle(lambda ones: ones.tril(1))),
@@ -56,11 +60,10 @@ class DecoderMask(steps.PaddedMask):
             ("sin-causal", ALL),
             ("longitud-del-lote", of_the_batch),
         ),
-        "real": [*steps.REAL_OPTIONS, *ways(TOLD, [], ("sin-relleno", torch.ones_like))],
-        "parts": ways(TOLD, False, ("relleno-al-revés", True)),
-        "side": [*steps.SIDE_OPTIONS, *ways(TOLD, [], ("sin-ejes", None))],
-        "join": ways(
-            TOLD,
+        "real": [*steps.REAL_OPTIONS, *step([], ("sin-relleno", torch.ones_like))],
+        "parts": step(False, ("relleno-al-revés", True)),
+        "side": [*steps.SIDE_OPTIONS, *step([], ("sin-ejes", None))],
+        "join": step(
             and_,
             ("o", or_),
             ("suma", lambda causal, mask: causal.int() + mask.int()),
@@ -68,7 +71,7 @@ class DecoderMask(steps.PaddedMask):
             ("iguales", eq),
             ("diagonal-abierta", open_diagonal),
         ),
-        "whole": ways(TOLD, False, ("al-revés", True)),
+        "whole": step(False, ("al-revés", True)),
     }
     stages, mask = (Stage(tuple(axes), steps.CASES),), staticmethod(decoder)
     reader = Masks(
@@ -91,14 +94,4 @@ class DecoderMask(steps.PaddedMask):
         )
 
 
-EXERCISES = (DecoderMask(),)
-
-
-def check_decoder_mask(function):
-    """Comprueba la máscara de un decoder: causal y de relleno a la vez.
-
-    Args:
-        function: recibe ``attention_mask``, de forma ``(B, L)``, con 1 en los tokens de verdad y 0 en el
-            relleno, y devuelve una máscara booleana ``(B, 1, L, L)``; True = puede mirar.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_decoder_mask = DecoderMask()

@@ -9,7 +9,7 @@ import math
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Raised, Stage, finish, laws, same
+from course_checkers.engine import Case, Exercise, Option, Raised, Stage, laws, same
 from course_checkers.engine.properties import TORCH, finite, not_by_hand, promised, right_shape
 from course_checkers.engine.reading import Pair
 from course_checkers.steps import attention as steps
@@ -180,7 +180,14 @@ def output_shape(query, key, value, mask=None):
 
 
 class Attention(Exercise):
-    """Q, K, V → softmax(Q·Kᵀ / √d_k)·V."""
+    """Comprueba una atención de producto escalar escalado.
+
+    Args:
+        function: recibe ``(query, key, value, mask=None)``, de formas ``(..., L_q, d_k)``,
+            ``(..., L_k, d_k)`` y ``(..., L_k, d_v)``, y una máscara booleana que se difunde hasta
+            ``(..., L_q, L_k)``. Devuelve la pareja ``(salida, pesos)``, de formas
+            ``(..., L_q, d_v)`` y ``(..., L_q, L_k)``.
+    """
 
     number, title, points = "5.1", "la atención entera", 4
     names = ("query", "key", "value", "mask=None")
@@ -234,9 +241,7 @@ class Attention(Exercise):
         if "4" in groups and "difusión" not in groups:
             yield LAWS["sin-difusión"]
         stops = any(isinstance(value, Raised) for value in attempt.seen.values())
-        if (
-            not groups & {"3", "4"} and not stops
-        ):  # si una frase suelta tampoco va siempre, no es eso
+        if not groups & {"3", "4"} and not stops:  # si una frase suelta tampoco va, no es eso
             yield LAWS["sin-lote"]
 
     def compute(self, choice, query, key, value, mask=None):
@@ -251,17 +256,4 @@ class Attention(Exercise):
         return again and not choice["softmax"].mistake
 
 
-ATTENTION = Attention()
-EXERCISES = (ATTENTION,)
-
-
-def check_scaled_dot_product_attention(function):
-    """Comprueba una atención de producto escalar escalado.
-
-    Args:
-        function: recibe ``(query, key, value, mask=None)``, de formas ``(..., L_q, d_k)``,
-            ``(..., L_k, d_k)`` y ``(..., L_k, d_v)``, y una máscara booleana que se difunde hasta
-            ``(..., L_q, L_k)``. Devuelve la pareja ``(salida, pesos)``, de formas
-            ``(..., L_q, d_v)`` y ``(..., L_q, L_k)``.
-    """
-    return finish(ATTENTION.check(function), function)
+check_scaled_dot_product_attention = Attention()

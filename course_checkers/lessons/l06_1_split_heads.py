@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, finish, told, ways
+from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, told, ways
 from course_checkers.engine.properties import laws, right_shape
 from course_checkers.steps.heads import SPLITS, split_tokens
 
@@ -160,7 +160,12 @@ def only_moved(attempt):
 
 
 class SplitHeads(Exercise):
-    """(B, L, d_model) → (B, h, L, d_k)."""
+    """Comprueba el reparto de la última dimensión entre las cabezas.
+
+    Args:
+        function: recibe ``(x, heads)``: un tensor ``(B, L, d_model)`` y un entero que divide a
+            ``d_model``. Devuelve un tensor ``(B, h, L, d_k)``.
+    """
 
     number, title, points = "6.1", "repartir las cabezas", 2
     names = ("x", "heads")
@@ -180,14 +185,4 @@ class SplitHeads(Exercise):
         return {"output": choice["way"](x, heads)}
 
 
-EXERCISES = (SplitHeads(),)
-
-
-def check_split_heads(function):
-    """Comprueba el reparto de la última dimensión entre las cabezas.
-
-    Args:
-        function: recibe ``(x, heads)``: un tensor ``(B, L, d_model)`` y un entero que divide a
-            ``d_model``. Devuelve un tensor ``(B, h, L, d_k)``.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_split_heads = SplitHeads()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_checkers.engine import Attempt, Finding, Option, Pair, Raised, finish, told
+from course_checkers.engine import Attempt, Finding, Option, Pair, Raised, told
 from course_checkers.engine.properties import finite, laws, not_by_hand, right_shape
 from course_checkers.inside import layers
 from course_checkers.inside.classes import WrittenClass
@@ -150,11 +150,16 @@ class Given(NamedTuple):
 
 
 class MultiHead(heads.Heads):
-    """Query, key, value → Concat(cabezas)·W_O, en un módulo de quien aprende.
+    """Comprueba una multicabeza escrita como módulo.
 
-    Attributes:
-        written, plan, flipped: la clase, qué es cada una de sus capas, y si el constructor recibe antes
-            la anchura.
+    Le pone unos pesos y compara lo que devuelve. Reconoce las capas por su nombre y, si no lo dice,
+    por su forma y su orden.
+
+    Args:
+        cls: una clase que hereda de ``nn.Module``. Se crea con ``cls(heads, dim_embedding)`` y su
+            ``forward(query, key, value, mask=None)`` recibe ``(B, L_q, d_model)``,
+            ``(B, L_k, d_model)`` y ``(B, L_k, d_model)``, y una máscara booleana que se difunde hasta
+            ``(B, h, L_q, L_k)``. Devuelve la salida ``(B, L_q, d_model)``, o ``(salida, pesos)``.
     """
 
     number, title, points = "6.2", "la multicabeza, en una clase", 6
@@ -241,19 +246,4 @@ class MultiHead(heads.Heads):
         return traced | {"output": output.transpose(0, 1) if choice["batch"] else output}
 
 
-EXERCISES = (MultiHead(),)
-
-
-def check_multi_head_attention(cls):
-    """Comprueba una multicabeza escrita como módulo.
-
-    Le pone unos pesos y compara lo que devuelve. Reconoce las capas por su nombre y, si no lo dice,
-    por su forma y su orden.
-
-    Args:
-        cls: una clase que hereda de ``nn.Module``. Se crea con ``cls(heads, dim_embedding)`` y su
-            ``forward(query, key, value, mask=None)`` recibe ``(B, L_q, d_model)``,
-            ``(B, L_k, d_model)`` y ``(B, L_k, d_model)``, y una máscara booleana que se difunde hasta
-            ``(B, h, L_q, L_k)``. Devuelve la salida ``(B, L_q, d_model)``, o ``(salida, pesos)``.
-    """
-    return finish(EXERCISES[0].check(cls), cls)
+check_multi_head_attention = MultiHead()

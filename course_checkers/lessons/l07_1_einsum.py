@@ -8,7 +8,7 @@ from string import ascii_letters
 
 import torch
 
-from course_checkers.engine import Exercise, Finding, finish, running, told
+from course_checkers.engine import Exercise, Finding, running, told
 
 QUERY, KEY = ("B", "L_q", "h", "d_k"), ("B", "L_k", "h", "d_k")
 OUTPUT = ("B", "h", "L_q", "L_k")
@@ -118,7 +118,12 @@ def example(query, key, output):
 
 
 class Einsum(Exercise):
-    """Q (B, L_q, h, d_k) y K (B, L_k, h, d_k) → puntuaciones (B, h, L_q, L_k)."""
+    """Comprueba la ecuación de ``einsum`` que da las puntuaciones de cada cabeza.
+
+    Args:
+        equation: un texto como ``"ij,jk->ik"``, para Q ``(B, L_q, h, d_k)`` y K ``(B, L_k, h, d_k)``.
+            Las letras, las que quieras. La salida es ``(B, h, L_q, L_k)``.
+    """
 
     number, title, points = "7.1", "las puntuaciones, con einsum", 2
     names, also = ("query", "key"), tuple(SAID)
@@ -151,15 +156,4 @@ class Einsum(Exercise):
         return self.report(findings)
 
 
-EINSUM = Einsum()
-EXERCISES = (EINSUM,)
-
-
-def check_einsum(equation):
-    """Comprueba la ecuación de ``einsum`` que da las puntuaciones de cada cabeza.
-
-    Args:
-        equation: un texto como ``"ij,jk->ik"``, para Q ``(B, L_q, h, d_k)`` y K ``(B, L_k, h, d_k)``.
-            Las letras, las que quieras. La salida es ``(B, h, L_q, L_k)``.
-    """
-    return finish(EINSUM.check(equation), equation)
+check_einsum = Einsum()

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_checkers.engine import Case, Option, Pair, finish, told, ways
+from course_checkers.engine import Case, Option, Pair, told, ways
 from course_checkers.engine.properties import finite, laws, right_shape
 from course_checkers.steps import attention as one
 from course_checkers.steps import heads
@@ -103,7 +103,13 @@ class Given(NamedTuple):
 
 
 class ByHand(heads.Heads):
-    """x, cuatro matrices y ``heads`` → la autoatención multicabeza, sin módulos."""
+    """Comprueba una autoatención multicabeza escrita con matrices, sin módulos.
+
+    Args:
+        function: recibe ``(x, W_Q, W_K, W_V, W_O, heads)``: ``x`` es ``(B, L, d_model)``; cada matriz,
+            ``(d_model, d_model)``, que multiplica como ``x @ W``; ``heads`` divide a ``d_model``.
+            Devuelve la salida ``(B, L, d_model)``, o ``(salida, pesos)``.
+    """
 
     number, title, points = "7.2", "la multicabeza, sin módulos", 4
     names = ("x", "W_Q", "W_K", "W_V", "W_O", "heads")
@@ -171,15 +177,4 @@ class ByHand(heads.Heads):
         return traced | {"output": output + x if how == "residual" else output}
 
 
-EXERCISES = (ByHand(),)
-
-
-def check_attention_by_hand(function):
-    """Comprueba una autoatención multicabeza escrita con matrices, sin módulos.
-
-    Args:
-        function: recibe ``(x, W_Q, W_K, W_V, W_O, heads)``: ``x`` es ``(B, L, d_model)``; cada matriz,
-            ``(d_model, d_model)``, que multiplica como ``x @ W``; ``heads`` divide a ``d_model``.
-            Devuelve la salida ``(B, L, d_model)``, o ``(salida, pesos)``.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_attention_by_hand = ByHand()

@@ -8,12 +8,11 @@ from course_checkers.engine import (
     Option,
     Stage,
     Tensors,
-    finish,
     right_shape,
     same,
     show,
+    stepping,
     told,
-    ways,
 )  # fmt: skip
 
 
@@ -29,6 +28,7 @@ def row_example(look):
 
 
 TOLD = told(__file__, "8.1", row_example)
+step = stepping(TOLD)
 SEEN = told(__file__, "8.1 propiedades")
 
 # --- Los pasos ------------------------------------------------------------------------------------
@@ -44,8 +44,7 @@ def only_first(rest):
 
 
 # Lo que se pone de inicio: (frases, tokens), bos_id → una columna.
-STARTS = ways(
-    TOLD,
+STARTS = step(
     full,
     ("inicio-último", lambda rows, bos: rows[:, -1:]),
     ("inicio-primero", lambda rows, bos: rows[:, :1]),
@@ -69,8 +68,7 @@ def without(keep):
 
 
 # De las frases y la columna de inicio, lo que sale.
-MOVES = ways(
-    TOLD,
+MOVES = step(
     after(lambda rows: rows[:, :-1]),
     ("sin-desplazar", lambda rows, start: rows),
     ("a-la-izquierda", lambda rows, start: torch.cat([rows[:, 1:], start], 1)),
@@ -94,8 +92,7 @@ MOVES = ways(
     ("del-revés", after(lambda rows: rows[:, :-1].flip(1))),
 )
 # Por qué eje se corre: ida y vuelta.
-LINES = ways(
-    TOLD,
+LINES = step(
     (lambda ids: ids, lambda moved, ids: moved),
     ("eje-del-lote", (lambda ids: ids.mT, lambda moved, ids: moved.mT)),
     ("todo-seguido", (lambda ids: ids.reshape(1, -1), lambda moved, ids: moved.reshape(ids.shape))),
@@ -168,7 +165,12 @@ def order(attempt):
 
 
 class ShiftRight(Exercise):
-    """Los ids que hay que predecir, corridos un puesto: delante, el de inicio."""
+    """Comprueba una función que prepara la entrada de un decoder.
+
+    Args:
+        function: recibe ``(target_ids, bos_id)``: los ids que hay que predecir, ``(B, L)``, y el de
+            la marca de inicio. Devuelve los ids de entrada, ``(B, L)``: bos_id delante y sin el último.
+    """
 
     number, title, points = "8.1", "desplazar la entrada del decoder", 2
     names, axes = ("target_ids", "bos_id"), {"move": MOVES, "start": STARTS, "line": LINES}
@@ -193,14 +195,4 @@ class ShiftRight(Exercise):
         return {"output": back(moved, target_ids)}
 
 
-EXERCISES = (ShiftRight(),)
-
-
-def check_shift_right(function):
-    """Comprueba una función que prepara la entrada de un decoder.
-
-    Args:
-        function: recibe ``(target_ids, bos_id)``: los ids que hay que predecir, ``(B, L)``, y el de
-            la marca de inicio. Devuelve los ids de entrada, ``(B, L)``: bos_id delante y sin el último.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_shift_right = ShiftRight()

@@ -5,7 +5,7 @@ La familia: {x·W_Q, x·W_K…} × {÷√d_k…} × {softmax…} × {quién se v
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Pair, finish, laws, show, told, ways
+from course_checkers.engine import Case, Exercise, Option, Pair, laws, show, told, ways
 from course_checkers.engine.comparing import show_both
 from course_checkers.engine.properties import right_shape
 from course_checkers.steps import one_head as head
@@ -118,7 +118,12 @@ def sentences_apart(attempt):
 
 
 class MaskedSelfAttention(Exercise):
-    """x → softmax(Q·Kᵀ / √d_k, sin futuro)·V, con Q = x·W_Q, K = x·W_K y V = x·W_V."""
+    """Comprueba la autoatención enmascarada de una cabeza.
+
+    Args:
+        function: recibe ``(x, W_Q, W_K, W_V)``, de formas ``(B, L, d_model)``, ``(d_model, d_k)`` dos
+            veces y ``(d_model, d_v)``. Devuelve la salida ``(B, L, d_v)``, o ``(salida, pesos)``.
+    """
 
     number, title, points = "8.2", "autoatención enmascarada", 4
     names = ("x", "W_Q", "W_K", "W_V")
@@ -162,17 +167,4 @@ class MaskedSelfAttention(Exercise):
         return head.attend(choice, x, q, k, v, choice["allowed"](x, W_Q))
 
 
-EXERCISES = (MaskedSelfAttention(),)
-
-
-def check_masked_self_attention(function):
-    """Comprueba la autoatención enmascarada de una cabeza.
-
-    Args:
-        function: recibe ``(x, W_Q, W_K, W_V)``, de formas ``(B, L, d_model)``, ``(d_model, d_k)`` dos
-            veces y ``(d_model, d_v)``. Devuelve la salida ``(B, L, d_v)``, o ``(salida, pesos)``.
-
-    Returns:
-        Un ``Report``: nombra todos los errores que reconoce y, si deja escapar el futuro, dónde.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_masked_self_attention = MaskedSelfAttention()

@@ -7,7 +7,7 @@ import functools
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Pair, finish, laws, show, told, ways
+from course_checkers.engine import Case, Exercise, Pair, laws, show, told, ways
 from course_checkers.engine.comparing import difference
 from course_checkers.engine.properties import right_shape
 from course_checkers.steps import one_head as head
@@ -155,7 +155,14 @@ def what_moves(attempt):
 
 
 class CrossAttention(Exercise):
-    """softmax(Q·Kᵀ / √d_k)·V, con Q del decoder y K y V del encoder."""
+    """Comprueba la atención cruzada de una cabeza.
+
+    Args:
+        function: recibe ``(decoder_x, encoder_x, W_Q, W_K, W_V, source_mask=None)``, de formas
+            ``(B, m_D, d)``, ``(B, m_E, d)``, ``(d, d_k)`` dos veces, ``(d, d_v)`` y una máscara booleana
+            ``(B, m_E)``; True, token de verdad. Devuelve la salida ``(B, m_D, d_v)``, o
+            ``(salida, pesos)``.
+    """
 
     number, title, points = "9.1", "la atención cruzada", 4
     names = ("decoder_x", "encoder_x", "W_Q", "W_K", "W_V", "source_mask=None")
@@ -216,16 +223,4 @@ class CrossAttention(Exercise):
         return bool(instead and choice["causal"].mistake) or head.covers_the_same(self, choice)
 
 
-EXERCISES = (CrossAttention(),)
-
-
-def check_cross_attention(function):
-    """Comprueba la atención cruzada de una cabeza.
-
-    Args:
-        function: recibe ``(decoder_x, encoder_x, W_Q, W_K, W_V, source_mask=None)``, de formas
-            ``(B, m_D, d)``, ``(B, m_E, d)``, ``(d, d_k)`` dos veces, ``(d, d_v)`` y una máscara booleana
-            ``(B, m_E)``; True, token de verdad. Devuelve la salida ``(B, m_D, d_v)``, o
-            ``(salida, pesos)``.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_cross_attention = CrossAttention()

@@ -8,7 +8,7 @@ import math
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, finish, laws, same, show, told, ways
+from course_checkers.engine import Case, Exercise, Option, laws, same, show, told, ways
 from course_checkers.engine.properties import finite, not_by_hand, right_shape
 from course_checkers.steps import one_head as head
 
@@ -199,7 +199,12 @@ def standard(attempt):
 
 
 class AddAndNormalise(Exercise):
-    """LayerNorm(x + sublayer_output)·``weight`` + ``bias``."""
+    """Comprueba la suma y la normalización que envuelven cada subcapa.
+
+    Args:
+        function: recibe ``(x, sublayer_output, weight, bias, eps=1e-5)``, de formas ``(B, L, d)`` dos
+            veces y ``(d,)`` dos veces. Devuelve LayerNorm(x + sublayer_output), de forma ``(B, L, d)``.
+    """
 
     number, title, points = "9.2", "sumar y normalizar", 3
     names = ("x", "sublayer_output", "weight", "bias", "eps=None")
@@ -262,15 +267,4 @@ class AddAndNormalise(Exercise):
         return {"output": output, "normalized": normalized}
 
 
-ADD_AND_NORM = AddAndNormalise()
-EXERCISES = (ADD_AND_NORM,)
-
-
-def check_add_and_norm(function):
-    """Comprueba la suma y la normalización que envuelven cada subcapa.
-
-    Args:
-        function: recibe ``(x, sublayer_output, weight, bias, eps=1e-5)``, de formas ``(B, L, d)`` dos
-            veces y ``(d,)`` dos veces. Devuelve LayerNorm(x + sublayer_output), de forma ``(B, L, d)``.
-    """
-    return finish(ADD_AND_NORM.check(function), function)
+check_add_and_norm = AddAndNormalise()

@@ -10,20 +10,20 @@ from math import log
 import torch
 from torch.nn import functional as F
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
+from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, stepping, told
 from course_checkers.engine.comparing import same, show
 from course_checkers.engine.mistakes import mistakes
 from course_checkers.engine.properties import gives, related
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 
-KNOWN, LAWS = told(__file__, "10.1"), laws(__file__, "10.1 propiedades")
+step = stepping(told(__file__, "10.1"))
+LAWS = laws(__file__, "10.1 propiedades")
 NOTES = told(__file__, "10.1 notas")
 
 # --- Los pasos ------------------------------------------------------------------------------------
 
-SOFTMAXES = ways(
-    KNOWN,
+SOFTMAXES = step(
     lambda x: x.log_softmax(-1),
     ("softmax-otro-eje", lambda x: x.log_softmax(1), lambda x: x.log_softmax(0)),
     ("softmax-otro-eje", lambda x: x.flatten().log_softmax(0).reshape(x.shape)),
@@ -32,8 +32,7 @@ SOFTMAXES = ways(
     ("softmax-dos-veces", lambda x: x.softmax(-1).log_softmax(-1)),
     ("sigmoide", F.logsigmoid),
 )
-LOGARITHMS = ways(
-    KNOWN,
+LOGARITHMS = step(
     itself,
     ("sin-logaritmo", torch.exp),
     ("uno-menos-la-probabilidad", lambda s: s.exp() - 1),
@@ -65,8 +64,7 @@ def smoothed(epsilon):
 
 
 # De las puntuaciones y los ids, un número por posición y los ids que dicen cuáles son relleno.
-PICKS = ways(
-    KNOWN,
+PICKS = step(
     *same_ids(of),
     ("desplaza-otra-vez", *moved(1)),
     ("desplaza-al-revés", *moved(-1)),
@@ -94,8 +92,7 @@ def all_but_the_end(last):
 
 
 # De cada posición, lo que suma y cuánto cuenta al dividir.
-PADDINGS = ways(
-    KNOWN,
+PADDINGS = step(
     *kept(lambda ids, pad: ids != pad),
     ("cuenta-el-relleno", lambda x, ids, pad, V: (x, torch.ones_like(x))),
     ("divide-por-todos", lambda x, ids, pad, V: (x * (ids != pad), torch.ones_like(x))),
@@ -108,8 +105,7 @@ PADDINGS = ways(
     ("cuenta-un-relleno", *kept(lambda ids, pad: F.pad(ids[:, :-1] != pad, (1, 0), value=True))),
 )
 # De lo que suman, ``x``, y cuánto cuentan, ``n``, la pérdida.
-REDUCTIONS = ways(
-    KNOWN,
+REDUCTIONS = step(
     lambda x, n: x.sum() / n.sum(),
     ("media-de-medias", lambda x, n: (x.sum(1) / n.sum(1)).mean()),
     ("media-por-posición", lambda x, n: (x.sum(0) / n.sum(0)).mean()),
@@ -130,8 +126,7 @@ SAME = {
     "suma-el-relleno": {"suma", "divide-por-frases", "divide-por-posiciones", "sin-juntar"},
     "divide-por-la-última": {"cuenta-el-relleno", "divide-por-todos", "logits-a-cero"},
 }
-ENDINGS = ways(
-    KNOWN,
+ENDINGS = step(
     itself,
     ("sin-el-menos", torch.neg),
     ("perplejidad", torch.exp),
@@ -139,7 +134,7 @@ ENDINGS = ways(
     ("logaritmo-en-base-10", lambda x: x / log(10)),
     ("redondea", *map(rounded, range(4))),
 )
-SHAPES = ways(KNOWN, itself, ("sobran-ejes", lambda x: x[None], lambda x: x[None, None]))
+SHAPES = step(itself, ("sobran-ejes", lambda x: x[None], lambda x: x[None, None]))
 
 # --- Otras cuentas --------------------------------------------------------------------------------
 
@@ -170,8 +165,7 @@ def with_their_axes():
         yield lambda x, ids, pad, turned=turned: F.cross_entropy(turned(x), ids, ignore_index=pad)
 
 
-OTHERS = ways(
-    KNOWN,
+OTHERS = step(
     None,
     ("cuenta-aciertos", *on_average(lambda x, ids: (x.argmax(-1) == ids).float())),
     ("cuenta-aciertos", *on_average(lambda x, ids: (x.argmax(-1) != ids).float())),
@@ -246,7 +240,14 @@ def padded_first(attempt):
 
 
 class NextTokenLoss(Exercise):
-    """La media de menos el logaritmo de lo que se da al token bueno, sin contar el relleno."""
+    """Comprueba la pérdida de un modelo que predice el token siguiente.
+
+    Args:
+        function: recibe ``(logits, targets, pad)``: las puntuaciones, ``(B, m_D, V)``; los ids que había
+            que predecir, ``(B, m_D)``; y el id del relleno. Devuelve un número: la media, en los
+            tokens de verdad de todo el lote, de menos el logaritmo natural de la probabilidad del
+            token bueno.
+    """
 
     number, title, points, names = "10.1", "la pérdida", 3, ("logits", "targets", "pad")
     letters = ("B m_D -", "B m_D")
@@ -294,16 +295,4 @@ class NextTokenLoss(Exercise):
         )
 
 
-EXERCISES = (NextTokenLoss(),)
-
-
-def check_next_token_loss(function):
-    """Comprueba la pérdida de un modelo que predice el token siguiente.
-
-    Args:
-        function: recibe ``(logits, targets, pad)``: las puntuaciones, ``(B, m_D, V)``; los ids que había
-            que predecir, ``(B, m_D)``; y el id del relleno. Devuelve un número: la media, en los
-            tokens de verdad de todo el lote, de menos el logaritmo natural de la probabilidad del
-            token bueno.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_next_token_loss = NextTokenLoss()

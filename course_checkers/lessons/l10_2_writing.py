@@ -15,10 +15,9 @@ from course_checkers.engine import (
     Raised,
     Stage,
     Tensors,
-    finish,
     running,
+    stepping,
     told,
-    ways,
 )  # fmt: skip
 from course_checkers.engine.mistakes import mistakes
 from course_checkers.inside.model import PATIENCE, FakeModel
@@ -50,14 +49,14 @@ def written(value, most=12):
 
 
 TOLD = told(__file__, "10.2", compared)
+step = stepping(TOLD)
 SEEN = told(__file__, "10.2 propiedades")
 
 # --- Los pasos ------------------------------------------------------------------------------------
 # De cada error, primero la forma más corriente: con tres errores a la vez se buscan solo esas.
 
 # Qué se le da: de lo escrito y las dos marcas.
-FEEDS = ways(
-    TOLD,
+FEEDS = step(
     lambda ids, bos, eos: (bos, *ids),
     ("no-da-todo", lambda ids, bos, eos: (bos, *ids)[-1:]),
     ("sin-inicio", lambda ids, bos, eos: ids),
@@ -85,8 +84,7 @@ def best_but(scores, hidden):
     return max(allowed or [0], key=scores.__getitem__)
 
 
-CHOICES = ways(
-    TOLD,
+CHOICES = step(
     best,
     ("el-que-menos", lambda scores, ids, bos, eos: best([-score for score in scores])),
     ("el-segundo", lambda s, ids, bos, eos: sorted(range(len(s)), key=s.__getitem__)[-2]),
@@ -99,8 +97,7 @@ CHOICES = ways(
     ("guarda-la-puntuación", lambda scores, ids, bos, eos: max(scores)),
     ("id-corrido", lambda s, ids, bos, eos: best(s) + 1, lambda s, ids, bos, eos: best(s) - 1),
 )
-STOPS = ways(
-    TOLD,
+STOPS = step(
     lambda ids, bos, eos: ids[-1] == eos,
     ("no-para", lambda ids, bos, eos: False),
     ("para-en-otro", lambda ids, bos, eos: ids[-1] == 0),
@@ -113,8 +110,7 @@ STOPS = ways(
     ("para-al-repetir", lambda ids, bos, eos: ids[-1] in (*ids[:-1], eos)),
 )
 # De ``longest``, cuántos tokens se piden como mucho, y si después se corta por ahí.
-LIMITS = ways(
-    TOLD,
+LIMITS = step(
     (lambda longest: longest, False),
     ("un-token-menos", (lambda longest: longest - 1, False)),
     ("un-token-más", (lambda longest: longest + 1, False)),
@@ -122,8 +118,7 @@ LIMITS = ways(
     ("un-token-menos", (lambda longest: max(1, longest - 1), False)),
 )
 # De lo escrito, la marca de fin, si se ha parado en ella y ``longest``, lo que se devuelve.
-BACKS = ways(
-    TOLD,
+BACKS = step(
     lambda ids, eos, ended, longest: ids,
     ("sin-fin", lambda ids, eos, ended, longest: ids[:-1] if ended else ids),
     ("fin-de-más", lambda ids, eos, ended, longest: ids if ended else (*ids, eos)),
@@ -141,14 +136,12 @@ BACKS = ways(
     ("solo-el-último", lambda ids, eos, ended, longest: ids[-1]),
     ("solo-si-acaba", lambda ids, eos, ended, longest: ids if ended else (EMPTY,)),
 )
-FRONTS = ways(
-    TOLD,
+FRONTS = step(
     # «Sin ``bos``» también puede ser sin ninguno, aunque lo escriba el modelo.
     [lambda ids, bos: ids, lambda ids, bos: tuple(token for token in ids if token != bos)],
     ("con-inicio", lambda ids, bos: (bos, *ids)),
 )
-SHAPES = ways(
-    TOLD,
+SHAPES = step(
     lambda ids: ids,
     ("cuántos", len),
     ("sobran-ejes", lambda ids: (ids,), lambda ids: tuple((token,) for token in ids)),
@@ -277,7 +270,14 @@ PLAINER = {"para-en-otro": "no-para", "sin-el-último": "un-token-menos"}
 
 
 class Greedy(Exercise):
-    """Un modelo y sus marcas → los ids que escribe, eligiendo siempre el mejor."""
+    """Comprueba una función que escribe token a token el más probable (*greedy*).
+
+    Args:
+        function: recibe ``(next_scores, bos, eos, longest)``: una función que, de la lista de ids
+            escritos hasta ahora, con ``bos`` delante, da las puntuaciones del siguiente, ``(V,)``; los
+            ids de inicio y fin, y cuántos tokens se escriben como mucho. Devuelve la lista de ids
+            escritos, sin ``bos`` y con ``eos`` si ha llegado a él.
+    """
 
     number, title, points = "10.2", "escribir token a token", 3
     names = ("next_scores", "bos", "eos", "longest")
@@ -330,16 +330,4 @@ class Greedy(Exercise):
         return {"output": ids}
 
 
-EXERCISES = (Greedy(),)
-
-
-def check_greedy(function):
-    """Comprueba una función que escribe token a token el más probable (*greedy*).
-
-    Args:
-        function: recibe ``(next_scores, bos, eos, longest)``: una función que, de la lista de ids
-            escritos hasta ahora, con ``bos`` delante, da las puntuaciones del siguiente, ``(V,)``; los
-            ids de inicio y fin, y cuántos tokens se escriben como mucho. Devuelve la lista de ids
-            escritos, sin ``bos`` y con ``eos`` si ha llegado a él.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_greedy = Greedy()

@@ -6,16 +6,16 @@ predice, la de al lado} × {el mayor peso de la fila, de la columna…}.
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
+from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, stepping, told
 from course_checkers.engine.comparing import same, show
 from course_checkers.engine.properties import hits
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself
 
-KNOWN, LAWS = told(__file__, "11.1"), laws(__file__, "11.1 propiedades")
+step = stepping(told(__file__, "11.1"))
+LAWS = laws(__file__, "11.1 propiedades")
 # Los pesos son w, (h, m_D, m_E); los de una cabeza o los de su media, t; las posiciones elegidas, x.
-MARKS = ways(
-    KNOWN,
+MARKS = step(
     lambda w: w[..., :-1],
     ("cuenta-la-marca", itself),
     ("quita-la-primera", lambda w: w[..., 1:], lambda w: w[..., 1:-1]),
@@ -23,8 +23,7 @@ MARKS = ways(
     ("reparte-cada-cabeza", lambda w: w[..., :-1] / w[..., :-1].sum(-1, True)),
     (("cuenta-la-marca", "quita-la-última-fila"), lambda w: w[..., :-1, :]),
 )
-HEADS = ways(
-    KNOWN,
+HEADS = step(
     lambda w: w.mean(0),
     ("sin-juntar-cabezas", itself),
     ("una-sola-cabeza", lambda w: w[0], lambda w: w[1], lambda w: w[-1]),
@@ -34,8 +33,7 @@ HEADS = ways(
     ("producto-de-cabezas", lambda w: w.prod(0)),
     ("media-de-otro-eje", lambda w: w.mean(1), lambda w: w.mean(2)),
 )
-ROWS = ways(
-    KNOWN,
+ROWS = step(
     itself,
     ("fila-siguiente", lambda t: t.roll(-1, -2), lambda t: t[..., 1:, :]),
     ("fila-siguiente", lambda t: torch.cat([t[..., 1:, :], t[..., -1:, :]], -2)),
@@ -48,8 +46,7 @@ def expected(t):
     return (t * torch.arange(t.shape[-1])).sum(-1) / t.sum(-1)
 
 
-CHOICES = ways(
-    KNOWN,
+CHOICES = step(
     lambda t: t.argmax(-1),
     ("por-columnas", lambda t: t.argmax(-2)),
     ("en-toda-la-tabla", torch.argmax, lambda t: t.argmax() % t.shape[-1]),
@@ -126,14 +123,19 @@ def places_of_words(attempt):
 
 
 class Alignment(Exercise):
-    """Pesos cruzados (h, m_D, m_E) → de cada token escrito, la posición de origen que más mira."""
+    """Comprueba una función que lee un alineamiento en los pesos de la atención cruzada.
+
+    Args:
+        function: recibe los pesos de una capa, ``(h, m_D, m_E)``; la última columna es la marca de fin
+            del origen, que no cuenta. Devuelve ``(m_D,)``, enteros: de cada token escrito, la posición
+            del token de origen con más peso, en la media de las cabezas.
+    """
 
     number, title, names = "11.1", "leer un alineamiento", ("weights",)
     letters = ("h m_D m_E",)
     possible = staticmethod(lambda weights: weights.shape[-1] > 1)
     axes = {
-        "other": ways(
-            KNOWN,
+        "other": step(
             None,
             ("voto", lambda w: w.argmax(-1).mode(0).values),
             ("media-de-posiciones", *AVERAGES),
@@ -142,14 +144,12 @@ class Alignment(Exercise):
         "heads": HEADS,
         "row": ROWS,
         "choice": CHOICES,
-        "finish": ways(
-            KNOWN,
+        "finish": step(
             itself,
             ("posición-desde-1", lambda x: x + 1),
             ("posición-menos-1", lambda x: x - 1),
         ),
-        "shape": ways(
-            KNOWN,
+        "shape": step(
             itself,
             ("devuelve-parejas", lambda x: paired(x, True), lambda x: paired(x, False)),
             ("sobran-ejes", lambda x: x[None], lambda x: x[..., None]),
@@ -177,15 +177,4 @@ class Alignment(Exercise):
         return numbers.out_of_place(choice, "heads", "choice")
 
 
-EXERCISES = (Alignment(),)
-
-
-def check_alignment(function):
-    """Comprueba una función que lee un alineamiento en los pesos de la atención cruzada.
-
-    Args:
-        function: recibe los pesos de una capa, ``(h, m_D, m_E)``; la última columna es la marca de fin
-            del origen, que no cuenta. Devuelve ``(m_D,)``, enteros: de cada token escrito, la posición
-            del token de origen con más peso, en la media de las cabezas.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_alignment = Alignment()

@@ -5,12 +5,13 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, same, told, ways
+from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, same, stepping, told
 from course_checkers.engine.properties import gives
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 
-KNOWN, LAWS = told(__file__, "11") | told(__file__, "12.1"), laws(__file__, "12.1 propiedades")
+step = stepping(told(__file__, "11") | told(__file__, "12.1"))
+LAWS = laws(__file__, "12.1 propiedades")
 
 
 def diagonal(offset):
@@ -30,8 +31,7 @@ def cut(*limits):
 
 
 # De los pesos (h, L, L), los de cada token.
-PICKS = ways(
-    KNOWN,
+PICKS = step(
     previous,
     ("siguiente", diagonal(1)),
     ("él-mismo", diagonal(0)),
@@ -49,8 +49,7 @@ PICKS = ways(
     (("siguiente", "ejes-de-diagonal"), lambda w: w.diagonal(1)),
 )
 # De los de cada token, uno por cabeza.
-REDUCTIONS = ways(
-    KNOWN,
+REDUCTIONS = step(
     lambda x, L: x.mean(-1),
     ("suma", lambda x, L: x.sum(-1)),
     ("divide-por-L", lambda x, L: x.sum(-1) / L),
@@ -63,8 +62,7 @@ REDUCTIONS = ways(
     ("sin-media", lambda x, L: x, lambda x, L: x.mT),
     ("media-de-otro-eje", lambda x, L: x.mean(0)),
 )
-HEADS = ways(
-    KNOWN,
+HEADS = step(
     itself,
     ("junta-las-cabezas", torch.mean, torch.sum, torch.amax),
     ("una-sola-cabeza", lambda x: x[0], lambda x: x[-1]),
@@ -92,17 +90,22 @@ SHIFTED[0, 0, 0] = 1.0
 
 
 class PreviousToken(Exercise):
-    """Pesos (h, L, L) → de cada cabeza, lo que los tokens dan de media al anterior, (h,)."""
+    """Comprueba una función que mide cuánto mira cada cabeza al token anterior.
+
+    Args:
+        function: recibe los pesos de una frase, ``(h, L, L)``, y devuelve ``(h,)``: de cada cabeza, la
+            media de lo que cada token da al anterior. El primero no tiene, y no cuenta.
+    """
 
     number, title, names = "12.1", "cuánto mira al anterior", ("weights",)
     letters = ("h L L",)
     axes = {
-        "again": ways(KNOWN, itself, ("softmax-de-más", lambda w: w.softmax(-1))),
+        "again": step(itself, ("softmax-de-más", lambda w: w.softmax(-1))),
         "pick": PICKS,
         "reduction": REDUCTIONS,
         "heads": HEADS,
-        "finish": ways(KNOWN, itself, ("redondea", *map(rounded, (1, 2, 3)))),
-        "shape": ways(KNOWN, itself, ("sobran-ejes", lambda x: x[None], lambda x: x[..., None])),
+        "finish": step(itself, ("redondea", *map(rounded, (1, 2, 3)))),
+        "shape": step(itself, ("sobran-ejes", lambda x: x[None], lambda x: x[..., None])),
     }
     cases = tuple(weights_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
     stages = (Stage(tuple(axes), cases, most=2),)
@@ -130,14 +133,4 @@ class PreviousToken(Exercise):
         return {"output": choice["shape"](choice["finish"](scores))}
 
 
-EXERCISES = (PreviousToken(),)
-
-
-def check_previous_token_score(function):
-    """Comprueba una función que mide cuánto mira cada cabeza al token anterior.
-
-    Args:
-        function: recibe los pesos de una frase, ``(h, L, L)``, y devuelve ``(h,)``: de cada cabeza, la
-            media de lo que cada token da al anterior. El primero no tiene, y no cuenta.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_previous_token_score = PreviousToken()

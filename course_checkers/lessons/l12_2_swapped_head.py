@@ -5,17 +5,8 @@
 import numpy as np
 import torch
 
-from course_checkers.engine import (
-    Case,
-    Exercise,
-    Stage,
-    difference,
-    finish,
-    right_shape,
-    same,
-    told,
-    ways,
-)  # fmt: skip
+from course_checkers.engine import Case, Exercise, Stage, difference, right_shape, same
+from course_checkers.engine.mistakes import stepping, told
 
 
 def how_many(look):
@@ -29,7 +20,7 @@ def how_many(look):
     return (moved or kept) and SEEN["cuenta"].saying(name=look.case.name, **numbers).text
 
 
-TOLD = told(__file__, "12.2", how_many)
+step = stepping(told(__file__, "12.2", how_many))
 SEEN = told(__file__, "12.2 propiedades")
 
 # --- Qué números se cambian -----------------------------------------------------------------------
@@ -49,8 +40,7 @@ def part_of_it(index):
 
 
 # De lo que dicen las cabezas, de cuál se apaga, de cuántas hay y de lo que mide cada una, un trozo.
-SLICES = ways(
-    TOLD,
+SLICES = step(
     its_columns,
     ("empieza-en-cabeza·h", lambda m, i, h, d: m[..., i * h : i * h + d]),
     ("empieza-en-cabeza·h", lambda m, i, h, d: m[..., i * h : (i + 1) * d]),
@@ -115,8 +105,7 @@ def mean_over(*axes, of=0):
 
 MEANS = [mean_over(*axes, of=of) for of in (0, 1) for axes in ((0, 1), (1,), (0,), (2,), (0, 1, 2))]
 
-FILLS = ways(
-    TOLD,
+FILLS = step(
     lambda concat, other, hidden, h: concat.where(~hidden, other),
     ("a-cero", lambda concat, other, hidden, h: concat.masked_fill(hidden, 0.0)),
     ("a-su-media", *MEANS),
@@ -143,8 +132,7 @@ def mixed(output, concat, hidden, heads):
     return output.view(B, heads, L, -1).transpose(1, 2).reshape(B, L, -1)
 
 
-SHAPES = ways(
-    TOLD,
+SHAPES = step(
     lambda output, concat, hidden, h: output,
     ("quita-las-columnas", lambda output, concat, hidden, h: output[..., ~columns_of(hidden)]),
     ("devuelve-el-trozo", lambda output, concat, hidden, h: output[..., columns_of(hidden)]),
@@ -186,7 +174,14 @@ def only_its_columns(attempt):
 
 
 class SwappedHead(Exercise):
-    """Lo que dicen las cabezas en dos frases, (B, L, d_model) → la primera, con una cabeza de la otra."""
+    """Comprueba una función que cambia lo que dice una cabeza por lo que dice en otra frase.
+
+    Args:
+        function: recibe ``(concat, other, head, heads)``: lo que dicen todas las cabezas, una al lado de
+            otra, en una frase y en la otra, ``(B, L, d_model)``; la que se cambia, desde 0; y cuántas
+            hay. Devuelve otro tensor ``(B, L, d_model)``: ``concat``, con el trozo de esa cabeza tomado
+            de ``other``. Ninguno de los dos cambia.
+    """
 
     number, title, points = "12.2", "intercambiar una cabeza", 2
     names = ("concat", "other", "head", "heads")
@@ -195,7 +190,9 @@ class SwappedHead(Exercise):
     stages = (Stage(tuple(axes), CASES),)
     extra = EXAMPLE, concat_case(9, 2, 4, 3, 5, 2), concat_case(10, 1, 3, 24, 64, 20)
     tiny = tuple(
-        Case("", (torch.tensor(rows), torch.tensor(rows) + 4, head, 2)) for rows in ROWS for head in (0, 1)
+        Case("", (torch.tensor(rows), torch.tensor(rows) + 4, head, 2))
+        for rows in ROWS
+        for head in (0, 1)
     )
     must = (
         right_shape(
@@ -216,16 +213,4 @@ class SwappedHead(Exercise):
         return {"output": choice["shape"](output, concat, hidden, heads)}
 
 
-EXERCISES = (SwappedHead(),)
-
-
-def check_swapped_head(function):
-    """Comprueba una función que cambia lo que dice una cabeza por lo que dice en otra frase.
-
-    Args:
-        function: recibe ``(concat, other, head, heads)``: lo que dicen todas las cabezas, una al lado de
-            otra, en una frase y en la otra, ``(B, L, d_model)``; la que se cambia, desde 0; y cuántas
-            hay. Devuelve otro tensor ``(B, L, d_model)``: ``concat``, con el trozo de esa cabeza tomado
-            de ``other``. Ninguno de los dos cambia.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_swapped_head = SwappedHead()

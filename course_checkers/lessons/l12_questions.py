@@ -1,4 +1,4 @@
-"""12.4 · Cuántas cabezas de BERT miran más hacia atrás que hacia delante."""
+"""12.3 · El efecto de una pareja. 12.4 · Cuántas cabezas de BERT miran más hacia atrás que hacia delante."""
 
 import functools
 
@@ -60,4 +60,21 @@ BACKWARDS = Question(
     read="12 §2",
     points=2,
 )
-QUESTIONS = (BACKWARDS,)
+# Con el adjetivo del primer nombre y con el del segundo, lo que da una cabeza a los dos.
+(A, B), (C, D) = (0.62, 0.08), (0.30, 0.22)
+MISREAD = {
+    "solo-el-primero": lambda: A - C,
+    "solo-el-segundo": lambda: D - B,
+    "suma-los-dos": lambda: A - C + D - B,
+    "una-sola-frase": lambda: A - B,
+    "cuenta-ganadores": lambda: 0,
+    "frases-cambiadas": lambda: (C - A + B - D) / 2,
+}
+EFFECT = Question(
+    "12.3",
+    "el efecto de una pareja",
+    lambda: (A - C + D - B) / 2,
+    wrong_answers(__file__, "12.3", MISREAD),
+    read="12 §3.2",
+)
+QUESTIONS = (EFFECT, BACKWARDS)

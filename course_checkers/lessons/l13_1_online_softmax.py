@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Several, Stage, finish, laws, told, ways
+from course_checkers.engine import Case, Exercise, Several, Stage, laws, stepping, told
 from course_checkers.engine.comparing import same, show_both
 from course_checkers.steps import parts
 from course_checkers.steps.numbers import itself
@@ -29,10 +29,10 @@ def reordered(order):
 
 
 TOLD, LAWS = told(__file__, "13.1"), laws(__file__, "13.1 propiedades")
+step = stepping(TOLD)
 AXES = {
     # Del máximo de antes, m, y las puntuaciones del bloque, s, el nuevo.
-    "maximum": ways(
-        TOLD,
+    "maximum": step(
         lambda m, s: torch.maximum(m, s.amax(-1, True)),
         ("máximo-solo-del-bloque", lambda m, s: s.amax(-1, True)),
         ("máximo-de-antes", lambda m, s: m),
@@ -43,8 +43,7 @@ AXES = {
         ("mínimo", lambda m, s: torch.minimum(m, s.amin(-1, True))),
     ),
     # De las puntuaciones, el máximo de antes y el nuevo, n: lo que pesa cada key del bloque.
-    "weights": ways(
-        TOLD,
+    "weights": step(
         lambda s, m, n: (s - n).exp(),
         ("sin-restar", raw, lambda s, m, n: s.exp()),
         ("resta-el-de-antes", lambda s, m, n: (s - m).exp()),
@@ -56,8 +55,7 @@ AXES = {
     ),
     # Del factor que corrige, f, y el que saldría con el máximo del bloque, g: por cuánto van la suma y la
     # salida de antes, y las del bloque.
-    "factor": ways(
-        TOLD,
+    "factor": step(
         lambda f, g: (f, f, 1, 1),
         ("sin-corregir", lambda f, g: (1, 1, 1, 1)),
         ("salida-sin-corregir", lambda f, g: (f, 1, 1, 1)),
@@ -71,28 +69,24 @@ AXES = {
         ("olvida-el-total", lambda f, g: (0, f, 1, 1)),
         ("olvida-la-salida", lambda f, g: (f, 0, 1, 1)),
     ),
-    "sum": ways(
-        TOLD,
+    "sum": step(
         lambda w: w.sum(-1, True),
         ("suma-todas-las-filas", torch.sum),
         ("sin-keepdim", lambda w: w.sum(-1)),
         ("media-de-pesos", lambda w: w.mean(-1, True)),
     ),
-    "product": ways(
-        TOLD,
+    "product": step(
         lambda w, v: w @ v,
         ("values-sin-pesos", lambda w, v: v.sum(0).expand(len(w), -1)),
         ("divide-el-bloque", lambda w, v: w @ v / w.sum(-1, True)),
     ),
     # De la suma de antes, t, y la nueva: por cuánto va la salida de antes, y por cuánto se divide.
-    "divided": ways(
-        TOLD,
+    "divided": step(
         lambda t, new: (1, 1),
         ("divide-ya", lambda t, new: (1, new), lambda t, new: (t, new)),
     ),
-    "told": ways(TOLD, lambda m, n: n, ("devuelve-el-máximo-de-antes", lambda m, n: m)),
-    "back": ways(
-        TOLD,
+    "told": step(lambda m, n: n, ("devuelve-el-máximo-de-antes", lambda m, n: m)),
+    "back": step(
         itself,
         ("otro-orden", *map(reordered, [*permutations(range(3))][1:])),
         ("sin-eje", lambda s: State(s.maximum[:, 0], s.total[:, 0], s.output)),
@@ -155,7 +149,13 @@ def hidden_block(attempt):
 
 
 class OnlineSoftmax(Exercise):
-    """(maximum, total, output), y las puntuaciones y los values de un bloque → las tres, con él."""
+    """Comprueba un paso de la softmax en línea.
+
+    Args:
+        function: recibe ``(maximum, total, output, scores, values)``, de formas ``(L_q, 1)``,
+            ``(L_q, 1)``, ``(L_q, d_v)``, ``(L_q, b)`` y ``(b, d_v)``: lo que se sabe de unas queries y un
+            bloque de keys. Devuelve las tres primeras, puestas al día; la salida, sin dividir.
+    """
 
     number, title, points, axes = "13.1", "la softmax en línea", 3, AXES
     names = (*State._fields, "scores", "values")
@@ -173,15 +173,4 @@ class OnlineSoftmax(Exercise):
         return {"output": step(choice, *given)}
 
 
-EXERCISES = (OnlineSoftmax(),)
-
-
-def check_online_softmax(function):
-    """Comprueba un paso de la softmax en línea.
-
-    Args:
-        function: recibe ``(maximum, total, output, scores, values)``, de formas ``(L_q, 1)``,
-            ``(L_q, 1)``, ``(L_q, d_v)``, ``(L_q, b)`` y ``(b, d_v)``: lo que se sabe de unas queries y un
-            bloque de keys. Devuelve las tres primeras, puestas al día; la salida, sin dividir.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_online_softmax = OnlineSoftmax()

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from course_checkers.engine import Case, Exercise, Several, Stage, finish, laws, running, told, ways
+from course_checkers.engine import Case, Exercise, Several, Stage, laws, running
 from course_checkers.engine.case import whole
 from course_checkers.engine.comparing import same, show_both
+from course_checkers.engine.mistakes import stepping, told, ways
 from course_checkers.steps import attention as steps
 from course_checkers.steps import parts
 from course_checkers.steps.heads import SOFTMAX_OPTIONS
@@ -41,30 +42,27 @@ def reordered(order):
 UNSEEN = (lambda s, seen: s.masked_fill(seen, -torch.inf), lambda w, seen: w.nan_to_num())
 WEAK = before(*map(filled, map(float, TOO_WEAK)))
 TOLD, LAWS = told(__file__, "13.2"), laws(__file__, "13.2 propiedades")
+step = stepping(TOLD)
 HIDDEN, HIDE_OPTIONS = own_mask(TOLD["sin-máscara"], None)
 AXES = {
     # De la query, la key y el value nuevos, lo que va a la caché.
-    "new": ways(
-        TOLD,
+    "new": step(
         lambda q, k, v: (k, v),
         ("guarda-la-query", lambda q, k, v: (q, v)),
     ),
-    "join": ways(
-        TOLD,
+    "join": step(
         lambda kept, new: torch.cat([kept, new], 2),
         ("nuevo-delante", lambda kept, new: torch.cat([new, kept], 2)),
     ),
     # A qué se atiende y qué se devuelve, de lo guardado (0), lo nuevo (1) y todo (2).
-    "attended": ways(TOLD, 2, ("solo-lo-nuevo", 1), ("solo-lo-guardado", 0)),
-    "back": ways(
-        TOLD,
+    "attended": step(2, ("solo-lo-nuevo", 1), ("solo-lo-guardado", 0)),
+    "back": step(
         (2, 2),
         ("caché-sin-crecer", (0, 0), (2, 0), (0, 2)),
         ("caché-solo-lo-nuevo", (1, 1), (2, 1), (1, 2)),
     ),
     # Quién se ve, con n nuevos y L guardados.
-    "seen": ways(
-        TOLD,
+    "seen": step(
         lambda n, L: triangle(n, L + n, L),
         ("máscara-sin-correr", corner),
         ("máscara-sin-correr", lambda n, L: corner(n, L) if n > 1 else triangle(n, L + n, L)),
@@ -82,13 +80,12 @@ AXES = {
     "scale": steps.SCALE_OPTIONS,
     "softmax": SOFTMAX_OPTIONS,
     "value": steps.VALUE_OPTIONS,
-    "rows": ways(
-        TOLD,
+    "rows": step(
         itself,
         ("solo-el-último", lambda x: x[..., -1:, :], lambda x: x[..., -1, :]),
         ("junta-las-cabezas", lambda x: x.transpose(1, 2).flatten(2)),
     ),
-    "order": ways(TOLD, itself, ("otro-orden", *map(reordered, [*permutations(range(3))][1:]))),
+    "order": step(itself, ("otro-orden", *map(reordered, [*permutations(range(3))][1:]))),
     "naive": ways({"softmax-inestable": steps.UNSTABLE}, False, ("softmax-inestable", True)),
 }
 
@@ -153,7 +150,14 @@ def written_over(attempt, choice, findings):
 
 
 class CachedAttention(Exercise):
-    """query, key y value de lo nuevo, y lo guardado → (salida, keys y values que se guardan)."""
+    """Comprueba una atención con caché de keys y values.
+
+    Args:
+        function: recibe ``(query, key, value, kept_keys, kept_values)``: las tres primeras, de los n
+            tokens nuevos, ``(B, h, n, d_k)`` dos veces y ``(B, h, n, d_v)``; las otras, de los L
+            guardados, con L quizá 0. Devuelve ``(output, keys, values)``: la salida de los nuevos,
+            ``(B, h, n, d_v)``, y la caché con ellos detrás. Nadie ve el futuro.
+    """
 
     number, title, points, axes = "13.2", "atender con caché", 4, AXES
     names = ("query", "key", "value", "kept_keys", "kept_values")
@@ -182,16 +186,4 @@ class CachedAttention(Exercise):
         return {"output": choice["order"](found), "weights": weights, "scores": scores}
 
 
-EXERCISES = (CachedAttention(),)
-
-
-def check_cached_attention(function):
-    """Comprueba una atención con caché de keys y values.
-
-    Args:
-        function: recibe ``(query, key, value, kept_keys, kept_values)``: las tres primeras, de los n
-            tokens nuevos, ``(B, h, n, d_k)`` dos veces y ``(B, h, n, d_v)``; las otras, de los L
-            guardados, con L quizá 0. Devuelve ``(output, keys, values)``: la salida de los nuevos,
-            ``(B, h, n, d_v)``, y la caché con ellos detrás. Nadie ve el futuro.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_cached_attention = CachedAttention()

@@ -4,19 +4,10 @@ la primera…} × {todas las queries, la media de cada grupo…} × los pasos de
 
 import torch
 
-from course_checkers.engine import (
-    Case,
-    Exercise,
-    Stage,
-    finish,
-    finite,
-    laws,
-    right_shape,
-    told,
-    ways,
-)  # fmt: skip
+from course_checkers.engine import Case, Exercise, Stage, finite, laws, right_shape
 from course_checkers.engine.case import whole
 from course_checkers.engine.comparing import clone
+from course_checkers.engine.mistakes import stepping, told, ways
 from course_checkers.engine.properties import TORCH, not_by_hand
 from course_checkers.engine.reading import Pair
 from course_checkers.steps import attention as steps
@@ -56,11 +47,11 @@ def one_each(q, h_kv):
     return grouped(q, h_kv)[:, :, 0]
 
 
-TOLD, LAWS = told(__file__, "13.3"), laws(__file__, "13.3 propiedades")
+step = stepping(told(__file__, "13.3"))
+LAWS = laws(__file__, "13.3 propiedades")
 AXES = {
     # De las keys y de los values, cómo se llega a h cabezas.
-    "share": ways(
-        TOLD,
+    "share": step(
         (in_place, in_place),
         ("repite-la-serie", (in_series, in_series)),
         ("repite-la-serie#keys", (in_series, in_place)),
@@ -74,8 +65,7 @@ AXES = {
         ("repite-los-tokens", *both(tokens)),
     ),
     # De las queries, cuáles preguntan; h_kv es cuántas keys hay.
-    "asked": ways(
-        TOLD,
+    "asked": step(
         lambda q, h_kv: q,
         ("media-de-queries", mean, lambda q, h_kv: in_place(mean(q, h_kv), q.shape[1])),
         ("solo-h_kv-queries", lambda q, h_kv: q[:, :h_kv], one_each),
@@ -85,8 +75,7 @@ AXES = {
     "softmax": SOFTMAX_OPTIONS,
     "value": steps.VALUE_OPTIONS,
     # De la salida, (B, h, L_q, d_v), lo que se devuelve.
-    "back": ways(
-        TOLD,
+    "back": step(
         lambda x, h, h_kv: x,
         ("media-de-salidas", lambda x, h, h_kv: grouped(x, h_kv).mean(2)),
         ("media-de-salidas", lambda x, h, h_kv: in_place(grouped(x, h_kv).mean(2), h)),
@@ -151,7 +140,13 @@ def own_group(attempt):
 
 
 class GroupedAttention(Exercise):
-    """query (B, h, L_q, d_k), key y value (B, h_kv, L_k, ·) → (B, h, L_q, d_v)."""
+    """Comprueba una atención en la que varias cabezas de query comparten key y value.
+
+    Args:
+        function: recibe ``(query, key, value)``, de formas ``(B, h, L_q, d_k)``, ``(B, h_kv, L_k, d_k)`` y
+            ``(B, h_kv, L_k, d_v)``; cada h / h_kv cabezas de query seguidas usan una de key y value.
+            Devuelve la salida ``(B, h, L_q, d_v)``, o ``(salida, pesos)``.
+    """
 
     number, title, points, axes = "13.3", "compartir keys y values", 3, AXES
     names = ("query", "key", "value")
@@ -177,15 +172,4 @@ class GroupedAttention(Exercise):
         return {"output": output, "weights": weights, "scores": scores}
 
 
-EXERCISES = (GroupedAttention(),)
-
-
-def check_grouped_query_attention(function):
-    """Comprueba una atención en la que varias cabezas de query comparten key y value.
-
-    Args:
-        function: recibe ``(query, key, value)``, de formas ``(B, h, L_q, d_k)``, ``(B, h_kv, L_k, d_k)`` y
-            ``(B, h_kv, L_k, d_v)``; cada h / h_kv cabezas de query seguidas usan una de key y value.
-            Devuelve la salida ``(B, h, L_q, d_v)``, o ``(salida, pesos)``.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_grouped_query_attention = GroupedAttention()

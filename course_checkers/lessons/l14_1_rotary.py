@@ -1,17 +1,16 @@
 """14.1 · La posición que gira: {qué posición} × {qué frecuencia} × {qué parejas} × {cómo giran}."""
 
-import functools
 import math
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Stage, Tensors, finish, laws, told, ways
+from course_checkers.engine import Case, Exercise, Stage, Tensors, laws, stepping, told
 from course_checkers.engine import properties as law
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 
 LAWS = laws(__file__, "14.1 propiedades")
-step = functools.partial(ways, told(__file__, "14.1"))
+step = stepping(told(__file__, "14.1"))
 
 
 # Las columnas de los primeros de cada pareja y las de los segundos, (2, d_k/2).
@@ -132,7 +131,13 @@ def moved(name, measure):
 
 
 class Rotary(Exercise):
-    """x (..., L, d_k), con cada pareja girada según su posición."""
+    """Comprueba la posición que gira, RoPE.
+
+    Args:
+        function: recibe ``(x, positions, base)``: un tensor ``(..., L, d_k)``, las posiciones de sus
+            L tokens, enteros ``(L,)``, y la base. Devuelve x girado, de la misma forma: la pareja i,
+            las columnas i e i + d_k/2, gira ``positions·base^(−2i/d_k)`` radianes.
+    """
 
     number, title, points = "14.1", "girar según la posición", 3
     names = ("x", "positions", "base")
@@ -179,15 +184,4 @@ class Rotary(Exercise):
         return {"output": choice["shape"](output).float(), "slack": choice["shape"](slack)}
 
 
-EXERCISES = (Rotary(),)
-
-
-def check_rotary(function):
-    """Comprueba la posición que gira, RoPE.
-
-    Args:
-        function: recibe ``(x, positions, base)``: un tensor ``(..., L, d_k)``, las posiciones de sus
-            L tokens, enteros ``(L,)``, y la base. Devuelve x girado, de la misma forma: la pareja i,
-            las columnas i e i + d_k/2, gira ``positions·base^(−2i/d_k)`` radianes.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_rotary = Rotary()

@@ -1,19 +1,18 @@
 """14.2 · RMSNorm: {sobre qué ejes} × {qué se mide} × {dónde va eps} × {qué hace weight}."""
 
-import functools
 import math
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, finish, laws, show
+from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, laws, show
 from course_checkers.engine import properties as law
 from course_checkers.engine.comparing import show_both
-from course_checkers.engine.mistakes import told, ways
+from course_checkers.engine.mistakes import stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 
 KNOWN, LAWS = told(__file__, "14.2"), laws(__file__, "14.2 propiedades")
-step = functools.partial(ways, KNOWN)
+step = stepping(KNOWN)
 
 
 def power(x, dims, less=0):
@@ -139,7 +138,12 @@ def power_one(attempt):
 
 
 class RMSNorm(Exercise):
-    """x (..., d_model) entre la raíz de la media de sus cuadrados, por ``weight``."""
+    """Comprueba una RMSNorm.
+
+    Args:
+        function: recibe ``(x, weight, eps)``: un tensor ``(..., d_model)``, otro ``(d_model,)`` y un
+            número. Devuelve x entre √(media de sus cuadrados + eps), por ``weight``, de la forma de x.
+    """
 
     number, title, points = "14.2", "RMSNorm", 2
     names = ("x", "weight", "eps")
@@ -178,14 +182,4 @@ class RMSNorm(Exercise):
         return {"output": choice["shape"](choice["finish"](output)).float()}
 
 
-EXERCISES = (RMSNorm(),)
-
-
-def check_rms_norm(function):
-    """Comprueba una RMSNorm.
-
-    Args:
-        function: recibe ``(x, weight, eps)``: un tensor ``(..., d_model)``, otro ``(d_model,)`` y un
-            número. Devuelve x entre √(media de sus cuadrados + eps), por ``weight``, de la forma de x.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_rms_norm = RMSNorm()

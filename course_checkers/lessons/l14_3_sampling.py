@@ -1,17 +1,15 @@
 """14.3 · Muestrear: {cuándo va T} × {cuántos quedan} × {qué se acumula} × {dónde se corta} × {qué se reparte}."""
 
-import functools
-
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
+from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, stepping, told
 from course_checkers.engine import properties as law
 from course_checkers.engine.comparing import show_both
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 
 LAWS = laws(__file__, "14.3 propiedades")
-step = functools.partial(ways, told(__file__, "14.3"))
+step = stepping(told(__file__, "14.3"))
 
 
 def softmax(x):
@@ -184,7 +182,13 @@ def one(attempt):
 
 
 class Sampling(Exercise):
-    """Puntuaciones (..., V), temperatura, top_k y top_p → las probabilidades con que se sortea."""
+    """Comprueba las probabilidades con que se sortea el token siguiente.
+
+    Args:
+        function: recibe ``(scores, temperature, top_k, top_p)``: puntuaciones ``(..., V)`` y tres números.
+            Devuelve probabilidades de la misma forma: se divide por la temperatura, quedan los ``top_k``
+            mayores, de ellos los menos que juntos suman ``top_p`` o más, y se reparten el total.
+    """
 
     number, title, points = "14.3", "el orden del muestreo", 3
     names = ("scores", "temperature", "top_k", "top_p")
@@ -214,7 +218,6 @@ class Sampling(Exercise):
         one,
         law.gives(LAWS["propiedad-ejemplo"], EXAMPLE, torch.tensor([0.0, 4 / 7, 3 / 7, 0.0])),
     )
-
     besides = (law.promised,)
 
     def skip(self, choice):
@@ -235,15 +238,4 @@ class Sampling(Exercise):
         return {"output": choice["shape"](choice["finish"](output)).float()}
 
 
-EXERCISES = (Sampling(),)
-
-
-def check_sampling(function):
-    """Comprueba las probabilidades con que se sortea el token siguiente.
-
-    Args:
-        function: recibe ``(scores, temperature, top_k, top_p)``: puntuaciones ``(..., V)`` y tres números.
-            Devuelve probabilidades de la misma forma: se divide por la temperatura, quedan los ``top_k``
-            mayores, de ellos los menos que juntos suman ``top_p`` o más, y se reparten el total.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_sampling = Sampling()

@@ -3,7 +3,7 @@
 from pkgutil import resolve_name
 
 from course_checkers.engine.mistakes import lines, texts_of
-from course_lib.plots.statements import Listing, ran, statements
+from course_checkers.engine.statements import Listing, ran, statements
 
 
 def told(name):
@@ -44,12 +44,10 @@ def read_llama(name, labels=None, run=None):
         said.append(f"Sin etiqueta: {', '.join(missing)}.")
     if not any(yours.values()):
         said = [f"«{label}»: {clues[label]}" for label in labels or ()]
-        said = ["○ Cambia cada «...» por los números de sus líneas, como [1, 2].", *said] * bool(
-            labels
-        )
+        said[:0] = ["○ Cambia cada «...» por los números de sus líneas, como [1, 2]."] * bool(said)
     tags = right if labels is None else yours
     rows = [(n, " + ".join(tags[n]), code[n - 1].text) for n in shown]
-    beside = enumerate(statements(resolve_name(ours)), 1)
-    beside = [(chr(96 + n), " + ".join(known[n]), one.text) for n, one in beside]
+    mine = enumerate(statements(resolve_name(ours)), 1)
+    beside = [(chr(96 + n), " + ".join(known[n]), one.text) for n, one in mine]
     foot = "\n".join(said) or "✓ Las etiquetas son esas." * bool(labels)
     return Listing({f"transformers · {name}": rows, f"el curso · {own}": beside}, foot)

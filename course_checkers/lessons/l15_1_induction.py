@@ -5,12 +5,13 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, same, told, ways
+from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, same, stepping, told
 from course_checkers.engine.properties import gives
 from course_checkers.lessons.l12_1_previous_token import PreviousToken
 from course_checkers.steps import numbers
 
-KNOWN, LAWS = told(__file__, "15.1"), laws(__file__, "15.1 propiedades")
+step = stepping(told(__file__, "15.1"))
+LAWS = laws(__file__, "15.1 propiedades")
 
 
 def diagonal(w, offset):
@@ -32,8 +33,7 @@ def cut(*limits):
 
 
 # De los pesos (h, L, L) y la mitad de L, los de cada token.
-PICKS = ways(
-    KNOWN,
+PICKS = step(
     followed,
     ("fila-de-más", lambda w, half: w.diagonal(1 - half, -2, -1)),
     ("la-repetición", beside(0)),
@@ -50,8 +50,7 @@ PICKS = ways(
     ("ejes-de-diagonal", lambda w, half: w.diagonal(1 - half)),
 )
 # De los de cada token, uno por cabeza.
-REDUCTIONS = ways(
-    KNOWN,
+REDUCTIONS = step(
     lambda x, half: x.mean(-1),
     ("suma", lambda x, half: x.sum(-1)),
     ("divide-por-L", lambda x, half: x.sum(-1) / (2 * half)),
@@ -79,7 +78,13 @@ ALL = torch.eye(6)[[0, 1, 2, 1, 2, 3]][None]
 
 
 class Induction(Exercise):
-    """Pesos (h, L, L) de una secuencia que se repite → de cada cabeza, su puntuación, (h,)."""
+    """Comprueba una función que mide si cada cabeza es de inducción.
+
+    Args:
+        function: recibe los pesos de una secuencia cuya segunda mitad repite la primera, ``(h, L, L)``,
+            y devuelve ``(h,)``: de cada cabeza, la media de lo que cada token de la segunda mitad da al
+            que siguió a su aparición anterior.
+    """
 
     number, title, names = "15.1", "la puntuación de inducción", ("weights",)
     letters = ("h L L",)
@@ -108,15 +113,4 @@ class Induction(Exercise):
         return {"output": choice["shape"](choice["finish"](scores))}
 
 
-EXERCISES = (Induction(),)
-
-
-def check_induction_score(function):
-    """Comprueba una función que mide si cada cabeza es de inducción.
-
-    Args:
-        function: recibe los pesos de una secuencia cuya segunda mitad repite la primera, ``(h, L, L)``,
-            y devuelve ``(h,)``: de cada cabeza, la media de lo que cada token de la segunda mitad da al
-            que siguió a su aparición anterior.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_induction_score = Induction()

@@ -3,12 +3,13 @@
 import torch
 import torch.nn.functional as F
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, finish, laws, told, ways
+from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, stepping, told
 from course_checkers.engine.properties import related
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 
-KNOWN, LAWS = told(__file__, "11") | told(__file__, "15.2"), laws(__file__, "15.2 propiedades")
+step = stepping(told(__file__, "11") | told(__file__, "15.2"))
+LAWS = laws(__file__, "15.2 propiedades")
 EPS = 1e-5
 
 
@@ -19,23 +20,24 @@ def power(x, *dims):
 
 AXES = {
     # De los estados, (Nx + 1, L, d_model), los que se miran.
-    "layers": ways(
-        KNOWN,
+    "layers": step(
         itself,
         ("quita-la-entrada", lambda s: s[1:]),
         ("quita-la-salida", lambda s: s[:-1]),
         ("capa-corrida", lambda s: s.roll(1, 0), lambda s: s.roll(-1, 0)),
-        ("lo-que-añade-la-capa", lambda s: s.diff(dim=0), lambda s: torch.cat([s[:1], s.diff(dim=0)])),
+        (
+            "lo-que-añade-la-capa",
+            lambda s: s.diff(dim=0),
+            lambda s: torch.cat([s[:1], s.diff(dim=0)]),
+        ),
     ),
-    "place": ways(
-        KNOWN,
+    "place": step(
         lambda s: s[:, -1],
         ("primera-posición", lambda s: s[:, 0]),
         ("todas-las-posiciones", itself),
         ("media-de-posiciones", lambda s: s.mean(1), lambda s: s.sum(1)),
     ),
-    "norm": ways(
-        KNOWN,
+    "norm": step(
         lambda x: x / (power(x) + EPS).sqrt(),
         ("sin-normalizar", itself),
         ("layernorm", lambda x: F.layer_norm(x, x.shape[-1:], eps=EPS)),
@@ -43,15 +45,13 @@ AXES = {
         ("una-norma-para-todos", lambda x: x / (power(x, *range(x.dim())) + EPS).sqrt()),
         ("sin-eps", lambda x: x / power(x).sqrt(), lambda x: x / (power(x) + 1e-6).sqrt()),
     ),
-    "gain": ways(
-        KNOWN,
+    "gain": step(
         lambda x, gain, norm: norm(x) * gain,
         ("sin-gain", lambda x, gain, norm: norm(x)),
         ("gain-antes", lambda x, gain, norm: norm(x * gain)),
         ("norma-dos-veces", lambda x, gain, norm: norm(norm(x) * gain) * gain),
     ),
-    "softmax": ways(
-        KNOWN,
+    "softmax": step(
         lambda z, d: z.softmax(-1),
         ("sin-softmax", lambda z, d: z),
         ("log-softmax", lambda z, d: z.log_softmax(-1)),
@@ -60,8 +60,8 @@ AXES = {
         ("sigmoide", lambda z, d: z.sigmoid()),
         ("el-que-gana", lambda z, d: z.argmax(-1).float(), lambda z, d: z.softmax(-1).amax(-1)),
     ),
-    "finish": ways(KNOWN, itself, ("redondea", *map(rounded, (1, 2, 3)))),
-    "shape": ways(KNOWN, itself, ("sobran-ejes", lambda x: x[None], lambda x: x.unsqueeze(1))),
+    "finish": step(itself, ("redondea", *map(rounded, (1, 2, 3)))),
+    "shape": step(itself, ("sobran-ejes", lambda x: x[None], lambda x: x.unsqueeze(1))),
 }
 
 
@@ -83,17 +83,23 @@ CASES = (
     states_case(5, 2, 3, 3, 6, 20.0),
 )
 
+
 def near(one, other):
     return bool((one - other).abs().max() < 1e-3)
 
 
 S, GAIN, TABLE = CASES[0].arguments
 TURNED = S, GAIN, TABLE.flip(0)
-TINY = (Case("", (torch.tensor([[[3.0, 1.0]], [[1.0, 7.0]]]), torch.ones(2), torch.eye(2))),)
 
 
 class LogitLens(Exercise):
-    """Los estados de una frase → qué token sigue, leído en cada uno, (Nx + 1, V)."""
+    """Comprueba una lente de logits.
+
+    Args:
+        function: recibe ``(states, gain, table)``: los estados de una frase, ``(Nx + 1, L, d_model)``;
+            la escala de la última RMSNorm, ``(d_model,)``; y la tabla, ``(V, d_model)``. Devuelve
+            ``(Nx + 1, V)``: en cada estado, las probabilidades del token que sigue al último.
+    """
 
     number, title, points = "15.2", "la lente de logits", 3
     names = ("states", "gain", "table")
@@ -101,7 +107,7 @@ class LogitLens(Exercise):
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, most=2),)
     extra = (states_case(6, 31, 2, 16, 40), states_case(7, 3, 1, 4, 3))
-    tiny = TINY
+    tiny = (Case("", (torch.tensor([[[3.0, 1.0]], [[1.0, 7.0]]]), torch.ones(2), torch.eye(2))),)
     reader = Numbers("un tensor (Nx + 1, V), una fila por estado")
     silent, also = (numbers.constant,), tuple(numbers.KNOWN)
     measured = {"finish": numbers.by_a_number("15 §3")}
@@ -119,15 +125,4 @@ class LogitLens(Exercise):
         return {"output": choice["shape"](choice["finish"](output)).float()}
 
 
-EXERCISES = (LogitLens(),)
-
-
-def check_logit_lens(function):
-    """Comprueba una lente de logits.
-
-    Args:
-        function: recibe ``(states, gain, table)``: los estados de una frase, ``(Nx + 1, L, d_model)``;
-            la escala de la última RMSNorm, ``(d_model,)``; y la tabla, ``(V, d_model)``. Devuelve
-            ``(Nx + 1, V)``: en cada estado, las probabilidades del token que sigue al último.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_logit_lens = LogitLens()

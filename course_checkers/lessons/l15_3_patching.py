@@ -2,23 +2,22 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Stage, Tensors, finish, laws, told, ways
+from course_checkers.engine import Case, Exercise, Stage, Tensors, laws, stepping, told
 from course_checkers.engine import properties as law
 from course_checkers.inside.model import FakeLayer
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 
-KNOWN, LAWS = told(__file__, "11") | told(__file__, "15.3"), laws(__file__, "15.3 propiedades")
+step = stepping(told(__file__, "11") | told(__file__, "15.3"))
+LAWS = laws(__file__, "15.3 propiedades")
 
 AXES = {
-    "way": ways(
-        KNOWN,
+    "way": step(
         lambda clean, other: (clean, other),
         ("sentido-contrario", lambda clean, other: (other, clean)),
     ),
     # De la capa que se pide y de cuántas hay, antes de cuáles se cambia.
-    "when": ways(
-        KNOWN,
+    "when": step(
         lambda layer, n: {layer},
         ("capa-siguiente", lambda layer, n: {layer + 1}),
         ("capa-anterior", lambda layer, n: {layer - 1} if layer else set()),
@@ -27,8 +26,7 @@ AXES = {
         ("no-cambia-nada", lambda layer, n: set()),
     ),
     # Qué posiciones se cambian.
-    "where": ways(
-        KNOWN,
+    "where": step(
         lambda at, place: at == place,
         ("todas-las-posiciones", lambda at, place: at >= 0),
         ("posición-siguiente", lambda at, place: at == place + 1),
@@ -36,8 +34,7 @@ AXES = {
         ("desde-esa-posición", lambda at, place: at >= place),
     ),
     # De los estados de la otra frase, el número de la capa y el de aquí, lo que se pone.
-    "what": ways(
-        KNOWN,
+    "what": step(
         lambda theirs, i, x: theirs[i],
         ("la-entrada-de-la-otra", lambda theirs, i, x: theirs[0]),
         ("la-salida-de-la-otra", lambda theirs, i, x: theirs[-1]),
@@ -46,20 +43,18 @@ AXES = {
         ("suma-el-de-la-otra", lambda theirs, i, x: x + theirs[i]),
     ),
     # De la capa que se pide y de cuántas hay, las que se dan.
-    "rest": ways(
-        KNOWN,
+    "rest": step(
         lambda layer, n: range(n),
         ("se-para-ahí", lambda layer, n: range(layer)),
     ),
-    "output": ways(
-        KNOWN,
+    "output": step(
         lambda x, place, plain: x,
         ("solo-la-posición", lambda x, place, plain: x[place], lambda x, place, plain: x[[place]]),
         ("solo-la-última", lambda x, place, plain: x[-1], lambda x, place, plain: x[-1:]),
         ("lo-que-cambia", lambda x, place, plain: x - plain, lambda x, place, plain: plain - x),
     ),
-    "finish": ways(KNOWN, itself, ("redondea", *map(rounded, (1, 2, 3)))),
-    "shape": ways(KNOWN, itself, ("sobran-ejes", lambda x: x[None])),
+    "finish": step(itself, ("redondea", *map(rounded, (1, 2, 3)))),
+    "shape": step(itself, ("sobran-ejes", lambda x: x[None])),
 }  # fmt: skip
 
 
@@ -78,7 +73,6 @@ CASES = tuple(
     )
 )
 SHAPE = "Tu salida no mide lo mismo que la entrada, (L, d_model)."
-TINY = (Case("", ([FakeLayer(1, 2), FakeLayer(2, 2)], torch.zeros(2, 2), torch.ones(2, 2), 1, 0)),)
 LAYERS, CLEAN, _, _, PLACE = CASES[0].arguments
 
 
@@ -94,15 +88,28 @@ def earlier(attempt):
 
 
 class Patching(Exercise):
-    """Dos entradas (L, d) y unas capas → la salida de la primera, con un estado de la segunda."""
+    """Comprueba una función que parchea un estado.
+
+    Args:
+        function: recibe ``(layers, clean, other, layer, place)``: una lista de capas, que se llaman como
+            funciones, ``(L, d_model)`` → ``(L, d_model)``; lo que entra en la primera, de dos frases;
+            antes de qué capa se cambia, desde 0; y qué posición. Devuelve la salida de ``clean`` tras
+            todas las capas, con ese estado cambiado por el de ``other``. ``clean`` no cambia.
+    """
 
     number, title, points = "15.3", "parchear", 3
     names = ("layers", "clean", "other", "layer", "place")
     letters = ("", "L -", "L -")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, most=2),)
-    extra = (patch_case(6, 2, 2, 5, 1, 1), patch_case(7, 12, 9, 4, 10, 8), patch_case(8, 1, 3, 2, 0, 2))
-    tiny = TINY
+    extra = (
+        patch_case(6, 2, 2, 5, 1, 1),
+        patch_case(7, 12, 9, 4, 10, 8),
+        patch_case(8, 1, 3, 2, 0, 2),
+    )
+    tiny = (
+        Case("", ([FakeLayer(1, 2), FakeLayer(2, 2)], torch.zeros(2, 2), torch.ones(2, 2), 1, 0)),
+    )
     reader, also = Tensors(), tuple(numbers.KNOWN)
     silent = (numbers.constant,)
     measured = {"finish": numbers.by_a_number("15 §4")}
@@ -134,16 +141,4 @@ class Patching(Exercise):
         return {"output": choice["shape"](choice["finish"](output))}
 
 
-EXERCISES = (Patching(),)
-
-
-def check_patching(function):
-    """Comprueba una función que parchea un estado.
-
-    Args:
-        function: recibe ``(layers, clean, other, layer, place)``: una lista de capas, que se llaman como
-            funciones, ``(L, d_model)`` → ``(L, d_model)``; lo que entra en la primera, de dos frases;
-            antes de qué capa se cambia, desde 0; y qué posición. Devuelve la salida de ``clean`` tras
-            todas las capas, con ese estado cambiado por el de ``other``. ``clean`` no cambia.
-    """
-    return finish(EXERCISES[0].check(function), function)
+check_patching = Patching()

@@ -8,7 +8,7 @@ import functools
 
 import torch
 
-from course_checkers.engine import Case, show, told, ways
+from course_checkers.engine import Case, show, stepping, told
 from course_checkers.steps.numbers import itself, rounded
 
 
@@ -22,6 +22,7 @@ def with_decimals(look):
 
 
 KNOWN = told(__file__, "vectors", redondea=with_decimals)
+step = stepping(KNOWN)
 
 
 def both_ways(*functions):
@@ -37,8 +38,7 @@ def product_of(*norms):
         yield lambda a, b, norm=norm: norm(a) * norm(b)
 
 
-PAIRS = ways(
-    KNOWN,
+PAIRS = step(
     torch.mul,
     ("suma-los-números", torch.add),
     ("resta-los-números", *both_ways(torch.sub)),
@@ -54,8 +54,7 @@ PAIRS = ways(
     ("cuadrado-de-más", lambda a, b: (a * b) ** 2),
     ("trunca", lambda a, b: (a * b).trunc(), lambda a, b: a.trunc() * b.trunc()),
 )
-REDUCTIONS = ways(
-    KNOWN,
+REDUCTIONS = step(
     torch.sum,
     ("sin-sumar", itself),
     ("suma-a-medias", lambda x: x.cumsum(0)),
@@ -73,8 +72,7 @@ REDUCTIONS = ways(
     ("solo-tres", lambda x: x[:3].sum(0)),
     ("de-dos-en-dos", lambda x: x[::2].sum(0), lambda x: x[1::2].sum(0)),
 )
-OTHERS = ways(
-    KNOWN,
+OTHERS = step(
     None,
     ("distancia", torch.dist, lambda a, b: torch.dist(a, b) ** 2),
     ("distancia", lambda a, b: torch.dist(a, b, 1), lambda a, b: 1 / (1 + torch.dist(a, b))),
@@ -120,7 +118,7 @@ ANGLES = (
     ("cociente-al-revés", torch.reciprocal),
     ("solo-el-signo", torch.sign),
 )
-SHAPES = ways(KNOWN, itself, ("sobran-ejes", lambda x: x[None], lambda x: x[None, None]))
+SHAPES = step(itself, ("sobran-ejes", lambda x: x[None], lambda x: x[None, None]))
 
 
 def vector_case(a, b):

@@ -7,8 +7,7 @@ Aceptan tensores (con gradiente o sin él), arrays y listas. Cada una devuelve u
 - ``heatmaps``, ``charts`` y ``vectors``: las gráficas.
 - ``figure``: la figura que devuelven; ``inputs``, lo que comprueban de lo que reciben.
 - ``palette``: los colores y la letra de todo el curso, también los de ``imagenes``.
-- ``source``: enseñar el código de la biblioteca, con ``show_source``; ``statements``, leer el de
-  otros, instrucción a instrucción.
+- ``source``: enseñar el código de la biblioteca, con ``show_source``.
 """
 
 from course_lib import lazy

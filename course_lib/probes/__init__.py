@@ -7,12 +7,10 @@
 
 from course_lib.probes.alignment import Aligned, aligned_pairs, alignment_accuracy, alignment_hits
 from course_lib.probes.gender import (
-    CUTS,
     Gendered,
     chosen_gender,
     gender_controls,
     gender_pairs,
-    gender_preference,
 )
 from course_lib.probes.heads import without_heads
 from course_lib.probes.sentences import PROBES, Pair, Probes, load_probes
@@ -25,7 +23,6 @@ from course_lib.probes.words import (
 )
 
 __all__ = [
-    "CUTS",
     "PROBES",
     "Aligned",
     "Gendered",
@@ -39,7 +36,6 @@ __all__ = [
     "find_word",
     "gender_controls",
     "gender_pairs",
-    "gender_preference",
     "load_probes",
     "place_and_content",
     "read_versions",

@@ -5,16 +5,15 @@ import copy
 import inspect
 import sys
 import textwrap
-from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 from course_lib.plots.palette import CYCLE, GREY, INK, MIST, YELLOW
 
 WIDEST, WRAPPED = 74, 160  # letras de una línea; con varias, las de una instrucción
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(NamedTuple):
     """Una instrucción; de ``if``, ``for``, ``while`` y ``with``, solo su cabecera.
 
     Args:
@@ -80,11 +79,8 @@ class Listing:
         parts = []
         for title, rows in self.columns.items():
             wide = max(len(label) for _, label, _ in rows)
-            parts += [
-                title,
-                *(f"{i:>3} {name:{wide}} │ {_cut(text)}" for i, name, text in rows),
-                "",
-            ]
+            lines = [f"{i:>3} {name:{wide}} │ {_cut(text)}" for i, name, text in rows]
+            parts += [title, *lines, ""]
         return "\n".join([*parts, self.foot]).rstrip()
 
     def _repr_html_(self):
