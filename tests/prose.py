@@ -32,6 +32,7 @@ NOT_PROSE = re.compile(
     r"|(?P<option>(?<!\S)-(?:-[\w-]+|\w \w+))",
     re.DOTALL | re.MULTILINE,
 )
+CHECKED = {"function", "cls", "equation"}  # lo que recibe una comprobación: lo cuenta su clase
 WITH_DOCSTRING = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
 ITALICS = re.compile(r"(?<![*\w\\])\*(?![*\s])([^*]+)\*(?![*\w])")
 QUOTES = re.compile(r"«([^«»]+)»|“([^“”]+)”|\"([^\"\n]+)\"")
@@ -167,7 +168,7 @@ def notebook_pieces(nb, file=""):
 def python_pieces(source, file="", cell=None):
     """Las docstrings, los comentarios y los textos con espacios de un programa."""
     tree, lines = ast.parse(source), source.split("\n")
-    names = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    names = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)} | CHECKED
     for node in ast.walk(tree):  # lo que guarda un explorador o un informe se declara en su clase
         if isinstance(node, ast.ClassDef):
             fields = [target for line in node.body for target in getattr(line, "targets", ())]

@@ -16,9 +16,9 @@ from course_checkers.engine.exercise import Exercise
 from course_checkers.engine.mistakes import Mistake, Option
 from course_checkers.engine.reading import Tensors
 from course_checkers.engine.search import Stage
-from course_checkers.lessons.l05_1_attention import ATTENTION
+from course_checkers.lessons.l05_1_attention import check_scaled_dot_product_attention
 from course_checkers.lessons.l06_2_multi_head import check_multi_head_attention
-from course_checkers.lessons.l07_1_einsum import EINSUM
+from course_checkers.lessons.l07_1_einsum import check_einsum
 from course_lib import scaled_dot_product_attention
 
 MINUS = Mistake("resta", "Restas.", "01 §1")
@@ -301,8 +301,8 @@ def test_no_answer_stops_a_question_or_a_class(name, hurried):
 
 
 def test_what_is_asked_to_an_answer_is_asked_within_its_limits():
-    assert ATTENTION.check(Sly()).ok
-    assert EINSUM.check(Equation("bqhd,bkhd->bhqk")).ok
+    assert check_scaled_dot_product_attention.check(Sly()).ok
+    assert check_einsum.check(Equation("bqhd,bkhd->bhqk")).ok
 
 
 def test_an_argument_that_cannot_be_looked_at_has_not_changed(hurried, monkeypatch):
