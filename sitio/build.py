@@ -6,6 +6,7 @@ zip de la carpeta. No ejecuta los cuadernos ni usa la red.
 
 import argparse
 import base64
+import errno
 import functools
 import hashlib
 import http.server
@@ -14,7 +15,10 @@ import re
 import shutil
 import sys
 import webbrowser
+import zipfile
 from pathlib import Path
+
+from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_sitio"
@@ -24,10 +28,15 @@ UNUSED = (  # lo que dejan Sphinx y el tema, y ninguna página usa
     "_static/scripts/*.map", "_static/scripts/fontawesome.js*", "_static/vendor", "_static/*-macros.html",
 )  # fmt: skip
 INLINE = re.compile(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)[^>]*>(.*?)</script>", re.S)
-# Lo que del tema y de Sphinx no hace falta: un programa y unas letras de iconos, y uno que hace programas.
-ICONS = re.compile(r"<script[^>]*scripts/fontawesome\.js[^>]*></script>")
-LETTERS = re.compile(r"@font-face\{[^}]*vendor/fontawesome[^}]*\}")
+# Lo que de Sphinx no hace falta: uno que hace programas.
 PLURAL = re.compile(r"Documentation\.PLURAL_EXPR = new Function\(.*?\);", re.S)
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+BRACE = re.compile(r"[{}]")
+NOT = re.compile(r":not\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
+NAMED = re.compile(r"[.#]([A-Za-z_][\w-]*)")
+PICTURE = re.compile(r'src="data:image/png;base64,([^"]+)"')
+IMAGE = re.compile(r'(<img(?![^>]* width=)[^>]*)src="((?:\.\./)*_(?:images|static)/[^"]+)"')
+GIF = re.compile(r'<img[^>]*src="([^"]+)\.gif"[^>]*>')
 NOT_FOUND = re.compile(r'Su b\\u00fasqueda no coincide[^"]*')
 SUMMARY = re.compile("SHOW_SEARCH_SUMMARY: true")  # en una carpeta no se puede leer otra página
 NAMES = {  # lo que el tema y sus amigos no dicen en español, y oye quien usa un lector de pantalla
@@ -44,9 +53,9 @@ NAMES = {  # lo que el tema y sus amigos no dicen en español, y oye quien usa u
     ),
     '<th class="head"><p></p></th>': "<td></td>",  # la esquina de una tabla no nombra nada
 }
-POLICY = {  # nada de fuera; un explorador nace de un «blob:», que es como llega de su cuaderno
+POLICY = {  # nada de fuera
     "default-src": ["'none'"],
-    "script-src": ["'self'", "blob:"],
+    "script-src": ["'self'"],
     "style-src": ["'self'", "'unsafe-inline'"],
     "img-src": ["'self'", "data:"],
     "font-src": ["'self'"],
@@ -67,10 +76,10 @@ def build(site, **settings):
         ROOT / "notebooks", ROOT / "sitio", site, site / ".doctrees", "html", settings, status=None,
         warning=sys.stderr, freshenv=True,
     )  # fmt: skip
+    app.models = write_pieces(site / "modelos")
     app.build()
     for path in {path for pattern in UNUSED for path in site.glob(pattern)}:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    replace(site / "_static/styles/pydata-sphinx-theme.css", LETTERS, "")
     replace(site / "_static/doctools.js", PLURAL, "Documentation.PLURAL_EXPR = n => +(n !== 1);")
     replace(
         site / "_static/translations.js", NOT_FOUND, "Ninguna página tiene todas esas palabras."
@@ -80,13 +89,25 @@ def build(site, **settings):
         SUMMARY,
         r"\g<0> && location.protocol !== 'file:'",
     )
-    for page in site.glob("**/*.html"):
-        replace(page, ICONS, "")
-        text = page.read_text(encoding="utf-8")
+    pages = {path: path.read_text(encoding="utf-8") for path in site.glob("**/*.html")}
+    whole = "\n".join(pages.values())
+    for theirs in () if settings else NAMES:
+        if theirs not in whole:
+            raise SystemExit(f"Ninguna página tiene ya {theirs}: revisa NAMES, en sitio/build.py.")
+    style = join_styles(site, app.styles, whole)
+    for path, text in pages.items():
         for theirs, ours in NAMES.items():
             text = text.replace(theirs, ours)
-        page.write_text(protect(text), encoding="utf-8")
-    write_pieces(site / "modelos")
+        text = PICTURE.sub(functools.partial(keep_picture, site, path), text)
+        text = IMAGE.sub(functools.partial(reserve_room, path), text)
+        text = GIF.sub(functools.partial(keep_still, path), text)
+        path.write_text(protect(text.replace("estilo.css", style)), encoding="utf-8")
+    (site / ".nojekyll").touch()  # que GitHub Pages no esconda lo que empieza por «_»
+    if app.config.html_baseurl:
+        names = sorted(path.relative_to(site).as_posix() for path in pages if path.stem != "404")
+        urls = "".join(f"<url><loc>{app.config.html_baseurl}{name}</loc></url>\n" for name in names)
+        start = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+        (site / "sitemap.xml").write_text(f"{start}{urls}</urlset>\n", encoding="utf-8")
     return app._warncount
 
 
@@ -96,6 +117,77 @@ def replace(path, pattern, text):
     if not found:
         raise SystemExit(f"{path.name} ya no tiene {pattern.pattern}: revisa sitio/build.py.")
     path.write_text(changed, encoding="utf-8")
+
+
+def join_styles(site, names, pages):
+    """Junta las hojas de estilo en una, sin las reglas de lo que ninguna página tiene. → su nombre y versión."""
+    theme = ["basic.css", "styles/pydata-sphinx-theme.css"]
+    paths = [site / "_static" / name.removeprefix("_static/") for name in [*theme, *names]]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in dict.fromkeys(paths))
+    words = set(re.findall(r"[\w-]+", pages))
+    for path in site.glob("_static/**/*.js"):
+        words |= set(re.findall(r"[\w-]+", path.read_text(encoding="utf-8")))
+    for path in {*paths, *site.glob("_static/styles/*.css")}:
+        path.unlink()
+    text = pruned(COMMENT.sub("", text), words)
+    (site / "_static/estilo.css").write_text(text, encoding="utf-8")
+    return f"estilo.css?v={hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def pruned(text, words):
+    """Las reglas de una hoja de estilo cuyas clases y nombres están en `words`."""
+    kept, at = [], 0
+    while (start := text.find("{", at)) >= 0:
+        depth, end = 1, start + 1
+        while depth:
+            found = BRACE.search(text, end)
+            depth, end = depth + (1 if found[0] == "{" else -1), found.end()
+        *before, head = text[at:start].split(";")  # antes, otra orden
+        inside = text[start + 1 : end - 1]
+        if head.lstrip().startswith(("@media", "@supports", "@layer")):
+            inside = pruned(inside, words)
+            used = bool(inside)
+        elif head.lstrip().startswith("@"):
+            used = "vendor/fontawesome" not in inside
+        else:
+            used = any(words.issuperset(NAMED.findall(one)) for one in NOT.sub("", head).split(","))
+        kept += [f"{' '.join(head.split())}{{{' '.join(inside.split())}}}\n"] if used else []
+        at = end
+    return "".join(kept)
+
+
+def keep_picture(site, page, found):
+    """Saca de una página una imagen escrita en ella, con su tamaño, para que no la haga esperar."""
+    data = base64.b64decode(found[1])
+    path = site / "_images" / f"{hashlib.sha256(data).hexdigest()[:16]}.png"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    return (
+        f'loading="lazy" src="{"../" * (len(page.relative_to(site).parts) - 1)}_images/{path.name}"'
+    )
+
+
+def reserve_room(page, found):
+    """Una imagen con su tamaño: la página le guarda el sitio y la trae cuando hace falta."""
+    path = page.parent / found[2]
+    if path.suffix == ".svg":
+        start = re.search(r"<svg[^>]*>", path.read_text(encoding="utf-8"))[0]
+        sizes = [re.search(rf'\b{side}="([\d.]+)(pt|px)?"', start) for side in ("width", "height")]
+        if not all(sizes):
+            return found[0]
+        width, height = (float(one[1]) * (4 / 3 if one[2] == "pt" else 1) for one in sizes)
+    else:
+        with Image.open(path) as picture:
+            width, height = picture.size
+    return f'{found[1]}src="{found[2]}" width="{width:.0f}" height="{height:.0f}" loading="lazy"'
+
+
+def keep_still(page, found):
+    """Una animación, y su primera imagen para quien ha pedido que nada se mueva."""
+    with Image.open(page.parent / f"{found[1]}.gif") as picture:
+        picture.convert("RGB").save(page.parent / f"{found[1]}.png")
+    still = f'<source media="(prefers-reduced-motion: reduce)" srcset="{found[1]}.png">'
+    return f"<picture>{still}{found[0]}</picture>"
 
 
 def protect(page):
@@ -108,17 +200,25 @@ def protect(page):
     return page.replace("<head>", f"<head>\n    {meta}", 1)
 
 
+# Una pieza son sus bytes, en una cadena de un programa: pesa lo mismo que ellos, y la trae igual un
+# `script`, que los lee con `charset="x-user-defined"`, que un `fetch`.
+ESCAPES = {b"\\": b"\\\\", b"'": b"\\'", b"\n": b"\\n", b"\r": b"\\r"}
+
+
 def write_pieces(folder):
-    """Escribe los modelos en piezas que una página trae como programas, y cuánto mide cada una."""
+    """Escribe los modelos en piezas y cuánto mide cada una. → su versión, que es su carpeta."""
     from sitio.pieces import bert_pieces, translator_pieces
 
     pieces = bert_pieces() | translator_pieces()
     pieces["indice"] = json.dumps({name: len(data) for name, data in pieces.items()}).encode()
+    version = hashlib.sha256(b"".join(pieces.values())).hexdigest()[:8]
     for name, data in pieces.items():
-        path = folder / f"{name}.js"
+        path = folder / version / f"{name}.js"
         path.parent.mkdir(parents=True, exist_ok=True)
-        code = base64.b64encode(data).decode()
-        path.write_text(f'course.piece("{name}", "{code}");\n', encoding="ascii")
+        for byte, escaped in ESCAPES.items():
+            data = data.replace(byte, escaped)
+        path.write_bytes(b"course.piece('%s', '%s');\n" % (name.encode(), data))
+    return version
 
 
 def serve(site):
@@ -135,24 +235,60 @@ def serve(site):
             print("\nCerrado.")
 
 
+def zip_site(path, without=()):
+    """Un zip del sitio, el mismo cada vez, sin las carpetas `without`."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for file in sorted(SITE.glob("**/*")):
+            inside = file.relative_to(SITE)
+            if file.is_file() and inside.parts[0] not in without:
+                entry = zipfile.ZipInfo(f"{SITE.name}/{inside.as_posix()}")  # con fecha de 1980
+                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                archive.writestr(entry, file.read_bytes())
+    print(f"Y en {path.name}, de {path.stat().st_size / 1e6:.0f} MB.")
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="curso.py sitio", description=__doc__.partition("\n")[0])
     parser.add_argument("--ver", action="store_true", help="al acabar, lo sirve y lo abre")
-    parser.add_argument("--zip", action="store_true", help="deja además _sitio.zip")
+    parser.add_argument(
+        "--zip", action="store_true", help="deja además dos zip: con los modelos y sin ellos"
+    )
+    parser.add_argument(
+        "--sin-soluciones", action="store_true", help="sin las páginas de soluciones"
+    )
     options = parser.parse_args(arguments)
-    shutil.rmtree(SCRATCH, ignore_errors=True)
     print("Hago el sitio con los cuadernos como están guardados. Suele tardar medio minuto.")
-    problems = build(SCRATCH / SITE.name)
-    shutil.rmtree(SITE, ignore_errors=True)
+    try:
+        problems = make(options.sin_soluciones)
+        if options.zip:
+            zip_site(SITE.with_suffix(".zip"))
+            zip_site(SITE.with_name("_sitio_sin_modelos.zip"), {"modelos"})
+    except OSError as error:
+        full = error.errno == errno.ENOSPC
+        raise SystemExit(
+            f"No queda sitio en el disco para {SITE.name}: libera unos 300 MB y repite la orden."
+            if full
+            else f"No puedo escribir {SITE.name} en {ROOT} ({error.strerror}): copia el curso a una "
+            "carpeta tuya y repite allí la orden."
+        ) from None
+    if options.ver:
+        serve(SITE)
+    return 1 if problems else 0
+
+
+def make(without_solutions=False):
+    """Hace el sitio en SCRATCH y lo pone en su lugar. Devuelve cuántos avisos ha dado Sphinx."""
+    shutil.rmtree(SCRATCH, ignore_errors=True)
+    SCRATCH.mkdir()
+    settings = {"exclude_patterns": ["clases", "soluciones"]} if without_solutions else {}
+    problems = build(SCRATCH / SITE.name, **settings)
+    if SITE.exists():
+        shutil.rmtree(SITE)
     (SCRATCH / SITE.name).rename(SITE)
     shutil.rmtree(SCRATCH)
     size = sum(path.stat().st_size for path in SITE.glob("**/*") if path.is_file())
     print(f"Está en {SITE.name} y ocupa {size / 1e6:.0f} MB. Ábrelo por {SITE.name}/index.html.")
-    if options.zip:
-        print("Y en", Path(shutil.make_archive(SITE, "zip", ROOT, SITE.name)).name)
-    if options.ver:
-        serve(SITE)
-    return 1 if problems else 0
+    return problems
 
 
 if __name__ == "__main__":

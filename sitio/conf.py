@@ -1,24 +1,50 @@
 """El sitio web del curso, para Sphinx. Lo usa sitio/build.py."""
 
+import copy
+import html
 import json
 import os
 import re
+import subprocess
+import tomllib
 from pathlib import Path
 
 from docutils import nodes
+from latex2mathml.converter import convert
 
+from course_lib.explorers import _MODULE_OF
+from course_lib.explorers.base import ALSO, HERE
 from course_tools.opening.doors import badges
 from sitio.notebook import FOLDS, OUTSIDE, for_the_web, linked_cells
 
+
+def edition():
+    """La versión y la fecha de lo que se lee, que no cambian si se hace otra vez."""
+    root = Path(__file__).resolve().parents[1]
+    version = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    asked = ["git", "-C", str(root), "log", "-1", "--format=%cs"]
+    try:
+        date = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):  # descargado en un zip
+        date = ""
+    return f"Versión {version}" + (f", del {date}" if date else "")
+
+
 project = "Atención paso a paso"
 language = "es"
-extensions = ["myst_nb"]
+extensions = ["myst_nb", "sitio.minutes"]
 exclude_patterns = ["clases"]  # se presentan en JupyterLab
 html_theme = "sphinx_book_theme"
 html_title = project
 html_favicon = "web/icono.svg"
-html_static_path = ["web", "katex", "../imagenes/exploradores"]
-html_css_files = ["katex.min.css", "sitio.css"]
+html_static_path = [
+    "web",
+    "letra",
+    "../imagenes/exploradores",
+    "../course_lib/explorers/explorer.css",
+]
+html_css_files = ["explorer.css", "sitio.css"]
+templates_path = ["plantillas"]
 html_use_index = html_copy_source = html_show_sourcelink = html_show_sphinx = (
     html_show_copyright
 ) = False
@@ -29,19 +55,22 @@ html_theme_options = {
     "show_toc_level": 2,
     "home_page_in_toc": True,
     "footer_content_items": "extra-footer.html",
-    "extra_footer": "Los textos y las figuras, CC BY 4.0. El código, MIT.",
+    "extra_footer": f"Los textos y las figuras, CC BY 4.0. El código, MIT. {edition()}.",
     "navbar_end": [],
     "navbar_persistent": [],
     "search_bar_text": "Buscar…",
 }
 html_context = {"default_mode": "auto"}
-html_math_renderer = "katex"
+html_math_renderer = "mathml"
 nb_execution_mode = "off"
 nb_code_prompt_show = "Ver lo que usa esta lección"
 nb_code_prompt_hide = "Ocultarlo"
 nb_ipywidgets_js = {}  # sin las direcciones de fuera
 myst_enable_extensions = ["attrs_inline", "dollarmath", "substitution"]
 url = os.environ.get("CURSO_URL")  # de dónde se descarga el curso, si está en algún sitio
+html_baseurl = os.environ.get(
+    "CURSO_SITIO", ""
+)  # dónde se publica el sitio: con él, el mapa y la imagen
 myst_substitutions = {
     "curso": f"[Descarga el curso]({url})"
     if url
@@ -56,9 +85,18 @@ def read_source(app, docname, content):
     if app.env.doc2path(docname).suffix == ".ipynb":
         notebook = json.loads(content[0])
         for_the_web(notebook, docname, *app.env.course_links)
+        if "soluciones" in app.config.exclude_patterns:  # lo que lleva a ellas, tampoco
+            for cell in notebook["cells"]:
+                if cell["cell_type"] == "markdown":
+                    cell["source"] = SOLUTIONS.sub("", "".join(cell["source"]))
         content[0] = json.dumps(notebook)
     else:
         content[0] = OUTSIDE.sub(r"\1", content[0])
+        if "soluciones" in app.config.exclude_patterns:
+            content[0] = content[0].replace("soluciones/index\n", "")
+
+
+SOLUTIONS = re.compile(r"[^.\n]*\[[^]]*\]\(soluciones/[^)]*\)[^.\n]*\.")
 
 
 def find_links(app):
@@ -77,11 +115,21 @@ def fold_beside(app, doctree):
 
 
 def write_math(self, node):
+    """Una fórmula, en MathML: se lee igual sin JavaScript."""
     display = isinstance(node, nodes.math_block)
+    text = convert(node.astext(), display="block" if display else "inline")
+    for theirs, ours in MATH.items():
+        text = re.sub(theirs, ours, text)
     tag, look = ("div", "math display") if display else ("span", "math")
-    self.body.append(f'<{tag} class="{look}">{self.encode(node.astext())}</{tag}>')
+    self.body.append(f'<{tag} class="{look}">{text}</{tag}>')
     raise nodes.SkipNode
 
+
+MATH = {  # lo que quien escribe LaTeX espera, y lo que da latex2mathml
+    "<mo>&#x0002F;</mo>": '<mo lspace="0" rspace="0">/</mo>',
+    "<mo>&#x02016;</mo>": '<mo stretchy="false" lspace="0" rspace="0">‖</mo>',
+    r"(<mi>\w{2,}</mi>)(?=<m(?:i|sub|sup)>)": r'\1<mspace width="0.17em"/>',  # cos θ, log p
+}
 
 # Lo que hace contestar a cada explorador. Los que no están aquí no piden nada, salvo el del LLM, cuyo
 # modelo no cabe en el sitio: `modelo.js` lo dice.
@@ -91,20 +139,59 @@ ANSWERS = {"Attention": READS, "QKV": READS, "MultiHead": READS, "CrossAttention
 
 
 def add_scripts(app, pagename, templatename, context, doctree):
-    """Cada página lleva solo los programas que usa."""
+    """Cada página lleva solo los programas que usa, y ninguno la hace esperar."""
     body = context.get("body", "")
-    scripts = ["katex.min"] if 'class="math' in body else []
     kinds = set(re.findall(r'data-explorer="(\w+?)(?:Explorer)?"', body))
     needed = [name for kind in sorted(kinds) for name in ANSWERS.get(kind, ())]
-    scripts += dict.fromkeys([*(["piezas"] if needed else []), *needed])
-    scripts += [*(["modelo"] if kinds else []), "pagina"]
-    for name in scripts:
-        app.add_js_file(f"{name}.js", loading_method="defer")
+    scripts = dict.fromkeys([*(["piezas"] if needed else []), *needed])
+    for name in [*scripts, *(["exploradores", "modelo"] if kinds else []), "pagina"]:
+        models = {"data-version": app.models} if name == "piezas" else {}
+        app.add_js_file(f"{name}.js", loading_method="defer", **models)
+    if pagename != "search":  # que carga el buscador
+        files = context["script_files"]
+        files[:] = [copy.deepcopy(file) for file in files if file.filename]  # se comparten
+        for file in files:
+            file.attributes["defer"] = "defer"
+    words = re.sub(r"<(script|style|pre|h\d)\b.*?</\1>|<[^>]+>", " ", body, flags=re.DOTALL)
+    paragraphs = re.findall(r"<p>(?!<img)(.*?)</p>", body, re.DOTALL)
+    first = next((one for one in paragraphs if len(one) > 60), words)
+    context["description"] = " ".join(html.unescape(re.sub("<[^>]+>", "", first)).split())[:200]
+    app.styles = [file.filename for file in context["css_files"]]
+
+
+def write_explorers(app):
+    """Los exploradores, en un solo programa que comparten todas las páginas, con lo común una vez."""
+    names = _MODULE_OF | {"Prediction": "prediction"}
+    code = "\n".join(
+        f"course.explorers.{kind} = (() => {{\n{own(name)}\n}})();" for kind, name in names.items()
+    )
+    start = "'use strict';\nglobalThis.course ??= {};\ncourse.explorers = {};\n"
+    path = Path(app.outdir, "_static/exploradores.js")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{start}{{\n{source('common')}\n{code}\n}}\n", encoding="utf-8")
+
+
+def source(name):
+    return (HERE / f"{name}.js").read_text(encoding="utf-8")
+
+
+def own(name):
+    """Lo de un explorador: un módulo, como función que devuelve lo que exporta."""
+    text = "\n".join(map(source, [*ALSO.get(name, ()), name]))
+    return re.sub(r"^export default", "return", text, flags=re.M).replace("\nexport ", "\n")
+
+
+def not_found(app):
+    """La página que da un servidor cuando no encuentra la que se le pide, desde cualquier carpeta."""
+    home = app.config.html_baseurl or "/"
+    yield "404", {"title": "Esta página no está", "home": home}, "404.html"
 
 
 def setup(app):
-    app.add_html_math_renderer("katex", (write_math, None), (write_math, None))
+    app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
     app.connect("builder-inited", find_links)
+    app.connect("builder-inited", write_explorers)
+    app.connect("html-collect-pages", not_found)
     app.connect("source-read", read_source)
     app.connect("doctree-read", fold_beside)
-    app.connect("html-page-context", add_scripts)
+    app.connect("html-page-context", add_scripts, priority=900)

@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from pathlib import Path
 
 from course_tools.cells import (
     CHECKING,
@@ -27,15 +28,28 @@ OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?!imagenes/|\d\d_)[^)]*\)")
 PREDICT, PREDICT_HERE = "**Antes de ejecutar", "**Antes de mirar"
 # Hasta dónde llega la respuesta a una predicción: al título siguiente o a la predicción siguiente.
 ANSWER_ENDS = re.compile(r"^(\(celda-.*\n)?(#|\*\*Antes de)", re.MULTILINE)
-# «cuaderno 04» es un enlace, si no está ya en uno ni en un trozo de código.
-NOTEBOOK = re.compile(r"\[[^\]]*\]\([^)]*\)|`[^`]*`|^#.*|\bcuaderno (\d\d)\b", re.MULTILINE)
+# En la web, un cuaderno con su número, y «este», es una lección, y su artículo es femenino.
+NOTEBOOK = re.compile(
+    r"`[^`]*`|\b((del|al|el|un|los) +\[?)?cuadernos?(?= +\[?\d\d\b)|\beste cuaderno\b",
+    re.IGNORECASE,
+)
+FEMININE = {"del": "de la", "al": "a la", "el": "la", "un": "una", "los": "las", "este": "esta"}
+FEMININE |= {"cuaderno": "lección", "cuadernos": "lecciones"}
+# «lección 04» es un enlace, si no está ya en uno ni en un trozo de código.
+LESSON = re.compile(r"\[[^\]]*\]\([^)]*\)|`[^`]*`|^#.*|\blección (\d\d)\b", re.MULTILINE)
+# Las frases que mandan a las teclas, a las órdenes o a las celdas de JupyterLab no se pueden seguir aquí.
+SENTENCE = re.compile(r"(?<=[.!?;)»`]) (?=[A-ZÁÉÍÓÚ¿¡(«*`<])")
+BY_HAND = re.compile(
+    r"<kbd>|`python curso\.py|\bejecutarlas\b|la ejecutas\b|La primera vez tarda|forget_progress"
+    r"|\bcelda (con puntos|siguiente|de abajo)\b"
+)
 NAVIGATION = re.compile(r"\n+\[←[^\n]*\Z|\n+\[El mapa\][^\n]*\Z")  # la página tiene la suya
 IN_JUPYTERLAB = """
 ```{{admonition}} Se hacen en JupyterLab
 :class: tip kernel
 Aquí lees el enunciado y las pistas. Para escribir tu respuesta y que el curso te diga qué has hecho
-bien y qué falta, [abre el curso en tu ordenador](index.md#en-tu-ordenador). Cuando lo hayas intentado,
-mira [las soluciones](soluciones/{name}.ipynb).
+bien y qué falta, [abre el curso en tu ordenador](index.md#en-tu-ordenador).
+Cuando lo hayas intentado, mira [las soluciones](soluciones/{name}.ipynb).
 ```
 """
 FOLDS = "plegar"  # en un comentario de MyST: desde ahí, el apartado se lee plegado
@@ -96,6 +110,9 @@ def for_the_web(notebook, name, linked, lessons):
     notebook["cells"] = cells + ([_text(cell, "cierra", CLOSE)] if open_ else [])
 
 
+# Lo que mide cada explorador en un teléfono y en un portátil: la página se lo guarda mientras llega.
+PICTURES = Path(__file__).resolve().parents[1] / "imagenes" / "exploradores"
+ROOMS = json.loads((PICTURES / "alturas.json").read_text("utf-8"))
 OPEN = '<details class="answer"><summary>Ver qué sale</summary>'
 CLOSE = "</details>"
 
@@ -108,14 +125,17 @@ def _prose(cell, source, name, linked, lessons):
     """El texto de una celda, con sus enlaces y con las palabras de quien lee y no ejecuta."""
     lesson = not name.startswith("soluciones/")
     source = OUTSIDE.sub(r"\1", NAVIGATION.sub("\n", source)).replace(PREDICT, PREDICT_HERE)
-    source = LINK.sub(r"#celda-\3-\4", source).replace("## En este cuaderno", "## En esta lección")
+    source = LINK.sub(r"#celda-\3-\4", source)
     up = "" if lesson else "../"
 
     def link(found):
         stem = lessons.get(found[1])
         return f"[lección {found[1]}]({up}{stem}.ipynb)" if stem else found[0]
 
-    source = NOTEBOOK.sub(link, source)
+    source = LESSON.sub(link, NOTEBOOK.sub(_feminine, source))
+    if BY_HAND.search(source):
+        lines = [(line, _what_can_be_done(line)) for line in source.split("\n")]
+        source = "\n".join(now for line, now in lines if now or not line)
     if opens_beside(cell):
         title, _, rest = source.partition("\n")
         shown, folded = (source, "") if cell["metadata"].get(FOLDED) else (title, rest)
@@ -129,6 +149,21 @@ def _prose(cell, source, name, linked, lessons):
     return source
 
 
+def _feminine(found):
+    if found[0][0] == "`":
+        return found[0]
+    words = re.split(r"(\W+)", found[0])
+    text = "".join(FEMININE.get(word.lower(), word) for word in words)
+    return text[0].upper() + text[1:] if found[0][0].isupper() else text
+
+
+def _what_can_be_done(line):
+    """El párrafo sin las frases que aquí no se pueden seguir; si no queda ninguna, nada."""
+    start = "- " * line.startswith("- ")
+    kept = [one for one in SENTENCE.split(line.removeprefix("- ")) if not BY_HAND.search(one)]
+    return (start + " ".join(kept)) * bool(kept)
+
+
 def _bring_to_life(output, states, name):
     """Pone el estado de un explorador, y su imagen, en el sitio de su vista. Dice si es uno."""
     data = output.get("data", {})
@@ -140,8 +175,9 @@ def _bring_to_life(output, states, name):
     state = states[data[WIDGET]["model_id"]]["state"]
     kind = explorer_kind(state)
     drawn = kind.endswith("Explorer")  # una predicción se lee en su frase
-    picture = f'<img src="_static/{name[:2]}-{kind}.png" alt="" loading="lazy">' * drawn
-    output["data"] = {"text/html": explorer_html(state, "".join(data["text/plain"]), picture)}
+    picture = f'<img src="_static/{name[:2]}-{kind}.png" alt="">' * drawn
+    room = ROOMS.get(f"{name[:2]}-{kind}", (272, 226))  # una predicción
+    output["data"] = {"text/html": explorer_html(state, "".join(data["text/plain"]), picture, room)}
     return True
 
 
@@ -149,12 +185,13 @@ def explorer_kind(state):
     return state["_anywidget_id"].rpartition(".")[2]
 
 
-def explorer_html(state, words, picture=""):
+def explorer_html(state, words, picture="", room=(0, 0)):
     """Un explorador: su estado, con el que ``modelo.js`` lo dibuja, y lo que se lee si no puede."""
-    kept = {key: value for key, value in state.items() if key[0] != "_" or key in ("_esm", "_css")}
+    kept = {key: value for key, value in state.items() if key[0] != "_"}
     packed = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return (
-        f'<div class="course-explorer" data-explorer="{explorer_kind(state)}">'
+        f'<div class="course-explorer" data-explorer="{explorer_kind(state)}" '
+        f'style="--narrow: {room[0]}px; --wide: {room[1]}px">'
         f"{picture}<p>{html.escape(words)}</p>"
         f'<script type="application/json">{packed}</script></div>'
     )

@@ -17,7 +17,7 @@ def bert_pieces():
     son tensores, uno tras otro y con el byte bajo delante. Un vector son float32. Una matriz son
     las escalas de sus filas, float32, y después enteros de 16 bits: W[i, j] = escala[i]·entero[i, j].
 
-    - ``bert/palabras-00``…: la tabla, de 512 en 512 filas: se piden las que usa una frase.
+    - ``bert/palabras-000``…: la tabla, de 64 en 64 filas: se piden las que usa una frase.
     - ``bert/resto``: las posiciones, con el vector del tipo de frase ya sumado, γ y β.
     - ``bert/capa-0``…: W y b de la query, la key, el value y la salida; γ, β; W y b de las dos capas
       densas; γ, β. De la última, solo query, key y value: lo que sale de ella no se mira.
@@ -31,7 +31,7 @@ def bert_pieces():
     )
     norm = [weights[f"embeddings.LayerNorm.{name}"] for name in ("weight", "bias")]
     pieces = {"bert/vocabulario": "\n".join(sorted(ids, key=ids.get)).encode()}
-    pieces |= {f"bert/palabras-{n:02}": _pack([rows]) for n, rows in enumerate(words.split(512))}
+    pieces |= {f"bert/palabras-{n:03}": _pack([rows]) for n, rows in enumerate(words.split(64))}
     pieces["bert/resto"] = _pack([places + types[0], *norm])
     names = [f"{part}.{kind}" for part in LAYER.values() for kind in ("weight", "bias")]
     for n in range(config.num_hidden_layers):

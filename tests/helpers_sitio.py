@@ -11,7 +11,8 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
-from helpers_browser import ROOT
+from helpers_browser import PHONE, ROOT
+from prose import Piece, clean
 
 pytest.importorskip("sphinx", reason="Falta lo del sitio web: lo instala «curso.py probar».")
 from sphinx.util.docutils import docutils_namespace  # noqa: E402
@@ -129,6 +130,20 @@ def explorers(page):
     return page.locator(".course-explorer[data-explorer$=Explorer]").all()
 
 
+def rooms(browser, folder):
+    """Lo que mide de alto cada explorador ya vivo, en un teléfono y en un portátil: nombre → píxeles."""
+    found = {}
+    for viewport in (PHONE, LAPTOP):
+        for path in sorted(folder.glob("[0-9]*.html")):
+            with reading(browser, f"{folder.as_uri()}/", path.name, viewport=viewport) as page:
+                for place in explorers(page):
+                    name = f"{path.stem[:2]}-{place.get_attribute('data-explorer')}"
+                    page.wait_for_timeout(200)  # la frase espera a que la mano pare
+                    height = place.evaluate("node => node.firstElementChild.scrollHeight")
+                    found.setdefault(name, []).append(height)
+    return found
+
+
 ANSWERED = "({model}) => model.get('answered') === model.get('request').serial"
 
 
@@ -168,6 +183,55 @@ class Reader(HTMLParser):
                 self.anchors.add(value)
 
 
+class Prose(HTMLParser):
+    """Lo que se lee en el artículo de una página, bloque a bloque: sin código, fórmulas ni dibujos."""
+
+    BLOCKS = "p", "li", "td", "th", "h1", "h2", "h3", "h4", "summary", "figcaption", "div", "br"
+    HIDDEN = "script", "style", "pre", "code", "svg", "math", "kbd"
+    ELSEWHERE = "math", "headerlink", "course-explorer"  # se comprueba donde se escribe
+
+    def __init__(self, text):
+        super().__init__()
+        self.blocks, self.hidden, self.code = [""], [], set()
+        self.feed(re.search(r"<article.*</article>", text, re.DOTALL)[0])
+
+    def handle_starttag(self, tag, attributes):
+        look = dict(attributes).get("class") or ""
+        if self.hidden and tag == self.hidden[-1][0]:
+            self.hidden[-1][1] += 1
+        elif not self.hidden and (tag in self.HIDDEN or look.startswith(self.ELSEWHERE)):
+            self.hidden.append([tag, 1])
+            self.blocks[-1] += "0" * (tag != "a")
+        elif tag in self.BLOCKS:
+            self.blocks.append("")
+        elif tag == "em":
+            self.blocks[-1] += "*"
+
+    def handle_endtag(self, tag):
+        if self.hidden and tag == self.hidden[-1][0]:
+            self.hidden[-1][1] -= 1
+            if not self.hidden[-1][1]:
+                self.hidden.pop()
+        elif tag in self.BLOCKS:
+            self.blocks.append("")
+        elif tag == "em":
+            self.blocks[-1] += "*"
+
+    def handle_data(self, data):
+        if self.hidden:
+            self.code |= set(re.findall(r"\w+", data))  # un informe nombra lo que hay en el código
+        else:
+            self.blocks[-1] += data.replace("’", "'")
+
+
+def prose(path):
+    """Los trozos de prosa de una página hecha, como los de un documento."""
+    read = Prose(path.read_text(encoding="utf-8"))
+    texts = [re.sub(r"\w+\(\)", "0", " ".join(block.split())) for block in read.blocks]
+    found = [Piece(path.name, None, n, clean(text)) for n, text in enumerate(texts, 1) if text]
+    return found, read.code
+
+
 def broken_links(folder):
     """Las direcciones de dentro del sitio que no llevan a ninguna parte: página → dirección."""
     pages = {path: Reader(path.read_text(encoding="utf-8")) for path in folder.rglob("*.html")}
@@ -176,7 +240,7 @@ def broken_links(folder):
         for address in page.addresses:
             parts = urlsplit(urljoin(path.as_uri(), address))
             target = Path(unquote(parts.path))
-            if parts.scheme != "file" or address == "#":
+            if parts.scheme != "file" or address in ("#", "/"):
                 continue
             reached = not parts.fragment or unquote(parts.fragment) in pages[target].anchors
             if not (target.is_file() and reached):

@@ -21,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 EXTENSIONS = "py|ipynb|md|txt|toml|svg|gif|png|json|yml|cfg|ini|log"
 NOT_PROSE = re.compile(
-    r"(?P<fence>^[ >]*(?P<marks>```|~~~).*?^[ >]*(?P=marks))"
+    r"(?P<front>\A---\n.*?^---$)"  # los ajustes de una página
+    r"|(?P<fence>^[ >]*(?P<marks>```|~~~).*?^[ >]*(?P=marks))"
     r"|(?P<code>(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
     r"|(?P<formula>(?<!\\)\$\$.+?\$\$|(?<!\\)\$[^$]+\$)"
     r"|(?P<tag><!--.*?-->|</?[A-Za-z][^<>]*>)"

@@ -148,10 +148,10 @@ def test_what_has_come_out_does_not_count(kept):
 @pytest.mark.parametrize(
     ("said", "told", "hit"),
     [
-        ("0.69", "Dijiste 0.69: acertaste. Sale 0.69.", True),
-        ("0.75", "Dijiste 0.75: acertaste. Sale 0.69.", True),
-        ("0.25", "Dijiste 0.25: como si", False),
-        ("0.5", "Dijiste 0.5. Sale 0.69.", False),
+        ("1", "Dijiste 1 de 72: acertaste. Sale 1 de 72.", True),
+        ("3", "Dijiste 3 de 72: acertaste. Sale 1 de 72.", True),
+        ("35", "Dijiste 35 de 72: si cada una", False),
+        ("12", "Dijiste 12 de 72. Sale 1 de 72.", False),
     ],
 )
 def test_a_number_is_judged_by_how_near_it_is(said, told, hit):
@@ -249,13 +249,13 @@ def test_in_jupyter_it_is_said_run_and_said_again(lab):
     number.get_by_role("slider").focus()
     lab.page.keyboard.press("ArrowRight")
     lab.page.keyboard.press("Enter")
-    expect(number.locator(".exp-say")).to_have_text(SAYS.format("0.01"))
+    expect(number.locator(".exp-say")).to_have_text(SAYS.format("1"))
     assert lab.page.evaluate("lesson.content.activeCellIndex") == 2
     for k in (1, 3):
         lab.page.evaluate(run, k)
     told = prediction.heard("05.3", "bone")[0]
     expect(words.locator(".exp-say")).to_have_text(told)
-    expect(number.locator(".exp-say")).to_have_text(prediction.heard(NUMBER, "0.01")[0])
+    expect(number.locator(".exp-say")).to_have_text(prediction.heard(NUMBER, "1")[0])
     assert lab.page.locator(".jp-OutputArea-output pre", has_text=told).count() == 1
     assert lab.messages == []
     lab.close()

@@ -378,6 +378,7 @@ function panel({ tokens, weights, name, text, pick, peek }) {
 }
 
 function render({ model, el }) {
+  if (model.get('view') === 'arcos') return renderArcs({ model, el });
   const save = saver(model);
   const voice = announcer();
   const labels = ['Frase', 'Otra frase (opcional)'];

@@ -13,6 +13,7 @@ DEFAULT = [f"I gave the dog a bone because it was {word}" for word in ("hungry",
 LIMITS = "64 tokens y 1000 caracteres"
 STEPS = 65535  # cada peso viaja como un entero de 16 bits: el error no llega a 0.00001
 ORDINALS = ("primera", "segunda")
+VIEWS = ("entero", "arcos")
 
 
 def compute(weights, query, other=None):
@@ -73,9 +74,12 @@ class AttentionExplorer(AskingExplorer):
     Args:
         sentences: una frase, o una lista de una o dos, de hasta 64 tokens cada una.
         layer, head, query: la capa, la cabeza y la posición del token que mira, desde 0.
+        view: ``"entero"``, con las 72 cabezas y sus matrices; o ``"arcos"``, con la frase en su línea
+            y los arcos de una sola cabeza.
+        shown: cuál de las dos frases se ve con arcos, desde 0.
 
     Raises:
-        traitlets.TraitError: si una frase no sirve, o la capa, la cabeza o la query no existen.
+        traitlets.TraitError: si una frase no sirve, o lo demás no existe.
     """
 
     _esm = esm("attention")
@@ -83,6 +87,8 @@ class AttentionExplorer(AskingExplorer):
     layer = traitlets.TraitType(3).tag(**SHARED)
     head = traitlets.TraitType(1).tag(**SHARED)
     query = traitlets.TraitType(1).tag(**SHARED)
+    view = traitlets.TraitType("entero").tag(**SHARED)
+    shown = traitlets.TraitType(0).tag(**SHARED)
     data = traitlets.List().tag(**SHARED)  # lo que `pack` hace de cada frase
     _failed = "No he podido calcular los pesos"
 
@@ -107,6 +113,15 @@ class AttentionExplorer(AskingExplorer):
             raise refusal("AttentionExplorer", f"{name} = {value!r:.40}, y tiene que ser {wanted}.")
         return value
 
+    @traitlets.validate("view", "shown")
+    def _check_look(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        valid = VIEWS if name == "view" else (0, 1)
+        if type(value) is not type(valid[0]) or value not in valid:
+            wanted = " o ".join(map(repr, valid))
+            raise refusal("AttentionExplorer", f"{name} = {value!r:.40}, y tiene que ser {wanted}.")
+        return value
+
     @traitlets.observe("sentences")
     def _fill(self, _change):
         readings, query = read(self.sentences), self.query
@@ -119,7 +134,7 @@ class AttentionExplorer(AskingExplorer):
             self.query = min(query, max(len(tokens) for tokens, *_ in readings) - 1)
 
     def _take(self, asked):
-        first, second = asked["sentences"]
+        first, second = (*asked["sentences"], "")[:2]
         self.sentences = [first, second] if second.strip() else [first]
 
     def describe(self):

@@ -6,7 +6,7 @@
 
   const [LAYERS, HEADS, WIDTH, INNER] = [6, 12, 384, 1536]; // capas, h, d_model y la red densa
   const SIZE = WIDTH / HEADS; // d_k
-  const [POSITIONS, CHUNK] = [512, 512]; // filas de la tabla de posiciones, y de un trozo de la otra
+  const [POSITIONS, CHUNK] = [512, 64]; // filas de la tabla de posiciones, y de un trozo de la otra
   const KEPT = 8; // las últimas frases no se vuelven a calcular
 
   // --- Las cuentas -------------------------------------------------------------------------------
@@ -131,7 +131,7 @@
 
   const VOCABULARY = 'bert/vocabulario';
   const layerPiece = number => `bert/capa-${number}`;
-  const wordsPiece = id => `bert/palabras-${String(Math.floor(id / CHUNK)).padStart(2, '0')}`;
+  const wordsPiece = id => `bert/palabras-${String(Math.floor(id / CHUNK)).padStart(3, '0')}`;
   const row = ({ scales, whole }, i) =>
     Float32Array.from(whole.subarray(i * WIDTH, (i + 1) * WIDTH), x => x * scales[i]);
 

@@ -1,7 +1,7 @@
 'use strict';
 globalThis.course ??= {};
 {
-  // Los exploradores, sin kernel: el mismo JavaScript que en JupyterLab, sobre un modelo que guarda
+  // Los exploradores de exploradores.js, sin kernel: el JavaScript de JupyterLab, sobre un modelo que guarda
   // su estado en la página. Lo que en JupyterLab contesta Python, aquí lo contesta `course.answers`.
 
   /** Lo que anywidget da a un explorador. */
@@ -113,18 +113,13 @@ globalThis.course ??= {};
   }
 
   /** Pone en su sitio un explorador: se va su imagen y queda vivo. */
-  async function bringToLife(host) {
+  function bringToLife(host) {
     const state = JSON.parse(host.querySelector('script').textContent);
-    const address = URL.createObjectURL(new Blob([state._esm], { type: 'text/javascript' }));
-    const { default: explorer } = await import(address);
-    URL.revokeObjectURL(address);
-    const style = document.createElement('style');
-    style.textContent = state._css;
     const el = document.createElement('div');
     const answer = answering(host, host.dataset.explorer);
     const model = new Model(state, () => answer(model));
-    await explorer.render({ model, el });
-    host.replaceChildren(style, el);
+    course.explorers[host.dataset.explorer].render({ model, el });
+    host.replaceChildren(el);
     host.classList.add('alive');
     host.model = model;
   }

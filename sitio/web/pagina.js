@@ -1,6 +1,6 @@
 'use strict';
 {
-  // Lo que hace cada página: las fórmulas, y abrir lo plegado cuando hace falta.
+  // Lo que hace cada página: deslizar las fórmulas, y abrir lo plegado cuando hace falta.
 
   // La que no cabe se desliza, también con las flechas.
   const watcher = new ResizeObserver(entries => {
@@ -8,11 +8,7 @@
       if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
       else target.removeAttribute('tabindex');
   });
-  for (const node of document.querySelectorAll('.math')) {
-    const displayMode = node.classList.contains('display');
-    katex.render(node.textContent, node, { displayMode, throwOnError: false });
-    if (displayMode) watcher.observe(node);
-  }
+  document.querySelectorAll('div.math').forEach(node => watcher.observe(node));
 
   /** Abre todo lo que esconde el sitio al que lleva la dirección. */
   function openTarget() {

@@ -42,7 +42,7 @@
   }
 
   course.answers.AttentionExplorer = answering(async (asked, model, load) => {
-    const [first, second] = asked.sentences;
+    const [first, second = ''] = asked.sentences;
     const sentences = isBlank(second) ? [first] : [first, second];
     const data = [];
     for (const [i, sentence] of sentences.entries()) {

@@ -2,11 +2,14 @@
 
     python tests/tools/explorer_pictures.py
 
-Deja en ``imagenes/exploradores`` un PNG de cada uno, tal como se abre. Necesita Chromium.
+Deja en ``imagenes/exploradores`` un PNG de cada uno, tal como se abre, y en ``alturas.json``, lo que
+mide de alto en el sitio, que así le guarda el sitio. Necesita Chromium.
 """
 
 import io
+import json
 import sys
+import tempfile
 from pathlib import Path
 
 from PIL import Image
@@ -16,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from helpers_browser import FLAGS, ROOT, find_chromium  # noqa: E402
 from helpers_explorers import LESSONS, SHOW, drawn  # noqa: E402
+from helpers_sitio import build, rooms  # noqa: E402
 
 FOLDER = ROOT / "imagenes" / "exploradores"
 SIZE, MAX_BYTES = {"width": 860, "height": 1200}, 60_000
@@ -44,6 +48,13 @@ def main():
                 picture.save(FOLDER / name, optimize=True)
                 if (FOLDER / name).stat().st_size <= MAX_BYTES:
                     break
+        with tempfile.TemporaryDirectory() as folder:
+            build(Path(folder) / "_sitio")
+            heights = rooms(browser, Path(folder) / "_sitio")
+        lines = ",\n".join(
+            f'  "{name}": {json.dumps(both)}' for name, both in sorted(heights.items())
+        )
+        (FOLDER / "alturas.json").write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

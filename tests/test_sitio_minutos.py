@@ -1,0 +1,146 @@
+"""La portada y «En seis minutos»: contestan al dedo y al teclado, y dicen lo que dice la biblioteca."""
+
+import html
+import json
+import re
+
+import pytest
+from helpers_browser import AXE, PHONE, ROOT
+from helpers_sitio import LAPTOP, NOTEBOOKS, build, reading
+from playwright.sync_api import expect
+from test_sitio import AUDIT
+
+from course_lib.explorers import AttentionExplorer
+from imagenes.draw import FIGURES
+from sitio import minutes
+
+MINUTES, HOME = "en_seis_minutos.html", "index.html"
+OWN_BYTES = 250_000
+STEP = re.compile(r'<div class="paso" data-pieza="(\w+)" data-traits="(.*?)"></div>')
+STATE = "name => document.querySelector(`#${name} > div`).model?.state"
+navegador = pytest.mark.navegador
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("portada") / "_sitio"
+    build(folder, "index.md", "en_seis_minutos.md")
+    return folder
+
+
+def steps(folder):
+    text = (folder / MINUTES).read_text(encoding="utf-8")
+    return [(name, json.loads(html.unescape(traits))) for name, traits in STEP.findall(text)]
+
+
+def test_there_are_six_scenes_and_it_is_light(folder):
+    text = (folder / MINUTES).read_text(encoding="utf-8")
+    assert re.findall(r"<h2>(\d)\. ", text) == list("123456")
+    assert {name for name, _ in steps(folder)} == set(minutes.SHOWN)
+    # El código de los exploradores es el de las lecciones: lo comparten las páginas.
+    own = re.sub(r'"_(?:esm|css)":"(?:[^"\\]|\\.)*"', "", text)
+    own += "".join(path.read_text("utf-8") for path in (ROOT / "sitio/web").glob("minutos.*"))
+    assert len(own.encode()) <= OWN_BYTES, len(own.encode())
+
+
+def test_what_the_library_does_not_give_is_not_published():
+    for wrong in ('<!-- paso frase {"query": 99} -->', "<!-- dice «cat» \\(([\\d.]+) -->"):
+        page = ['<!-- explorador frase -->\n<!-- paso frase {"query": 8} -->\n' + wrong]
+        with pytest.raises(Exception, match=r"query = 99|subscriptable"):
+            minutes.place(None, "x", page)
+
+
+def test_no_weight_is_written_by_hand():
+    source = (NOTEBOOKS / "en_seis_minutos.md").read_text(encoding="utf-8")
+    outside = re.sub(r"<!--.*?-->", "", source)
+    assert not re.search(r"\d[.,]\d", outside)
+    assert f"de {minutes.WIDE} números" in outside
+    assert rf"\sqrt{{{minutes.WIDE}}} = {minutes.WIDE**0.5:g}$" in outside
+
+
+def test_the_map_of_the_home_has_its_words():
+    source = (NOTEBOOKS / "index.md").read_text(encoding="utf-8")
+    assert f"![{FIGURES['mapa-del-curso.svg'][1].rstrip('.')}]" in source
+
+
+def told(**traits):
+    """Lo que de una frase cuenta la biblioteca, como lo dice la página."""
+    one = AttentionExplorer(view="arcos", **traits)
+    said = re.split("; en la primera, |; en la segunda, ", one.describe().rstrip("."))
+    return f"{said[1 + one.shown]}."
+
+
+@navegador
+@pytest.mark.parametrize("options", [{"viewport": LAPTOP}, {"viewport": PHONE, "has_touch": True}])
+def test_the_home_answers_to_the_finger_and_to_the_keys(browser, folder, options):
+    with reading(browser, f"{folder.as_uri()}/", HOME, **options) as page:
+        said = page.locator(".exp-say")
+        expect(said).to_have_text(told())
+        expect(said).to_be_in_viewport()
+        page.get_by_role("button", name="old").click()
+        expect(said).to_have_text(told(shown=1))
+        word = page.get_by_role("radio", name="bone, posición 6")
+        word.tap() if "has_touch" in options else word.hover()
+        expect(said).to_have_text(told(shown=1, query=6))
+        word.click()
+        page.keyboard.press("ArrowLeft")
+        page.mouse.move(0, 0)
+        expect(said).to_have_text(told(shown=1, query=5))
+        page.keyboard.press("End")
+        expect(said).to_have_text(told(shown=1, query=11))
+        assert page.locator(".a-words path").count() > 0
+        asked = page.evaluate("performance.getEntriesByType('resource').map(({name}) => name)")
+        assert not [name for name in asked if "modelos" in name]  # hasta que alguien escribe
+
+
+@navegador
+def test_the_scenes_advance_and_say_what_the_library_says(browser, folder):
+    wanted = steps(folder)
+    with reading(browser, f"{folder.as_uri()}/", MINUTES, reduced_motion="reduce") as page:
+        now, known = page.locator(".rotulo.ahora"), {}
+        for n, (name, traits) in enumerate(wanted):
+            known.setdefault(name, minutes.SHOWN[name][1]())
+            if n:
+                page.keyboard.press("ArrowRight")
+            assert now.evaluate("n => [...document.querySelectorAll('.rotulo')].indexOf(n)") == n
+            expect(now).to_be_in_viewport()
+            page.wait_for_function(f"name => ({STATE})(name)", arg=name)
+            page.wait_for_timeout(60)
+            state = page.evaluate(STATE, name)
+            for trait, value in traits.items():
+                setattr(known[name], trait, value)
+                assert state[trait] == value  # sin movimiento, de una vez
+            if name == "frase":
+                one = known[name]
+                look = {k: getattr(one, k) for k in ("query", "shown", "layer", "head")}
+                expect(page.locator("#frase .exp-say")).to_have_text(told(**look))
+        expect(page.locator(".mandos [role=status]")).to_have_text("Escena 6 de 6")
+        page.keyboard.press("ArrowLeft")
+        assert now.evaluate("n => [...document.querySelectorAll('.rotulo')].indexOf(n)") == n - 1
+
+
+@navegador
+def test_it_plays_and_stops(browser, folder):
+    with reading(browser, f"{folder.as_uri()}/", MINUTES) as page:
+        first = page.locator(".rotulo.ahora").inner_text()
+        page.clock.install()
+        page.get_by_role("button", name="Reproducir").click()
+        page.clock.run_for(30_000)
+        assert page.locator(".rotulo.ahora").inner_text() != first
+        page.get_by_role("button", name="Pausa").click()
+        stopped = page.locator(".rotulo.ahora").inner_text()
+        page.clock.run_for(60_000)
+        assert page.locator(".rotulo.ahora").inner_text() == stopped
+
+
+@navegador
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["1280", "390"])
+@pytest.mark.parametrize("name", [HOME, MINUTES])
+def test_axe_finds_nothing(browser, folder, name, size, scheme):
+    options = {"viewport": size, "color_scheme": scheme}
+    with reading(browser, f"{folder.as_uri()}/", name, **options) as page:
+        page.locator(".exp-say").first.wait_for()
+        page.evaluate(f"() => {{ {AXE} }}")
+        assert page.evaluate(AUDIT) == []
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= size["width"]
