@@ -519,6 +519,7 @@ NEEDS = {
     "medir": ["sitio"],
     "mutantes": ["mutantes"],
     "sitio": ["sitio"],
+    "hojas": ["sitio"],
     "calificar": ["calificar"],
     "aula": ["aula"],
 }

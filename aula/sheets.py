@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import sys
-from html import escape
 from pathlib import Path
 
 import nbformat
@@ -19,11 +18,19 @@ from markupsafe import Markup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from playwright.sync_api import Error, sync_playwright
 
-from sitio.notebook import STATES, WIDGET, explorer_html
+from course_lib.explorers.base import HERE
+from sitio.explorers import explorer_html, program
+from sitio.formulas import mathml
+from sitio.notebook import STATES, WIDGET
 
 ROOT = Path(__file__).resolve().parents[1]
 DECKS = ROOT / "notebooks/clases"
-LOOKS = "aula/hojas.css", "sitio/web/pagina.js", "sitio/web/modelo.js"
+LOOKS = (
+    "aula/hojas.css",
+    "sitio/letra/latinmodern-math.woff2",
+    "sitio/web/modelo.js",
+    HERE / "explorer.css",
+)
 
 BROWSERS = "chromium", "chromium-browser", "google-chrome"
 DRAWN = """() => document.fonts.status === 'loaded'
@@ -31,13 +38,13 @@ DRAWN = """() => document.fonts.status === 'loaded'
 
 
 class Renderer(IPythonRenderer):
-    """El Markdown de ``nbconvert``, con las fórmulas como las busca KaTeX y las figuras dentro."""
+    """El Markdown de ``nbconvert``, con las fórmulas en MathML y las figuras dentro."""
 
     def block_math(self, body):
-        return f'<span class="math display">{escape(body.strip())}</span>'
+        return f'<span class="math display">{mathml(body.strip(), display=True)}</span>'
 
     def inline_math(self, body):
-        return f'<span class="math">{escape(body)}</span>'
+        return f'<span class="math">{mathml(body)}</span>'
 
     def image(self, text, url, title=None):
         return super().image(text, url.removeprefix("../../"), title)
@@ -92,9 +99,11 @@ def page(nb, number, what):
 
 def dress(folder):
     """Deja en la carpeta lo que las páginas usan."""
-    shutil.copytree(ROOT / "sitio/katex", folder / "aspecto/katex", dirs_exist_ok=True)
+    place = folder / "aspecto"
+    place.mkdir(parents=True, exist_ok=True)
     for look in LOOKS:
-        shutil.copy(ROOT / look, folder / "aspecto")
+        shutil.copy(ROOT / look, place)
+    (place / "exploradores.js").write_text(program(), encoding="utf-8")
 
 
 def print_pages(paths):

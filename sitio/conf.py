@@ -10,11 +10,10 @@ import tomllib
 from pathlib import Path
 
 from docutils import nodes
-from latex2mathml.converter import convert
 
-from course_lib.explorers import _MODULE_OF
-from course_lib.explorers.base import ALSO, HERE
 from course_tools.opening.doors import badges
+from sitio.explorers import program
+from sitio.formulas import mathml
 from sitio.notebook import FOLDS, OUTSIDE, for_the_web, linked_cells
 
 
@@ -117,19 +116,11 @@ def fold_beside(app, doctree):
 def write_math(self, node):
     """Una fórmula, en MathML: se lee igual sin JavaScript."""
     display = isinstance(node, nodes.math_block)
-    text = convert(node.astext(), display="block" if display else "inline")
-    for theirs, ours in MATH.items():
-        text = re.sub(theirs, ours, text)
     tag, look = ("div", "math display") if display else ("span", "math")
+    text = mathml(node.astext(), display)
     self.body.append(f'<{tag} class="{look}">{text}</{tag}>')
     raise nodes.SkipNode
 
-
-MATH = {  # lo que quien escribe LaTeX espera, y lo que da latex2mathml
-    "<mo>&#x0002F;</mo>": '<mo lspace="0" rspace="0">/</mo>',
-    "<mo>&#x02016;</mo>": '<mo stretchy="false" lspace="0" rspace="0">‖</mo>',
-    r"(<mi>\w{2,}</mi>)(?=<m(?:i|sub|sup)>)": r'\1<mspace width="0.17em"/>',  # cos θ, log p
-}
 
 # Lo que hace contestar a cada explorador. Los que no están aquí no piden nada, salvo el del LLM, cuyo
 # modelo no cabe en el sitio: `modelo.js` lo dice.
@@ -160,25 +151,9 @@ def add_scripts(app, pagename, templatename, context, doctree):
 
 
 def write_explorers(app):
-    """Los exploradores, en un solo programa que comparten todas las páginas, con lo común una vez."""
-    names = _MODULE_OF | {"Prediction": "prediction"}
-    code = "\n".join(
-        f"course.explorers.{kind} = (() => {{\n{own(name)}\n}})();" for kind, name in names.items()
-    )
-    start = "'use strict';\nglobalThis.course ??= {};\ncourse.explorers = {};\n"
-    path = Path(app.outdir, "_static/exploradores.js")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{start}{{\n{source('common')}\n{code}\n}}\n", encoding="utf-8")
-
-
-def source(name):
-    return (HERE / f"{name}.js").read_text(encoding="utf-8")
-
-
-def own(name):
-    """Lo de un explorador: un módulo, como función que devuelve lo que exporta."""
-    text = "\n".join(map(source, [*ALSO.get(name, ()), name]))
-    return re.sub(r"^export default", "return", text, flags=re.M).replace("\nexport ", "\n")
+    folder = Path(app.outdir, "_static")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "exploradores.js").write_text(program(), encoding="utf-8")
 
 
 def not_found(app):

@@ -14,7 +14,7 @@ import torch
 from course_lib import explorers, load_translator
 from course_lib.explorers.mask import preset
 from course_lib.translator import ALIGNMENT_LAYER
-from sitio.notebook import explorer_html
+from sitio.explorers import explorer_html
 
 MARK = re.compile(r"<!-- (explorador|paso|dice) (\S+) ?(.*?) -->")
 JUPYTERS = "layout", "tabbable", "tooltip"  # no son del explorador

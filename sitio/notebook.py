@@ -1,6 +1,5 @@
 """De un cuaderno, como está guardado, a lo que se lee en la web. El cuaderno no se toca."""
 
-import html
 import json
 import re
 from pathlib import Path
@@ -17,6 +16,7 @@ from course_tools.cells import (
     opens_beside,
     tagged,
 )
+from sitio.explorers import explorer_html, explorer_kind
 
 WIDGET, STATES = (f"application/vnd.jupyter.widget-{kind}+json" for kind in ("view", "state"))
 # Un enlace a una celda de otro cuaderno, en un texto o en el HTML de una salida. Se mira desde donde
@@ -179,19 +179,3 @@ def _bring_to_life(output, states, name):
     room = ROOMS.get(f"{name[:2]}-{kind}", (272, 226))  # una predicción
     output["data"] = {"text/html": explorer_html(state, "".join(data["text/plain"]), picture, room)}
     return True
-
-
-def explorer_kind(state):
-    return state["_anywidget_id"].rpartition(".")[2]
-
-
-def explorer_html(state, words, picture="", room=(0, 0)):
-    """Un explorador: su estado, con el que ``modelo.js`` lo dibuja, y lo que se lee si no puede."""
-    kept = {key: value for key, value in state.items() if key[0] != "_"}
-    packed = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    return (
-        f'<div class="course-explorer" data-explorer="{explorer_kind(state)}" '
-        f'style="--narrow: {room[0]}px; --wide: {room[1]}px">'
-        f"{picture}<p>{html.escape(words)}</p>"
-        f'<script type="application/json">{packed}</script></div>'
-    )

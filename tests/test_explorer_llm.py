@@ -16,7 +16,7 @@ from course_lib.explorers import llm
 from course_lib.explorers.base import esm
 from course_lib.explorers.llm import LlmExplorer, Reader, pack
 from course_lib.model_files import ModelUnavailableError
-from sitio.notebook import explorer_html
+from sitio.explorers import explorer_html, program
 
 TEXT = "The capital of France is"
 VOCABULARY = 600
@@ -472,6 +472,7 @@ def test_in_the_site_it_moves_and_says_that_writing_needs_jupyterlab(browser):
     page = browser.new_page()
     explorer = LlmExplorer()
     page.set_content(explorer_html(explorer.get_state(), repr(explorer)))
+    page.add_script_tag(content=program())
     page.add_script_tag(path=ROOT / "sitio/web/modelo.js")
     said = page.locator(".exp-say")
     says(page, "Lo más probable es que siga «␣Paris» (0.77)")

@@ -109,7 +109,7 @@ def test_saved_state_is_small(path):
 
 def test_each_has_its_picture():
     """Si hay otros, o se ven distintos: «python tests/tools/explorer_pictures.py»."""
-    files = {path.name: path.stat().st_size for path in explorer_pictures.FOLDER.iterdir()}
+    files = {path.name: path.stat().st_size for path in explorer_pictures.FOLDER.glob("*.png")}
     assert sorted(files) == sorted(explorer_pictures.pictures())
     assert len(files) == sum(len(drawn(path)) for path in LESSONS)
     assert max(files.values()) <= explorer_pictures.MAX_BYTES

@@ -1,0 +1,49 @@
+"""Los exploradores, fuera de JupyterLab: cada uno con su estado, y el programa que los dibuja."""
+
+import html
+import json
+import re
+
+from course_lib import explorers
+from course_lib.explorers.base import ALSO, HERE
+
+
+def explorer_kind(state):
+    """Qué explorador es el de ese estado."""
+    return state["_anywidget_id"].rpartition(".")[2]
+
+
+def explorer_html(state, words, picture="", room=(0, 0)):
+    """Un explorador: su estado, con el que ``modelo.js`` lo dibuja, y lo que se lee si no puede."""
+    kept = {key: value for key, value in state.items() if key[0] != "_"}
+    packed = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        f'<div class="course-explorer" data-explorer="{explorer_kind(state)}" '
+        f'style="--narrow: {room[0]}px; --wide: {room[1]}px">'
+        f"{picture}<p>{html.escape(words)}</p>"
+        f'<script type="application/json">{packed}</script></div>'
+    )
+
+
+def program():
+    """El de todos los exploradores, en uno: lo comparten todas las páginas, con lo común una vez."""
+    names = {kind: module(kind) for kind in explorers.__all__} | {"Prediction": "prediction"}
+    code = "\n".join(
+        f"course.explorers.{kind} = (() => {{\n{own(name)}\n}})();" for kind, name in names.items()
+    )
+    start = "'use strict';\nglobalThis.course ??= {};\ncourse.explorers = {};\n"
+    return f"{start}{{\n{source('common')}\n{code}\n}}\n"
+
+
+def module(kind):
+    return getattr(explorers, kind).__module__.rpartition(".")[2]
+
+
+def source(name):
+    return (HERE / f"{name}.js").read_text(encoding="utf-8")
+
+
+def own(name):
+    """Lo de un explorador: un módulo, como función que devuelve lo que exporta."""
+    text = "\n".join(map(source, [*ALSO.get(name, ()), name]))
+    return re.sub(r"^export default", "return", text, flags=re.M).replace("\nexport ", "\n")
