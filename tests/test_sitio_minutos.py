@@ -121,7 +121,7 @@ def test_the_scenes_advance_and_say_what_the_library_says(browser, folder):
 
 @navegador
 def test_it_plays_and_stops(browser, folder):
-    with reading(browser, f"{folder.as_uri()}/", MINUTES) as page:
+    with reading(browser, f"{folder.as_uri()}/", MINUTES, reduced_motion="reduce") as page:
         first = page.locator(".rotulo.ahora").inner_text()
         page.clock.install()
         page.get_by_role("button", name="Reproducir").click()
