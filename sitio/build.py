@@ -195,6 +195,9 @@ def protect(page):
     digests = (hashlib.sha256(script.encode()).digest() for script in INLINE.findall(page))
     allowed = [f"'sha256-{base64.b64encode(one).decode()}'" for one in digests]
     rules = POLICY | {"script-src": POLICY["script-src"] + allowed}
+    if 'class="exercise"' in page:  # Python, en su hilo
+        rules["script-src"] += ["'wasm-unsafe-eval'", "blob:"]
+        rules["worker-src"] = ["blob:"]
     policy = "; ".join(" ".join([name, *values]) for name, values in rules.items())
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     return page.replace("<head>", f"<head>\n    {meta}", 1)
@@ -206,10 +209,12 @@ ESCAPES = {b"\\": b"\\\\", b"'": b"\\'", b"\n": b"\\n", b"\r": b"\\r"}
 
 
 def write_pieces(folder):
-    """Escribe los modelos en piezas y cuánto mide cada una. → su versión, que es su carpeta."""
+    """Escribe en piezas los modelos, Python y los cuadernos, y cuánto mide cada una. → su versión, que es su carpeta."""
+    from sitio.exercises import lesson_pieces, python_pieces
     from sitio.pieces import bert_pieces, translator_pieces
 
-    pieces = bert_pieces() | translator_pieces()
+    pieces = bert_pieces() | translator_pieces() | python_pieces()
+    pieces |= lesson_pieces(ROOT / "notebooks")
     pieces["indice"] = json.dumps({name: len(data) for name, data in pieces.items()}).encode()
     version = hashlib.sha256(b"".join(pieces.values())).hexdigest()[:8]
     for name, data in pieces.items():

@@ -39,6 +39,7 @@ html_favicon = "web/icono.svg"
 html_static_path = [
     "web",
     "letra",
+    "editor/editor.js",
     "../imagenes/exploradores",
     "../course_lib/explorers/explorer.css",
 ]
@@ -134,8 +135,10 @@ def add_scripts(app, pagename, templatename, context, doctree):
     body = context.get("body", "")
     kinds = set(re.findall(r'data-explorer="(\w+?)(?:Explorer)?"', body))
     needed = [name for kind in sorted(kinds) for name in ANSWERS.get(kind, ())]
-    scripts = dict.fromkeys([*(["piezas"] if needed else []), *needed])
-    for name in [*scripts, *(["exploradores", "modelo"] if kinds else []), "pagina"]:
+    answers = 'class="exercise"' in body
+    scripts = dict.fromkeys([*(["piezas"] if needed or answers else []), *needed])
+    own = ["editor", "ejercicios"] if answers else []
+    for name in [*scripts, *(["exploradores", "modelo"] if kinds else []), "pagina", *own]:
         models = {"data-version": app.models} if name == "piezas" else {}
         app.add_js_file(f"{name}.js", loading_method="defer", **models)
     if pagename != "search":  # que carga el buscador

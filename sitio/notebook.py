@@ -16,6 +16,14 @@ from course_tools.cells import (
     opens_beside,
     tagged,
 )
+from sitio.exercises import (
+    ELSEWHERE,
+    exercise_html,
+    exercise_of,
+    exercises,
+    imports,
+    lesson_html,
+)
 from sitio.explorers import explorer_html, explorer_kind
 
 WIDGET, STATES = (f"application/vnd.jupyter.widget-{kind}+json" for kind in ("view", "state"))
@@ -44,12 +52,12 @@ BY_HAND = re.compile(
     r"|\bcelda (con puntos|siguiente|de abajo)\b"
 )
 NAVIGATION = re.compile(r"\n+\[←[^\n]*\Z|\n+\[El mapa\][^\n]*\Z")  # la página tiene la suya
-IN_JUPYTERLAB = """
-```{{admonition}} Se hacen en JupyterLab
+HERE = """
+```{{admonition}} Se hacen aquí
 :class: tip kernel
-Aquí lees el enunciado y las pistas. Para escribir tu respuesta y que el curso te diga qué has hecho
-bien y qué falta, [abre el curso en tu ordenador](index.md#en-tu-ordenador).
-Cuando lo hayas intentado, mira [las soluciones](soluciones/{name}.ipynb).
+Escribe tu respuesta y pulsa **Comprobar**: el curso te dice qué has hecho bien y qué falta. La primera
+vez tarda unos segundos, lo que tarda en llegar Python. Nada de lo que escribes sale de la página: se
+queda en este navegador. Cuando lo hayas intentado, mira [las soluciones](soluciones/{name}.ipynb).
 ```
 """
 FOLDS = "plegar"  # en un comentario de MyST: desde ahí, el apartado se lee plegado
@@ -72,6 +80,8 @@ def for_the_web(notebook, name, linked, lessons):
     """
     states = notebook["metadata"].pop("widgets", {}).get(STATES, {}).get("state", {})
     lesson = not name.startswith("soluciones/")
+    here = exercises(notebook["cells"]) if lesson else {}
+    setup = imports(notebook["cells"]) if lesson else []
     cells, predicting, open_ = [], False, False
     for cell in notebook["cells"]:
         source, outputs = "".join(cell["source"]), cell.get("outputs", [])
@@ -88,6 +98,13 @@ def for_the_web(notebook, name, linked, lessons):
                 cells.append(_text(cell, "cierra", CLOSE))
             predicting, open_ = tagged(cell, PREDICTION), False
             cells += [cell | {"source": text}] if text.strip() else []
+            if lesson and tagged(cell, EXERCISES):
+                cells.append(_html(cell, "guarda", lesson_html(name, setup)))
+        elif lesson and (number := exercise_of(cell)):
+            if number in here:
+                cells.append(_html(cell, "responde", exercise_html(number, here[number])))
+            else:
+                cells += [cell, _text(cell, "fuera", ELSEWHERE)]
         elif not (lesson and (tagged(cell, CHECKING) or is_check(cell))):
             if tagged(cell, UNSOLVED):  # lo que enseñaría quien lo resolviera
                 cell["metadata"]["tags"].remove(UNSOLVED)
@@ -121,6 +138,13 @@ def _text(cell, what, source):
     return {"cell_type": "markdown", "id": f"{cell['id']}-{what}", "metadata": {}, "source": source}
 
 
+def _html(cell, what, text):
+    """Una celda de la que solo se ve lo que da."""
+    shown = {"output_type": "display_data", "data": {"text/html": text}, "metadata": {}}
+    made = {"cell_type": "code", "id": f"{cell['id']}-{what}", "metadata": {"tags": ["remove-input"]}}
+    return made | {"source": what, "execution_count": None, "outputs": [shown]}
+
+
 def _prose(cell, source, name, linked, lessons):
     """El texto de una celda, con sus enlaces y con las palabras de quien lee y no ejecuta."""
     lesson = not name.startswith("soluciones/")
@@ -141,7 +165,7 @@ def _prose(cell, source, name, linked, lessons):
         shown, folded = (source, "") if cell["metadata"].get(FOLDED) else (title, rest)
         source = f"{shown}\n\n% {FOLDS}\n\n{folded}"
     if lesson and tagged(cell, EXERCISES):
-        source += "\n" + IN_JUPYTERLAB.format(name=name)
+        source += "\n" + HERE.format(name=name)
     if tagged(cell, TRY):
         source += TO_TRY
     if lesson and (name[:2], cell["id"]) in linked:

@@ -1,0 +1,111 @@
+"""Los ejercicios que se hacen en la página: lo que lleva cada uno, y el Python que los comprueba."""
+
+import ast
+import gzip
+import html
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+
+from course_tools.cells import SETUP, checked, tagged
+
+ROOT = Path(__file__).resolve().parents[1]
+PYODIDE = ROOT / "sitio" / "pyodide"
+IMITATION = ROOT / "sitio" / "imitation"
+# Los que piden BERT, cuya tabla no cabe en la página. Los demás se comprueban con la imitación de torch:
+# véase tests/test_imitacion.py.
+NEED_BERT = {"0.2", "1.3", "2.2", "2.3", "3.4", "5.2", "6.4", "7.4", "8.4", "9.3", "12.4"}
+ELSEWHERE = "Este ejercicio pide BERT entero, que en la página no está: hazlo [en tu ordenador]"
+ELSEWHERE += "(index.md#en-tu-ordenador)."
+NUMBER = re.compile(r"ejercicio-(\d+)-(\d+)$")
+# Lo que hace falta del curso para comprobar. Ni las lecciones ni los modelos.
+COURSE = (
+    "course_checkers/**/*", "course_lib/*.py", "course_lib/plots/__init__.py", "course_lib/plots/palette.*",
+    "course_tools/*.py", "course_tools/opening/*.py",
+)  # fmt: skip
+WHEN = (1980, 1, 1, 0, 0, 0)  # siempre la misma: el zip se hace igual dos veces
+
+
+def exercise_of(cell):
+    """El número del ejercicio cuya respuesta va en la celda; ``None`` si no es de ninguno."""
+    found = NUMBER.match(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+    return ".".join(found.groups()) if found else None
+
+
+def imports(cells):
+    """Los ``import`` con los que empieza una lección, uno por nombre: el que no esté no estorba a otro."""
+    lines = []
+    for cell in cells:
+        if cell["cell_type"] == "code" and tagged(cell, SETUP):
+            for node in ast.parse("".join(cell["source"])).body:
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    for name in node.names:
+                        node.names = [name]
+                        lines.append(ast.unparse(node))
+    return lines
+
+
+def exercises(cells):
+    """De cada ejercicio que se hace aquí: número → su hueco y lo que lo comprueba."""
+    answers = {exercise_of(cell): "".join(cell["source"]) for cell in cells}
+    checks = {checked(cell): "".join(cell["source"]) for cell in cells}
+    return {
+        number: {"start": answers[number], "check": checks[number]}
+        for number in answers
+        if number in checks and number not in NEED_BERT
+    }
+
+
+def exercise_html(number, one):
+    """El hueco de un ejercicio. Sin JavaScript se lee lo que hay que completar."""
+    packed = json.dumps({"number": number, **one}, ensure_ascii=False).replace("<", "\\u003c")
+    return (
+        f'<div class="exercise" id="responde-{number}"><pre>{html.escape(one["start"])}</pre>'
+        f'<script type="application/json">{packed}</script></div>'
+    )
+
+
+def lesson_html(name, setup):
+    """Lo de todos los ejercicios de una lección: guardar las respuestas, y traerlas."""
+    packed = json.dumps({"lesson": name, "setup": setup}, ensure_ascii=False)
+    return f'<div class="answers-kept"><script type="application/json">{packed}</script></div>'
+
+
+def python_pieces():
+    """Lo que Python necesita en la página, comprimido: nombre → bytes."""
+    names = "pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"
+    files = {name: (PYODIDE / name).read_bytes() for name in names}
+    files["numpy.whl"] = next(PYODIDE.glob("numpy-*.whl")).read_bytes()
+    files["curso.zip"] = course_zip()
+    files["obrero.js"] = (ROOT / "sitio/web/obrero.js").read_bytes()
+    return {f"python/{name}": gzip.compress(data, 9, mtime=0) for name, data in files.items()}
+
+
+def course_zip():
+    """Las comprobaciones, con lo que usan, y la imitación de torch."""
+    found = {
+        path.relative_to(ROOT).as_posix(): path for pattern in COURSE for path in ROOT.glob(pattern)
+    }
+    found |= {path.relative_to(IMITATION).as_posix(): path for path in IMITATION.glob("**/*")}
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as whole:
+        for name in sorted(found):
+            if found[name].is_file() and "__pycache__" not in name:
+                whole.writestr(zipfile.ZipInfo(name, WHEN), found[name].read_bytes())
+    return packed.getvalue()
+
+
+def lesson_pieces(folder):
+    """Los cuadernos de las lecciones, sin lo que sale al ejecutarlos: en ellos se guardan las respuestas."""
+    pieces = {}
+    for path in sorted(folder.glob("[0-9]*.ipynb")):
+        notebook = json.loads(path.read_text("utf-8"))
+        notebook["metadata"].pop("widgets", None)
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                cell |= {"outputs": [], "execution_count": None}
+        text = json.dumps(notebook, ensure_ascii=False)
+        pieces[f"cuadernos/{path.stem}"] = gzip.compress(text.encode(), 9, mtime=0)
+    return pieces

@@ -1,0 +1,148 @@
+"""Una imitación de torch sobre NumPy, para la página: los tensores y lo que los ejercicios usan de ellos.
+
+Dice lo que dice torch, también en sus errores. Lo que no imita se para y lo dice (``refuse``): nunca
+se da un número que torch no daría.
+
+- ``types``: los tipos, y de cuál sale una cuenta.
+- ``core``: el tensor, y el gradiente.
+- ``elementwise``, ``shapes``, ``reductions``, ``creation``: las operaciones.
+- ``random``: los números al azar, los mismos que en torch.
+- ``nn``: los módulos y sus funciones.
+- ``overrides``: quien escucha lo que se usa; ``printing``: cómo se escribe un tensor.
+"""
+
+import math
+from pathlib import Path
+
+from torch import core, creation, elementwise, random, reductions, shapes, types
+from torch.core import FUNCTIONS, Size, Tensor, device
+from torch.creation import (
+    contiguous_format,
+    enable_grad,
+    is_grad_enabled,
+    no_grad,
+    preserve_format,
+    set_grad_enabled,
+)
+from torch.overrides import refuse
+from torch.random import Generator, get_rng_state, manual_seed, set_rng_state
+from torch.types import dtype
+
+__version__ = "2.13.0"
+inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
+strided = "torch.strided"
+inference_mode = no_grad
+for one in types.ALL:
+    globals()[one.name] = one
+float, double, half, long, int, short = float32, float64, float16, int64, int32, int16  # noqa: F821, A001
+globals().update(FUNCTIONS)
+
+
+def typed(kind):
+    """``torch.LongTensor`` y las demás: de una lista, o de una forma."""
+
+    def create(*given):
+        shape = not given or isinstance(given[0], type(1))
+        return FUNCTIONS["empty"](*given, dtype=kind) if shape else FUNCTIONS["tensor"](*given, dtype=kind)
+
+    return create
+
+
+FloatTensor, DoubleTensor = typed(types.float32), typed(types.float64)
+LongTensor, IntTensor, BoolTensor = typed(types.int64), typed(types.int32), typed(types.bool_)
+NAMES = Path(__file__).with_name("names.txt").read_text(encoding="utf-8").split()
+NAMES = {room: set(rest.split(",")) for room, _, rest in (line.partition(":") for line in NAMES)}
+
+
+def known(room, name, otherwise):
+    """Un nombre que aquí no está: si es de torch, se dice que en la página no; si no, que no existe."""
+    if name in NAMES[room]:
+        refuse(f"torch.{'' if room == 'torch' else room + '.'}{name}")
+    raise AttributeError(otherwise)
+
+
+def __getattr__(name):
+    known("torch", name, f"module 'torch' has no attribute '{name}'")
+
+
+class finfo:
+    """Los límites de un tipo con decimales."""
+
+    def __init__(self, kind=None):
+        import numpy as np
+
+        kind = kind or types.default[0]
+        if not kind.is_floating_point:
+            raise TypeError(
+                f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{kind}'"
+            )
+        found = np.finfo(kind.stored)
+        self.max, self.min, self.eps = found.max.item(), found.min.item(), found.eps.item()
+        self.tiny = self.smallest_normal = found.tiny.item()
+        self.bits, self.dtype = kind.itemsize * 8, kind.name
+        if kind is types.bfloat16:
+            self.max, self.min, self.eps = 3.3895313892515355e38, -3.3895313892515355e38, 0.0078125
+
+
+class iinfo:
+    """Los límites de un tipo de enteros."""
+
+    def __init__(self, kind):
+        import numpy as np
+
+        found = np.iinfo(kind.stored)
+        self.max, self.min, self.bits, self.dtype = found.max, found.min, found.bits, kind.name
+
+
+def is_tensor(thing):
+    return isinstance(thing, Tensor)
+
+
+def is_floating_point(input):
+    return input.is_floating_point()
+
+
+def numel(input):
+    return input.numel()
+
+
+def get_default_dtype():
+    return types.default[0]
+
+
+def set_default_dtype(kind):
+    types.default[0] = kind
+
+
+def promote_types(first, second):
+    return types.promote(first, second)
+
+
+def result_type(first, second):
+    return types.result((first, second))
+
+
+def can_cast(first, second):
+    return first.category <= second.category
+
+
+def typename(thing):
+    return f"torch.{thing.dtype.said}Tensor" if is_tensor(thing) else type(thing).__name__
+
+
+def get_num_threads():
+    return 1
+
+
+def set_num_threads(number):
+    pass
+
+
+def set_printoptions(**options):
+    pass
+
+
+from torch import linalg, nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+__all__ = ["Generator", "Size", "Tensor", "contiguous_format", "core", "creation", "device", "dtype"]

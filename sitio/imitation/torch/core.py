@@ -1,0 +1,437 @@
+"""El tensor: un array de NumPy con su tipo y, si se le pide, de qué cuenta viene.
+
+Cada operación se escribe una vez y vale como función y como método (``both``). Las que solo mueven
+números de sitio comparten su gradiente (``moved``); las de número a número, el suyo (``elementwise``).
+"""
+
+import itertools
+import math
+
+import numpy as np
+
+from torch import types
+from torch.overrides import heard, refuse
+
+FUNCTIONS = {}
+grad_on = [True]
+versions = itertools.count()
+
+
+class Size(tuple):
+    """Una forma."""
+
+    def __repr__(self):
+        return f"torch.Size({list(self)})"
+
+    def numel(self):
+        return math.prod(self)
+
+    def __getitem__(self, key):
+        found = super().__getitem__(key)
+        return Size(found) if isinstance(key, slice) else found
+
+    def __add__(self, other):
+        return Size(tuple(self) + tuple(other))
+
+
+class device:
+    """Dónde está un tensor: aquí solo hay un sitio."""
+
+    def __init__(self, kind="cpu", index=None):
+        self.type, self.index = str(kind).split(":")[0], index
+        if self.type not in ("cpu", "meta"):
+            refuse(f"torch.device('{kind}')")
+
+    def __repr__(self):
+        return "device(type='cpu')"
+
+    __str__ = lambda self: self.type  # noqa: E731
+    __eq__ = lambda self, other: str(self) == str(other)  # noqa: E731
+    __hash__ = lambda self: hash(self.type)  # noqa: E731
+
+
+class Storage:
+    """La memoria en que está un tensor."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def nbytes(self):
+        return self.array.nbytes
+
+    def data_ptr(self):
+        return self.array.__array_interface__["data"][0]
+
+    def __len__(self):
+        return self.array.nbytes
+
+    def resize_(self, size):
+        refuse("torch.UntypedStorage.resize_")
+
+
+class Tensor:
+    """Números con forma y tipo.
+
+    Attributes:
+        array: sus números, que otro tensor puede compartir.
+        dtype: su tipo.
+        requires_grad, grad: si se apunta de qué cuenta viene lo que salga de él, y su gradiente.
+        edges: de qué tensores viene, y cómo les llega el gradiente.
+        base: si comparte los números de otro, ``(el otro, cuáles)``.
+    """
+
+    layout, is_cuda, is_sparse, is_quantized, is_nested, is_meta, is_mps = "torch.strided", *6 * [False]
+    names = None
+
+    def __init__(self, *given, array=None, dtype=None, edges=()):
+        if array is None:  # torch.Tensor(2, 3) o torch.Tensor([1, 2])
+            one = given[0] if given else []
+            shape = given if given and isinstance(one, int) else None
+            array = np.zeros(shape, np.float32) if shape else np.asarray(plain(one), np.float32)
+        self.array, self.dtype = array, dtype or types.of_array(array)
+        self.edges, self.grad, self.base, self.order = edges, None, None, next(versions)
+        self.requires_grad = bool(edges)
+
+    # Lo que se le puede preguntar.
+
+    shape = property(lambda self: Size(self.array.shape))
+    ndim = property(lambda self: self.array.ndim)
+    device = property(lambda self: device())
+    itemsize = property(lambda self: self.dtype.itemsize)
+    nbytes = property(lambda self: self.array.size * self.dtype.itemsize)
+    is_leaf = property(lambda self: not self.edges)
+    grad_fn = property(lambda self: self.edges or None)
+    T = property(lambda self: self.permute(*range(self.ndim - 1, -1, -1)))
+    mT = property(lambda self: self.transpose(-2, -1))
+    H = property(lambda self: self.mT)
+    real = property(lambda self: self)
+
+    @property
+    def data(self):
+        return self.detach()
+
+    @data.setter
+    def data(self, other):
+        self.array, self.dtype = other.array, other.dtype
+
+    def size(self, dim=None):
+        return self.shape if dim is None else self.array.shape[axis(dim, self.ndim)]
+
+    def dim(self):
+        return self.array.ndim
+
+    def numel(self):
+        return self.array.size
+
+    nelement, ndimension = numel, dim
+
+    def element_size(self):
+        return self.dtype.itemsize
+
+    def is_floating_point(self):
+        return self.dtype.is_floating_point
+
+    def is_complex(self):
+        return self.dtype.is_complex
+
+    def stride(self, dim=None):
+        every = tuple(s // self.array.itemsize for s in self.array.strides)
+        return every if dim is None else every[axis(dim, self.ndim)]
+
+    def is_contiguous(self, memory_format=None):
+        return self.array.flags.c_contiguous
+
+    def storage_offset(self):
+        return (self.data_ptr() - Storage(root(self.array)).data_ptr()) // self.array.itemsize
+
+    def data_ptr(self):
+        return self.array.__array_interface__["data"][0]
+
+    def untyped_storage(self):
+        return Storage(root(self.array))
+
+    storage = untyped_storage
+
+    def item(self):
+        if self.array.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self.array.size} elements cannot be converted to Scalar"
+            )
+        return self.array.item()
+
+    def tolist(self):
+        return self.array.tolist()
+
+    def numpy(self, *, force=False):
+        if self.requires_grad and not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        return self.array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.numpy().astype(dtype) if dtype is not None else self.numpy()
+
+    def __len__(self):
+        if not self.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self.array)
+
+    def __iter__(self):
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter([self[i] for i in range(len(self))])
+
+    def __bool__(self):
+        if self.array.size != 1:
+            few = "no values" if not self.array.size else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {few} is ambiguous")
+        return bool(self.array.item())
+
+    def __float__(self):
+        return float(self.item())
+
+    def __int__(self):
+        return int(self.item())
+
+    def __index__(self):
+        if self.array.size != 1 or self.dtype.category > 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.array.item())
+
+    def __complex__(self):
+        return complex(self.item())
+
+    def __format__(self, spec):
+        return format(self.item(), spec) if spec and not self.ndim else repr(self)
+
+    def __contains__(self, value):
+        return bool((self.array == plain(value)).any())
+
+    def __hash__(self):
+        return id(self)
+
+    def __deepcopy__(self, memo):
+        copy = type(self)(array=self.array.copy(), dtype=self.dtype)
+        copy.requires_grad = self.requires_grad
+        return memo.setdefault(id(self), copy)
+
+    def __repr__(self):
+        from torch.printing import written
+
+        return written(self)
+
+    def __getattr__(self, name):
+        from torch import known
+
+        known("Tensor", name, f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    # De qué cuenta viene.
+
+    def detach(self):
+        return Tensor(array=self.array, dtype=self.dtype)
+
+    def detach_(self):
+        self.edges, self.requires_grad = (), False
+        return self
+
+    def requires_grad_(self, on=True):
+        if on and self.dtype.category < 2:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self.requires_grad = on
+        return self
+
+    def retain_grad(self):
+        pass
+
+    def register_hook(self, hook):
+        refuse("torch.Tensor.register_hook")
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False):
+        """Lleva el gradiente a todo lo que lo pide, de atrás adelante."""
+        if not self.requires_grad:
+            raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+        if gradient is None and self.array.size != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        start = np.ones(self.shape, self.array.dtype) if gradient is None else gradient.array
+        pending, seen, order = {id(self): start}, set(), []
+        stack = [self]
+        while stack:
+            one = stack.pop()
+            if id(one) not in seen:
+                seen.add(id(one))
+                order.append(one)
+                stack += [parent for parent, _ in one.edges]
+        for one in sorted(order, key=lambda t: -t.order):
+            given = pending.pop(id(one), None)
+            if given is None:
+                continue
+            if not one.edges and one.requires_grad:
+                before = 0 if one.grad is None else one.grad.array
+                one.grad = Tensor(array=np.asarray(before + given, one.array.dtype), dtype=one.dtype)
+            for parent, back in one.edges:
+                if parent.requires_grad:
+                    part = back(given)
+                    pending[id(parent)] = pending[id(parent)] + part if id(parent) in pending else part
+
+
+def plain(value):
+    """Un número, una lista o un tensor, sin tensores dentro."""
+    if isinstance(value, Tensor):
+        return value.array
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def root(array):
+    """El array dueño de la memoria."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def made(array, *edges, dtype=None):
+    """Un tensor recién contado, que viene de otros: ``(tensor, cómo le llega el gradiente)``."""
+    array = np.asarray(array)
+    if dtype is not None:
+        array = types.stored(array, dtype)
+    elif array.dtype.kind in "iu":  # los puestos de NumPy, que en el navegador son de 32 bits
+        array = array.astype(np.int64, copy=False)
+    kept = tuple(edge for edge in edges if edge[0].requires_grad) if grad_on[0] else ()
+    one = Tensor(array=array, dtype=dtype)
+    return one if not kept or one.dtype.category < 2 else Tensor(array=array, dtype=dtype, edges=kept)
+
+
+def tensor_of(value, like=None):
+    """Un tensor con ese valor; un número suelto, como en torch, sin ejes."""
+    if isinstance(value, Tensor):
+        return value
+    kind = types.of_scalar(value)
+    return Tensor(array=np.asarray(value, kind.stored), dtype=kind)
+
+
+def axis(dim, ndim):
+    """Un eje, contado desde el principio."""
+    if isinstance(dim, Tensor):
+        dim = dim.__index__()
+    most = max(ndim, 1)
+    if not isinstance(dim, int | np.integer) or isinstance(dim, bool):
+        raise TypeError(f"dim(): argument 'dim' must be int, not {type(dim).__name__}")
+    if not -most <= dim < most:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-most}, {most - 1}], but got {dim})"
+        )
+    return dim % most
+
+
+def axes(dim, ndim):
+    """Unos ejes, contados desde el principio; sin decir ninguno, todos."""
+    if dim is None or dim == ():
+        return tuple(range(ndim))
+    found = tuple(axis(one, ndim) for one in (dim if isinstance(dim, tuple | list) else (dim,)))
+    if len(set(found)) < len(found):
+        raise RuntimeError(f"dim {found[-1]} appears multiple times in the list of dims")
+    return found if ndim else ()
+
+
+def summed(gradient, shape):
+    """Un gradiente, sumado por los ejes que se habían difundido."""
+    extra = gradient.ndim - len(shape)
+    gradient = gradient.sum(tuple(range(extra))) if extra else gradient
+    stretched = tuple(i for i, n in enumerate(shape) if n == 1 and gradient.shape[i] != 1)
+    return gradient.sum(stretched, keepdims=True) if stretched else gradient
+
+
+def broadcast(*shapes):
+    """La forma a la que se difunden otras."""
+    found = []
+    for shape in shapes:
+        a, b = tuple(found), tuple(shape)
+        n = max(len(a), len(b))
+        a, b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
+        for i in reversed(range(n)):
+            if a[i] != b[i] and 1 not in (a[i], b[i]):
+                raise RuntimeError(
+                    f"The size of tensor a ({a[i]}) must match the size of tensor b ({b[i]}) at "
+                    f"non-singleton dimension {i}"
+                )
+        found = [y if x == 1 else x for x, y in zip(a, b)]
+    return Size(found)
+
+
+def both(*names, method=True, function=True):
+    """Apunta una operación: como función de torch, como método, con uno o más nombres."""
+
+    def keep(operation):
+        called = heard(operation)
+        for name in names or (operation.__name__,):
+            if function:
+                FUNCTIONS[name] = called
+            if method:
+                setattr(Tensor, name, called)
+        return called
+
+    return keep
+
+
+def moved(x, change, name=""):
+    """Lo que solo mueve números: ``change`` vale para el array y, con sus puestos, para el gradiente."""
+    array = change(x.array)
+    if x.requires_grad and grad_on[0]:
+        places = change(np.arange(x.array.size).reshape(x.shape)).ravel()
+
+        def back(gradient):
+            return np.bincount(places, gradient.ravel(), x.array.size).reshape(x.shape).astype(gradient.dtype)
+
+        found = made(array, (x, back), dtype=x.dtype)
+    else:
+        found = Tensor(array=np.asarray(array), dtype=x.dtype)
+    if found.array.size and np.may_share_memory(found.array, x.array):
+        found.base = x, change
+    return found
+
+
+def changed(x, array, *edges):
+    """Escribe en un tensor: lo ven también quienes comparten sus números."""
+    if x.requires_grad and grad_on[0] and not x.edges and edges is not None:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    fits = np.shape(array)
+    if fits != x.array.shape and broadcast(x.shape, fits) != x.shape:
+        raise RuntimeError(
+            f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(broadcast(x.shape, fits))}"
+        )
+    if not x.array.flags.writeable:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location. Please clone() the tensor before performing the operation."
+        )
+    kept = tuple((before(x) if one is x else one, back) for one, back in edges or () if one.requires_grad)
+    with np.errstate(invalid="ignore", over="ignore"):
+        x.array[...] = types.stored(np.asarray(array), x.dtype)
+    if kept and grad_on[0] and x.dtype.category > 1:
+        lineage(x, kept)
+    return x
+
+
+def before(x):
+    """Un tensor, como era antes de escribir en él: para el gradiente."""
+    old = Tensor(array=x.array, dtype=x.dtype, edges=x.edges)
+    old.requires_grad, old.order = x.requires_grad, x.order
+    return old
+
+
+def lineage(x, edges):
+    x.edges, x.requires_grad, x.order = edges, True, next(versions)
+    if x.base:
+        owner, change = x.base
+        places = change(np.arange(owner.array.size).reshape(owner.shape))
+
+        def untouched(gradient):
+            gradient = gradient.copy()
+            gradient.reshape(-1)[places.ravel()] = 0
+            return gradient
+
+        new = [(x, lambda gradient: gradient.reshape(-1)[places.ravel()].reshape(x.shape))]
+        old = [(before(owner), untouched)] if owner.requires_grad else []
+        lineage(owner, (*old, *new))

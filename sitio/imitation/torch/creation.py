@@ -1,0 +1,419 @@
+"""Tensores nuevos, copias y cambios de tipo."""
+
+import functools
+import math
+
+import numpy as np
+
+from torch import types
+from torch.core import Tensor, both, changed, device, grad_on, made, plain, refuse, summed, tensor_of
+from torch.random import default_generator
+from torch.shapes import sizes
+
+contiguous_format = preserve_format = "torch.contiguous_format"
+
+
+def new(array, dtype=None, requires_grad=False):
+    one = made(array, dtype=dtype)
+    return one.requires_grad_() if requires_grad else one
+
+
+def creates(function):
+    """Una función que crea tensores: todas admiten ``device`` y otras opciones que aquí dan igual."""
+
+    @functools.wraps(function)
+    def call(*given, device=None, requires_grad=False, layout=None, pin_memory=None, memory_format=None, **options):
+        if device is not None:
+            str(device) in ("cpu", "None") or refuse(f"device='{device}'")
+        found = function(*given, **options)
+        return found.requires_grad_() if requires_grad else found
+
+    return both(function.__name__.rstrip("_"), method=False)(call)
+
+
+def inferred(value):
+    """De qué tipo es un tensor hecho con una lista."""
+    if isinstance(value, list | tuple | range):
+        found = None
+        for item in value:
+            found = types.promote(found, inferred(item))
+        return found
+    if isinstance(value, Tensor):
+        return value.dtype
+    if isinstance(value, np.ndarray | np.generic):
+        return types.of_array(np.asarray(value))
+    if not isinstance(value, bool | int | float | complex):
+        raise TypeError(f"new(): invalid data type '{type(value).__name__}'") if isinstance(value, str) else RuntimeError(
+            f"Could not infer dtype of {type(value).__name__}"
+        )
+    return types.of_scalar(value)
+
+
+def squared(value):
+    """La forma de una lista de listas. Todas las de dentro miden lo mismo."""
+    if isinstance(value, Tensor | np.ndarray):
+        return tuple(value.shape)
+    if not isinstance(value, list | tuple | range):
+        return ()
+    inside = [squared(item) for item in value]
+    for i, one in enumerate(inside):
+        if one != inside[0]:
+            dim = 1
+            if one and inside[0]:
+                raise ValueError(
+                    f"expected sequence of length {inside[0][0]} at dim {dim} (got {one[0]})"
+                )
+            raise TypeError("must be real number, not list" if one else f"not a sequence at {i}")
+    return (len(value), *(inside[0] if inside else ()))
+
+
+@creates
+def tensor(data, dtype=None):
+    data = list(data) if isinstance(data, range) else data
+    kind = dtype or inferred(data) or types.default[0]
+    if isinstance(data, list | tuple):
+        squared(data)
+    if isinstance(data, list | tuple) and any(isinstance(x, Tensor) and x.ndim for x in flat(data)):
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return new(types.stored(np.array(plain(data)), kind).copy(), kind)
+
+
+def flat(value):
+    return [x for item in value for x in flat(item)] if isinstance(value, list | tuple) else [value]
+
+
+@creates
+def as_tensor(data, dtype=None):
+    if isinstance(data, Tensor):
+        return data if dtype is None else to(data, dtype)
+    if isinstance(data, np.ndarray):
+        return from_numpy(data) if dtype is None else new(data, dtype)
+    return tensor(data, dtype=dtype)
+
+
+asarray = as_tensor
+both("asarray", method=False)(as_tensor)
+
+
+@both("from_numpy", method=False)
+def from_numpy(array):
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    return Tensor(array=array, dtype=types.of_array(array))
+
+
+@creates
+def scalar_tensor(value, dtype=None):
+    return new(np.asarray(value), dtype or types.default[0])
+
+
+def filled(name, value):
+    def create(*shape, size=None, dtype=None, out=None):
+        kind = dtype or types.default[0]
+        return new(np.full(sizes(shape if size is None else (size,)), value, kind.stored), kind)
+
+    create.__name__ = name
+    creates(create)
+
+    def like(input, *, dtype=None):
+        kind = dtype or input.dtype
+        return new(np.full(input.shape, value, kind.stored), kind)
+
+    like.__name__ = f"{name}_like"
+    creates(like)
+
+    def method(self, *shape, dtype=None, device=None):
+        kind = dtype or self.dtype
+        return new(np.full(sizes(shape), value, kind.stored), kind)
+
+    method.__name__ = f"new_{name}"
+    both(method.__name__, function=False)(method)
+
+
+for name, value in (("zeros", 0), ("ones", 1), ("empty", 0)):
+    filled(name, value)
+
+
+@creates
+def full(size, fill_value, dtype=None):
+    value = plain(fill_value)
+    kind = dtype or (fill_value.dtype if isinstance(fill_value, Tensor) else types.of_scalar(value))
+    return new(np.full(sizes((size,)), value, kind.stored), kind)
+
+
+@creates
+def full_like(input, fill_value, dtype=None):
+    return full(tuple(input.shape), fill_value, dtype=dtype or input.dtype)
+
+
+both("new_full", function=False)(lambda self, size, value, **o: full(size, value, dtype=o.get("dtype", self.dtype)))
+both("new_tensor", function=False)(lambda self, data, **o: tensor(data, dtype=o.get("dtype", self.dtype)))
+
+
+@creates
+def arange(start, end=None, step=1, *, dtype=None):
+    start, end = (0, start) if end is None else (start, end)
+    start, end, step = (plain(x).item() if isinstance(x, Tensor) else x for x in (start, end, step))
+    kind = dtype or (types.int64 if all(isinstance(x, int) for x in (start, end, step)) else types.default[0])
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    n = math.ceil((end - start) / step)
+    return new(start + np.arange(n) * step, kind)
+
+
+@creates
+def range_(start, end, step=1, *, dtype=None):
+    return arange(start, end + step / 2, step, dtype=dtype or types.default[0])
+
+
+@creates
+def linspace(start, end, steps, *, dtype=None):
+    kind = dtype or types.default[0]
+    start, end = float(start), float(end)
+    gap = (end - start) / max(steps - 1, 1)
+    places = np.arange(steps)
+    half = places < steps // 2
+    return new(np.where(half, start + gap * places, end - gap * (steps - 1 - places)), kind)
+
+
+@creates
+def logspace(start, end, steps, base=10.0, *, dtype=None):
+    return base ** linspace(start, end, steps, dtype=dtype)
+
+
+@creates
+def eye(n, m=None, *, dtype=None):
+    return new(np.eye(n, m), dtype or types.default[0])
+
+
+def triangle_indices(name, count):
+    def create(row, col, offset=0):
+        return new(np.stack(count(row, offset, col)).astype(np.int64))
+
+    create.__name__ = name
+    creates(create)
+
+
+triangle_indices("tril_indices", np.tril_indices)
+triangle_indices("triu_indices", np.triu_indices)
+
+
+@both("meshgrid", method=False)
+def meshgrid(*tensors, indexing="ij"):
+    tensors = tensors[0] if isinstance(tensors[0], list | tuple) else tensors
+    return tuple(made(x, dtype=t.dtype) for x, t in zip(np.meshgrid(*map(plain, tensors), indexing=indexing), tensors))
+
+
+@both("cartesian_prod", method=False)
+def cartesian_prod(*tensors):
+    grid = np.meshgrid(*map(plain, tensors), indexing="ij")
+    return made(np.stack([x.reshape(-1) for x in grid], -1))
+
+
+@both("complex", "polar", method=False)
+def complex_(*given):
+    refuse("torch.complex")
+
+
+# --- Al azar --------------------------------------------------------------------------------------
+
+
+def chance(name, draw):
+    def create(*shape, size=None, dtype=None, generator=None, out=None):
+        kind = dtype or types.default[0]
+        shape = sizes(shape if size is None else (size,))
+        numbers = draw(generator or default_generator, math.prod(shape), kind.stored.type)
+        return new(np.asarray(numbers).reshape(shape), kind)
+
+    create.__name__ = name
+    creates(create)
+
+    def like(input, *, dtype=None, generator=None):
+        return create(*input.shape, dtype=dtype or input.dtype, generator=generator)
+
+    like.__name__ = f"{name}_like"
+    creates(like)
+    return create
+
+
+rand = chance("rand", lambda source, n, kind: source.uniform(n, kind))
+randn = chance("randn", lambda source, n, kind: source.normal(n, kind))
+
+
+@creates
+def randint(low, high, size=None, *, dtype=None, generator=None):
+    low, high, size = (0, low, high) if size is None else (low, high, size)
+    numbers = (generator or default_generator).below(low, high, math.prod(size))
+    return new(numbers.reshape(tuple(size)), dtype or types.int64)
+
+
+@creates
+def randint_like(input, low, high=None):
+    return randint(low, *([] if high is None else [high]), tuple(input.shape), dtype=input.dtype)
+
+
+@creates
+def randperm(n, *, generator=None, dtype=None):
+    return new((generator or default_generator).shuffled(n), dtype or types.int64)
+
+
+@creates
+def normal(mean=0.0, std=1.0, size=None, *, generator=None):
+    shape = size if size is not None else next(x for x in (mean, std) if isinstance(x, Tensor)).shape
+    return mean + std * randn(*shape, generator=generator)
+
+
+@both("bernoulli")
+def bernoulli(input, p=None, *, generator=None):
+    return (rand(*input.shape, generator=generator) < (input if p is None else p)).to(input.dtype)
+
+
+@both("multinomial")
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    """Uno a uno: quien más pesa, después de dividir por números al azar de una exponencial."""
+    source = generator or default_generator
+    weights = np.atleast_2d(input.array)
+    if num_samples == 1 or not replacement:
+        noise = -np.log(1 - source.uniform(weights.size, np.float32)).reshape(weights.shape)
+        with np.errstate(all="ignore"):
+            found = np.argsort(-(weights / noise), -1, kind="stable")[:, :num_samples]
+    else:
+        edges = np.cumsum(weights / weights.sum(-1, keepdims=True), -1)
+        drawn = source.uniform(len(weights) * num_samples, np.float64).reshape(len(weights), -1)
+        found = (drawn[..., None] > edges[:, None, :]).sum(-1)
+    return made(found.reshape(*input.shape[:-1], num_samples).astype(np.int64))
+
+
+@both("normal_", function=False)
+def normal_(self, mean=0.0, std=1.0, *, generator=None):
+    numbers = (generator or default_generator).normal(self.numel(), self.dtype.stored.type)
+    return changed(self, numbers.reshape(self.shape) * self.array.dtype.type(std) + self.array.dtype.type(mean))
+
+
+@both("uniform_", function=False)
+def uniform_(self, a=0.0, b=1.0, *, generator=None):
+    numbers = (generator or default_generator).uniform(self.numel(), self.dtype.stored.type)
+    return changed(self, numbers.reshape(self.shape) * self.array.dtype.type(b - a) + self.array.dtype.type(a))
+
+
+@both("random_", function=False)
+def random_(self, low=0, high=None):
+    return changed(self, default_generator.below(low, high or 2**24, self.numel()).reshape(self.shape))
+
+
+# --- Copias y tipos -------------------------------------------------------------------------------
+
+
+@both("clone")
+def clone(input, *, memory_format=None):
+    order = "C" if memory_format == contiguous_format or 0 in input.array.strides else "K"
+    return made(np.array(input.array, order=order), (input, lambda g: g), dtype=input.dtype)
+
+
+@both("contiguous", function=False)
+def contiguous(self, memory_format=None):
+    return self if self.is_contiguous() else clone(self, memory_format=contiguous_format)
+
+
+@both("to", function=False)
+def to(self, *given, dtype=None, device=None, copy=False, non_blocking=False):
+    for one in given:
+        if isinstance(one, types.dtype):
+            dtype = one
+        elif isinstance(one, Tensor):
+            dtype = one.dtype
+        elif isinstance(one, str) or one.__class__.__name__ == "device":
+            device = one
+    if device is not None and str(device) != "cpu":
+        refuse(f"device='{device}'")
+    if dtype in (None, self.dtype):
+        return clone(self) if copy else self
+    with np.errstate(all="ignore"):
+        found = types.stored(self.array, dtype)
+    return made(found, (self, lambda g: g.astype(self.array.dtype)), dtype=dtype)
+
+
+CASTS = {"float": types.float32, "double": types.float64, "long": types.int64, "int": types.int32}
+CASTS |= {"bool": types.bool_, "half": types.float16, "bfloat16": types.bfloat16, "short": types.int16}
+CASTS |= {"byte": types.uint8, "char": types.int8, "cfloat": types.complex64}
+for name, kind in CASTS.items():
+    both(name, function=False)(lambda self, memory_format=None, kind=kind: to(self, kind))
+
+
+@both("type", function=False)
+def type_(self, dtype=None):
+    if dtype is None:
+        return f"torch.{self.dtype.said}Tensor"
+    return to(self, dtype) if isinstance(dtype, types.dtype) else refuse("torch.Tensor.type")
+
+
+both("type_as", function=False)(lambda self, other: to(self, other.dtype))
+both("cpu", function=False)(lambda self: self)
+both("cuda", function=False)(lambda self, *given: refuse("torch.Tensor.cuda"))
+both("resolve_conj", "resolve_neg", "conj", "to_dense")(lambda input, *given: input)
+
+
+@both("copy_", function=False)
+def copy_(self, src, non_blocking=False):
+    if tuple(src.shape) != tuple(self.shape):
+        src = src.expand(*self.shape)
+    return changed(self, src.array, (src, lambda g: g))
+
+
+@both("fill_", function=False)
+def fill_(self, value):
+    given = tensor_of(value)
+    return changed(self, given.array, (given, lambda g: summed(g, given.shape)))
+
+
+both("zero_", function=False)(lambda self: changed(self, np.zeros((), self.array.dtype)))
+both("fill_diagonal_", function=False)(lambda self, value: (np.fill_diagonal(self.array, value), self)[1])
+both("set_", "resize_", function=False)(lambda self, *given: refuse("torch.Tensor.set_"))
+
+
+# --- Sin gradiente --------------------------------------------------------------------------------
+
+
+class grad_mode:
+    """Lo de dentro se cuenta con gradiente, o sin él. También adorna una función."""
+
+    def __init__(self, on):
+        self.on = on
+
+    def __enter__(self):
+        self.before, grad_on[0] = grad_on[0], self.on
+
+    def __exit__(self, *error):
+        grad_on[0] = self.before
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def call(*given, **options):
+            with grad_mode(self.on):
+                return function(*given, **options)
+
+        return call
+
+
+def no_grad(function=None):
+    return grad_mode(False) if function is None else grad_mode(False)(function)
+
+
+def enable_grad(function=None):
+    return grad_mode(True) if function is None else grad_mode(True)(function)
+
+
+class set_grad_enabled(grad_mode):
+    def __init__(self, on):
+        super().__init__(on)
+        self.before, grad_on[0] = grad_on[0], on
+
+    def __enter__(self):
+        pass
+
+
+def is_grad_enabled():
+    return grad_on[0]
+
+
+__all__ = ["device"]

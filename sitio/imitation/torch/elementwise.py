@@ -1,0 +1,436 @@
+"""Las cuentas que se hacen número a número, con su gradiente."""
+
+import math
+
+import numpy as np
+
+from torch import types
+from torch.core import Tensor, both, broadcast, changed, made, plain, summed, tensor_of
+
+ERF = np.frompyfunc(math.erf, 1, 1)
+SQRT2, SQRT_2PI = math.sqrt(2), math.sqrt(2 * math.pi)
+
+
+def erf(x):
+    return ERF(x).astype(x.dtype) if x.size else x
+
+
+def sigmoid_of(x):
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x))
+
+
+# Nombre → la cuenta y su derivada, que recibe la entrada y la salida. Las que dan siempre decimales.
+FLOATS = {
+    "exp": (np.exp, lambda x, y: y),
+    "exp2": (np.exp2, lambda x, y: y * math.log(2)),
+    "expm1": (np.expm1, lambda x, y: y + 1),
+    "log": (np.log, lambda x, y: 1 / x),
+    "log2": (np.log2, lambda x, y: 1 / (x * math.log(2))),
+    "log10": (np.log10, lambda x, y: 1 / (x * math.log(10))),
+    "log1p": (np.log1p, lambda x, y: 1 / (1 + x)),
+    "sqrt": (np.sqrt, lambda x, y: 0.5 / y),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), lambda x, y: -0.5 * y**3),
+    "reciprocal": (lambda x: 1 / x, lambda x, y: -y * y),
+    "sin": (np.sin, lambda x, y: np.cos(x)),
+    "cos": (np.cos, lambda x, y: -np.sin(x)),
+    "tan": (np.tan, lambda x, y: 1 + y * y),
+    "tanh": (np.tanh, lambda x, y: 1 - y * y),
+    "sinh": (np.sinh, lambda x, y: np.cosh(x)),
+    "cosh": (np.cosh, lambda x, y: np.sinh(x)),
+    "arcsin": (np.arcsin, lambda x, y: 1 / np.sqrt(1 - x * x)),
+    "arccos": (np.arccos, lambda x, y: -1 / np.sqrt(1 - x * x)),
+    "arctan": (np.arctan, lambda x, y: 1 / (1 + x * x)),
+    "sigmoid": (sigmoid_of, lambda x, y: y * (1 - y)),
+    "erf": (erf, lambda x, y: 2 / math.sqrt(math.pi) * np.exp(-x * x)),
+    "deg2rad": (np.deg2rad, lambda x, y: math.pi / 180),
+    "rad2deg": (np.rad2deg, lambda x, y: 180 / math.pi),
+}
+ALIASES = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "special_expit": "sigmoid"}
+# Las que conservan el tipo.
+SAME = {
+    "abs": (np.abs, lambda x, y: np.sign(x)),
+    "neg": (np.negative, lambda x, y: -1.0),
+    "positive": (np.positive, lambda x, y: 1.0),
+    "square": (np.square, lambda x, y: 2 * x),
+    "sign": (np.sign, lambda x, y: 0.0 * x),
+    "floor": (np.floor, lambda x, y: 0.0 * x),
+    "ceil": (np.ceil, lambda x, y: 0.0 * x),
+    "trunc": (np.trunc, lambda x, y: 0.0 * x),
+    "frac": (lambda x: x - np.trunc(x), lambda x, y: 1.0),
+    "relu": (lambda x: np.maximum(x, x.dtype.type(0)), lambda x, y: x > 0),
+}
+ALIASES |= {"absolute": "abs", "negative": "neg", "fix": "trunc", "sgn": "sign"}
+TESTS = {
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "isposinf": np.isposinf,
+    "isneginf": np.isneginf,
+    "signbit": np.signbit,
+    "logical_not": np.logical_not,
+}
+
+
+def one_by_one(name, count, slope, floats):
+    def operation(input, *, out=None):
+        x = input
+        if not isinstance(x, Tensor):
+            kind = type(x).__name__
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind}")
+        kind = types.default[0] if floats and x.dtype.category < 2 else x.dtype
+        if name == "neg" and kind is types.bool_:
+            raise RuntimeError(
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
+                "mask, use the `~` or `logical_not()` operator instead."
+            )
+        given = x.array.astype(kind.stored, copy=False)
+        if name in ("floor", "ceil", "trunc") and kind.category < 2:
+            return made(given.copy(), dtype=kind)
+        with np.errstate(all="ignore"):
+            result = count(given)
+
+        def back(g):
+            with np.errstate(all="ignore"):
+                return g * slope(given, result)
+
+        found = made(result, (x, back), dtype=kind)
+        return found if out is None else changed(out, found.array)
+
+    operation.__name__ = name
+    return operation
+
+
+def in_place(name, operation):
+    """La misma, que escribe en el tensor."""
+
+    def write(self, *arguments, **options):
+        found = operation(self, *arguments, **options)
+        if types.promote(found.dtype, self.dtype) is not self.dtype and found.dtype.category > self.dtype.category:
+            raise RuntimeError(
+                f"result type {found.dtype.said} can't be cast to the desired output type {self.dtype.said}"
+            )
+        edges = [(x, back) for x, back in found.edges]
+        if self.base and not edges and self.requires_grad:
+            edges = []
+        return changed(self, found.array, *edges)
+
+    write.__name__ = f"{name}_"
+    both(f"{name}_", function=False)(write)
+
+
+for table, floats in ((FLOATS, True), (SAME, False)):
+    for name, (count, slope) in table.items():
+        names = [name, *(alias for alias, real in ALIASES.items() if real == name)]
+        operation = one_by_one(name, count, slope, floats)
+        both(*names)(operation)
+        for each in names:
+            in_place(each, operation)
+for name, test in TESTS.items():
+    both(name)(
+        lambda input, test=test: made(
+            test(input.array) if input.dtype.category > 1 or test is np.logical_not else np.zeros(input.shape, bool)
+        )
+    )
+
+
+# --- Entre dos ------------------------------------------------------------------------------------
+
+
+def power_back(a, b, y):
+    with np.errstate(all="ignore"):
+        return b * np.power(a, b - 1), np.where(a > 0, y * np.log(np.where(a > 0, a, 1)), 0)
+
+
+def halves(a, b, y, first):
+    """El gradiente de un máximo o un mínimo: a quien lo da y, si empatan, a medias."""
+    return first + 0.5 * (a == b), ~(first | (a == b)) + 0.5 * (a == b)
+
+
+# Nombre → la cuenta y las dos derivadas.
+PAIRS = {
+    "add": (np.add, lambda a, b, y: (1.0, 1.0)),
+    "sub": (np.subtract, lambda a, b, y: (1.0, -1.0)),
+    "mul": (np.multiply, lambda a, b, y: (b, a)),
+    "div": (np.true_divide, lambda a, b, y: (1 / b, -a / (b * b))),
+    "pow": (np.power, power_back),
+    "maximum": (np.maximum, lambda a, b, y: halves(a, b, y, a > b)),
+    "minimum": (np.minimum, lambda a, b, y: halves(a, b, y, a < b)),
+    "fmax": (np.fmax, lambda a, b, y: halves(a, b, y, a > b)),
+    "fmin": (np.fmin, lambda a, b, y: halves(a, b, y, a < b)),
+    "atan2": (np.arctan2, lambda a, b, y: (b / (a * a + b * b), -a / (a * a + b * b))),
+    "floor_divide": (np.floor_divide, lambda a, b, y: (0.0 * a, 0.0 * b)),
+    "remainder": (np.remainder, lambda a, b, y: (1.0, -np.floor(a / b))),
+    "fmod": (np.fmod, lambda a, b, y: (1.0, -np.trunc(a / b))),
+    "hypot": (np.hypot, lambda a, b, y: (a / y, b / y)),
+    "logaddexp": (np.logaddexp, lambda a, b, y: (np.exp(a - y), np.exp(b - y))),
+    "xlogy": (lambda a, b: np.where(a == 0, 0, a * np.log(b)), lambda a, b, y: (np.log(b), a / b)),
+}
+OTHERS = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "arctan2": "atan2"}
+FLOATING = "div", "atan2", "hypot", "logaddexp", "xlogy"
+SUBTRACTION = "Subtraction, the `-` operator, with {} is not supported. If you are trying to invert a mask, use "
+SUBTRACTION += "the `~` or `logical_not()` operator instead."
+
+
+def pair(name, count, slopes):
+    def operation(input, other, *, alpha=1, rounding_mode=None, out=None):
+        if not accepted(input) or not accepted(other):
+            strange = other if accepted(input) else input
+            raise TypeError(
+                f"{name}(): argument 'other' (position 2) must be Tensor, not {type(strange).__name__}"
+            )
+        kind = types.result((input, other))
+        if name == "sub" and types.bool_ in (kinds := [tensor_of(x).dtype for x in (input, other)]):
+            raise RuntimeError(SUBTRACTION.format(f"{'two' if kinds[0] is kinds[1] else 'a'} bool tensor{'s' * (kinds[0] is kinds[1])}"))
+        if name in FLOATING and kind.category < 2 and rounding_mode is None:
+            kind = types.default[0]
+        first, second = tensor_of(input), tensor_of(other)
+        if name == "pow" and kind.category < 2 and not isinstance(other, Tensor) and other < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        broadcast(first.shape, second.shape)
+        a, b = (x.array.astype(kind.stored, copy=False) for x in (first, second))
+        if name in ("floor_divide", "remainder", "fmod") and kind.category < 2 and (b == 0).any():
+            raise RuntimeError("ZeroDivisionError")
+        b = b if alpha == 1 else b * np.asarray(alpha, b.dtype)
+        with np.errstate(all="ignore"):
+            y = count(a, b)
+            if rounding_mode:
+                y = {"floor": np.floor, "trunc": np.trunc}[rounding_mode](y)
+
+        def back(place, x):
+            def send(g):
+                with np.errstate(all="ignore"):
+                    part = g * slopes(a, b, y)[place] * (alpha if place else 1)
+                return summed(np.broadcast_to(part, g.shape), x.shape)
+
+            return x, send
+
+        found = made(y, back(0, first), back(1, second), dtype=kind)
+        return found if out is None else changed(out, found.array)
+
+    operation.__name__ = name
+    return operation
+
+
+def accepted(x):
+    return isinstance(x, Tensor | bool | int | float | complex | np.generic)
+
+
+PAIR = {}
+for name, (count, slopes) in PAIRS.items():
+    PAIR[name] = operation = pair(name, count, slopes)
+    names = [name, *(alias for alias, real in OTHERS.items() if real == name)]
+    both(*names)(operation)
+    for each in names:
+        in_place(each, operation)
+
+COMPARE = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater}
+COMPARE |= {"ge": np.greater_equal, "logical_and": np.logical_and, "logical_or": np.logical_or}
+COMPARE |= {"logical_xor": np.logical_xor}
+SAID = {"ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+
+
+def comparison(name, count):
+    def operation(input, other):
+        if not accepted(other):
+            raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+        first, second = tensor_of(input), tensor_of(other)
+        kind = types.result((input, other))
+        broadcast(first.shape, second.shape)
+        return made(count(first.array.astype(kind.stored), second.array.astype(kind.stored)))
+
+    operation.__name__ = name
+    return operation
+
+
+BITS = {"bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor}
+
+
+def bits(name, count):
+    def operation(input, other):
+        first, second = tensor_of(input), tensor_of(other)
+        kind = types.result((input, other))
+        if kind.category > 1:
+            said = f"{name.replace('bitwise_', 'bitwise_')}_cpu"
+            raise NotImplementedError(f'"{said}" not implemented for \'{kind.said}\'')
+        broadcast(first.shape, second.shape)
+        return made(count(first.array.astype(kind.stored), second.array.astype(kind.stored)), dtype=kind)
+
+    operation.__name__ = name
+    return operation
+
+
+for table, write in ((COMPARE, comparison), (BITS, bits)):
+    for name, count in table.items():
+        PAIR[name] = operation = write(name, count)
+        both(name, *([SAID[name]] if name in SAID else []))(operation)
+        in_place(name, operation)
+
+
+@both("bitwise_not")
+def bitwise_not(input):
+    if input.dtype.category > 1:
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
+    return made(np.invert(input.array), dtype=input.dtype)
+
+
+both("__invert__", function=False)(bitwise_not)
+SIGNS = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "mod": "remainder"}
+SIGNS |= {"floordiv": "floor_divide", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
+SIGNS |= {name: name for name in ("eq", "ne", "lt", "le", "gt", "ge")}
+
+
+def signed(sign, name):
+    """Un operador de Python: si lo otro no es un número, que lo intente el otro."""
+    operation = Tensor.__dict__[name]
+
+    def forward(self, other):
+        return operation(self, other) if accepted(other) else NotImplemented
+
+    def backward(self, other):
+        return operation(tensor_scalar(other, self), self) if accepted(other) else NotImplemented
+
+    setattr(Tensor, f"__{sign}__", forward)
+    if name in PAIRS or name in BITS:
+        setattr(Tensor, f"__r{sign}__", backward)
+        write = Tensor.__dict__[f"{name}_"]
+        setattr(Tensor, f"__i{sign}__", lambda self, other: write(self, other) if accepted(other) else NotImplemented)
+
+
+def tensor_scalar(value, like):
+    """Un número suelto delante de un operador: pesa lo que pesa un número, no un tensor."""
+    return value
+
+
+for sign, name in SIGNS.items():
+    signed(sign, name)
+Tensor.__neg__ = Tensor.neg
+Tensor.__pos__ = lambda self: self
+Tensor.__abs__ = Tensor.abs
+Tensor.__array_priority__ = 1000
+
+
+@both("rsub")
+def rsub(input, other):
+    return PAIR["sub"](other, input)
+
+
+@both("clamp", "clip")
+def clamp(input, min=None, max=None):
+    if min is None and max is None:
+        raise ValueError("clamp: At least one of 'min' or 'max' must not be None")
+    kind = types.result([x for x in (input, min, max) if x is not None])
+    low, high = (None if x is None else np.asarray(plain(x)).astype(kind.stored) for x in (min, max))
+    a = input.array.astype(kind.stored)
+    y = np.clip(a, low, high)
+    inside = (a >= (low if low is not None else -np.inf)) & (a <= (high if high is not None else np.inf))
+    return made(y, (input, lambda g: summed(g * inside, input.shape)), dtype=kind)
+
+
+@both("clamp_min")
+def clamp_min(input, min):
+    return clamp(input, min)
+
+
+@both("clamp_max")
+def clamp_max(input, max):
+    return clamp(input, max=max)
+
+
+@both("round")
+def round_(input, *, decimals=0):
+    if input.dtype.category < 2:
+        return made(input.array.copy(), dtype=input.dtype)
+    ten = np.asarray(10.0**decimals, input.array.dtype)
+    found = np.round(input.array * ten) / ten if decimals else np.round(input.array)
+    return made(found, (input, lambda g: 0 * g), dtype=input.dtype)
+
+
+@both("nan_to_num")
+def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
+    found = np.nan_to_num(input.array, nan=nan, posinf=posinf, neginf=neginf)
+    return made(found, (input, lambda g: g * np.isfinite(input.array)), dtype=input.dtype)
+
+
+@both("lerp")
+def lerp(input, end, weight):
+    return input + (end - input) * weight
+
+
+@both("addcmul")
+def addcmul(input, tensor1, tensor2, *, value=1):
+    return input + value * tensor1 * tensor2
+
+
+@both("addcdiv")
+def addcdiv(input, tensor1, tensor2, *, value=1):
+    return input + value * tensor1 / tensor2
+
+
+@both("where")
+def where(condition, input=None, other=None):
+    if input is None:
+        from torch.shapes import nonzero
+
+        return nonzero(condition, as_tuple=True)
+    if condition.dtype not in (types.bool_, types.uint8):
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.said}"
+        )
+    kind = types.result((input, other))
+    a, b, here = tensor_of(input), tensor_of(other), condition.array.astype(bool)
+    broadcast(condition.shape, a.shape, b.shape)
+    y = np.where(here, a.array.astype(kind.stored), b.array.astype(kind.stored))
+    left = a, lambda g: summed(np.where(here, g, 0), a.shape)
+    right = b, lambda g: summed(np.where(here, 0, g), b.shape)
+    return made(y, left, right, dtype=kind)
+
+
+Tensor.where = lambda self, condition, other: where(condition, self, other)
+
+
+@both("masked_fill")
+def masked_fill(input, mask, value):
+    if mask.dtype is not types.bool_:
+        said = types.SPOKEN.get(mask.dtype, mask.dtype.name)
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {said}")
+    given = tensor_of(value)
+    if given.ndim:
+        raise RuntimeError(
+            f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {given.ndim} dimension(s)."
+        )
+    if input.dtype.category < 2 and given.dtype.category > 1 and not np.isfinite(given.array):
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    broadcast(mask.shape, input.shape)
+    y = np.where(mask.array, given.array.astype(input.array.dtype), input.array)
+    return made(y, (input, lambda g: summed(np.where(mask.array, 0, g), input.shape)), dtype=input.dtype)
+
+
+in_place("masked_fill", masked_fill)
+in_place("clamp", clamp)
+in_place("clamp_min", clamp_min)
+in_place("clamp_max", clamp_max)
+in_place("nan_to_num", nan_to_num)
+in_place("round", round_)
+
+
+@both("isclose")
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    if input.dtype is not other.dtype:
+        said = [types.SPOKEN.get(x.dtype, x.dtype.name).capitalize() for x in (input, other)]
+        raise RuntimeError("{} did not match {}".format(*said))
+    broadcast(input.shape, other.shape)
+    with np.errstate(all="ignore"):
+        return made(np.isclose(input.array, other.array, rtol, atol, equal_nan))
+
+
+@both("allclose")
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    return bool(isclose(input, other, rtol, atol, equal_nan).array.all())
+
+
+@both("equal", method=True)
+def equal(input, other):
+    return input.shape == other.shape and bool((input.array == other.array).all())

@@ -1,0 +1,229 @@
+"""Las funciones de ``torch.nn.functional``."""
+
+import math
+
+import numpy as np
+
+from torch import reductions, types
+from torch.core import FUNCTIONS, Tensor, axes, made
+from torch.elementwise import ERF, SQRT2, SQRT_2PI
+from torch.overrides import heard
+from torch.reductions import alike, cosine_similarity, log_softmax, matmul, need_floats
+from torch.shapes import index_select, moved, one_hot
+
+relu, sigmoid, tanh = FUNCTIONS["relu"], FUNCTIONS["sigmoid"], FUNCTIONS["tanh"]
+
+
+@heard
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    return reductions.softmax(input, dim, dtype)
+
+
+@heard
+def linear(input, weight, bias=None):
+    if input.shape[-1] != weight.shape[-1] and weight.ndim == 2:
+        rows = math.prod(input.shape[:-1])
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{input.shape[-1]} and {weight.shape[1]}x{weight.shape[0]})"
+        )
+    alike(input, weight, "mat1 and mat2 must have the same dtype, but got {} and {}")
+    found = matmul(input, weight.T)
+    return found if bias is None else found + bias
+
+
+@heard
+def embedding(input, weight, padding_idx=None):
+    if input.dtype not in (types.int64, types.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{input.dtype.said}Tensor instead (while checking arguments for embedding)"
+        )
+    ids = input.array
+    if ids.size and (ids.max() >= len(weight) or ids.min() < 0):
+        raise IndexError("index out of range in self")
+    return moved(weight, lambda x: x[ids])
+
+
+@heard
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    last = tuple(range(-len(normalized_shape), 0))
+    if tuple(input.shape[last[0] :]) != tuple(normalized_shape):
+        raise RuntimeError(
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
+            f"{', '.join(map(str, normalized_shape))}], but got input of size{list(input.shape)}"
+        )
+    mean = input.mean(last, keepdim=True)
+    spread = ((input - mean) ** 2).mean(last, keepdim=True)
+    found = (input - mean) / (spread + eps).sqrt()
+    found = found if weight is None else found * weight
+    return found if bias is None else found + bias
+
+
+@heard
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    last = axes(tuple(range(-len(normalized_shape), 0)), input.ndim)
+    eps = np.finfo(input.array.dtype).eps.item() if eps is None else eps
+    found = input * ((input * input).mean(last, keepdim=True) + eps).rsqrt()
+    return found if weight is None else found * weight
+
+
+@heard
+def normalize(input, p=2.0, dim=1, eps=1e-12):
+    return input / reductions.norm(input, p, dim, True).clamp(min=eps).expand_as(input)
+
+
+@heard
+def dropout(input, p=0.5, training=True, inplace=False):
+    if not training or not p:
+        return input
+    kept = FUNCTIONS["rand"](*input.shape) >= p
+    return input * kept / (1 - p)
+
+
+@heard
+def pad(input, pad, mode="constant", value=None):
+    if mode != "constant":
+        from torch.overrides import refuse
+
+        refuse(f"torch.nn.functional.pad(mode='{mode}')")
+    pairs = list(zip(pad[::2], pad[1::2]))[::-1]
+    around = [(0, 0)] * (input.ndim - len(pairs)) + [(max(a, 0), max(b, 0)) for a, b in pairs]
+    cut = [(0, 0)] * (input.ndim - len(pairs)) + [(max(-a, 0), max(-b, 0)) for a, b in pairs]
+    inside = tuple(slice(a, n - b) for (a, b), n in zip(cut, input.shape))
+    fill = value or 0
+    found = np.pad(input.array[inside], around, constant_values=fill)
+    middle = tuple(slice(a, n - b) for (a, b), n in zip(around, found.shape))
+
+    def back(g):
+        whole = np.zeros_like(input.array)
+        whole[inside] = g[middle]
+        return whole
+
+    return made(found, (input, back), dtype=input.dtype)
+
+
+@heard
+def gelu(input, approximate="none"):
+    x = input.array
+    need_floats("GeluKernelImpl", input)
+    if approximate == "tanh":
+        return 0.5 * input * (1 + (math.sqrt(2 / math.pi) * (input + 0.044715 * input**3)).tanh())
+    below = 0.5 * (1 + ERF(x / SQRT2).astype(x.dtype))
+    slope = below + x * np.exp(-0.5 * x * x) / SQRT_2PI
+    return made(x * below, (input, lambda g: g * slope), dtype=input.dtype)
+
+
+@heard
+def silu(input, inplace=False):
+    return input * sigmoid(input)
+
+
+@heard
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    return input.where(input > 0, input * negative_slope)
+
+
+@heard
+def elu(input, alpha=1.0, inplace=False):
+    return input.where(input > 0, alpha * (input.clamp(max=0).exp() - 1))
+
+
+@heard
+def softplus(input, beta=1, threshold=20):
+    return (input * beta).where(input * beta > threshold, (1 + (input * beta).exp()).log()) / beta
+
+
+@heard
+def logsigmoid(input):
+    return -softplus(-input)
+
+
+@heard
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    kept = target != ignore_index
+    places = target.where(kept, 0)
+    found = -input.gather(1, places.unsqueeze(1)).squeeze(1)
+    found = found.where(kept, 0.0)
+    if reduction == "none":
+        return found
+    total = found.sum()
+    return total if reduction == "sum" else total / kept.sum()
+
+
+@heard
+def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
+                  reduction="mean", label_smoothing=0.0):  # fmt: skip
+    if weight is not None or label_smoothing:
+        from torch.overrides import refuse
+
+        refuse("torch.nn.functional.cross_entropy(weight=, label_smoothing=)")
+    if target.is_floating_point():
+        if target.shape != input.shape:
+            raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype.said}")
+        loss = -(target * log_softmax(input, 1 if input.ndim > 1 else 0)).sum(1 if input.ndim > 1 else 0)
+        return {"none": loss, "sum": loss.sum(), "mean": loss.mean()}[reduction]
+    if input.ndim == 1:
+        input, target = input.unsqueeze(0), target.reshape(1)
+    n = len(input)
+    if target.shape != (n, *input.shape[2:]):
+        if input.ndim == 2 and target.ndim == 1:
+            raise ValueError(f"Expected input batch_size ({n}) to match target batch_size ({len(target)}).")
+        raise RuntimeError(f"Expected target size {[n, *input.shape[2:]]}, got {list(target.shape)}")
+    ids = target.array[target.array != ignore_index]
+    if ids.size and (ids.min() < 0 or ids.max() >= input.shape[1]):
+        raise IndexError(f"Target {ids[(ids < 0) | (ids >= input.shape[1])][0]} is out of bounds.")
+    return nll_loss(log_softmax(input, 1), target, ignore_index=ignore_index, reduction=reduction)
+
+
+@heard
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    low = math.log(math.exp(-100))
+    loss = -(target * input.log().clamp(min=low) + (1 - target) * (1 - input).log().clamp(min=low))
+    return {"none": lambda: loss, "sum": loss.sum, "mean": loss.mean}[reduction]()
+
+
+@heard
+def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None,
+                                     reduction="mean"):  # fmt: skip
+    loss = input.clamp(min=0) - input * target + (-input.abs()).exp().log1p()
+    return {"none": lambda: loss, "sum": loss.sum, "mean": loss.mean}[reduction]()
+
+
+@heard
+def softmin(input, dim=None):
+    return reductions.softmax(-input, dim)
+
+
+@heard
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    loss = (input - target) ** 2
+    return loss if reduction == "none" else loss.sum() if reduction == "sum" else loss.mean()
+
+
+@heard
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
+                                 scale=None, enable_gqa=False):  # fmt: skip
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if enable_gqa:
+        many = query.shape[-3] // key.shape[-3]
+        key, value = key.repeat_interleave(many, -3), value.repeat_interleave(many, -3)
+    scores = matmul(query, key.transpose(-2, -1)) * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if is_causal:
+        attn_mask = made(np.tri(query.shape[-2], key.shape[-2], dtype=bool))
+    if attn_mask is not None and attn_mask.dtype is types.bool_:
+        scores = scores.masked_fill(~attn_mask, -math.inf)
+    elif attn_mask is not None:
+        scores = scores + attn_mask
+    weights = reductions.softmax(scores, -1)
+    weights = weights.masked_fill((scores == -math.inf).all(-1, keepdim=True), 0.0)
+    return matmul(dropout(weights, dropout_p), value)
+
+
+def __getattr__(name):
+    from torch import known
+
+    known("nn.functional", name, f"module 'torch.nn.functional' has no attribute '{name}'")
+
+
+__all__ = ["Tensor", "cosine_similarity", "index_select", "one_hot"]

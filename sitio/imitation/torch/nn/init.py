@@ -1,0 +1,75 @@
+"""Con qué números empieza un parámetro."""
+
+import math
+
+from torch.creation import no_grad
+
+
+def fans(tensor):
+    if tensor.ndim < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    inside = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * inside, tensor.shape[0] * inside
+
+
+def starts(function):
+    return no_grad(function)
+
+
+@starts
+def uniform_(tensor, a=0.0, b=1.0, generator=None):
+    return tensor.uniform_(a, b, generator=generator)
+
+
+@starts
+def normal_(tensor, mean=0.0, std=1.0, generator=None):
+    return tensor.normal_(mean, std, generator=generator)
+
+
+@starts
+def constant_(tensor, val):
+    return tensor.fill_(val)
+
+
+@starts
+def zeros_(tensor):
+    return tensor.zero_()
+
+
+@starts
+def ones_(tensor):
+    return tensor.fill_(1.0)
+
+
+@starts
+def eye_(tensor):
+    tensor.zero_().fill_diagonal_(1.0)
+    return tensor
+
+
+@starts
+def xavier_uniform_(tensor, gain=1.0, generator=None):
+    limit = gain * math.sqrt(6 / sum(fans(tensor)))
+    return tensor.uniform_(-limit, limit, generator=generator)
+
+
+@starts
+def xavier_normal_(tensor, gain=1.0, generator=None):
+    return tensor.normal_(0.0, gain * math.sqrt(2 / sum(fans(tensor))), generator=generator)
+
+
+def gain_of(a, nonlinearity):
+    return math.sqrt(2 / (1 + a * a)) if nonlinearity == "leaky_relu" else math.sqrt(2)
+
+
+@starts
+def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    fan = fans(tensor)[mode != "fan_in"]
+    limit = math.sqrt(3) * gain_of(a, nonlinearity) / math.sqrt(fan)
+    return tensor.uniform_(-limit, limit, generator=generator)
+
+
+@starts
+def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    fan = fans(tensor)[mode != "fan_in"]
+    return tensor.normal_(0.0, gain_of(a, nonlinearity) / math.sqrt(fan), generator=generator)

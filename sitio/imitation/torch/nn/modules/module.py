@@ -1,0 +1,502 @@
+"""El módulo, el parámetro y las capas que los ejercicios usan."""
+
+import math
+from collections import OrderedDict
+
+from torch import creation, types
+from torch.core import FUNCTIONS, Tensor
+from torch.nn import functional as F
+from torch.nn import init
+from torch.overrides import refuse
+
+PRE_HOOKS = {}
+
+
+class Parameter(Tensor):
+    """Un tensor que se aprende: el módulo que lo guarda lo ve."""
+
+    def __init__(self, data=None, requires_grad=True, *, array=None, dtype=None, edges=()):
+        data = Tensor(array=array, dtype=dtype) if data is None and array is not None else data
+        data = creation.full((0,), 0.0) if data is None else data
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Parameter data must be a tensor, not {type(data).__name__}")
+        super().__init__(array=data.array, dtype=data.dtype)
+        self.requires_grad = requires_grad
+
+
+class UninitializedParameter(Parameter):
+    pass
+
+
+class Buffer(Tensor):
+    def __init__(self, data, *, persistent=True):
+        super().__init__(array=data.array, dtype=data.dtype)
+
+
+class Hook:
+    """Un gancho, que se puede quitar."""
+
+    def __init__(self, table, function):
+        self.table, self.id = table, max(table, default=-1) + 1
+        table[self.id] = function
+
+    def remove(self):
+        self.table.pop(self.id, None)
+
+
+def register_module_forward_pre_hook(function):
+    return Hook(PRE_HOOKS, function)
+
+
+class Module:
+    """Lo que tiene parámetros y otros módulos, y una cuenta: ``forward``."""
+
+    def __init__(self, *given, **options):
+        write = super().__setattr__
+        write("training", True)
+        for name in ("_parameters", "_buffers", "_modules", "_forward_pre_hooks", "_forward_hooks"):
+            write(name, {})
+        write("_non_persistent_buffers_set", set())
+
+    def forward(self, *given):
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *given, **options):
+        for hook in [*PRE_HOOKS.values(), *self._forward_pre_hooks.values()]:
+            changed = hook(self, given)
+            if changed is not None:
+                given = changed if isinstance(changed, tuple) else (changed,)
+        found = self.forward(*given, **options)
+        for hook in list(self._forward_hooks.values()):
+            other = hook(self, given, found)
+            found = found if other is None else other
+        return found
+
+    def register_forward_pre_hook(self, hook):
+        return Hook(self._forward_pre_hooks, hook)
+
+    def register_forward_hook(self, hook):
+        return Hook(self._forward_hooks, hook)
+
+    # Lo que guarda.
+
+    def __setattr__(self, name, value):
+        homes = self.__dict__
+        kind = isinstance(value, Parameter) and "parameter" or isinstance(value, Module) and "module"
+        if kind:
+            if "_modules" not in homes:
+                raise AttributeError(f"cannot assign {kind}{'s' * (kind == 'parameter')} before Module.__init__() call")
+            self._forget(name)
+            homes[f"_{kind}s"][name] = value
+            return
+        for home in ("_parameters", "_modules", "_buffers"):
+            if name in homes.get(home, ()):
+                expected = {"_parameters": "parameter", "_modules": "child module"}.get(home)
+                if expected and value is not None:
+                    said = "torch.nn.Parameter" if expected == "parameter" else "torch.nn.Module"
+                    raise TypeError(
+                        f"cannot assign '{type_name(value)}' as {expected} '{name}' ({said} or None expected)"
+                    )
+                homes[home][name] = value
+                return
+        super().__setattr__(name, value)
+
+    def _forget(self, name):
+        for home in ("_parameters", "_modules", "_buffers"):
+            self.__dict__[home].pop(name, None)
+        self.__dict__.pop(name, None)
+
+    def __getattr__(self, name):
+        for home in ("_parameters", "_buffers", "_modules"):
+            if name in self.__dict__.get(home, ()):
+                return self.__dict__[home][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __delattr__(self, name):
+        self._forget(name)
+
+    def __dir__(self):
+        return [*super().__dir__(), *self._parameters, *self._buffers, *self._modules]
+
+    def register_parameter(self, name, param):
+        self._parameters[name] = param
+
+    def register_buffer(self, name, tensor, persistent=True):
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        self._buffers[name] = tensor
+        if not persistent:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name, module):
+        self._modules[name] = module
+
+    register_module = add_module
+
+    # Lo que se le pregunta.
+
+    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+        memo = set() if memo is None else memo
+        if id(self) not in memo:
+            memo.add(id(self))
+            yield prefix, self
+            for name, one in self._modules.items():
+                if one is not None:
+                    yield from one.named_modules(memo, f"{prefix}.{name}" if prefix else name)
+
+    def modules(self):
+        return (one for _, one in self.named_modules())
+
+    def named_children(self):
+        return ((name, one) for name, one in self._modules.items() if one is not None)
+
+    def children(self):
+        return (one for _, one in self.named_children())
+
+    def _named(self, home, prefix="", recurse=True):
+        seen = set()
+        for path, one in self.named_modules(prefix=prefix) if recurse else [(prefix, self)]:
+            for name, value in one.__dict__[home].items():
+                if value is not None and id(value) not in seen:
+                    seen.add(id(value))
+                    yield (f"{path}.{name}" if path else name), value
+
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        return self._named("_parameters", prefix, recurse)
+
+    def parameters(self, recurse=True):
+        return (value for _, value in self.named_parameters(recurse=recurse))
+
+    def named_buffers(self, prefix="", recurse=True):
+        return self._named("_buffers", prefix, recurse)
+
+    def buffers(self, recurse=True):
+        return (value for _, value in self.named_buffers(recurse=recurse))
+
+    def get_submodule(self, path):
+        one = self
+        for name in filter(None, path.split(".")):
+            one = getattr(one, name)
+        return one
+
+    def get_parameter(self, path):
+        home, _, name = path.rpartition(".")
+        return getattr(self.get_submodule(home), name)
+
+    def state_dict(self, *given, prefix="", **options):
+        found = OrderedDict()
+        for path, one in self.named_modules():
+            lead = prefix + (f"{path}." if path else "")
+            for name, value in {**one._parameters, **one._buffers}.items():
+                if value is not None and name not in one._non_persistent_buffers_set:
+                    found[lead + name] = value.detach()
+        return found
+
+    def load_state_dict(self, state, strict=True, assign=False):
+        own = self.state_dict()
+        missing, strange = [n for n in own if n not in state], [n for n in state if n not in own]
+        if strict and (missing or strange):
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(self).__name__}: missing {missing}, unexpected {strange}"
+            )
+        with creation.no_grad():
+            for name in own.keys() & state.keys():
+                own[name].copy_(state[name])
+
+    def train(self, mode=True):
+        for one in self.modules():
+            one.__dict__["training"] = mode
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def apply(self, function):
+        for one in self.children():
+            one.apply(function)
+        function(self)
+        return self
+
+    def requires_grad_(self, on=True):
+        for one in self.parameters():
+            one.requires_grad_(on)
+        return self
+
+    def zero_grad(self, set_to_none=True):
+        for one in self.parameters():
+            one.grad = None
+
+    def to(self, *given, **options):
+        for home in ("_parameters", "_buffers"):
+            for _, one in self._named(home):
+                if one.dtype.is_floating_point:
+                    one.data = one.detach().to(*given, **options)
+        return self
+
+    def float(self):
+        return self.to(types.float32)
+
+    def double(self):
+        return self.to(types.float64)
+
+    def half(self):
+        return self.to(types.float16)
+
+    def cpu(self):
+        return self
+
+    def extra_repr(self):
+        return ""
+
+    def __repr__(self):
+        inside = [f"  ({n}): " + repr(one).replace("\n", "\n  ") for n, one in self._modules.items()]
+        body = "\n" + "\n".join(inside) + "\n" if inside else self.extra_repr()
+        return f"{type(self).__name__}({body})"
+
+
+def type_name(value):
+    return "torch.FloatTensor" if isinstance(value, Tensor) else type(value).__name__
+
+
+# --- Los que guardan otros ------------------------------------------------------------------------
+
+
+class ModuleList(Module):
+    def __init__(self, modules=None):
+        super().__init__()
+        self.extend(modules or [])
+
+    def append(self, module):
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules):
+        for one in modules:
+            self.append(one)
+        return self
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def __getitem__(self, key):
+        every = list(self._modules.values())
+        return type(self)(every[key]) if isinstance(key, slice) else every[key]
+
+    def __setitem__(self, key, module):
+        self._modules[str(range(len(self))[key])] = module
+
+
+class Sequential(ModuleList):
+    def __init__(self, *modules):
+        if len(modules) == 1 and isinstance(modules[0], dict):
+            Module.__init__(self)
+            for name, one in modules[0].items():
+                self.add_module(name, one)
+        else:
+            super().__init__(modules[0] if len(modules) == 1 and isinstance(modules[0], list) else modules)
+
+    def forward(self, input):
+        for one in self:
+            input = one(input)
+        return input
+
+
+class ModuleDict(Module):
+    def __init__(self, modules=None):
+        super().__init__()
+        self.update(modules or {})
+
+    def update(self, modules):
+        for name, one in dict(modules).items():
+            self.add_module(name, one)
+
+    __getitem__ = lambda self, name: self._modules[name]  # noqa: E731
+    __setitem__ = Module.add_module
+    __len__ = lambda self: len(self._modules)  # noqa: E731
+    __iter__ = lambda self: iter(self._modules)  # noqa: E731
+    __contains__ = lambda self, name: name in self._modules  # noqa: E731
+    keys = lambda self: self._modules.keys()  # noqa: E731
+    values = lambda self: self._modules.values()  # noqa: E731
+    items = lambda self: self._modules.items()  # noqa: E731
+
+
+class ParameterList(Module):
+    def __init__(self, values=None):
+        super().__init__()
+        for one in values or []:
+            self.append(one)
+
+    def append(self, value):
+        value = Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+        self.register_parameter(str(len(self)), value)
+        return self
+
+    __len__ = lambda self: len(self._parameters)  # noqa: E731
+    __iter__ = lambda self: iter(self._parameters.values())  # noqa: E731
+    __getitem__ = lambda self, key: list(self._parameters.values())[key]  # noqa: E731
+
+
+class ParameterDict(Module):
+    def __init__(self, values=None):
+        super().__init__()
+        for name, one in dict(values or {}).items():
+            self[name] = one
+
+    def __setitem__(self, name, value):
+        value = Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+        self.register_parameter(name, value)
+
+    __len__ = lambda self: len(self._parameters)  # noqa: E731
+    __iter__ = lambda self: iter(self._parameters)  # noqa: E731
+    __getitem__ = lambda self, name: self._parameters[name]  # noqa: E731
+    __contains__ = lambda self, name: name in self._parameters  # noqa: E731
+    keys = lambda self: self._parameters.keys()  # noqa: E731
+    values = lambda self: self._parameters.values()  # noqa: E731
+    items = lambda self: self._parameters.items()  # noqa: E731
+
+
+# --- Las capas ------------------------------------------------------------------------------------
+
+
+class Linear(Module):
+    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = Parameter(FUNCTIONS["empty"](out_features, in_features, dtype=dtype))
+        if bias:
+            self.bias = Parameter(FUNCTIONS["empty"](out_features, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            limit = 1 / math.sqrt(self.in_features) if self.in_features else 0
+            init.uniform_(self.bias, -limit, limit)
+
+    def forward(self, input):
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self):
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Embedding(Module):
+    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, *, _weight=None, **options):
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.weight = Parameter(FUNCTIONS["empty"](num_embeddings, embedding_dim) if _weight is None else _weight)
+        if _weight is None:
+            init.normal_(self.weight)
+
+    @classmethod
+    def from_pretrained(cls, embeddings, freeze=True):
+        made = cls(*embeddings.shape, _weight=embeddings)
+        made.weight.requires_grad_(not freeze)
+        return made
+
+    def forward(self, input):
+        return F.embedding(input, self.weight)
+
+
+class LayerNorm(Module):
+    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True):
+        super().__init__()
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.register_parameter("weight", Parameter(FUNCTIONS["ones"](*shape)) if elementwise_affine else None)
+        self.register_parameter("bias", Parameter(FUNCTIONS["zeros"](*shape)) if elementwise_affine and bias else None)
+
+    def forward(self, input):
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+
+class RMSNorm(Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        super().__init__()
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps = shape, eps
+        self.register_parameter("weight", Parameter(FUNCTIONS["ones"](*shape)) if elementwise_affine else None)
+
+    def forward(self, input):
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+
+class Dropout(Module):
+    def __init__(self, p=0.5, inplace=False):
+        super().__init__()
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p, self.inplace = p, inplace
+
+    def forward(self, input):
+        return F.dropout(input, self.p, self.training)
+
+
+class Identity(Module):
+    def forward(self, input):
+        return input
+
+
+class Flatten(Module):
+    def __init__(self, start_dim=1, end_dim=-1):
+        super().__init__()
+        self.dims = start_dim, end_dim
+
+    def forward(self, input):
+        return input.flatten(*self.dims)
+
+
+class Unflatten(Module):
+    def __init__(self, dim, unflattened_size):
+        super().__init__()
+        self.dim, self.sizes = dim, unflattened_size
+
+    def forward(self, input):
+        return input.unflatten(self.dim, self.sizes)
+
+
+def layer(name, function, *settings):
+    """Una capa que solo aplica una función, con lo que se le diga al crearla."""
+
+    def __init__(self, *given, **options):
+        Module.__init__(self)
+        self.settings = {**dict(zip(settings, given)), **options}
+
+    def forward(self, *inputs):
+        return function(*inputs, **self.settings)
+
+    __init__.__qualname__ = f"{name}.__init__"
+    return type(name, (Module,), {"__init__": __init__, "forward": forward, "__module__": __name__})
+
+
+
+ReLU = layer("ReLU", lambda x, inplace=False: F.relu(x), "inplace")
+GELU = layer("GELU", F.gelu, "approximate")
+SiLU = layer("SiLU", F.silu, "inplace")
+Tanh, Sigmoid = layer("Tanh", F.tanh), layer("Sigmoid", F.sigmoid)
+LeakyReLU, ELU = layer("LeakyReLU", F.leaky_relu, "negative_slope"), layer("ELU", F.elu, "alpha")
+Softplus = layer("Softplus", F.softplus, "beta", "threshold")
+CosineSimilarity = layer("CosineSimilarity", F.cosine_similarity, "dim", "eps")
+Softmax = layer("Softmax", F.softmax, "dim")
+LogSoftmax = layer("LogSoftmax", F.log_softmax, "dim")
+CrossEntropyLoss = layer("CrossEntropyLoss", F.cross_entropy, "weight")
+MSELoss = layer("MSELoss", F.mse_loss)
+
+
+class MultiheadAttention(Module):
+    def __init__(self, *given, **options):
+        refuse("torch.nn.MultiheadAttention")
+
+
+class Transformer(Module):
+    def __init__(self, *given, **options):
+        refuse("torch.nn.Transformer")
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz, **options):
+        return creation.full((sz, sz), -math.inf).triu(1)

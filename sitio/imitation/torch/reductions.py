@@ -1,0 +1,593 @@
+"""Sumas, medias, máximos, órdenes y productos de matrices."""
+
+import math
+from collections import namedtuple
+
+import numpy as np
+
+from torch import types
+from torch.core import Tensor, axes, axis, both, broadcast, changed, made, moved, plain, summed, tensor_of
+from torch.shapes import cat, index_select
+
+
+def pair_of(name):
+    return namedtuple(name, ("values", "indices"), module="torch.return_types")
+
+
+SORTS = {name: pair_of(name) for name in ("max", "min", "sort", "topk", "median", "mode", "cummax", "cummin")}
+for name, kind in SORTS.items():
+    kind.__name__ = f"torch.return_types.{name}"
+
+
+def spread(g, x, where, keepdim):
+    """Un gradiente, con los ejes que se habían quitado."""
+    g = g if keepdim else np.expand_dims(g, where)
+    return np.broadcast_to(g, x.shape)
+
+
+def reduced(name, count, slope, kinds):
+    """Una reducción: ``slope`` recibe la entrada, la salida con sus ejes y los ejes."""
+
+    def operation(input, dim=None, keepdim=False, *, dtype=None, axis=None):
+        dim = dim if axis is None else axis
+        kind = dtype or kinds(input.dtype)
+        if kind is None:
+            raise RuntimeError(
+                f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex "
+                f"dtype. Got: {input.dtype.said}"
+            )
+        where = axes(dim, input.ndim)
+        x = input.array.astype(kind.stored, copy=False)
+        with np.errstate(all="ignore"):
+            whole = count(x, where) if where or not input.ndim else count(x, ())
+        y = whole if keepdim else np.squeeze(whole, where)
+
+        def back(g):
+            with np.errstate(all="ignore"):
+                return spread(g, x, where, keepdim) * slope(x, whole, where)
+
+        return made(y, (input, back), dtype=kind)
+
+    operation.__name__ = name
+    return operation
+
+
+def how_many(x, where):
+    return max(math.prod(x.shape[i] for i in where), 1)
+
+
+whole_or_long = lambda kind: types.int64 if kind.category < 2 else kind  # noqa: E731
+floating = lambda kind: None if kind.category < 2 else kind  # noqa: E731
+same_kind = lambda kind: kind  # noqa: E731
+
+
+def count_sum(x, where):
+    return x.sum(where, keepdims=True, dtype=x.dtype)
+
+
+def count_mean(x, where):
+    found = x.sum(where, keepdims=True, dtype=x.dtype)
+    return found / np.asarray(math.prod(x.shape[i] for i in where), x.dtype)
+
+
+def count_lse(x, where):
+    top = x.max(where, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
+    return np.log(np.exp(x - top).sum(where, keepdims=True)) + top
+
+
+def empty_refused(name, count):
+    def counted(x, where):
+        if not x.size:
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        return count(x, where, keepdims=True)
+
+    return counted
+
+
+def count_prod(x, where):
+    return x.prod(where, keepdims=True, dtype=x.dtype)
+
+
+def count_norm(x, where):
+    return np.sqrt((x * x).sum(where, keepdims=True))
+
+
+def ties(x, y, where):
+    hit = x == y
+    return hit / hit.sum(where, keepdims=True)
+
+
+REDUCTIONS = {
+    "sum": (count_sum, lambda x, y, where: 1.0, whole_or_long),
+    "nansum": (lambda x, w: np.nansum(x, w, keepdims=True), lambda x, y, w: ~np.isnan(x), whole_or_long),
+    "mean": (count_mean, lambda x, y, where: 1 / how_many(x, where), floating),
+    "prod": (count_prod, lambda x, y, where: y / x, whole_or_long),
+    "amax": (empty_refused("amax", np.max), ties, same_kind),
+    "amin": (empty_refused("amin", np.min), ties, same_kind),
+    "logsumexp": (count_lse, lambda x, y, where: np.exp(x - y), lambda k: types.float32 if k.category < 2 else k),
+}
+REDUCE = {name: reduced(name, *how) for name, how in REDUCTIONS.items()}
+for name, operation in REDUCE.items():
+    both(name)(operation)
+length = reduced("norm", count_norm, lambda x, y, where: x / y, floating)
+
+
+def anywhere(name, count):
+    def operation(input, dim=None, keepdim=False):
+        return made(count(input.array.astype(bool), axis=axes(dim, input.ndim), keepdims=keepdim))
+
+    both(name)(operation)
+
+
+anywhere("any", np.any)
+anywhere("all", np.all)
+
+
+@both("count_nonzero")
+def count_nonzero(input, dim=None):
+    return made(np.asarray(np.count_nonzero(input.array, axes(dim, input.ndim))))
+
+
+@both("var")
+def var(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    correction = (1 if unbiased else 0) if correction is None else correction
+    where = axes(dim, input.ndim)
+    mean = REDUCE["mean"](input, where, True)
+    total = REDUCE["sum"]((input - mean) ** 2, where, keepdim)
+    with np.errstate(all="ignore"):
+        return total / max(how_many(input.array, where) - correction, 0)
+
+
+@both("std")
+def std(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    return var(input, dim, unbiased, keepdim, correction=correction).sqrt()
+
+
+@both("var_mean", method=False)
+def var_mean(input, dim=None, **options):
+    return var(input, dim, **options), REDUCE["mean"](input, dim, options.get("keepdim", False))
+
+
+@both("norm")
+def norm(input, p=2, dim=None, keepdim=False, dtype=None):
+    if p in ("fro", 2, 2.0, None):
+        return length(input, dim, keepdim)
+    if p in (math.inf, "inf"):
+        return REDUCE["amax"](input.abs(), dim, keepdim)
+    if p == 0:
+        return REDUCE["sum"]((input != 0).to(input.dtype), dim, keepdim)
+    return REDUCE["sum"](input.abs() ** p, dim, keepdim) ** (1 / p)
+
+
+@both("dist")
+def dist(input, other, p=2):
+    return norm(input - other, p)
+
+
+def extreme(name, best, place):
+    """max y min: de todo, de dos tensores o, con un eje, la pareja (valores, puestos)."""
+
+    def operation(input, dim=None, keepdim=False, **options):
+        if isinstance(dim, Tensor):
+            return getattr(input, f"{name}imum")(dim)
+        dim = options.get("axis", dim)
+        if dim is None:
+            return REDUCE[f"a{name}"](input)
+        where = axis(dim, input.ndim)
+        index = place(input.array, where)
+        values = moved(input, lambda x: np.take_along_axis(x, np.expand_dims(index, where), where))
+        if not keepdim:
+            values = values.squeeze(where)
+        return SORTS[name](values, made(np.expand_dims(index, where) if keepdim else index))
+
+    both(name)(operation)
+
+    def where_is(input, dim=None, keepdim=False):
+        if not input.array.size:
+            raise IndexError(f"arg{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        if dim is None:
+            return made(place(input.array.reshape(-1), 0))
+        found = place(input.array, axis(dim, input.ndim))
+        return made(np.expand_dims(found, axis(dim, input.ndim)) if keepdim else found)
+
+    both(f"arg{name}")(where_is)
+
+
+extreme("max", np.max, lambda x, where: np.argmax(x, where))
+extreme("min", np.min, lambda x, where: np.argmin(x, where))
+
+
+@both("aminmax")
+def aminmax(input, *, dim=None, keepdim=False):
+    low, high = REDUCE["amin"](input, dim, keepdim), REDUCE["amax"](input, dim, keepdim)
+    return namedtuple("aminmax", ("min", "max"))(low, high)
+
+
+def ordered(x, dim, descending):
+    """Los puestos, por orden; entre iguales, el primero."""
+    if not descending:
+        return np.argsort(x, dim, kind="stable")
+    n = x.shape[dim]
+    found = np.argsort(np.flip(x, dim), dim, kind="stable")
+    return n - 1 - np.flip(found, dim)
+
+
+def picked(x, index, dim):
+    return moved(x, lambda a: np.take_along_axis(a, index, dim))
+
+
+@both("sort")
+def sort(input, dim=-1, descending=False, stable=False):
+    dim = axis(dim, input.ndim)
+    index = ordered(input.array, dim, descending)
+    return SORTS["sort"](picked(input, index, dim), made(index))
+
+
+@both("argsort")
+def argsort(input, dim=-1, descending=False, stable=False):
+    return made(ordered(input.array, axis(dim, input.ndim), descending))
+
+
+@both("topk")
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    dim = axis(dim, input.ndim)
+    if not 0 <= k <= input.shape[dim]:
+        raise RuntimeError("selected index k out of range")
+    index = np.take(ordered(input.array, dim, largest), np.arange(k), dim)
+    return SORTS["topk"](picked(input, index, dim), made(index))
+
+
+@both("median")
+def median(input, dim=None, keepdim=False):
+    if dim is None:
+        return sort(input.reshape(-1)).values[(input.numel() - 1) // 2]
+    found = sort(input, dim)
+    middle = made(np.asarray([(input.size(dim) - 1) // 2]))
+    parts = [index_select(part, dim, middle) for part in found]
+    return SORTS["median"](*(part if keepdim else part.squeeze(dim) for part in parts))
+
+
+@both("mode")
+def mode(input, dim=-1, keepdim=False):
+    """El que más se repite; entre varios, el menor."""
+    where = axis(dim, input.ndim)
+    rows = np.moveaxis(input.array, where, -1)
+    index = np.zeros(rows.shape[:-1], np.int64)
+    for place in np.ndindex(index.shape):
+        values, counts = np.unique(rows[place], return_counts=True)
+        index[place] = np.nonzero(rows[place] == values[counts.argmax()])[0][-1]
+    values = picked(input, np.expand_dims(index, where), where)
+    found = values, made(np.expand_dims(index, where))
+    return SORTS["mode"](*(x if keepdim else x.squeeze(where) for x in found))
+
+
+@both("quantile")
+def quantile(input, q, dim=None, keepdim=False):
+    return made(np.quantile(input.array, plain(q), dim, keepdims=keepdim).astype(input.array.dtype))
+
+
+@both("kthvalue")
+def kthvalue(input, k, dim=-1):
+    return tuple(part.select(dim, k - 1) for part in sort(input, dim))
+
+
+@both("unique")
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    found = np.unique(input.array, False, return_inverse, return_counts, dim)
+    return tuple(map(made, found)) if isinstance(found, tuple) else made(found, dtype=input.dtype)
+
+
+@both("isin", method=False)
+def isin(elements, test_elements):
+    return made(np.isin(plain(elements), plain(test_elements)))
+
+
+@both("bincount")
+def bincount(input, weights=None, minlength=0):
+    return made(np.bincount(input.array.astype(np.intp), None if weights is None else weights.array, minlength))
+
+
+@both("searchsorted", method=False)
+def searchsorted(sorted_sequence, input, *, right=False):
+    return made(np.asarray(np.searchsorted(sorted_sequence.array, plain(input), "right" if right else "left")))
+
+
+def running(name, count, back):
+    def operation(input, dim, *, dtype=None):
+        kind, where = dtype or whole_or_long(input.dtype), axis(dim, input.ndim)
+        x = input.array.astype(kind.stored, copy=False)
+        y = count(x, where) if x.ndim else x
+        return made(y, (input, lambda g: back(g, x, y, where)), dtype=kind)
+
+    both(name)(operation)
+    both(f"{name}_", function=False)(lambda self, dim: changed(self, operation(self, dim).array))
+
+
+def ahead(g, where):
+    return np.flip(np.cumsum(np.flip(g, where), where), where)
+
+
+running("cumsum", lambda x, w: np.cumsum(x, w, dtype=x.dtype), lambda g, x, y, w: ahead(g, w))
+running("cumprod", lambda x, w: np.cumprod(x, w, dtype=x.dtype), lambda g, x, y, w: ahead(g * y, w) / x)
+running("logcumsumexp", lambda x, w: np.logaddexp.accumulate(x, w), lambda g, x, y, w: np.exp(x) * ahead(g * np.exp(-y), w))
+
+
+def best_so_far(name, count):
+    def operation(input, dim):
+        where = axis(dim, input.ndim)
+        best = count.accumulate(input.array, where)
+        steps = [-1 if i == where else 1 for i in range(input.ndim)]
+        here = np.where(input.array == best, np.arange(input.size(dim)).reshape(steps), 0)
+        index = np.maximum.accumulate(here, where)
+        return SORTS[name](picked(input, index, where), made(index))
+
+    both(name)(operation)
+
+
+best_so_far("cummax", np.maximum)
+best_so_far("cummin", np.minimum)
+
+
+# --- softmax --------------------------------------------------------------------------------------
+
+
+def need_floats(name, x):
+    if x.dtype.category < 2:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{x.dtype.said}'")
+
+
+@both("softmax")
+def softmax(input, dim=None, dtype=None):
+    x = input if dtype is None else input.to(dtype)
+    need_floats("softmax_lastdim_kernel_impl", x)
+    where = axis(0 if dim is None and x.ndim in (0, 1, 3) else 1 if dim is None else dim, x.ndim)
+    with np.errstate(all="ignore"):
+        e = np.exp(x.array - x.array.max(where, keepdims=True)) if x.array.size else x.array
+        y = e / e.sum(where, keepdims=True) if x.ndim else np.ones_like(e)
+    return made(y, (x, lambda g: y * (g - (g * y).sum(where, keepdims=True))), dtype=x.dtype)
+
+
+@both("log_softmax")
+def log_softmax(input, dim=None, dtype=None):
+    x = input if dtype is None else input.to(dtype)
+    need_floats("log_softmax_lastdim_kernel_impl", x)
+    return x - REDUCE["logsumexp"](x, -1 if dim is None else dim, True)
+
+
+# --- Productos ------------------------------------------------------------------------------------
+
+
+def alike(first, second, what="expected m1 and m2 to have the same dtype, but got: {} != {}"):
+    if first.dtype is not second.dtype:
+        said = (types.SPOKEN.get(x.dtype, x.dtype.name) for x in (first, second))
+        raise RuntimeError(what.format(*said))
+
+
+@both("matmul", "__matmul__")
+def matmul(input, other, *, out=None):
+    for place, x in enumerate((input, other)):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"matmul(): argument '{('input', 'other')[place]}' (position {place + 1}) must be Tensor, not {type(x).__name__}")
+    if not input.ndim or not other.ndim:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {input.ndim}D and {other.ndim}D"
+        )
+    a, b = (input.ndim, other.ndim)
+    alike(input, other, "dot : expected both vectors to have same dtype, but found {} and {}".replace("{}", "{}") if a == b == 1 else "expected m1 and m2 to have the same dtype, but got: {} != {}")
+    (n, m), (k, p) = ([1, 1, *x.shape][-2:] for x in (input, other))
+    k = other.shape[0] if b == 1 else k
+    if m != k:
+        if a == b == 1:
+            raise RuntimeError(
+                f"inconsistent tensor size, expected tensor [{m}] and src [{k}] to have the same number of "
+                f"elements, but got {m} and {k} elements respectively"
+            )
+        if a <= 2 and b <= 2 or b <= 2 < a or a <= 2 < b:
+            rows = math.prod(input.shape[:-1]) if b <= 2 else n
+            if b == 1:
+                raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{m}), vec ({k})")
+            if b <= 2 or a == 1 or True:
+                if b > 2:
+                    left = math.prod(other.shape[:-2])
+                    raise RuntimeError(
+                        f"Expected size for first two dimensions of batch2 tensor to be: [{left}, {m}] but got: [{left}, {k}]."
+                    )
+                raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{m} and {k}x{p})")
+        lead = broadcast(input.shape[:-2], other.shape[:-2])
+        left = math.prod(lead)
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{left}, {m}] but got: [{left}, {k}]."
+        )
+    broadcast(input.shape[:-2], other.shape[:-2])
+    x, y = input.array, other.array
+    with np.errstate(all="ignore"):
+        found = np.matmul(x, y)
+
+    def left_back(g):
+        wide = g[..., None, :] if a == 1 and b > 1 else g
+        if b == 1:
+            wide = wide[..., None] * y
+            return summed(wide.reshape(g.shape + y.shape), x.shape)
+        part = wide @ np.swapaxes(y, -1, -2)
+        return summed(part[..., 0, :] if a == 1 else part, x.shape)
+
+    def right_back(g):
+        if a == 1 and b == 1:
+            return g * x
+        wide = g[..., None] if b == 1 else g[..., None, :] if a == 1 else g
+        part = np.swapaxes(np.atleast_2d(x), -1, -2) @ wide
+        return summed(part[..., 0] if b == 1 else part, y.shape)
+
+    result = made(found, (input, left_back), (other, right_back), dtype=input.dtype)
+    return result if out is None else changed(out, found)
+
+
+Tensor.__matmul__ = lambda self, other: matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+@both("mm")
+def mm(input, mat2):
+    for x in (input, mat2):
+        if x.ndim != 2:
+            raise RuntimeError("self must be a matrix" if x is input else "mat2 must be a matrix")
+    return matmul(input, mat2)
+
+
+@both("bmm")
+def bmm(input, mat2):
+    for place, x in enumerate((input, mat2)):
+        if x.ndim != 3:
+            raise RuntimeError(f"batch{place + 1} must be a 3D tensor")
+    if input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{input.shape[0]}, {input.shape[2]}] "
+            f"but got: [{mat2.shape[0]}, {mat2.shape[1]}]."
+        )
+    return matmul(input, mat2)
+
+
+@both("mv")
+def mv(input, vec):
+    return matmul(input, vec)
+
+
+@both("dot", "inner", "vdot")
+def dot(input, tensor):
+    if input.ndim != 1 or tensor.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
+    return matmul(input, tensor)
+
+
+@both("outer", "ger")
+def outer(input, vec2):
+    return input[:, None] * vec2
+
+
+@both("cross")
+def cross(input, other, dim=-1):
+    return made(np.cross(input.array, other.array, axis=dim), dtype=input.dtype)
+
+
+@both("addmm")
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    return beta * input + alpha * mm(mat1, mat2)
+
+
+@both("baddbmm")
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    return beta * input + alpha * bmm(batch1, batch2) if beta else alpha * bmm(batch1, batch2)
+
+
+@both("tensordot", method=False)
+def tensordot(a, b, dims=2):
+    if isinstance(dims, int):
+        dims = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    first, second = ([axis(i, x.ndim) for i in d] for x, d in zip((a, b), dims))
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    one, two = letters[: a.ndim], list(letters[a.ndim : a.ndim + b.ndim])
+    for i, j in zip(first, second):
+        two[j] = one[i]
+    out = [c for i, c in enumerate(one) if i not in first] + [c for j, c in enumerate(two) if j not in second]
+    return einsum(f"{one},{''.join(two)}->{''.join(out)}", a, b)
+
+
+@both("trace")
+def trace(input):
+    return REDUCE["sum"](input.diagonal())
+
+
+@both("cosine_similarity", method=False)
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    first, second = (length(x, dim, True).clamp(min=eps) for x in (x1, x2))
+    return REDUCE["sum"](x1 / first * (x2 / second), dim)
+
+
+@both("cdist", method=False)
+def cdist(x1, x2, p=2.0):
+    return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
+def readable(equation, tensors):
+    """Una ecuación de einsum: las letras de cada entrada y las de la salida, sin puntos suspensivos."""
+    equation = equation.replace(" ", "")
+    left, arrow, right = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(tensors):
+        more = "more" if len(terms) < len(tensors) else "fewer"
+        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+    spare = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in equation]
+    many = max([x.ndim - len(term.replace("...", "")) for x, term in zip(tensors, terms) if "..." in term], default=0)
+    found = []
+    for term, x in zip(terms, tensors):
+        plain_term = term.replace("...", "")
+        if strange := next((c for c in plain_term if not c.isalpha()), None):
+            raise RuntimeError(f"einsum(): invalid subscript given at index {term.index(strange)} in the equation string, subscripts must be in [a-zA-Z]")
+        extra = x.ndim - len(plain_term)
+        if "..." not in term and extra:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(plain_term)}) does not match the number "
+                f"of dimensions ({x.ndim}) for operand {len(found)} and no ellipsis was given"
+            )
+        found.append(term.replace("...", "".join(spare[many - extra : many])))
+    if not arrow:
+        letters = "".join(sorted(left.replace(",", "").replace("...", "")))
+        right = "..." * ("..." in left) + "".join(c for c in letters if letters.count(c) == 1)
+    right = right.replace("...", "".join(spare[:many]))
+    for place, letter in enumerate(right):
+        if not any(letter in term for term in found):
+            raise RuntimeError(
+                f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
+            )
+        if right.count(letter) > 1:
+            raise RuntimeError(
+                f"einsum(): output subscript {letter} appears more than once in the output"
+            )
+    sizes = {}
+    for k, (term, x) in enumerate(zip(found, tensors)):
+        for letter, n in zip(term, x.shape):
+            if sizes.setdefault(letter, n) not in (n, 1) and n != 1:
+                raise RuntimeError(
+                    f"einsum(): subscript {letter} has size {n} for operand {k} which does not broadcast with "
+                    f"previously seen size {sizes[letter]}"
+                )
+            sizes[letter] = max(sizes[letter], n)
+    return found, right, sizes
+
+
+@both("einsum", method=False)
+def einsum(equation, *operands):
+    if not isinstance(equation, str):
+        raise TypeError("einsum(): the first argument must be the equation")
+    tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], tuple | list) else list(operands)
+    terms, right, sizes = readable(equation, tensors)
+    for x in tensors[1:]:
+        alike(tensors[0], x)
+    arrays = [x.array for x in tensors]
+    found = np.einsum(",".join(terms) + "->" + right, *arrays, optimize=len(arrays) > 2)
+
+    def back(k):
+        def send(g):
+            once = "".join(dict.fromkeys(terms[k]))
+            others = [(t, a) for j, (t, a) in enumerate(zip(terms, arrays)) if j != k]
+            have = set(right) | {c for t, _ in others for c in t}
+            missing = [c for c in once if c not in have]
+            ones = [(c, np.ones(sizes[c], g.dtype)) for c in missing]
+            parts = [(right, g), *others, *ones]
+            part = np.einsum(",".join(t for t, _ in parts) + "->" + once, *(a for _, a in parts))
+            if len(once) == len(terms[k]):
+                return summed(part, arrays[k].shape)
+            whole = np.zeros_like(arrays[k])
+            grid = np.ogrid[tuple(slice(sizes[c]) for c in once)]
+            grid = [grid] if len(once) == 1 and not isinstance(grid, tuple | list) else grid
+            whole[tuple(grid[once.index(c)] for c in terms[k])] = part
+            return whole
+
+        return send
+
+    return made(found, *((x, back(k)) for k, x in enumerate(tensors)), dtype=tensors[0].dtype)
+
+
+__all__ = ["cat", "tensor_of"]

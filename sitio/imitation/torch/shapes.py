@@ -1,0 +1,697 @@
+"""Formas, índices y sitios: lo que mueve números sin cambiarlos."""
+
+import math
+
+import numpy as np
+
+from torch import types
+from torch.core import (
+    Size,
+    Tensor,
+    axes,
+    axis,
+    before,
+    both,
+    broadcast,
+    changed,
+    grad_on,
+    lineage,
+    made,
+    moved,
+    plain,
+    root,
+    summed,
+    tensor_of,
+)
+
+
+def sizes(given):
+    """Una forma, dada suelta o en una tupla."""
+    one = given[0] if len(given) == 1 and isinstance(given[0], tuple | list) else given
+    for n in one:
+        if isinstance(n, bool) or not isinstance(n, int | np.integer | Tensor):
+            raise TypeError(f"size(): argument 'size' must be tuple of ints, not {type(n).__name__}")
+    return tuple(int(n) for n in one)
+
+
+def fitted(shape, total):
+    """Una forma, con su −1 contado."""
+    if shape.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if any(n < -1 for n in shape):
+        raise RuntimeError(f"invalid shape dimension {min(shape)}")
+    known = math.prod(n for n in shape if n != -1)
+    wrong = total % known if -1 in shape and known else total != known
+    if wrong or -1 in shape and not known:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {total}")
+    return tuple(total // known if n == -1 else n for n in shape)
+
+
+@both("reshape")
+def reshape(input, *shape):
+    shape = fitted(sizes(shape), input.array.size)
+    return moved(input, lambda x: x.reshape(shape))
+
+
+def view(input, *shape):
+    if shape and isinstance(shape[0], types.dtype):
+        from torch.core import refuse
+
+        refuse("torch.Tensor.view(dtype)")
+    shape = fitted(sizes(shape), input.array.size)
+    found = input.array.reshape(shape)
+    if found.size and not np.may_share_memory(found, input.array):
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+            "two contiguous subspaces). Use .reshape(...) instead."
+        )
+    return moved(input, lambda x: x.reshape(shape))
+
+
+both("view", function=False)(view)
+both("view_as", function=False)(lambda self, other: view(self, *other.shape))
+both("reshape_as", function=False)(lambda self, other: reshape(self, *other.shape))
+
+
+@both("flatten")
+def flatten(input, start_dim=0, end_dim=-1):
+    if not input.ndim:
+        return reshape(input, 1)
+    first, last = axis(start_dim, input.ndim), axis(end_dim, input.ndim)
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    shape = input.shape
+    return reshape(input, *shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :])
+
+
+@both("ravel")
+def ravel(input):
+    return reshape(input, -1)
+
+
+@both("unflatten")
+def unflatten(input, dim, sizes):
+    dim = axis(dim, input.ndim)
+    parts = tuple(int(n) for n in sizes)
+    n = input.shape[dim]
+    known = math.prod(k for k in parts if k != -1)
+    if -1 in parts and known and n % known == 0:
+        parts = tuple(n // known if k == -1 else k for k in parts)
+    if math.prod(parts) != n:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
+        )
+    return reshape(input, *input.shape[:dim], *parts, *input.shape[dim + 1 :])
+
+
+@both("transpose", "swapaxes", "swapdims")
+def transpose(input, dim0, dim1):
+    one, other = axis(dim0, input.ndim), axis(dim1, input.ndim)
+    return moved(input, lambda x: np.swapaxes(x, one, other) if x.ndim else x)
+
+
+@both("t")
+def t(input):
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return moved(input, np.transpose)
+
+
+@both("permute")
+def permute(input, *dims):
+    order = sizes(dims)
+    if len(order) != input.ndim:
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+            f"desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(order)}"
+        )
+    order = axes(order, input.ndim)
+    return moved(input, lambda x: np.transpose(x, order))
+
+
+@both("movedim", "moveaxis")
+def movedim(input, source, destination):
+    return moved(input, lambda x: np.moveaxis(x, source, destination))
+
+
+@both("squeeze")
+def squeeze(input, dim=None):
+    found = tuple(i for i in axes(dim, input.ndim) if input.shape[i] == 1)
+    return moved(input, lambda x: np.squeeze(x, found))
+
+
+@both("unsqueeze")
+def unsqueeze(input, dim):
+    dim = axis(dim, input.ndim + 1)
+    return moved(input, lambda x: np.expand_dims(x, dim))
+
+
+for name, function in (("squeeze", squeeze), ("unsqueeze", unsqueeze), ("transpose", transpose), ("t", t)):
+
+    def write(self, *given, function=function):
+        self.array = function(self, *given).array
+        return self
+
+    both(f"{name}_", function=False)(write)
+
+
+def expand(self, *shape):
+    shape = sizes(shape)
+    extra = len(shape) - self.ndim
+    if extra < 0:
+        raise RuntimeError(
+            f"expand(torch.{self.dtype.said}Tensor{{{list(self.shape)}}}, size={list(shape)}): the number of sizes "
+            f"provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
+        )
+    mine = (1,) * extra + tuple(self.shape)
+    wanted = tuple(m if n == -1 else n for n, m in zip(shape, mine))
+    for i, (n, m) in enumerate(zip(wanted, mine)):
+        if m not in (1, n):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({m}) at non-singleton "
+                f"dimension {i}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(self.shape)}"
+            )
+    return moved(self, lambda x: np.broadcast_to(x, wanted))
+
+
+both("expand", function=False)(expand)
+both("expand_as", function=False)(lambda self, other: expand(self, *other.shape))
+both("broadcast_to")(lambda input, size: expand(input, *size))
+
+
+@both("broadcast_tensors", method=False)
+def broadcast_tensors(*tensors):
+    shape = broadcast(*(x.shape for x in tensors))
+    return tuple(expand(x, *shape) for x in tensors)
+
+
+@both("broadcast_shapes", method=False)
+def broadcast_shapes(*shapes):
+    try:
+        return broadcast(*(tuple(s) if isinstance(s, tuple | list) else (s,) for s in shapes))
+    except RuntimeError:
+        raise RuntimeError(
+            "Shape mismatch: objects cannot be broadcast to a single shape"
+        ) from None
+
+
+@both("repeat", function=False)
+def repeat(self, *times):
+    times = sizes(times)
+    if len(times) < self.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
+    return moved(self, lambda x: np.tile(x, times))
+
+
+@both("tile")
+def tile(input, *dims):
+    return moved(input, lambda x: np.tile(x, sizes(dims)))
+
+
+@both("repeat_interleave")
+def repeat_interleave(input, repeats, dim=None):
+    return moved(input, lambda x: np.repeat(x, counted(repeats), None if dim is None else axis(dim, x.ndim)))
+
+
+@both("diff")
+def diff(input, n=1, dim=-1):
+    for _ in range(n):
+        size = input.size(dim)
+        input = narrow(input, dim, 1, size - 1) - narrow(input, dim, 0, size - 1)
+    return input
+
+
+def counted(repeats):
+    found = plain(repeats)
+    return found.astype(np.intp) if isinstance(found, np.ndarray) else found
+
+
+@both("flip")
+def flip(input, *dims):
+    where = axes(sizes(dims), input.ndim)
+    return moved(input, lambda x: np.ascontiguousarray(np.flip(x, where)).reshape(x.shape))
+
+
+both("fliplr")(lambda input: flip(input, 1))
+both("flipud")(lambda input: flip(input, 0))
+
+
+@both("roll")
+def roll(input, shifts, dims=None):
+    dims = None if dims is None or dims == () else dims
+    return moved(input, lambda x: np.roll(x, shifts, dims))
+
+
+@both("narrow")
+def narrow(input, dim, start, length):
+    dim = axis(dim, input.ndim)
+    start = int(start) + (input.shape[dim] if start < 0 else 0)
+    if length < 0 or start + length > input.shape[dim]:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({input.shape[dim]}).")
+    return moved(input, lambda x: x[(slice(None),) * dim + (slice(start, start + length),)])
+
+
+@both("select")
+def select(input, dim, index):
+    dim = axis(dim, input.ndim)
+    return input[(slice(None),) * dim + (index,)]
+
+
+@both("unbind")
+def unbind(input, dim=0):
+    return tuple(select(input, dim, i) for i in range(input.size(dim)))
+
+
+@both("split")
+def split(tensor, split_size_or_sections, dim=0):
+    n, size = tensor.size(dim), split_size_or_sections
+    if isinstance(size, int):
+        parts = [min(size, n - i) for i in range(0, n, size)] if n else [0]
+    else:
+        parts = list(size)
+    if sum(parts) != n:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), "
+            f"but got split_sizes={parts}"
+        )
+    starts = np.cumsum([0, *parts[:-1]])
+    return tuple(narrow(tensor, dim, int(i), k) for i, k in zip(starts, parts))
+
+
+@both("chunk")
+def chunk(input, chunks, dim=0):
+    n = input.size(dim)
+    return split(input, max(-(-n // chunks), 1), dim)
+
+
+@both("tensor_split")
+def tensor_split(input, indices_or_sections, dim=0):
+    cuts = indices_or_sections
+    n = input.size(dim)
+    if isinstance(cuts, int):
+        cuts = np.cumsum([n // cuts + (i < n % cuts) for i in range(cuts)])[:-1].tolist()
+    edges = [0, *cuts, n]
+    return tuple(narrow(input, dim, a, max(b - a, 0)) for a, b in zip(edges, edges[1:]))
+
+
+@both("diagonal")
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    def change(x):
+        found = np.diagonal(x, offset, axis(dim1, x.ndim), axis(dim2, x.ndim))
+        if x.flags.writeable:
+            found.setflags(write=True)
+        return found
+
+    return moved(input, change)
+
+
+@both("diag")
+def diag(input, diagonal=0):
+    if input.ndim == 2:
+        return moved(input, lambda x: np.diagonal(x, diagonal).copy())
+    g = lambda grad: np.diagonal(grad, diagonal).copy()  # noqa: E731
+    return made(np.diag(input.array, diagonal), (input, g), dtype=input.dtype)
+
+
+both("diag_embed")(lambda input: input.unsqueeze(-1) * tensor_eye(input.shape[-1], input.dtype))
+
+
+def tensor_eye(n, kind):
+    return Tensor(array=np.eye(n, dtype=kind.stored), dtype=kind)
+
+
+def kept_triangle(name, count):
+    def operation(input, diagonal=0):
+        if input.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return made(
+            count(input.array, diagonal), (input, lambda g: count(g, diagonal)), dtype=input.dtype
+        )
+
+    both(name)(operation)
+    both(f"{name}_", function=False)(
+        lambda self, diagonal=0: changed(self, count(self.array, diagonal), (self, lambda g: count(g, diagonal)))
+    )
+
+
+kept_triangle("tril", np.tril)
+kept_triangle("triu", np.triu)
+
+
+# --- Juntar ---------------------------------------------------------------------------------------
+
+
+@both("cat", "concat", "concatenate", method=False)
+def cat(tensors, dim=0, *, axis=None):
+    from torch.core import axis as place
+
+    many = check_many("cat", tensors)
+    dim = dim if axis is None else axis
+    many = [x for x in many if x.shape != (0,)] or many[:1]
+    kind = types.result(many)
+    if not many[0].ndim:
+        raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
+    dim = place(dim, many[0].ndim)
+    for k, x in enumerate(many):
+        if x.ndim != many[0].ndim:
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {many[0].ndim} and {x.ndim}"
+            )
+        for i, (n, m) in enumerate(zip(many[0].shape, x.shape)):
+            if n != m and i != dim:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for "
+                    f"tensor number {k} in the list."
+                )
+    starts = np.cumsum([0, *(x.shape[dim] for x in many)])
+    ahead = (slice(None),) * dim
+    edges = [
+        (x, lambda g, a=a, b=b: g[(*ahead, slice(a, b))]) for x, a, b in zip(many, starts, starts[1:])
+    ]
+    return made(np.concatenate([x.array.astype(kind.stored) for x in many], dim), *edges, dtype=kind)
+
+
+def check_many(name, tensors):
+    if isinstance(tensors, Tensor) or not isinstance(tensors, tuple | list):
+        raise TypeError(
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
+    many = list(tensors)
+    for i, x in enumerate(many):
+        if not isinstance(x, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}"
+            )
+    if not many:
+        what = {"cat": "torch.cat(): expected a non-empty list of Tensors"}
+        raise RuntimeError(what.get(name, "stack expects a non-empty TensorList"))
+    return many
+
+
+@both("stack", method=False)
+def stack(tensors, dim=0):
+    many = check_many("stack", tensors)
+    for i, x in enumerate(many):
+        if x.shape != many[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(many[0].shape)} at entry 0 and "
+                f"{list(x.shape)} at entry {i}"
+            )
+    place = axis(dim, many[0].ndim + 1)
+    return cat([unsqueeze(x, place) for x in many], place)
+
+
+both("hstack", method=False)(lambda tensors: cat(tensors, 0 if tensors[0].ndim == 1 else 1))
+both("vstack", method=False)(lambda tensors: cat([atleast_2d(x) for x in tensors], 0))
+both("column_stack", method=False)(lambda tensors: cat([x if x.ndim > 1 else x.reshape(-1, 1) for x in tensors], 1))
+both("atleast_1d")(lambda input: input if input.ndim else input.reshape(1))
+
+
+@both("atleast_2d")
+def atleast_2d(input):
+    return input if input.ndim > 1 else input.reshape(1, -1)
+
+
+@both("block_diag", method=False)
+def block_diag(*tensors):
+    rows = sum(x.shape[0] for x in tensors), sum(x.shape[1] for x in tensors)
+    found, i, j = np.zeros(rows, tensors[0].array.dtype), 0, 0
+    for x in tensors:
+        found[i : i + x.shape[0], j : j + x.shape[1]] = x.array
+        i, j = i + x.shape[0], j + x.shape[1]
+    return made(found)
+
+
+# --- Índices --------------------------------------------------------------------------------------
+
+
+def index_of(key, shape):
+    """Un índice de torch, en dos: el que elige y corta, y el que recoge puestos sueltos."""
+    key = key if isinstance(key, tuple) else (key,)
+    parts = []
+    for one in key:
+        if isinstance(one, Tensor) and one.dtype.category > 1 or isinstance(one, float):
+            raise IndexError(
+                "tensors used as indices must be long, int, byte or bool tensors"
+                if isinstance(one, Tensor)
+                else "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+                f"indices (got {type(one).__name__})"
+            )
+        one = plain(one)
+        if isinstance(one, list):
+            one = np.asarray(one) if one else np.zeros(0, np.int64)
+        if isinstance(one, np.ndarray) and not one.ndim and one.dtype != bool:
+            one = int(one)
+        if isinstance(one, slice):
+            one = slice(*(None if x is None else int(plain(x)) for x in (one.start, one.stop, one.step)))
+            if one.step is not None and one.step <= 0:
+                raise ValueError("step must be greater than zero")
+        parts.append(one)
+    used = sum(
+        p.ndim if isinstance(p, np.ndarray) and p.dtype == bool else p is not None and p is not ...
+        for p in parts
+        if not isinstance(p, bool)
+    )
+    if used > len(shape):
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+    missing = (slice(None),) * (len(shape) - used)
+    place = next((i for i, p in enumerate(parts) if p is ...), None)
+    parts = [*parts, *missing] if place is None else [*parts[:place], *missing, *parts[place + 1 :]]
+    first, then, dim = [], [], 0
+    for p in parts:
+        if isinstance(p, np.ndarray | bool):
+            p = np.asarray(p)
+            if p.dtype == bool:
+                for i, n in enumerate(p.shape):
+                    if n != shape[dim + i]:
+                        raise IndexError(
+                            f"The shape of the mask {list(p.shape)} at index {i} does not match the shape of the "
+                            f"indexed tensor {list(shape)} at index {dim + i}"
+                        )
+                first += [slice(None)] * p.ndim
+                dim += p.ndim
+            else:
+                first.append(slice(None))
+                dim += 1
+            then.append(p)
+        else:
+            if isinstance(p, int | np.integer) and not -shape[dim] <= p < shape[dim]:
+                raise IndexError(
+                    f"index {p} is out of bounds for dimension {dim} with size {shape[dim]}"
+                )
+            first.append(p)
+            dim += p is not None
+            if not isinstance(p, int | np.integer):
+                then.append(slice(None))
+    loose = any(isinstance(p, np.ndarray) for p in then)
+    return tuple(first), tuple(then) if loose else None
+
+
+def get(self, key):
+    first, then = index_of(key, self.array.shape)
+    return moved(self, lambda x: x[first] if then is None else x[first][then])
+
+
+def put(self, key, value):
+    first, then = index_of(key, self.array.shape)
+    given = tensor_of(value)
+    inside = self.array[first] if first else self.array[...]
+    if self.requires_grad and not self.edges and grad_on[0]:
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    numbers = types.stored(given.array, self.dtype)
+    target = np.shape(inside) if then is None else inside[then].shape
+    while numbers.ndim > len(target) and numbers.shape[0] == 1:
+        numbers = numbers[0]
+    extra = numbers.ndim - len(target)
+    for i, n in enumerate(numbers.shape):
+        m = target[i - extra] if i >= extra else 1
+        if extra > 0 or n not in (1, m):
+            if then is None:
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({m}) must match the existing size ({n}) at non-singleton "
+                    f"dimension {max(i - extra, 0)}.  Target sizes: {list(target)}.  Tensor sizes: {list(given.shape)}"
+                )
+            raise RuntimeError(
+                f"shape mismatch: value tensor of shape {list(given.shape)} cannot be broadcast to indexing result "
+                f"of shape {list(target)}"
+            )
+    places = np.arange(self.array.size).reshape(self.array.shape)[first]
+    places = places if then is None else places[then]
+    old = before(self)
+    if then is None:
+        self.array[first] = numbers
+    else:
+        writable = self.array[first]
+        writable[then] = numbers
+
+    def untouched(g):
+        g = g.copy()
+        g.reshape(-1)[np.ravel(places)] = 0
+        return g
+
+    def picked(g):
+        return summed(g.reshape(-1)[places], given.shape)
+
+    if grad_on[0] and (given.requires_grad or old.requires_grad) and self.dtype.category > 1:
+        edges = [(old, untouched)] * old.requires_grad + [(given, picked)] * given.requires_grad
+        lineage(self, tuple(edges))
+
+
+Tensor.__getitem__, Tensor.__setitem__ = get, put
+
+
+def check_index(name, index):
+    if index.dtype not in (types.int64, types.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+
+
+@both("index_select")
+def index_select(input, dim, index):
+    check_index("index_select", index)
+    dim = axis(dim, input.ndim)
+    if index.array.size and (index.array.max() >= input.shape[dim] or index.array.min() < 0):
+        raise IndexError("index out of range in self")
+    return moved(input, lambda x: np.take(x, index.array.astype(np.intp), dim))
+
+
+@both("gather")
+def gather(input, dim, index):
+    check_index("gather", index)
+    if index.ndim != input.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    dim = axis(dim, input.ndim)
+    cut = tuple(slice(None) if i == dim else slice(n) for i, n in enumerate(index.shape))
+    return moved(input, lambda x: np.take_along_axis(x[cut], index.array, dim))
+
+
+@both("take_along_dim")
+def take_along_dim(input, indices, dim=None):
+    return moved(input, lambda x: np.take_along_axis(x, indices.array, dim))
+
+
+@both("take")
+def take(input, index):
+    return moved(input, lambda x: np.take(x, index.array.astype(np.intp)))
+
+
+@both("masked_select")
+def masked_select(input, mask):
+    return moved(input, lambda x: np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape))[np.broadcast_to(mask.array, np.broadcast_shapes(x.shape, mask.shape))])
+
+
+def scatter(self, dim, index, src, add=False):
+    check_index("scatter", index)
+    dim = axis(dim, self.ndim)
+    found = self.array.copy()
+    given = src.array[tuple(slice(n) for n in index.shape)] if isinstance(src, Tensor) else src
+    places = list(np.indices(index.shape))
+    places[dim] = index.array
+    if add:
+        np.add.at(found, tuple(places), given)
+    else:
+        found[tuple(places)] = given
+    edges = []
+    if isinstance(src, Tensor) and src.requires_grad:
+
+        def back(g):
+            part = np.zeros_like(src.array)
+            part[tuple(slice(n) for n in index.shape)] = g[tuple(places)]
+            return part
+
+        edges.append((src, back))
+    if self.requires_grad:
+
+        def rest(g):
+            g = g.copy()
+            if not add:
+                g[tuple(places)] = 0
+            return g
+
+        edges.append((self, rest))
+    return made(found, *edges, dtype=self.dtype)
+
+
+@both("scatter")
+def scatter_(input, dim, index, src=None, *, value=None):
+    return scatter(input, dim, index, src if value is None else value)
+
+
+@both("scatter_add")
+def scatter_add(input, dim, index, src):
+    return scatter(input, dim, index, src, add=True)
+
+
+for name, operation in (("scatter_", scatter_), ("scatter_add_", scatter_add)):
+    both(name, function=False)(
+        lambda self, *a, operation=operation, **o: changed(self, operation(self, *a, **o).array)
+    )
+
+
+@both("index_copy")
+def index_copy(input, dim, index, source):
+    found = clone(input)
+    found[(slice(None),) * axis(dim, input.ndim) + (index,)] = source
+    return found
+
+
+@both("index_put")
+def index_put(input, indices, values, accumulate=False):
+    found = clone(input)
+    found[tuple(indices)] = values
+    return found
+
+
+def clone(x):
+    return moved(x, np.array)
+
+
+@both("index_fill")
+def index_fill(input, dim, index, value):
+    found = input.array.copy()
+    found[(slice(None),) * axis(dim, input.ndim) + (index.array,)] = plain(value)
+    return made(found, dtype=input.dtype)
+
+
+both("index_fill_", function=False)(lambda self, *given: changed(self, index_fill(self, *given).array))
+
+
+@both("nonzero")
+def nonzero(input, *, as_tuple=False):
+    found = np.nonzero(input.array)
+    if as_tuple:
+        return tuple(made(x) for x in found)
+    return made(np.stack(found, -1) if found else np.zeros((int(bool(input.array)), 0), np.int64))
+
+
+both("argwhere")(lambda input: nonzero(input))
+
+
+@both("one_hot", method=False, function=False)
+def one_hot(tensor, num_classes=-1):
+    if tensor.dtype is not types.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    n = int(tensor.array.max()) + 1 if num_classes == -1 else num_classes
+    if tensor.array.size and tensor.array.max() >= n:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return made((tensor.array[..., None] == np.arange(n)).astype(np.int64))
+
+
+@both("as_strided")
+def as_strided(input, size, stride, storage_offset=None):
+    start = input.storage_offset() if storage_offset is None else storage_offset
+    whole, wide = root(input.array), input.array.itemsize
+    whole = whole if whole.flags.c_contiguous else whole.reshape(-1, order="K")
+    strides = tuple(s * wide for s in stride)
+    found = np.ndarray(tuple(size), whole.dtype, whole, start * wide, strides)
+    return Tensor(array=found, dtype=input.dtype)
+
+
+both("unfold", function=False)(lambda self, dimension, size, step: moved(
+    self,
+    lambda x: np.lib.stride_tricks.sliding_window_view(x, size, axis(dimension, x.ndim))[
+        (slice(None),) * axis(dimension, x.ndim) + (slice(None, None, step),)
+    ],
+))
+__all__ = ["Size"]

@@ -1,0 +1,66 @@
+'use strict';
+{
+  // El hilo en que Python comprueba las respuestas. Recibe sus archivos de la página y no llega a nada más:
+  // ni a la red, ni a la página, ni a lo que guarda el navegador.
+
+  const PLACE = 'https://curso.invalid/'; // nadie: lo que se pide de ahí sale de `files`
+  let files = {};
+  let check = null;
+  const named = url => files[String(url).slice(PLACE.length)];
+
+  /** Pyodide pide sus archivos como si estuvieran en un servidor. */
+  async function start(given) {
+    files = given;
+    const execute = self.importScripts.bind(self);
+    self.fetch = async url => {
+      const type = String(url).endsWith('.wasm') ? 'application/wasm' : 'text/plain';
+      const bytes = named(url);
+      if (!bytes) throw new TypeError(`No hay ${url}`);
+      return new Response(bytes, { headers: { 'Content-Type': type } });
+    };
+    self.importScripts = url => {
+      const address = URL.createObjectURL(new Blob([named(url)], { type: 'text/javascript' }));
+      execute(address);
+      URL.revokeObjectURL(address);
+    };
+    self.importScripts(`${PLACE}pyodide.js`);
+    const python = await self.loadPyodide({
+      indexURL: PLACE,
+      lockFileURL: `${PLACE}pyodide-lock.json`,
+      stdLibURL: `${PLACE}python_stdlib.zip`,
+    });
+    python.unpackArchive(files['numpy.whl'], 'wheel');
+    const site = python.runPython('import site; site.getsitepackages()[0]');
+    python.unpackArchive(files['curso.zip'], 'zip', { extractDir: site });
+    files = {};
+    const page = python.runPython('import page; page.Page()');
+    check = asked => page.check(asked);
+    close();
+  }
+
+  /** Quita lo que llega fuera de aquí, de donde esté. */
+  function close() {
+    const names = ['fetch', 'importScripts', 'XMLHttpRequest', 'WebSocket', 'WebTransport', 'EventSource'];
+    names.push('indexedDB', 'caches', 'BroadcastChannel', 'Worker', 'RTCPeerConnection', 'FontFace');
+    for (let place = self; place; place = Object.getPrototypeOf(place))
+      for (const name of names)
+        if (Object.hasOwn(place, name))
+          try {
+            Object.defineProperty(place, name, { value: undefined, writable: false });
+          } catch {
+            delete place[name];
+          }
+  }
+
+  const answer = self.postMessage.bind(self);
+  self.onmessage = async ({ data }) => {
+    try {
+      if (data.files) {
+        await start(data.files);
+        answer({ ready: true });
+      } else answer({ id: data.id, report: check(data.asked) });
+    } catch (error) {
+      answer({ id: data.id, error: String(error?.message ?? error).slice(-2000) });
+    }
+  };
+}

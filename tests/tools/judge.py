@@ -1,0 +1,56 @@
+"""Lo que dicen las comprobaciones de las respuestas del corpus, con el torch que haya.
+
+    python tests/tools/judge.py [--muestra N] [5.1 6.2]
+
+Escribe JSON: respuesta → ``[si pasa, su informe, lo que no está imitado]``. Delante en la ruta de Python
+va la imitación, o no: por eso es un proceso aparte. Los ejercicios que piden BERT no se miran.
+"""
+
+import importlib
+import json
+import os
+import pkgutil
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":  # delante de los demás
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    sys.path[1:1] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
+
+SKIPPED = {"2.2"}
+
+
+def exercises():
+    """Número → ejercicio."""
+    from course_checkers.engine import catalog
+
+    found = (one for module in catalog.modules() for one in catalog.exercises(module))
+    return {one.number: one for one in found if one.number not in SKIPPED}
+
+
+def corpus():
+    """Las respuestas, por orden."""
+    import answers
+
+    for module in pkgutil.iter_modules(answers.__path__):
+        importlib.import_module(f"answers.{module.name}")
+    return answers.ANSWERS
+
+
+def judged(every=1, numbers=()):
+    """Respuesta → si pasa, su informe y lo que no está imitado. Una de cada ``every``."""
+    known, refused = exercises(), getattr(importlib.import_module("torch.overrides"), "REFUSED", [])
+    asked = [one for one in corpus() if one.exercise in known]
+    asked = [one for one in asked if not numbers or one.exercise in numbers]
+    found = {}
+    for one in asked[::every]:
+        refused.clear()
+        report = known[one.exercise].check(one.code)
+        found[f"{one.exercise} · {one.name}"] = [report.ok, str(report), sorted(set(refused))]
+    return found
+
+
+if __name__ == "__main__":
+    arguments = sys.argv[1:]
+    step = int(arguments[1]) if arguments[:1] == ["--muestra"] else 1
+    json.dump(judged(step, arguments[2:] if step > 1 else arguments), sys.stdout)
