@@ -2,9 +2,12 @@
 
 - ``build``: los pasos, con Sphinx, y la norma de seguridad de cada página.
 - ``conf``: los ajustes que lee Sphinx, y lo que se añade a cada página.
+- ``exercises``: los ejercicios que se hacen en la página, y lo que Python necesita en ella.
 - ``explorers``: los exploradores sin kernel, en un solo programa.
 - ``formulas``: las fórmulas, en MathML.
+- ``imitation``: lo que la página ejecuta en lugar de torch y del kernel.
 - ``minutes``: «En seis minutos», la página que se mueve sola.
 - ``notebook``: de un cuaderno guardado a lo que se lee en la web.
 - ``pieces``: los modelos, en piezas que una página carga una a una.
+- ``pyodide``: Python y NumPy para el navegador, tal como se publican.
 """

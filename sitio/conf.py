@@ -137,7 +137,7 @@ def add_scripts(app, pagename, templatename, context, doctree):
     needed = [name for kind in sorted(kinds) for name in ANSWERS.get(kind, ())]
     answers = 'class="exercise"' in body
     scripts = dict.fromkeys([*(["piezas"] if needed or answers else []), *needed])
-    own = ["editor", "ejercicios"] if answers else []
+    own = ["ejercicios"] if answers else []
     for name in [*scripts, *(["exploradores", "modelo"] if kinds else []), "pagina", *own]:
         models = {"data-version": app.models} if name == "piezas" else {}
         app.add_js_file(f"{name}.js", loading_method="defer", **models)

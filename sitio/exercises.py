@@ -88,7 +88,8 @@ def course_zip():
     found = {
         path.relative_to(ROOT).as_posix(): path for pattern in COURSE for path in ROOT.glob(pattern)
     }
-    found |= {path.relative_to(IMITATION).as_posix(): path for path in IMITATION.glob("**/*")}
+    own = (IMITATION / "page.py", *IMITATION.glob("torch/**/*"))
+    found |= {path.relative_to(IMITATION).as_posix(): path for path in own}
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as whole:
         for name in sorted(found):

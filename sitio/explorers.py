@@ -7,6 +7,8 @@ import re
 from course_lib import explorers
 from course_lib.explorers.base import ALSO, HERE
 
+LEADING = re.compile(r"^[ \t]+|^[ \t]*//[^\n]*\n|^[ \t]*/\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)  # lo que no se ejecuta
+
 
 def explorer_kind(state):
     """Qué explorador es el de ese estado."""
@@ -31,8 +33,9 @@ def program():
     code = "\n".join(
         f"course.explorers.{kind} = (() => {{\n{own(name)}\n}})();" for kind, name in names.items()
     )
+    code = LEADING.sub("", f"{{\n{source('common')}\n{code}\n}}\n")
     start = "'use strict';\nglobalThis.course ??= {};\ncourse.explorers = {};\n"
-    return f"{start}{{\n{source('common')}\n{code}\n}}\n"
+    return start + code
 
 
 def module(kind):

@@ -48,7 +48,7 @@ LESSON = re.compile(r"\[[^\]]*\]\([^)]*\)|`[^`]*`|^#.*|\blección (\d\d)\b", re.
 # Las frases que mandan a las teclas, a las órdenes o a las celdas de JupyterLab no se pueden seguir aquí.
 SENTENCE = re.compile(r"(?<=[.!?;)»`]) (?=[A-ZÁÉÍÓÚ¿¡(«*`<])")
 BY_HAND = re.compile(
-    r"<kbd>|`python curso\.py|\bejecutarlas\b|la ejecutas\b|La primera vez tarda|forget_progress"
+    r"<kbd>|\*Run\*|`python curso\.py|\bejecutarlas\b|la ejecutas\b|La primera vez tarda|forget_progress"
     r"|\bcelda (con puntos|siguiente|de abajo)\b"
 )
 NAVIGATION = re.compile(r"\n+\[←[^\n]*\Z|\n+\[El mapa\][^\n]*\Z")  # la página tiene la suya

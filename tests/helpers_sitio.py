@@ -125,8 +125,9 @@ def explorers(page):
     """Abre lo plegado y baja hasta cada explorador y cada predicción. Los exploradores, vivos."""
     page.evaluate(OPEN_ALL)
     for place in page.locator(".course-explorer").all():
-        place.evaluate("node => node.scrollIntoView()")
-        place.locator(".exp").wait_for()
+        if not place.evaluate("node => node.closest('[hidden]')"):  # los de otra escena
+            place.evaluate("node => node.scrollIntoView()")
+            place.locator(".exp").wait_for()
     return page.locator(".course-explorer[data-explorer$=Explorer]").all()
 
 
@@ -206,6 +207,8 @@ class Prose(HTMLParser):
             self.blocks.append("")
         elif tag == "em":
             self.blocks[-1] += "*"
+        elif tag == "strong" and not self.blocks[-1].endswith(" "):  # en su columna
+            self.blocks[-1] += "" if re.search(r"[«(¿¡*—]$", self.blocks[-1]) else " "
 
     def handle_endtag(self, tag):
         if self.hidden and tag == self.hidden[-1][0]:

@@ -15,12 +15,13 @@ const colours = HighlightStyle.define([
 
 /** Un editor de Python en `parent`. `onChange(texto)`; `onCheck()`, con Ctrl+Enter. */
 globalThis.course ??= {};
-globalThis.course.editor = ({ parent, text, label, onChange, onCheck }) => {
+globalThis.course.editor = ({ parent, text, at, label, onChange, onCheck }) => {
   const check = () => (onCheck(), true);
   const view = new EditorView({
     parent,
     state: EditorState.create({
       doc: text,
+      selection: { anchor: Math.min(at, text.length) },
       extensions: [
         lineNumbers(),
         history(),

@@ -7,6 +7,7 @@ globalThis.course ??= {};
   const FILES = ['pyodide.js', 'pyodide.asm.js', 'pyodide.asm.wasm', 'python_stdlib.zip'];
   FILES.push('pyodide-lock.json', 'numpy.whl', 'curso.zip', 'obrero.js');
   const LONGEST = 45_000; // ms que se espera a una comprobación: lo que no acaba, dentro de C, no se para solo
+  const HERE = new URL('editor.js', document.currentScript.src);
   const kept = document.querySelector('.answers-kept');
   const { lesson, setup } = JSON.parse(kept.querySelector('script').textContent);
   const blocks = {}; // número → lo suyo
@@ -121,6 +122,16 @@ globalThis.course ??= {};
     return turn;
   }
 
+  /** El editor, que pesa: llega cuando alguien va a escribir. */
+  let coming = null;
+  function whole() {
+    coming ??= new Promise(resolve => {
+      const script = make('script', { src: HERE, onload: resolve, onerror: resolve });
+      document.head.append(script);
+    });
+    return coming;
+  }
+
   // --- Un ejercicio ---------------------------------------------------------------------------
 
   function show(place, { head, findings, notes, printed, ok, unsolved, refused }) {
@@ -194,17 +205,34 @@ globalThis.course ??= {};
       hint,
       report,
     );
-    const editor = course.editor({
-      parent: place,
-      text: one.text,
-      label: `Tu respuesta al ejercicio ${number}`,
-      onChange(text) {
-        if (text === one.text) return;
-        one.text = text;
-        memory.write(number, text === start ? null : text);
+    const label = `Tu respuesta al ejercicio ${number}`;
+    const onChange = text => {
+      if (text === one.text) return;
+      one.text = text;
+      memory.write(number, text === start ? null : text);
+    };
+    const simple = make('textarea', { value: one.text, spellcheck: false, autocapitalize: 'off' });
+    simple.setAttribute('aria-label', label);
+    simple.rows = one.text.split('\n').length + 1;
+    simple.oninput = () => onChange(simple.value);
+    simple.onkeydown = event => {
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) run();
+    };
+    let editor = {
+      focus: () => simple.focus(),
+      set text(now) {
+        simple.value = now;
       },
-      onCheck: run,
-    });
+    };
+    place.append(simple);
+    simple.onfocus = async () => {
+      await whole();
+      if (!simple.isConnected || !course.editor) return; // sin él, se escribe igual
+      const [at, mine] = [simple.selectionStart, document.activeElement === simple];
+      simple.remove();
+      editor = course.editor({ parent: place, text: one.text, at, label, onChange, onCheck: run });
+      if (mine) editor.focus();
+    };
     one.set = text => {
       one.text = text;
       memory.write(number, text === start ? null : text);

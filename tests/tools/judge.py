@@ -1,6 +1,7 @@
 """Lo que dicen las comprobaciones de las respuestas del corpus, con el torch que haya.
 
-    python tests/tools/judge.py [--muestra N] [5.1 6.2]
+    python tests/tools/judge.py --una-de-cada 25
+    python tests/tools/judge.py --estas '["5.1 · with_matmul"]'
 
 Escribe JSON: respuesta → ``[si pasa, su informe, lo que no está imitado]``. Delante en la ruta de Python
 va la imitación, o no: por eso es un proceso aparte. Los ejercicios que piden BERT no se miran.
@@ -37,20 +38,19 @@ def corpus():
     return answers.ANSWERS
 
 
-def judged(every=1, numbers=()):
-    """Respuesta → si pasa, su informe y lo que no está imitado. Una de cada ``every``."""
+def judged(every=1, names=None):
+    """Respuesta → si pasa, su informe y lo que no está imitado. De esas, o una de cada ``every``."""
     known, refused = exercises(), getattr(importlib.import_module("torch.overrides"), "REFUSED", [])
-    asked = [one for one in corpus() if one.exercise in known]
-    asked = [one for one in asked if not numbers or one.exercise in numbers]
+    asked = {f"{one.exercise} · {one.name}": one for one in corpus() if one.exercise in known}
     found = {}
-    for one in asked[::every]:
+    for name in list(asked)[::every] if names is None else names:
         refused.clear()
-        report = known[one.exercise].check(one.code)
-        found[f"{one.exercise} · {one.name}"] = [report.ok, str(report), sorted(set(refused))]
+        report = known[asked[name].exercise].check(asked[name].code)
+        found[name] = [report.ok, str(report), sorted(set(refused))]
     return found
 
 
 if __name__ == "__main__":
-    arguments = sys.argv[1:]
-    step = int(arguments[1]) if arguments[:1] == ["--muestra"] else 1
-    json.dump(judged(step, arguments[2:] if step > 1 else arguments), sys.stdout)
+    option, value = sys.argv[1:]
+    some = {"names": json.loads(value)} if option == "--estas" else {"every": int(value)}
+    json.dump(judged(**some), sys.stdout)

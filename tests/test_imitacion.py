@@ -1,0 +1,176 @@
+"""La imitación de torch que la página usa: el mismo veredicto y, casi siempre, el mismo informe."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from helpers_browser import ROOT
+from helpers_answers import EXERCISES, every_day, report_of
+from helpers_answers import ALL as ANSWERS
+
+from sitio import exercises
+
+JUDGE = ROOT / "tests/tools/judge.py"
+ALIKE = 0.98  # los informes que tienen que ser iguales, letra a letra
+REFUSED = 0.01  # las respuestas de las que se puede decir «en la página no está»
+
+
+@pytest.fixture(scope="module")
+def imitated(tmp_path_factory):
+    """Un Python con la imitación en lugar de torch: recibe un programa y da lo que escribe."""
+    place = tmp_path_factory.mktemp("imitada") / "site-packages"
+    place.mkdir()
+    (place / "torch").symlink_to(ROOT / "sitio/imitation/torch")
+
+    def run(*program):
+        environment = os.environ | {"PYTHONPATH": f"{place}{os.pathsep}{ROOT}"}
+        environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        done = subprocess.run(
+            [sys.executable, *map(str, program)], env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout
+
+    return run
+
+
+def compared(found, real):
+    """Las que tienen otro veredicto, otro informe o no están imitadas."""
+    refused = [name for name, one in found.items() if one[2]]
+    other = [name for name, one in found.items() if not one[2] and one[0] != real[name].ok]
+    told = [
+        name
+        for name, one in found.items()
+        if not one[2] and one[0] == real[name].ok and one[1] != str(real[name])
+    ]
+    return other, told, refused
+
+
+def judged(imitated, chosen):
+    real = {f"{a.exercise} · {a.name}": a for a in ANSWERS if chosen(a) and a.exercise != "2.2"}
+    found = json.loads(imitated(JUDGE, "--estas", json.dumps(list(real))))
+    assert found.keys() == real.keys()
+    return compared(found, {name: report_of(answer) for name, answer in real.items()})
+
+
+def test_the_verdicts_of_every_day(imitated):
+    some = every_day()
+    other, told, refused = judged(imitated, lambda a: (a.exercise, a.name) in some)
+    assert other == []
+    assert len(told) <= 10, told
+    assert len(refused) <= 4, refused
+
+
+@pytest.mark.lenta
+def test_every_verdict(imitated):
+    other, told, refused = judged(imitated, lambda a: True)
+    assert other == []
+    assert len(told) + len(refused) <= (1 - ALIKE) * len(ANSWERS), told + refused
+    assert len(refused) <= REFUSED * len(ANSWERS), refused
+
+
+# --- Las operaciones, una a una -------------------------------------------------------------------
+
+# Programas cortos: los dos dan lo mismo, o el mismo error.
+OPERATIONS = (ROOT / "tests/operaciones.txt").read_text(encoding="utf-8").splitlines()
+HEAD = "import torch, math; import torch.nn.functional as F; from torch import nn; torch.manual_seed(0); "
+HEAD += "x = torch.randn(2, 3, 4); m = torch.randn(4, 5); v = torch.arange(6); b = x > 0; "
+TOLD = """
+def told(line, space):
+    try:
+        value = eval(line, space)
+    except Exception as error:
+        return type(error).__mro__[-4 if isinstance(error, IndexError) else -3].__name__, str(error).split("\\n")[0][:90]
+    return plain(value)
+
+def plain(value):
+    if isinstance(value, torch.Tensor):
+        numbers = value.detach().double() if value.dtype != torch.bool else value
+        return [str(value.dtype), list(value.shape), numbers.tolist()]
+    if isinstance(value, (tuple, list)):
+        return [plain(one) for one in value]
+    return value if isinstance(value, (int, float, bool, str, type(None))) else str(value)
+"""
+
+
+def answers(lines):
+    space = {}
+    exec(HEAD + TOLD, space)
+    return [space["told"](line, dict(space)) for line in lines]
+
+
+def close(a, b):
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(close, a, b))
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or a != a and b != b or abs(a - b) <= 1e-5 * (1 + abs(b))
+    return a == b
+
+
+def test_each_operation_is_that_of_torch(imitated, tmp_path):
+    lines = [line for line in OPERATIONS if line and not line.startswith("#")]
+    program = tmp_path / "programa.py"
+    every = f"import json, sys\nspace = {{}}\nexec({HEAD + TOLD!r}, space)\n"
+    every += f"json.dump([space['told'](line, dict(space)) for line in {lines!r}], sys.stdout)"
+    program.write_text(every, encoding="utf-8")
+    found = json.loads(imitated(program))
+    wanted = json.loads(json.dumps(answers(lines)))
+    other = [(line, f, w) for line, f, w in zip(lines, found, wanted) if not close(f, w)]
+    assert other == [], "\n".join(f"{line}\n  {f}\n  {w}" for line, f, w in other)
+
+
+@pytest.mark.parametrize("seed", [0, 7, 123])
+@pytest.mark.parametrize("size", [1, 5, 15, 16, 17, 40])
+def test_the_same_chance(imitated, seed, size, request):
+    if size == 1 and seed == 0:
+        program = (
+            "import torch, json; print(json.dumps([[torch.manual_seed(s) and 0, torch.randn(n).tolist(), "
+            "torch.rand(n).tolist(), torch.randperm(n).tolist(), torch.randint(0, 50, (n,)).tolist()] "
+            "for s in (0, 7, 123) for n in (1, 5, 15, 16, 17, 40)]))"
+        )
+        request.config.same_chance = json.loads(imitated("-c", program))
+    place = [0, 7, 123].index(seed) * 6 + [1, 5, 15, 16, 17, 40].index(size)
+    found = request.config.same_chance[place][1:]
+    torch.manual_seed(seed)
+    assert close(found[0], torch.randn(size).tolist())
+    assert found[1:] == [
+        torch.rand(size).tolist(),
+        torch.randperm(size).tolist(),
+        torch.randint(0, 50, (size,)).tolist(),
+    ]
+
+
+def test_what_is_not_imitated_says_so(imitated):
+    program = (
+        "import torch\n"
+        "for look in ('torch.fft', 'torch.zeros(2).svd', 'torch.nn.LSTM', 'torch.nn.functional.grid_sample'):\n"
+        "    try: eval(look)\n"
+        "    except AttributeError as error: print(error)\n"
+        "try: torch.nothing\n"
+        "except AttributeError as error: print(error)\n"
+    )
+    said = imitated("-c", program).splitlines()
+    assert [line.split("«")[1].split("»")[0] for line in said[:4]] == [
+        "torch.fft",
+        "torch.Tensor.svd",
+        "torch.nn.LSTM",
+        "torch.nn.functional.grid_sample",
+    ]
+    assert said[4] == "module 'torch' has no attribute 'nothing'"
+
+
+def test_the_exercises_that_need_bert_are_those(imitated):
+    """Las preguntas que no lo piden se pueden comprobar sin él; las que lo piden, no."""
+    program = (
+        "import sys; sys.modules['transformers'] = sys.modules['course_lib.bert'] = None\n"
+        "from course_checkers.engine import catalog\n"
+        "for module in catalog.modules():\n"
+        "    for one in getattr(module, 'QUESTIONS', ()):\n"
+        "        try: one.right, [wrong.compute() for wrong in one.wrong]\n"
+        "        except ImportError: print(one.number)\n"
+    )
+    assert set(imitated("-c", program).split()) | {"2.2"} == exercises.NEED_BERT
+    assert "2.2" in EXERCISES
