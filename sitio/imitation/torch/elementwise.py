@@ -168,8 +168,9 @@ PAIRS = {
 }
 OTHERS = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "arctan2": "atan2"}
 FLOATING = "div", "atan2", "hypot", "logaddexp", "xlogy"
-SUBTRACTION = "Subtraction, the `-` operator, with {} is not supported. If you are trying to invert a mask, use "
-SUBTRACTION += "the `~` or `logical_not()` operator instead."
+SUBTRACTION = "Subtraction, the `-` operator, with {} is not supported. "
+INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+XOR = "Use the `^` or `logical_xor()` operator instead."
 
 
 def pair(name, count, slopes):
@@ -181,7 +182,9 @@ def pair(name, count, slopes):
             )
         kind = types.result((input, other))
         if name == "sub" and types.bool_ in (kinds := [tensor_of(x).dtype for x in (input, other)]):
-            raise RuntimeError(SUBTRACTION.format(f"{'two' if kinds[0] is kinds[1] else 'a'} bool tensor{'s' * (kinds[0] is kinds[1])}"))
+            both_are = kinds[0] is kinds[1]
+            said = SUBTRACTION.format("two bool tensors" if both_are else "a bool tensor")
+            raise RuntimeError(said + (XOR if both_are else INVERT))
         if name in FLOATING and kind.category < 2 and rounding_mode is None:
             kind = types.default[0]
         first, second = tensor_of(input), tensor_of(other)
@@ -393,6 +396,7 @@ Tensor.where = lambda self, condition, other: where(condition, self, other)
 
 @both("masked_fill")
 def masked_fill(input, mask, value):
+    broadcast(mask.shape, input.shape)
     if mask.dtype is not types.bool_:
         said = types.SPOKEN.get(mask.dtype, mask.dtype.name)
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {said}")
@@ -403,7 +407,6 @@ def masked_fill(input, mask, value):
         )
     if input.dtype.category < 2 and given.dtype.category > 1 and not np.isfinite(given.array):
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
-    broadcast(mask.shape, input.shape)
     y = np.where(mask.array, given.array.astype(input.array.dtype), input.array)
     return made(y, (input, lambda g: summed(np.where(mask.array, 0, g), input.shape)), dtype=input.dtype)
 

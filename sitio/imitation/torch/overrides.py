@@ -1,6 +1,7 @@
 """Quien escucha qué funciones se usan, y lo que aquí no está."""
 
 import functools
+import re
 
 MODES, REFUSED = [], []
 
@@ -25,16 +26,28 @@ def heard(function):
     @functools.wraps(function)
     def call(*arguments, **options):
         if not MODES:
-            return function(*arguments, **options)
+            return tried(function, arguments, options)
         modes, MODES[:] = MODES[:], []
         try:
-            if not modes:
-                return function(*arguments, **options)
             return modes[-1].__torch_function__(function, (), arguments, options)
         finally:
             MODES[:] = modes
 
     return call
+
+
+def tried(function, arguments, options):
+    try:
+        return function(*arguments, **options)
+    except TypeError as error:
+        name = re.escape(function.__name__)
+        if found := re.match(rf"{name}\(\) missing \d+ required positional arguments?: (.*)", str(error)):
+            many = re.findall(r"'(\w+)'", found[1])
+            said = ", ".join(f'"{one}"' for one in many)
+            raise TypeError(
+                f"{function.__name__}() missing {len(many)} required positional arguments: {said}"
+            ) from None
+        raise
 
 
 class NotHere(AttributeError):

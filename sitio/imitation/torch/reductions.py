@@ -340,7 +340,13 @@ def need_floats(name, x):
 
 
 @both("softmax")
-def softmax(input, dim=None, dtype=None):
+def softmax(input, dim, dtype=None, *, out=None):
+    found = shared(input, dim, dtype)
+    return found if out is None else changed(out, found.array)
+
+
+def shared(input, dim=None, dtype=None):
+    """La softmax; sin decir el eje, el que elige ``F.softmax``."""
     x = input if dtype is None else input.to(dtype)
     need_floats("softmax_lastdim_kernel_impl", x)
     where = axis(0 if dim is None and x.ndim in (0, 1, 3) else 1 if dim is None else dim, x.ndim)

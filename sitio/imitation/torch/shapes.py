@@ -187,12 +187,16 @@ def broadcast_tensors(*tensors):
 
 @both("broadcast_shapes", method=False)
 def broadcast_shapes(*shapes):
-    try:
-        return broadcast(*(tuple(s) if isinstance(s, tuple | list) else (s,) for s in shapes))
-    except RuntimeError:
-        raise RuntimeError(
-            "Shape mismatch: objects cannot be broadcast to a single shape"
-        ) from None
+    found = Size()
+    for index, shape in enumerate(tuple(s) if isinstance(s, tuple | list) else (s,) for s in shapes):
+        for i in range(1, min(len(found), len(shape)) + 1):
+            if found[-i] != shape[-i] and 1 not in (found[-i], shape[-i]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[-i]} at {-i}! Mismatching argument at "
+                    f"index {index} had {tuple(shape)}; but expected shape should be broadcastable to {list(found)}"
+                )
+        found = broadcast(found, shape)
+    return found
 
 
 @both("repeat", function=False)
@@ -440,7 +444,7 @@ def index_of(key, shape):
                 f"indices (got {type(one).__name__})"
             )
         one = plain(one)
-        if isinstance(one, list):
+        if isinstance(one, list | range):
             one = np.asarray(one) if one else np.zeros(0, np.int64)
         if isinstance(one, np.ndarray) and not one.ndim and one.dtype != bool:
             one = int(one)
