@@ -6,7 +6,7 @@ globalThis.course ??= {};
 
   const FILES = ['pyodide.js', 'pyodide.asm.js', 'pyodide.asm.wasm', 'python_stdlib.zip'];
   FILES.push('pyodide-lock.json', 'numpy.whl', 'curso.zip', 'obrero.js');
-  const LONGEST = 45_000; // ms que se espera a una comprobación: lo que no acaba, dentro de C, no se para solo
+  const LONGEST = 75_000; // ms que se espera a una comprobación: lo que no acaba, dentro de C, no se para solo
   const HERE = new URL('editor.js', document.currentScript.src);
   const kept = document.querySelector('.answers-kept');
   const { lesson, setup } = JSON.parse(kept.querySelector('script').textContent);
@@ -286,12 +286,16 @@ globalThis.course ??= {};
       const number = LINE.exec(text)?.[1];
       if (number && blocks[number]) found[number] = text;
     }
-    const numbers = Object.keys(found);
+    const numbers = Object.keys(found).filter(n => found[n] !== blocks[n].text);
+    if (!numbers.length && Object.keys(found).length) {
+      status.textContent = `Lo que hay en «${file.name}» ya estaba aquí. No ha cambiado nada.`;
+      return;
+    }
     if (!numbers.length) {
       status.textContent = `En «${file.name}» no hay ninguna respuesta de esta lección. No ha cambiado nada.`;
       return;
     }
-    const lost = numbers.filter(n => ![blocks[n].start, found[n]].includes(blocks[n].text));
+    const lost = numbers.filter(n => blocks[n].text !== blocks[n].start);
     if (lost.length && !confirm(`Se cambia lo que has escrito en ${lost.join(', ')}. ¿Sigo?`)) return;
     for (const number of numbers) blocks[number].set(found[number]);
     status.textContent = `Traídas las respuestas de ${numbers.join(', ')}.`;

@@ -493,9 +493,20 @@ def index_of(key, shape):
     return tuple(first), tuple(then) if loose else None
 
 
+def plainly(part):
+    """Si una parte de un índice es un entero o un trozo corriente: NumPy lo entiende igual."""
+    return type(part) is int or type(part) is slice and part.step is None
+
+
 def get(self, key):
+    parts = key if type(key) is tuple else (key,)
+    if all(map(plainly, parts)):  # lo de casi siempre, deprisa
+        try:
+            return moved(self, lambda x: x[(*parts, ...)])
+        except (IndexError, TypeError):
+            pass
     first, then = index_of(key, self.array.shape)
-    return moved(self, lambda x: x[first] if then is None else x[first][then])
+    return moved(self, lambda x: x[(*first, ...)] if then is None else x[first][then])
 
 
 def put(self, key, value):

@@ -1,0 +1,259 @@
+"""Los ejercicios en la página: se responden, se corrigen, se guardan y se entregan, de una carpeta y sin red."""
+
+import hashlib
+import json
+
+import pytest
+from helpers_answers import ALL as ANSWERS
+from helpers_answers import EXERCISES, report_of
+from helpers_browser import AXE, PHONE, ROOT
+from helpers_sitio import LAPTOP, build, reading
+from playwright.sync_api import expect
+from test_imitacion import compared
+from test_sitio import AUDIT
+
+from aula.calificar import submissions
+from sitio import exercises
+from sitio.pyodide import vendor
+
+LESSON = "03_softmax_y_escalado"
+DIVIDES = """# Ejercicio 3.1
+import torch
+def my_softmax(scores):
+    return torch.exp(scores) / torch.exp(scores).sum()
+"""
+GOOD = """# Ejercicio 3.1
+import torch
+def my_softmax(scores):
+    powers = torch.exp(scores - scores.amax(-1, keepdim=True))
+    return powers / powers.sum(-1, keepdim=True)
+"""
+HANGS = "# Ejercicio 3.1\ndef my_softmax(scores):\n    return 9 ** 9 ** 9\n"
+navegador, lenta = pytest.mark.navegador, pytest.mark.lenta
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ejercicios") / "_sitio"
+    build(folder, "index.md", f"{LESSON}.ipynb")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(browser, folder):
+    """La lección, abierta una vez: Python arranca una vez."""
+    with reading(browser, f"{folder.as_uri()}/", f"{LESSON}.html", broken="Content Security") as page:
+        yield page
+
+
+def place(page, number="3.1"):
+    return page.locator(f"[id='responde-{number}']")
+
+
+def write(page, text, number="3.1"):
+    """Escribe una respuesta, solo con el teclado."""
+    box = place(page, number).get_by_role("textbox", name=f"Tu respuesta al ejercicio {number}")
+    box.focus()
+    box = place(page, number).locator(".cm-content")
+    box.wait_for()
+    expect(box).to_be_focused()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.insert_text(text)
+
+
+def report(page, number="3.1"):
+    """Lo que dice la comprobación, cuando acaba."""
+    expect(place(page, number).locator("button.go")).to_be_enabled(timeout=90_000)
+    said = place(page, number).locator(".exercise-report")
+    return said.locator("p, li").all_inner_texts()
+
+
+def checked(page, text, number="3.1"):
+    write(page, text, number)
+    page.keyboard.press("Control+Enter")
+    expect(place(page, number).locator("button.go")).to_be_disabled()
+    return report(page, number)
+
+
+def from_torch(number, text):
+    """Lo que dice de esa respuesta la comprobación de siempre, línea a línea."""
+    space = {}
+    exec(text, space)
+    name = text.split("def ")[1].split("(")[0]
+    found = EXERCISES[number].check(space[name])
+    return [found.head, *map(str, found.findings), *(f"Nota: {note}" for note in found.notes)]
+
+
+@navegador
+def test_an_answer_is_judged_as_always(page):
+    for text in (DIVIDES, GOOD):
+        assert checked(page, text) == from_torch("3.1", text)
+
+
+@navegador
+def test_what_is_wrong_before_the_check_is_said(page):
+    said = checked(page, "# Ejercicio 3.1\ndef my_softmax(scores)\n    return 1\n")
+    assert "Python no entiende la línea 2, «def my_softmax(scores)»" in said[1]
+    said = checked(page, "# Ejercicio 3.1\nimport torch\nmy_softmax = torch.special.softmax\n")
+    assert said == ["En la página no está «torch.special». Escríbelo de otra forma, o ábrelo en JupyterLab."]
+    said = checked(page, "# Ejercicio 3.1\nimport torch\ntorch.exp = None\n" + DIVIDES)
+    assert "TypeError" in said[1]
+    assert checked(page, GOOD)[0].endswith("está bien.")  # y torch vuelve a ser el de antes
+    said = checked(page, "# Ejercicio 3.1\nprint('<b>' * 10**6)\n" + GOOD)
+    assert said[0].endswith("está bien.")
+    assert place(page).locator(".exercise-report b").count() == 0
+    said = checked(page, "# Ejercicio 3.1\ndef my_softmax(scores):\n    while True:\n        pass\n")
+    assert "no ha terminado en 2 segundos" in said[1]
+
+
+@navegador
+def test_the_answer_reaches_nothing_outside(page):
+    for line in ("import js", "from pyodide.code import run_js", "import pyodide_js"):
+        said = checked(page, f"# Ejercicio 3.1\n{line}\nrun_js('fetch(\"/\")')\n{GOOD}")
+        assert not said[0].endswith("está bien."), said
+    worker = page.workers[0]
+    names = "fetch", "XMLHttpRequest", "WebSocket", "importScripts", "indexedDB", "caches", "BroadcastChannel"
+    assert worker.evaluate("names => names.filter(name => self[name])", list(names)) == []
+
+
+@navegador
+def test_what_never_ends_is_stopped_and_the_page_goes_on(page):
+    write(page, HANGS)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_timeout(700)
+    place(page).get_by_role("button", name="Parar el ejercicio 3.1").click()
+    assert place(page).locator(".exercise-report").inner_text().startswith("Parado")
+    assert checked(page, GOOD)[0].endswith("está bien.")
+
+
+@navegador
+def test_what_is_written_stays_and_is_handed_in(page, tmp_path):
+    write(page, DIVIDES)
+    write(page, "# Ejercicio 3.3\nmy_deviation = 24\n", "3.3")
+    page.reload()
+    assert place(page).get_by_role("textbox").input_value() == DIVIDES
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Guardar mis respuestas").click()
+    path = tmp_path / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    assert path.name == f"{LESSON}.ipynb"
+    book = submissions.read_notebook(path)
+    found = json.loads(path.read_text("utf-8"))
+    whole = json.loads((ROOT / f"notebooks/{LESSON}.ipynb").read_text("utf-8"))
+    assert [cell["id"] for cell in found["cells"]] == [cell["id"] for cell in whole["cells"]]
+    mine = {exercises.exercise_of(cell): cell["source"] for cell in found["cells"]}
+    assert mine["3.1"] == DIVIDES
+    assert mine["3.3"] == "# Ejercicio 3.3\nmy_deviation = 24\n"
+    assert book.lesson == "03"
+    assert book.own["3.1"] == DIVIDES.strip()
+    page.on("dialog", lambda dialog: dialog.accept())
+    place(page).get_by_role("button", name="Empezar de nuevo el ejercicio 3.1").click()
+    expect(place(page).get_by_role("textbox")).not_to_have_text(DIVIDES)
+    page.locator("input[type=file]").set_input_files(path)
+    expect(page.locator(".answers-kept [role=status]")).to_have_text("Traídas las respuestas de 3.1.")
+    assert place(page).locator(".cm-content").inner_text().strip() == DIVIDES.strip()
+
+
+@navegador
+def test_a_file_that_is_not_a_notebook_changes_nothing(page, tmp_path):
+    for text in ("", "{", '{"cells": 3}', '{"cells": []}', '{"cells": [{"cell_type": "code", "source": "x"}]}'):
+        (tmp_path / "otro.ipynb").write_text(text)
+        page.locator("input[type=file]").set_input_files(tmp_path / "otro.ipynb")
+        expect(page.locator(".answers-kept [role=status]")).to_contain_text("No ha cambiado nada")
+
+
+@navegador
+@pytest.mark.parametrize(("size", "scheme"), [
+    pytest.param(LAPTOP, "light", id="1280", marks=lenta),
+    pytest.param(LAPTOP, "dark", id="1280, de noche"),
+    pytest.param(PHONE, "light", id="390"),
+    pytest.param(PHONE, "dark", id="390, de noche", marks=lenta),
+])  # fmt: skip
+def test_axe_finds_nothing(browser, folder, size, scheme):
+    options = {"viewport": size, "color_scheme": scheme}
+    with reading(browser, f"{folder.as_uri()}/", f"{LESSON}.html", **options) as page:
+        write(page, GOOD)
+        page.evaluate(f"() => {{ {AXE} }}")
+        assert page.evaluate(AUDIT) == []
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= size["width"]
+
+
+# --- Dentro del navegador, una muestra del corpus -------------------------------------------------
+
+PLACE = "http://localhost/pyodide/"
+INSIDE = """async ({names}) => {
+    const bytes = async name => new Uint8Array(await (await fetch(name)).arrayBuffer());
+    const python = await loadPyodide({indexURL: '%s'});
+    python.unpackArchive(await bytes('numpy.whl'), 'wheel');
+    const site = python.runPython('import site; site.getsitepackages()[0]');
+    python.unpackArchive(await bytes('curso.zip'), 'zip', {extractDir: site});
+    for (const [name, text] of Object.entries(JSON.parse(new TextDecoder().decode(await bytes('corpus'))))) {
+        python.FS.mkdirTree('/corpus/answers');
+        python.FS.writeFile(`/corpus/${name}`, text);
+    }
+    python.globals.set('asked', JSON.stringify(names));
+    return python.runPython(`
+import sys, json
+sys.path.insert(0, '/corpus')
+import page
+kept = page.prepare()
+import judge
+json.dumps(judge.judged(names=json.loads(asked)))`);
+}""" % PLACE  # fmt: skip
+
+
+def judged_inside(browser, names):
+    """Lo que se dice de unas respuestas con la imitación, dentro de Chromium."""
+    tests = ROOT / "tests"
+    corpus = {f"answers/{path.name}": path.read_text("utf-8") for path in (tests / "answers").glob("*.py")}
+    corpus["judge.py"] = (tests / "tools/judge.py").read_text("utf-8")
+    given = {"curso.zip": exercises.course_zip(), "corpus": json.dumps(corpus), "": "<!doctype html>"}
+    given["numpy.whl"] = next(exercises.PYODIDE.glob("*.whl")).read_bytes()
+
+    def answer(route):
+        name = route.request.url.removeprefix(PLACE)
+        body = given.get(name) if name in given else (exercises.PYODIDE / name).read_bytes()
+        kind = {"wasm": "application/wasm", "js": "text/javascript", "": "text/html"}.get(name.rpartition(".")[2])
+        route.fulfill(body=body, content_type=kind or "application/octet-stream")
+
+    page = browser.new_page()
+    page.set_default_timeout(600_000)
+    page.route(f"{PLACE}**", answer)
+    page.goto(PLACE)
+    page.add_script_tag(url=f"{PLACE}pyodide.js")
+    found = json.loads(page.evaluate(INSIDE, {"names": names}))
+    page.close()
+    return found
+
+
+def inside(browser, step):
+    chosen = {f"{a.exercise} · {a.name}": a for a in ANSWERS if a.exercise != "2.2"}
+    names = list(chosen)[::step]
+    found = judged_inside(browser, names)
+    return compared(found, {name: report_of(chosen[name]) for name in names})
+
+
+@navegador
+def test_a_few_of_the_corpus_inside_the_browser(browser):
+    other, told, refused = inside(browser, 150)
+    assert other == []
+    assert len(told) + len(refused) <= 2, told + refused
+
+
+@lenta
+@navegador
+def test_some_of_the_corpus_inside_the_browser(browser):
+    other, told, refused = inside(browser, 12)
+    assert other == []
+    assert len(told) + len(refused) <= 0.04 * len(ANSWERS) / 12, told + refused
+
+
+def test_what_python_needs_is_what_is_published():
+    """Lo guardado es lo que dice su huella, y la de NumPy, la que pide Pyodide."""
+    wanted = vendor.recorded()
+    for name, digest in wanted.items():
+        assert hashlib.sha256((exercises.PYODIDE / name).read_bytes()).hexdigest() == digest
+    numpy = vendor.lock((exercises.PYODIDE / "pyodide-lock.json").read_text("utf-8"))
+    assert wanted[numpy["file_name"]] == numpy["sha256"]
+    assert sum(map(len, exercises.python_pieces().values())) <= 10e6
