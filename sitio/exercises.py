@@ -54,7 +54,7 @@ def exercises(cells):
     return {
         number: {"start": answers[number], "check": checks[number]}
         for number in answers
-        if number in checks and number not in NEED_BERT
+        if number and number in checks and number not in NEED_BERT
     }
 
 

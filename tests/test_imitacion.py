@@ -11,6 +11,7 @@ from helpers_browser import ROOT
 from helpers_answers import EXERCISES, every_day, report_of
 from helpers_answers import ALL as ANSWERS
 
+from course_tools.cells import checked
 from sitio import exercises
 
 JUDGE = ROOT / "tests/tools/judge.py"
@@ -174,3 +175,10 @@ def test_the_exercises_that_need_bert_are_those(imitated):
     )
     assert set(imitated("-c", program).split()) | {"2.2"} == exercises.NEED_BERT
     assert "2.2" in EXERCISES
+
+
+def test_the_readme_says_how_many_are_done_in_the_page():
+    cells = [json.loads(p.read_text("utf-8"))["cells"] for p in ROOT.glob("notebooks/[0-9]*.ipynb")]
+    here = sum(len(exercises.exercises(lesson)) for lesson in cells)
+    every = sum(checked(cell) is not None for lesson in cells for cell in lesson)
+    assert f"{here} de los {every} ejercicios" in (ROOT / "README.md").read_text("utf-8")

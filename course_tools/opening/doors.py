@@ -1,10 +1,9 @@
-"""Las direcciones de las puertas que no piden instalar nada: Colab, Binder y Codespaces."""
+"""Las direcciones de las puertas que no piden instalar nada: la web y Colab."""
 
 import re
 from urllib.parse import urlsplit
 
 BRANCH = "sin-instalar"  # la rama que publica .github/workflows/puertas.yml
-START = "lab/tree/mis_cuadernos/00_empieza_aqui.ipynb"
 
 
 def doors(url):
@@ -22,20 +21,15 @@ def doors(url):
     return {
         "url": f"https://github.com/{path}",
         "web": f"https://{owner.lower()}.github.io/{repository}/",  # GitHub Pages
-        "binder": f"https://mybinder.org/v2/gh/{path}/HEAD?urlpath={START}",
-        "codespaces": f"https://codespaces.new/{path}",
         "colab": f"https://colab.research.google.com/github/{path}/blob/{BRANCH}",
     }
 
 
 def badges(url):
-    """Las insignias de las puertas, para el sitio: nada, si ``url`` no es de GitHub."""
+    """La insignia de Colab, para el sitio: nada, si ``url`` no es de GitHub."""
     try:
-        links = doors(url or "")
+        link = f"{doors(url or '')['url']}/tree/{BRANCH}#en-colab"
     except ValueError:
         return ""
-    links["colab"] = f"{links['url']}/tree/{BRANCH}#en-colab"
-    image = "![Abrir en {}](../imagenes/insignias/{}.svg)"
-    names = ("Colab", "Binder", "Codespaces")
-    told = (f"[{image.format(n, n.lower())}]({links[n.lower()]})" for n in names)
-    return " ".join(["O en el navegador, sin instalar nada:", *told])
+    badge = f"[![Abrir en Colab](../imagenes/insignias/colab.svg)]({link})"
+    return f"Las celdas, sin instalar nada: {badge}"
