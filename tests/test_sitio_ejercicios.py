@@ -62,18 +62,14 @@ def write(page, text, number="3.1"):
     page.keyboard.insert_text(text)
 
 
-def report(page, number="3.1"):
-    """Lo que dice la comprobación, cuando acaba."""
-    expect(place(page, number).locator("button.go")).to_be_enabled(timeout=90_000)
+def checked(page, text, number="3.1"):
+    """Lo que dice la comprobación de una respuesta, cuando acaba."""
+    write(page, text, number)
+    times = int(place(page, number).get_attribute("data-checked") or 0)
+    page.keyboard.press("Control+Enter")
+    expect(place(page, number)).to_have_attribute("data-checked", str(times + 1), timeout=90_000)
     said = place(page, number).locator(".exercise-report")
     return said.locator("p, li").all_inner_texts()
-
-
-def checked(page, text, number="3.1"):
-    write(page, text, number)
-    page.keyboard.press("Control+Enter")
-    expect(place(page, number).locator("button.go")).to_be_disabled()
-    return report(page, number)
 
 
 def from_torch(number, text):
@@ -92,9 +88,23 @@ def test_an_answer_is_judged_as_always(page):
 
 
 @navegador
+def test_every_key_writes(page):
+    """También las que en el resto de la página abren el buscador; el tabulador sangra y, tras Escape, sale."""
+    write(page, "")
+    page.keyboard.type("a / b")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.type("?")
+    assert place(page).locator(".cm-line").all_inner_texts() == ["a / b", "    ?"]
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    expect(place(page).locator("button.go")).to_be_focused()
+
+
+@navegador
 def test_what_is_wrong_before_the_check_is_said(page):
     said = checked(page, "# Ejercicio 3.1\ndef my_softmax(scores)\n    return 1\n")
-    assert "Python no entiende la línea 2, «def my_softmax(scores)»" in said[1]
+    assert said[1] == "Python no entiende la línea 2, «def my_softmax(scores)»: le faltan los dos puntos."
     said = checked(page, "# Ejercicio 3.1\nimport torch\nmy_softmax = torch.special.softmax\n")
     assert said == ["En la página no está «torch.special». Escríbelo de otra forma, o ábrelo en JupyterLab."]
     said = checked(page, "# Ejercicio 3.1\nimport torch\ntorch.exp = None\n" + DIVIDES)

@@ -170,6 +170,7 @@ globalThis.course ??= {};
     const hint = make('p', { className: 'exercise-keys' });
     hint.append('Ctrl + Intro comprueba. El tabulador sangra; para salir del editor, Escape y después el tabulador.');
     let stopping = null;
+    place.onkeydown = event => event.stopPropagation(); // «/» y Ctrl + K, aquí, no abren el buscador
 
     async function run() {
       if (stopping) return;
@@ -189,6 +190,7 @@ globalThis.course ??= {};
         report.textContent = error.message.replace('pulsa «Calcular» otra vez', 'pulsa «Comprobar» otra vez');
       }
       stopping = null;
+      host.dataset.checked = Number(host.dataset.checked ?? 0) + 1;
       bar.hidden = halt.hidden = true;
       go.disabled = clean.disabled = false;
     }
