@@ -54,7 +54,7 @@ GROUPS = (
         r"test_(lessons|accesibilidad|browser|slides|explorers|desk)\.py|::test_in_jupyter",
     ),
     ("sitio", r"test_sitio\w*\.py"),
-    ("corpus", r"test_answers\.py"),
+    ("corpus", r"test_(answers|imitacion)\.py"),
     ("lección 10", r"notebooks/10_\w+\.ipynb"),
     ("lección 14", r"notebooks/14_\w+\.ipynb"),
     ("lección 13", r"notebooks/13_\w+\.ipynb"),
