@@ -16,6 +16,7 @@ import shutil
 import sys
 import webbrowser
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 from PIL import Image
@@ -36,6 +37,7 @@ NOT = re.compile(r":not\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 NAMED = re.compile(r"[.#]([A-Za-z_][\w-]*)")
 PICTURE = re.compile(r'src="data:image/png;base64,([^"]+)"')
 IMAGE = re.compile(r'(<img(?![^>]* width=)[^>]*)src="((?:\.\./)*_(?:images|static)/[^"]+)"')
+LOOK = re.compile(r'<(div|code|span) style="([^"]+)">')
 GIF = re.compile(r'<img[^>]*src="([^"]+)\.gif"[^>]*>')
 NOT_FOUND = re.compile(r'Su b\\u00fasqueda no coincide[^"]*')
 SUMMARY = re.compile("SHOW_SEARCH_SUMMARY: true")  # en una carpeta no se puede leer otra página
@@ -101,6 +103,7 @@ def build(site, **settings):
         text = PICTURE.sub(functools.partial(keep_picture, site, path), text)
         text = IMAGE.sub(functools.partial(reserve_room, path), text)
         text = GIF.sub(functools.partial(keep_still, path), text)
+        text = once(text)
         path.write_text(protect(text.replace("estilo.css", style)), encoding="utf-8")
     (site / ".nojekyll").touch()  # que GitHub Pages no esconda lo que empieza por «_»
     if app.config.html_baseurl:
@@ -154,6 +157,19 @@ def pruned(text, words):
         kept += [f"{' '.join(head.split())}{{{' '.join(inside.split())}}}\n"] if used else []
         at = end
     return "".join(kept)
+
+
+def once(page):
+    """La página, con el aspecto que se repite en muchas etiquetas escrito una vez."""
+    looks = Counter(look for _, look in LOOK.findall(page))
+    names = {look: f"aspecto-{n}" for n, (look, many) in enumerate(looks.items()) if many >= 10}
+
+    def named(found):
+        return f'<{found[1]} class="{names[found[2]]}">' if found[2] in names else found[0]
+
+    text = LOOK.sub(named, page)
+    rules = "".join(f".{name}{{{look}}}" for look, name in names.items())
+    return text.replace("</head>", f"<style>{rules}</style></head>", 1) if names else page
 
 
 def keep_picture(site, page, found):

@@ -129,8 +129,6 @@ class AttentionExplorer(AskingExplorer):
         places = [i for i, token in enumerate(readings[0][0]) if [token] == before]
         if places:  # se sigue al mismo token, esté donde esté
             query = min(places, key=lambda place: abs(place - query))
-        else:  # se queda donde estaba, si ahí hay una palabra y no la marca del final
-            query = max(0, min(query, len(readings[0][0]) - 2))
         with self.hold_sync():  # llega a la página de una vez
             self.data, self.error = [pack(*reading) for reading in readings], ""
             self.query = min(query, max(len(tokens) for tokens, *_ in readings) - 1)

@@ -32,12 +32,12 @@
 
   const range = count => [...Array(count).keys()];
 
-  /** La query sigue al mismo token, al más cercano; si no está, se queda donde estaba, en una palabra. */
+  /** La query sigue al mismo token, al más cercano; si no está, se queda donde estaba. */
   function follow(query, before, after) {
     const [tokens, token] = [after[0].tokens, before[0]?.tokens[query]];
     const far = place => Math.abs(place - query);
     const places = range(tokens.length).filter(i => tokens[i] === token);
-    const [place = Math.max(0, Math.min(query, tokens.length - 2))] = places.sort((a, b) => far(a) - far(b));
+    const [place = query] = places.sort((a, b) => far(a) - far(b));
     return Math.min(place, Math.max(...after.map(reading => reading.tokens.length)) - 1);
   }
 
