@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 import torch
-from helpers_browser import ROOT
-from helpers_answers import EXERCISES, every_day, report_of
+import torch.nn.functional as F
 from helpers_answers import ALL as ANSWERS
+from helpers_answers import EXERCISES, every_day, report_of
+from helpers_browser import ROOT
+from torch import nn
 
 from course_tools.cells import checked
 from sitio import exercises
@@ -137,6 +140,18 @@ def test_the_same_chance(imitated, seed, size, request):
         torch.randperm(size).tolist(),
         torch.randint(0, 50, (size,)).tolist(),
     ]
+
+
+def test_the_names_are_those_of_torch():
+    """Si torch cambia, aquí se dice qué nombres sobran en ``names.txt`` y cuáles le faltan."""
+    rooms = {"torch": torch, "Tensor": torch.Tensor, "nn": nn, "nn.functional": F, "nn.Module": nn.Module}
+    lines = (ROOT / "sitio/imitation/torch/names.txt").read_text(encoding="utf-8").split()
+    written = {room: set(names.split(",")) for room, _, names in (line.partition(":") for line in lines)}
+    assert list(written) == list(rooms)
+    for room, thing in rooms.items():
+        own = {n for n in dir(thing) if n[0] != "_" and not isinstance(getattr(thing, n, None), ModuleType)}
+        assert own - written[room] == set(), room
+        assert {name for name in written[room] if not hasattr(thing, name)} == set(), room
 
 
 def test_what_is_not_imitated_says_so(imitated):

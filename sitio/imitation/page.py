@@ -14,7 +14,7 @@ import time
 import types
 
 ROOMS = "torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.linalg"
-SLOWER = 2
+SLOWER = 2  # cuántas veces más tiempo que en JupyterLab se da a una comprobación
 
 
 class Inline:

@@ -40,11 +40,11 @@
 
   /** Quita lo que llega fuera de aquí, de donde esté. */
   function close() {
-    const names = ['fetch', 'importScripts', 'XMLHttpRequest', 'WebSocket', 'WebTransport', 'EventSource'];
-    names.push('indexedDB', 'caches', 'BroadcastChannel', 'Worker', 'RTCPeerConnection', 'FontFace');
+    const outside = /fetch|request|socket|worker|import|idb|indexeddb|cache|storage|navigator|channel|font/i;
+    const too = /transport|eventsource|rtc|observer|notification|filesystem/i;
     for (let place = self; place; place = Object.getPrototypeOf(place))
-      for (const name of names)
-        if (Object.hasOwn(place, name))
+      for (const name of Object.getOwnPropertyNames(place))
+        if (outside.test(name) || too.test(name))
           try {
             Object.defineProperty(place, name, { value: undefined, writable: false });
           } catch {

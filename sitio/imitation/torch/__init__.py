@@ -84,26 +84,8 @@ class finfo:
             self.max, self.min, self.eps = 3.3895313892515355e38, -3.3895313892515355e38, 0.0078125
 
 
-class iinfo:
-    """Los límites de un tipo de enteros."""
-
-    def __init__(self, kind):
-        import numpy as np
-
-        found = np.iinfo(kind.stored)
-        self.max, self.min, self.bits, self.dtype = found.max, found.min, found.bits, kind.name
-
-
 def is_tensor(thing):
     return isinstance(thing, Tensor)
-
-
-def is_floating_point(input):
-    return input.is_floating_point()
-
-
-def numel(input):
-    return input.numel()
 
 
 def get_default_dtype():
@@ -118,18 +100,6 @@ def promote_types(first, second):
     return types.promote(first, second)
 
 
-def result_type(first, second):
-    return types.result((first, second))
-
-
-def can_cast(first, second):
-    return first.category <= second.category
-
-
-def typename(thing):
-    return f"torch.{thing.dtype.said}Tensor" if is_tensor(thing) else type(thing).__name__
-
-
 def get_num_threads():
     return 1
 
@@ -138,11 +108,5 @@ def set_num_threads(number):
     pass
 
 
-def set_printoptions(**options):
-    pass
-
-
 from torch import linalg, nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
-
-__all__ = ["Generator", "Size", "Tensor", "contiguous_format", "core", "creation", "device", "dtype"]

@@ -62,12 +62,6 @@ class Storage:
     def data_ptr(self):
         return self.array.__array_interface__["data"][0]
 
-    def __len__(self):
-        return self.array.nbytes
-
-    def resize_(self, size):
-        refuse("torch.UntypedStorage.resize_")
-
 
 class Tensor:
     """Números con forma y tipo.
@@ -199,14 +193,8 @@ class Tensor:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.array.item())
 
-    def __complex__(self):
-        return complex(self.item())
-
     def __format__(self, spec):
         return format(self.item(), spec) if spec and not self.ndim else repr(self)
-
-    def __contains__(self, value):
-        return bool((self.array == plain(value)).any())
 
     def __hash__(self):
         return id(self)
@@ -231,21 +219,11 @@ class Tensor:
     def detach(self):
         return Tensor(array=self.array, dtype=self.dtype)
 
-    def detach_(self):
-        self.edges, self.requires_grad = (), False
-        return self
-
     def requires_grad_(self, on=True):
         if on and self.dtype.category < 2:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         self.requires_grad = on
         return self
-
-    def retain_grad(self):
-        pass
-
-    def register_hook(self, hook):
-        refuse("torch.Tensor.register_hook")
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False):
         """Lleva el gradiente a todo lo que lo pide, de atrás adelante."""

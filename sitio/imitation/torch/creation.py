@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from torch import types
-from torch.core import Tensor, both, changed, device, grad_on, made, plain, refuse, summed, tensor_of
+from torch.core import Tensor, both, changed, grad_on, made, plain, refuse, summed, tensor_of
 from torch.random import default_generator
 from torch.shapes import sizes
 
@@ -43,8 +43,9 @@ def inferred(value):
     if isinstance(value, np.ndarray | np.generic):
         return types.of_array(np.asarray(value))
     if not isinstance(value, bool | int | float | complex):
-        raise TypeError(f"new(): invalid data type '{type(value).__name__}'") if isinstance(value, str) else RuntimeError(
-            f"Could not infer dtype of {type(value).__name__}"
+        kind = type(value).__name__
+        raise TypeError(f"new(): invalid data type '{kind}'") if isinstance(value, str) else RuntimeError(
+            f"Could not infer dtype of {kind}"
         )
     return types.of_scalar(value)
 
@@ -102,11 +103,6 @@ def from_numpy(array):
     return Tensor(array=array, dtype=types.of_array(array))
 
 
-@creates
-def scalar_tensor(value, dtype=None):
-    return new(np.asarray(value), dtype or types.default[0])
-
-
 def filled(name, value):
     def create(*shape, size=None, dtype=None, out=None):
         kind = dtype or types.default[0]
@@ -162,11 +158,6 @@ def arange(start, end=None, step=1, *, dtype=None):
 
 
 @creates
-def range_(start, end, step=1, *, dtype=None):
-    return arange(start, end + step / 2, step, dtype=dtype or types.default[0])
-
-
-@creates
 def linspace(start, end, steps, *, dtype=None):
     kind = dtype or types.default[0]
     start, end = float(start), float(end)
@@ -174,11 +165,6 @@ def linspace(start, end, steps, *, dtype=None):
     places = np.arange(steps)
     half = places < steps // 2
     return new(np.where(half, start + gap * places, end - gap * (steps - 1 - places)), kind)
-
-
-@creates
-def logspace(start, end, steps, base=10.0, *, dtype=None):
-    return base ** linspace(start, end, steps, dtype=dtype)
 
 
 @creates
@@ -202,12 +188,6 @@ triangle_indices("triu_indices", np.triu_indices)
 def meshgrid(*tensors, indexing="ij"):
     tensors = tensors[0] if isinstance(tensors[0], list | tuple) else tensors
     return tuple(made(x, dtype=t.dtype) for x, t in zip(np.meshgrid(*map(plain, tensors), indexing=indexing), tensors))
-
-
-@both("cartesian_prod", method=False)
-def cartesian_prod(*tensors):
-    grid = np.meshgrid(*map(plain, tensors), indexing="ij")
-    return made(np.stack([x.reshape(-1) for x in grid], -1))
 
 
 @both("complex", "polar", method=False)
@@ -248,24 +228,8 @@ def randint(low, high, size=None, *, dtype=None, generator=None):
 
 
 @creates
-def randint_like(input, low, high=None):
-    return randint(low, *([] if high is None else [high]), tuple(input.shape), dtype=input.dtype)
-
-
-@creates
 def randperm(n, *, generator=None, dtype=None):
     return new((generator or default_generator).shuffled(n), dtype or types.int64)
-
-
-@creates
-def normal(mean=0.0, std=1.0, size=None, *, generator=None):
-    shape = size if size is not None else next(x for x in (mean, std) if isinstance(x, Tensor)).shape
-    return mean + std * randn(*shape, generator=generator)
-
-
-@both("bernoulli")
-def bernoulli(input, p=None, *, generator=None):
-    return (rand(*input.shape, generator=generator) < (input if p is None else p)).to(input.dtype)
 
 
 @both("multinomial")
@@ -294,11 +258,6 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
 def uniform_(self, a=0.0, b=1.0, *, generator=None):
     numbers = (generator or default_generator).uniform(self.numel(), self.dtype.stored.type)
     return changed(self, numbers.reshape(self.shape) * self.array.dtype.type(b - a) + self.array.dtype.type(a))
-
-
-@both("random_", function=False)
-def random_(self, low=0, high=None):
-    return changed(self, default_generator.below(low, high or 2**24, self.numel()).reshape(self.shape))
 
 
 # --- Copias y tipos -------------------------------------------------------------------------------
@@ -338,13 +297,6 @@ CASTS |= {"bool": types.bool_, "half": types.float16, "bfloat16": types.bfloat16
 CASTS |= {"byte": types.uint8, "char": types.int8, "cfloat": types.complex64}
 for name, kind in CASTS.items():
     both(name, function=False)(lambda self, memory_format=None, kind=kind: to(self, kind))
-
-
-@both("type", function=False)
-def type_(self, dtype=None):
-    if dtype is None:
-        return f"torch.{self.dtype.said}Tensor"
-    return to(self, dtype) if isinstance(dtype, types.dtype) else refuse("torch.Tensor.type")
 
 
 both("type_as", function=False)(lambda self, other: to(self, other.dtype))
@@ -415,5 +367,3 @@ class set_grad_enabled(grad_mode):
 def is_grad_enabled():
     return grad_on[0]
 
-
-__all__ = ["device"]

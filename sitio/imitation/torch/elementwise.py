@@ -7,12 +7,7 @@ import numpy as np
 from torch import types
 from torch.core import Tensor, both, broadcast, changed, made, plain, summed, tensor_of
 
-ERF = np.frompyfunc(math.erf, 1, 1)
 SQRT2, SQRT_2PI = math.sqrt(2), math.sqrt(2 * math.pi)
-
-
-def erf(x):
-    return ERF(x).astype(x.dtype) if x.size else x
 
 
 def sigmoid_of(x):
@@ -42,7 +37,6 @@ FLOATS = {
     "arccos": (np.arccos, lambda x, y: -1 / np.sqrt(1 - x * x)),
     "arctan": (np.arctan, lambda x, y: 1 / (1 + x * x)),
     "sigmoid": (sigmoid_of, lambda x, y: y * (1 - y)),
-    "erf": (erf, lambda x, y: 2 / math.sqrt(math.pi) * np.exp(-x * x)),
     "deg2rad": (np.deg2rad, lambda x, y: math.pi / 180),
     "rad2deg": (np.rad2deg, lambda x, y: 180 / math.pi),
 }
@@ -254,8 +248,7 @@ def bits(name, count):
         first, second = tensor_of(input), tensor_of(other)
         kind = types.result((input, other))
         if kind.category > 1:
-            said = f"{name.replace('bitwise_', 'bitwise_')}_cpu"
-            raise NotImplementedError(f'"{said}" not implemented for \'{kind.said}\'')
+            raise NotImplementedError(f'"{name}_cpu" not implemented for \'{kind.said}\'')
         broadcast(first.shape, second.shape)
         return made(count(first.array.astype(kind.stored), second.array.astype(kind.stored)), dtype=kind)
 
@@ -293,18 +286,13 @@ def signed(sign, name):
         return operation(self, other) if accepted(other) else NotImplemented
 
     def backward(self, other):
-        return operation(tensor_scalar(other, self), self) if accepted(other) else NotImplemented
+        return operation(other, self) if accepted(other) else NotImplemented
 
     setattr(Tensor, f"__{sign}__", forward)
     if name in PAIRS or name in BITS:
         setattr(Tensor, f"__r{sign}__", backward)
         write = Tensor.__dict__[f"{name}_"]
         setattr(Tensor, f"__i{sign}__", lambda self, other: write(self, other) if accepted(other) else NotImplemented)
-
-
-def tensor_scalar(value, like):
-    """Un número suelto delante de un operador: pesa lo que pesa un número, no un tensor."""
-    return value
 
 
 for sign, name in SIGNS.items():
@@ -337,11 +325,6 @@ def clamp_min(input, min):
     return clamp(input, min)
 
 
-@both("clamp_max")
-def clamp_max(input, max):
-    return clamp(input, max=max)
-
-
 @both("round")
 def round_(input, *, decimals=0):
     if input.dtype.category < 2:
@@ -357,19 +340,9 @@ def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
     return made(found, (input, lambda g: g * np.isfinite(input.array)), dtype=input.dtype)
 
 
-@both("lerp")
-def lerp(input, end, weight):
-    return input + (end - input) * weight
-
-
 @both("addcmul")
 def addcmul(input, tensor1, tensor2, *, value=1):
     return input + value * tensor1 * tensor2
-
-
-@both("addcdiv")
-def addcdiv(input, tensor1, tensor2, *, value=1):
-    return input + value * tensor1 / tensor2
 
 
 @both("where")
@@ -414,7 +387,6 @@ def masked_fill(input, mask, value):
 in_place("masked_fill", masked_fill)
 in_place("clamp", clamp)
 in_place("clamp_min", clamp_min)
-in_place("clamp_max", clamp_max)
 in_place("nan_to_num", nan_to_num)
 in_place("round", round_)
 

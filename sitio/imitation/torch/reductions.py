@@ -6,8 +6,8 @@ from collections import namedtuple
 import numpy as np
 
 from torch import types
-from torch.core import Tensor, axes, axis, both, broadcast, changed, made, moved, plain, summed, tensor_of
-from torch.shapes import cat, index_select
+from torch.core import Tensor, axes, axis, both, broadcast, changed, made, moved, plain, summed
+from torch.shapes import index_select
 
 
 def pair_of(name):
@@ -200,12 +200,6 @@ extreme("max", np.max, lambda x, where: np.argmax(x, where))
 extreme("min", np.min, lambda x, where: np.argmin(x, where))
 
 
-@both("aminmax")
-def aminmax(input, *, dim=None, keepdim=False):
-    low, high = REDUCE["amin"](input, dim, keepdim), REDUCE["amax"](input, dim, keepdim)
-    return namedtuple("aminmax", ("min", "max"))(low, high)
-
-
 def ordered(x, dim, descending):
     """Los puestos, por orden; entre iguales, el primero."""
     if not descending:
@@ -269,30 +263,10 @@ def quantile(input, q, dim=None, keepdim=False):
     return made(np.quantile(input.array, plain(q), dim, keepdims=keepdim).astype(input.array.dtype))
 
 
-@both("kthvalue")
-def kthvalue(input, k, dim=-1):
-    return tuple(part.select(dim, k - 1) for part in sort(input, dim))
-
-
 @both("unique")
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     found = np.unique(input.array, False, return_inverse, return_counts, dim)
     return tuple(map(made, found)) if isinstance(found, tuple) else made(found, dtype=input.dtype)
-
-
-@both("isin", method=False)
-def isin(elements, test_elements):
-    return made(np.isin(plain(elements), plain(test_elements)))
-
-
-@both("bincount")
-def bincount(input, weights=None, minlength=0):
-    return made(np.bincount(input.array.astype(np.intp), None if weights is None else weights.array, minlength))
-
-
-@both("searchsorted", method=False)
-def searchsorted(sorted_sequence, input, *, right=False):
-    return made(np.asarray(np.searchsorted(sorted_sequence.array, plain(input), "right" if right else "left")))
 
 
 def running(name, count, back):
@@ -312,7 +286,11 @@ def ahead(g, where):
 
 running("cumsum", lambda x, w: np.cumsum(x, w, dtype=x.dtype), lambda g, x, y, w: ahead(g, w))
 running("cumprod", lambda x, w: np.cumprod(x, w, dtype=x.dtype), lambda g, x, y, w: ahead(g * y, w) / x)
-running("logcumsumexp", lambda x, w: np.logaddexp.accumulate(x, w), lambda g, x, y, w: np.exp(x) * ahead(g * np.exp(-y), w))
+running(
+    "logcumsumexp",
+    lambda x, w: np.logaddexp.accumulate(x, w),
+    lambda g, x, y, w: np.exp(x) * ahead(g * np.exp(-y), w),
+)
 
 
 def best_so_far(name, count):
@@ -366,7 +344,10 @@ def log_softmax(input, dim=None, dtype=None):
 # --- Productos ------------------------------------------------------------------------------------
 
 
-def alike(first, second, what="expected m1 and m2 to have the same dtype, but got: {} != {}"):
+MATRICES = "expected m1 and m2 to have the same dtype, but got: {} != {}"
+
+
+def alike(first, second, what=MATRICES):
     if first.dtype is not second.dtype:
         said = (types.SPOKEN.get(x.dtype, x.dtype.name) for x in (first, second))
         raise RuntimeError(what.format(*said))
@@ -374,15 +355,18 @@ def alike(first, second, what="expected m1 and m2 to have the same dtype, but go
 
 @both("matmul", "__matmul__")
 def matmul(input, other, *, out=None):
-    for place, x in enumerate((input, other)):
+    for place, (name, x) in enumerate((("input", input), ("other", other)), 1):
         if not isinstance(x, Tensor):
-            raise TypeError(f"matmul(): argument '{('input', 'other')[place]}' (position {place + 1}) must be Tensor, not {type(x).__name__}")
+            raise TypeError(
+                f"matmul(): argument '{name}' (position {place}) must be Tensor, not {type(x).__name__}"
+            )
     if not input.ndim or not other.ndim:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {input.ndim}D and {other.ndim}D"
         )
-    a, b = (input.ndim, other.ndim)
-    alike(input, other, "dot : expected both vectors to have same dtype, but found {} and {}".replace("{}", "{}") if a == b == 1 else "expected m1 and m2 to have the same dtype, but got: {} != {}")
+    a, b = input.ndim, other.ndim
+    vectors = "dot : expected both vectors to have same dtype, but found {} and {}"
+    alike(input, other, vectors if a == b == 1 else MATRICES)
     (n, m), (k, p) = ([1, 1, *x.shape][-2:] for x in (input, other))
     k = other.shape[0] if b == 1 else k
     if m != k:
@@ -391,19 +375,12 @@ def matmul(input, other, *, out=None):
                 f"inconsistent tensor size, expected tensor [{m}] and src [{k}] to have the same number of "
                 f"elements, but got {m} and {k} elements respectively"
             )
-        if a <= 2 and b <= 2 or b <= 2 < a or a <= 2 < b:
-            rows = math.prod(input.shape[:-1]) if b <= 2 else n
+        if b <= 2:
+            rows = math.prod(input.shape[:-1])
             if b == 1:
                 raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{m}), vec ({k})")
-            if b <= 2 or a == 1 or True:
-                if b > 2:
-                    left = math.prod(other.shape[:-2])
-                    raise RuntimeError(
-                        f"Expected size for first two dimensions of batch2 tensor to be: [{left}, {m}] but got: [{left}, {k}]."
-                    )
-                raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{m} and {k}x{p})")
-        lead = broadcast(input.shape[:-2], other.shape[:-2])
-        left = math.prod(lead)
+            raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{m} and {k}x{p})")
+        left = math.prod(broadcast(input.shape[:-2], other.shape[:-2]))
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{left}, {m}] but got: [{left}, {k}]."
         )
@@ -457,6 +434,11 @@ def bmm(input, mat2):
 
 @both("mv")
 def mv(input, vec):
+    if (input.ndim, vec.ndim) != (2, 1):
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
+    (n, m), k = input.shape, len(vec)
+    if m != k:
+        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({k})")
     return matmul(input, vec)
 
 
@@ -472,32 +454,9 @@ def outer(input, vec2):
     return input[:, None] * vec2
 
 
-@both("cross")
-def cross(input, other, dim=-1):
-    return made(np.cross(input.array, other.array, axis=dim), dtype=input.dtype)
-
-
-@both("addmm")
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):
-    return beta * input + alpha * mm(mat1, mat2)
-
-
 @both("baddbmm")
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     return beta * input + alpha * bmm(batch1, batch2) if beta else alpha * bmm(batch1, batch2)
-
-
-@both("tensordot", method=False)
-def tensordot(a, b, dims=2):
-    if isinstance(dims, int):
-        dims = list(range(a.ndim - dims, a.ndim)), list(range(dims))
-    first, second = ([axis(i, x.ndim) for i in d] for x, d in zip((a, b), dims))
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    one, two = letters[: a.ndim], list(letters[a.ndim : a.ndim + b.ndim])
-    for i, j in zip(first, second):
-        two[j] = one[i]
-    out = [c for i, c in enumerate(one) if i not in first] + [c for j, c in enumerate(two) if j not in second]
-    return einsum(f"{one},{''.join(two)}->{''.join(out)}", a, b)
 
 
 @both("trace")
@@ -530,7 +489,10 @@ def readable(equation, tensors):
     for term, x in zip(terms, tensors):
         plain_term = term.replace("...", "")
         if strange := next((c for c in plain_term if not c.isalpha()), None):
-            raise RuntimeError(f"einsum(): invalid subscript given at index {term.index(strange)} in the equation string, subscripts must be in [a-zA-Z]")
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {term.index(strange)} in the equation string, "
+                "subscripts must be in [a-zA-Z]"
+            )
         extra = x.ndim - len(plain_term)
         if "..." not in term and extra:
             raise RuntimeError(
@@ -542,7 +504,7 @@ def readable(equation, tensors):
         letters = "".join(sorted(left.replace(",", "").replace("...", "")))
         right = "..." * ("..." in left) + "".join(c for c in letters if letters.count(c) == 1)
     right = right.replace("...", "".join(spare[:many]))
-    for place, letter in enumerate(right):
+    for letter in right:
         if not any(letter in term for term in found):
             raise RuntimeError(
                 f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
@@ -596,4 +558,8 @@ def einsum(equation, *operands):
     return made(found, *((x, back(k)) for k, x in enumerate(tensors)), dtype=tensors[0].dtype)
 
 
-__all__ = ["cat", "tensor_of"]
+
+@both("aminmax")
+def aminmax(input, *, dim=None, keepdim=False):
+    low, high = REDUCE["amin"](input, dim, keepdim), REDUCE["amax"](input, dim, keepdim)
+    return namedtuple("aminmax", ("min", "max"))(low, high)

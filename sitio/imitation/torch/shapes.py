@@ -99,7 +99,8 @@ def unflatten(input, dim, sizes):
         parts = tuple(n // known if k == -1 else k for k in parts)
     if math.prod(parts) != n:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the "
+            "input tensor"
         )
     return reshape(input, *input.shape[:dim], *parts, *input.shape[dim + 1 :])
 
@@ -271,10 +272,8 @@ def unbind(input, dim=0):
 @both("split")
 def split(tensor, split_size_or_sections, dim=0):
     n, size = tensor.size(dim), split_size_or_sections
-    if isinstance(size, int):
-        parts = [min(size, n - i) for i in range(0, n, size)] if n else [0]
-    else:
-        parts = list(size)
+    equal = isinstance(size, int)
+    parts = ([min(size, n - i) for i in range(0, n, size)] or [0]) if equal else list(size)
     if sum(parts) != n:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), "
@@ -288,16 +287,6 @@ def split(tensor, split_size_or_sections, dim=0):
 def chunk(input, chunks, dim=0):
     n = input.size(dim)
     return split(input, max(-(-n // chunks), 1), dim)
-
-
-@both("tensor_split")
-def tensor_split(input, indices_or_sections, dim=0):
-    cuts = indices_or_sections
-    n = input.size(dim)
-    if isinstance(cuts, int):
-        cuts = np.cumsum([n // cuts + (i < n % cuts) for i in range(cuts)])[:-1].tolist()
-    edges = [0, *cuts, n]
-    return tuple(narrow(input, dim, a, max(b - a, 0)) for a, b in zip(edges, edges[1:]))
 
 
 @both("diagonal")
@@ -408,14 +397,9 @@ def stack(tensors, dim=0):
 
 
 both("hstack", method=False)(lambda tensors: cat(tensors, 0 if tensors[0].ndim == 1 else 1))
-both("vstack", method=False)(lambda tensors: cat([atleast_2d(x) for x in tensors], 0))
+both("vstack", method=False)(lambda tensors: cat([x if x.ndim > 1 else x.reshape(1, -1) for x in tensors], 0))
 both("column_stack", method=False)(lambda tensors: cat([x if x.ndim > 1 else x.reshape(-1, 1) for x in tensors], 1))
 both("atleast_1d")(lambda input: input if input.ndim else input.reshape(1))
-
-
-@both("atleast_2d")
-def atleast_2d(input):
-    return input if input.ndim > 1 else input.reshape(1, -1)
 
 
 @both("block_diag", method=False)
@@ -586,14 +570,10 @@ def take_along_dim(input, indices, dim=None):
     return moved(input, lambda x: np.take_along_axis(x, indices.array, dim))
 
 
-@both("take")
-def take(input, index):
-    return moved(input, lambda x: np.take(x, index.array.astype(np.intp)))
-
-
 @both("masked_select")
 def masked_select(input, mask):
-    return moved(input, lambda x: np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape))[np.broadcast_to(mask.array, np.broadcast_shapes(x.shape, mask.shape))])
+    shape = broadcast(input.shape, mask.shape)
+    return moved(input, lambda x: np.broadcast_to(x, shape)[np.broadcast_to(mask.array, shape)])
 
 
 def scatter(self, dim, index, src, add=False):
@@ -633,15 +613,7 @@ def scatter_(input, dim, index, src=None, *, value=None):
     return scatter(input, dim, index, src if value is None else value)
 
 
-@both("scatter_add")
-def scatter_add(input, dim, index, src):
-    return scatter(input, dim, index, src, add=True)
-
-
-for name, operation in (("scatter_", scatter_), ("scatter_add_", scatter_add)):
-    both(name, function=False)(
-        lambda self, *a, operation=operation, **o: changed(self, operation(self, *a, **o).array)
-    )
+both("scatter_", function=False)(lambda self, *a, **o: changed(self, scatter_(self, *a, **o).array))
 
 
 @both("index_copy")
@@ -660,16 +632,6 @@ def index_put(input, indices, values, accumulate=False):
 
 def clone(x):
     return moved(x, np.array)
-
-
-@both("index_fill")
-def index_fill(input, dim, index, value):
-    found = input.array.copy()
-    found[(slice(None),) * axis(dim, input.ndim) + (index.array,)] = plain(value)
-    return made(found, dtype=input.dtype)
-
-
-both("index_fill_", function=False)(lambda self, *given: changed(self, index_fill(self, *given).array))
 
 
 @both("nonzero")
@@ -709,4 +671,8 @@ both("unfold", function=False)(lambda self, dimension, size, step: moved(
         (slice(None),) * axis(dimension, x.ndim) + (slice(None, None, step),)
     ],
 ))
-__all__ = ["Size"]
+
+
+@both("atleast_2d")
+def atleast_2d(input):
+    return input if input.ndim > 1 else input.reshape(1, -1)

@@ -34,7 +34,6 @@ float64 = dtype("float64", "f8", 7, "Double")
 complex64 = dtype("complex64", "c8", 8, "ComplexFloat")
 complex128 = dtype("complex128", "c16", 9, "ComplexDouble")
 ALL = bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128
-BY_NAME = {one.name: one for one in ALL}
 OF_STORED = {one.stored: one for one in ALL if one is not bfloat16}
 SPOKEN = {float16: "c10::Half", bfloat16: "c10::BFloat16", int64: "long", int32: "int", int16: "short"}
 SPOKEN |= {float32: "float", float64: "double", bool_: "bool", uint8: "unsigned char", int8: "signed char"}
@@ -47,7 +46,8 @@ def of_array(array):
     if found is None:
         raise TypeError(
             f"can't convert np.ndarray of type {array.dtype.type}. The only supported types are: float64, "
-            "float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+            "float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, "
+            "and bool."
         )
     return found
 
@@ -77,10 +77,8 @@ def together(higher, lower):
     """Un tensor con ejes manda sobre un número suelto, salvo que este sea de otra clase superior."""
     if higher is None or lower is None:
         return higher or lower
-    if lower.category > higher.category:
-        if lower.is_floating_point or lower.is_complex or higher is bool_:
-            return promote(higher, lower)
-    return higher
+    more = lower.is_floating_point or lower.is_complex or higher is bool_
+    return promote(higher, lower) if more and lower.category > higher.category else higher
 
 
 def result(items):

@@ -2,17 +2,14 @@
 
 from torch.nn import functional, init, modules
 from torch.nn.modules.module import (
-    ELU,
     GELU,
     Buffer,
     CosineSimilarity,
     CrossEntropyLoss,
     Dropout,
     Embedding,
-    Flatten,
     Identity,
     LayerNorm,
-    LeakyReLU,
     Linear,
     LogSoftmax,
     Module,
@@ -21,8 +18,6 @@ from torch.nn.modules.module import (
     MSELoss,
     MultiheadAttention,
     Parameter,
-    ParameterDict,
-    ParameterList,
     ReLU,
     RMSNorm,
     Sequential,
@@ -31,8 +26,6 @@ from torch.nn.modules.module import (
     Softmax,
     Softplus,
     Tanh,
-    Transformer,
-    Unflatten,
     UninitializedParameter,
 )
 

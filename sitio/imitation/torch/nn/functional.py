@@ -6,10 +6,12 @@ import numpy as np
 
 from torch import reductions, types
 from torch.core import FUNCTIONS, Tensor, axes, made
-from torch.elementwise import ERF, SQRT2, SQRT_2PI
+from torch.elementwise import SQRT2, SQRT_2PI
 from torch.overrides import heard
-from torch.reductions import alike, cosine_similarity, log_softmax, matmul, need_floats
-from torch.shapes import index_select, moved, one_hot
+from torch.reductions import alike, cosine_similarity, log_softmax, matmul, need_floats  # noqa: F401
+from torch.shapes import index_select, moved, one_hot  # noqa: F401
+
+ERF = np.frompyfunc(math.erf, 1, 1)
 
 relu, sigmoid, tanh = FUNCTIONS["relu"], FUNCTIONS["sigmoid"], FUNCTIONS["tanh"]
 
@@ -24,7 +26,8 @@ def linear(input, weight, bias=None):
     if input.shape[-1] != weight.shape[-1] and weight.ndim == 2:
         rows = math.prod(input.shape[:-1])
         raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{input.shape[-1]} and {weight.shape[1]}x{weight.shape[0]})"
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{input.shape[-1]} and "
+            f"{weight.shape[1]}x{weight.shape[0]})"
         )
     alike(input, weight, "mat1 and mat2 must have the same dtype, but got {} and {}")
     found = matmul(input, weight.T)
@@ -119,16 +122,6 @@ def silu(input, inplace=False):
 
 
 @heard
-def leaky_relu(input, negative_slope=0.01, inplace=False):
-    return input.where(input > 0, input * negative_slope)
-
-
-@heard
-def elu(input, alpha=1.0, inplace=False):
-    return input.where(input > 0, alpha * (input.clamp(max=0).exp() - 1))
-
-
-@heard
 def softplus(input, beta=1, threshold=20):
     return (input * beta).where(input * beta > threshold, (1 + (input * beta).exp()).log()) / beta
 
@@ -159,7 +152,9 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
         refuse("torch.nn.functional.cross_entropy(weight=, label_smoothing=)")
     if target.is_floating_point():
         if target.shape != input.shape:
-            raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype.said}")
+            raise RuntimeError(
+                f"Expected floating point type for target with class probabilities, got {target.dtype.said}"
+            )
         loss = -(target * log_softmax(input, 1 if input.ndim > 1 else 0)).sum(1 if input.ndim > 1 else 0)
         return {"none": loss, "sum": loss.sum(), "mean": loss.mean()}[reduction]
     if input.ndim == 1:
@@ -224,6 +219,3 @@ def __getattr__(name):
     from torch import known
 
     known("nn.functional", name, f"module 'torch.nn.functional' has no attribute '{name}'")
-
-
-__all__ = ["Tensor", "cosine_similarity", "index_select", "one_hot"]

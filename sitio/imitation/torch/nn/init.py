@@ -27,11 +27,6 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 
 
 @starts
-def constant_(tensor, val):
-    return tensor.fill_(val)
-
-
-@starts
 def zeros_(tensor):
     return tensor.zero_()
 
@@ -42,20 +37,9 @@ def ones_(tensor):
 
 
 @starts
-def eye_(tensor):
-    tensor.zero_().fill_diagonal_(1.0)
-    return tensor
-
-
-@starts
 def xavier_uniform_(tensor, gain=1.0, generator=None):
     limit = gain * math.sqrt(6 / sum(fans(tensor)))
     return tensor.uniform_(-limit, limit, generator=generator)
-
-
-@starts
-def xavier_normal_(tensor, gain=1.0, generator=None):
-    return tensor.normal_(0.0, gain * math.sqrt(2 / sum(fans(tensor))), generator=generator)
 
 
 def gain_of(a, nonlinearity):
@@ -67,9 +51,3 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
     fan = fans(tensor)[mode != "fan_in"]
     limit = math.sqrt(3) * gain_of(a, nonlinearity) / math.sqrt(fan)
     return tensor.uniform_(-limit, limit, generator=generator)
-
-
-@starts
-def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
-    fan = fans(tensor)[mode != "fan_in"]
-    return tensor.normal_(0.0, gain_of(a, nonlinearity) / math.sqrt(fan), generator=generator)

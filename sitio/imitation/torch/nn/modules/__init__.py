@@ -1,6 +1,4 @@
 """Los módulos, donde torch los tiene."""
 
-from torch.nn.modules import conv, module
-from torch.nn.modules.module import Dropout, Linear, Module
-
-__all__ = ["Dropout", "Linear", "Module", "conv", "module"]
+from torch.nn.modules import conv, module  # noqa: F401
+from torch.nn.modules.module import Dropout, Linear, Module  # noqa: F401

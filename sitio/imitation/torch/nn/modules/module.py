@@ -72,11 +72,11 @@ class Module:
             found = found if other is None else other
         return found
 
-    def register_forward_pre_hook(self, hook):
-        return Hook(self._forward_pre_hooks, hook)
-
     def register_forward_hook(self, hook):
         return Hook(self._forward_hooks, hook)
+
+    def register_forward_pre_hook(self, hook):
+        return Hook(self._forward_pre_hooks, hook)
 
     # Lo que guarda.
 
@@ -94,8 +94,9 @@ class Module:
                 expected = {"_parameters": "parameter", "_modules": "child module"}.get(home)
                 if expected and value is not None:
                     said = "torch.nn.Parameter" if expected == "parameter" else "torch.nn.Module"
+                    given = "torch.FloatTensor" if isinstance(value, Tensor) else type(value).__name__
                     raise TypeError(
-                        f"cannot assign '{type_name(value)}' as {expected} '{name}' ({said} or None expected)"
+                        f"cannot assign '{given}' as {expected} '{name}' ({said} or None expected)"
                     )
                 homes[home][name] = value
                 return
@@ -110,13 +111,12 @@ class Module:
         for home in ("_parameters", "_buffers", "_modules"):
             if name in self.__dict__.get(home, ()):
                 return self.__dict__[home][name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        from torch import known
+
+        known("nn.Module", name, f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name):
         self._forget(name)
-
-    def __dir__(self):
-        return [*super().__dir__(), *self._parameters, *self._buffers, *self._modules]
 
     def register_parameter(self, name, param):
         self._parameters[name] = param
@@ -173,16 +173,6 @@ class Module:
     def buffers(self, recurse=True):
         return (value for _, value in self.named_buffers(recurse=recurse))
 
-    def get_submodule(self, path):
-        one = self
-        for name in filter(None, path.split(".")):
-            one = getattr(one, name)
-        return one
-
-    def get_parameter(self, path):
-        home, _, name = path.rpartition(".")
-        return getattr(self.get_submodule(home), name)
-
     def state_dict(self, *given, prefix="", **options):
         found = OrderedDict()
         for path, one in self.named_modules():
@@ -197,7 +187,7 @@ class Module:
         missing, strange = [n for n in own if n not in state], [n for n in state if n not in own]
         if strict and (missing or strange):
             raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(self).__name__}: missing {missing}, unexpected {strange}"
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n missing {missing}, unexpected {strange}"
             )
         with creation.no_grad():
             for name in own.keys() & state.keys():
@@ -210,12 +200,6 @@ class Module:
 
     def eval(self):
         return self.train(False)
-
-    def apply(self, function):
-        for one in self.children():
-            one.apply(function)
-        function(self)
-        return self
 
     def requires_grad_(self, on=True):
         for one in self.parameters():
@@ -233,17 +217,8 @@ class Module:
                     one.data = one.detach().to(*given, **options)
         return self
 
-    def float(self):
-        return self.to(types.float32)
-
     def double(self):
         return self.to(types.float64)
-
-    def half(self):
-        return self.to(types.float16)
-
-    def cpu(self):
-        return self
 
     def extra_repr(self):
         return ""
@@ -252,10 +227,6 @@ class Module:
         inside = [f"  ({n}): " + repr(one).replace("\n", "\n  ") for n, one in self._modules.items()]
         body = "\n" + "\n".join(inside) + "\n" if inside else self.extra_repr()
         return f"{type(self).__name__}({body})"
-
-
-def type_name(value):
-    return "torch.FloatTensor" if isinstance(value, Tensor) else type(value).__name__
 
 
 # --- Los que guardan otros ------------------------------------------------------------------------
@@ -321,41 +292,6 @@ class ModuleDict(Module):
     keys = lambda self: self._modules.keys()  # noqa: E731
     values = lambda self: self._modules.values()  # noqa: E731
     items = lambda self: self._modules.items()  # noqa: E731
-
-
-class ParameterList(Module):
-    def __init__(self, values=None):
-        super().__init__()
-        for one in values or []:
-            self.append(one)
-
-    def append(self, value):
-        value = Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
-        self.register_parameter(str(len(self)), value)
-        return self
-
-    __len__ = lambda self: len(self._parameters)  # noqa: E731
-    __iter__ = lambda self: iter(self._parameters.values())  # noqa: E731
-    __getitem__ = lambda self, key: list(self._parameters.values())[key]  # noqa: E731
-
-
-class ParameterDict(Module):
-    def __init__(self, values=None):
-        super().__init__()
-        for name, one in dict(values or {}).items():
-            self[name] = one
-
-    def __setitem__(self, name, value):
-        value = Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
-        self.register_parameter(name, value)
-
-    __len__ = lambda self: len(self._parameters)  # noqa: E731
-    __iter__ = lambda self: iter(self._parameters)  # noqa: E731
-    __getitem__ = lambda self, name: self._parameters[name]  # noqa: E731
-    __contains__ = lambda self, name: name in self._parameters  # noqa: E731
-    keys = lambda self: self._parameters.keys()  # noqa: E731
-    values = lambda self: self._parameters.values()  # noqa: E731
-    items = lambda self: self._parameters.items()  # noqa: E731
 
 
 # --- Las capas ------------------------------------------------------------------------------------
@@ -442,24 +378,6 @@ class Identity(Module):
         return input
 
 
-class Flatten(Module):
-    def __init__(self, start_dim=1, end_dim=-1):
-        super().__init__()
-        self.dims = start_dim, end_dim
-
-    def forward(self, input):
-        return input.flatten(*self.dims)
-
-
-class Unflatten(Module):
-    def __init__(self, dim, unflattened_size):
-        super().__init__()
-        self.dim, self.sizes = dim, unflattened_size
-
-    def forward(self, input):
-        return input.unflatten(self.dim, self.sizes)
-
-
 def layer(name, function, *settings):
     """Una capa que solo aplica una función, con lo que se le diga al crearla."""
 
@@ -479,7 +397,6 @@ ReLU = layer("ReLU", lambda x, inplace=False: F.relu(x), "inplace")
 GELU = layer("GELU", F.gelu, "approximate")
 SiLU = layer("SiLU", F.silu, "inplace")
 Tanh, Sigmoid = layer("Tanh", F.tanh), layer("Sigmoid", F.sigmoid)
-LeakyReLU, ELU = layer("LeakyReLU", F.leaky_relu, "negative_slope"), layer("ELU", F.elu, "alpha")
 Softplus = layer("Softplus", F.softplus, "beta", "threshold")
 CosineSimilarity = layer("CosineSimilarity", F.cosine_similarity, "dim", "eps")
 Softmax = layer("Softmax", F.softmax, "dim")
@@ -491,12 +408,3 @@ MSELoss = layer("MSELoss", F.mse_loss)
 class MultiheadAttention(Module):
     def __init__(self, *given, **options):
         refuse("torch.nn.MultiheadAttention")
-
-
-class Transformer(Module):
-    def __init__(self, *given, **options):
-        refuse("torch.nn.Transformer")
-
-    @staticmethod
-    def generate_square_subsequent_mask(sz, **options):
-        return creation.full((sz, sz), -math.inf).triu(1)
