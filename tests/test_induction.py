@@ -30,7 +30,7 @@ def grown(layers, seed):
 
 
 @pytest.mark.lenta
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_it_is_born_with_two_layers(seed):
     last = grown(2, seed)
     assert last.accuracy > 0.9
