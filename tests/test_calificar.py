@@ -827,6 +827,15 @@ def test_a_value_arrives_from_the_cage_as_it_was(value):
         )
 
 
+def test_looking_for_where_to_write_is_not_writing():
+    """Python prueba, la primera vez, en qué carpeta puede escribir: no es cosa de la entrega."""
+    code = "from aula.calificar import student; noticed = {}; student.watch(noticed); "
+    code += "import tempfile; tempfile.gettempdir(); print(noticed)"
+    environment = os.environ | {"HOME": "/ninguna"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.stdout.strip() == "{}", done.stderr
+
+
 def test_what_is_not_data_arrives_as_a_name():
     for value in (print, 1j, Named(), np.array([print]), torch.zeros(1).expand(10**12)):
         assert student.encode(value, {}) == {"other": type(value).__name__}

@@ -19,6 +19,7 @@ import re
 import struct
 import symtable
 import sys
+import tempfile
 import traceback
 import types
 import warnings
@@ -195,6 +196,7 @@ def forbid(names, library):
 def watch(noticed):
     """Apunta los archivos que quiere escribir el código de la entrega."""
     usual = os.environ["HOME"], "/dev/"
+    tempfile.gettempdir()  # la primera vez escribe, para ver si puede: no es cosa de la entrega
 
     def hook(event, arguments):
         if event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITING:
