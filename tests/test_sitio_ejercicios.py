@@ -147,7 +147,7 @@ def test_what_is_written_stays_and_is_handed_in(page, tmp_path):
     write(page, DIVIDES)
     write(page, "# Ejercicio 3.3\nmy_deviation = 24\n", "3.3")
     page.reload()
-    assert place(page).get_by_role("textbox").input_value() == DIVIDES
+    expect(place(page).get_by_role("textbox")).to_have_value(DIVIDES)
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Guardar mis respuestas").click()
     path = tmp_path / waiting.value.suggested_filename
