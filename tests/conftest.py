@@ -81,13 +81,6 @@ def pytest_addoption(parser):
     )
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config):
-    """De noche, un proceso más: son más las pruebas que esperan al navegador o a un kernel."""
-    if config.option.todo and getattr(config.option, "numprocesses", None) == 3:
-        config.option.numprocesses = 4
-
-
 def pytest_collection_modifyitems(config, items):
     """Deja para la noche las pruebas lentas, salvo que se pidan, y pone delante las que más tardan."""
     for item in items:

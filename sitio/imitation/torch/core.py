@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from torch import types
-from torch.overrides import heard, refuse
+from torch.overrides import heard, lacking, refuse
 
 FUNCTIONS = {}
 grad_on = [True]
@@ -59,8 +59,13 @@ class Storage:
     def nbytes(self):
         return self.array.nbytes
 
+    __len__ = nbytes
+
     def data_ptr(self):
         return self.array.__array_interface__["data"][0]
+
+    def __getattr__(self, name):
+        lacking("torch.UntypedStorage")(name)
 
 
 class Tensor:
@@ -195,6 +200,9 @@ class Tensor:
 
     def __format__(self, spec):
         return format(self.item(), spec) if spec and not self.ndim else repr(self)
+
+    def __contains__(self, value):
+        return bool((self.array == plain(value)).any())
 
     def __hash__(self):
         return id(self)

@@ -58,3 +58,14 @@ def refuse(name):
     """Para, y lo apunta: lo que se diga después de esto no es de la respuesta."""
     REFUSED.append(name)
     raise NotHere(f"en la página no está «{name}»: abre este ejercicio en JupyterLab.")
+
+
+def lacking(room):
+    """El ``__getattr__`` de un sitio de torch del que solo está lo que se usa."""
+
+    def look(name):
+        if name[0] == "_":
+            raise AttributeError(name)
+        refuse(f"{room}.{name}")
+
+    return look

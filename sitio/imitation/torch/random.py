@@ -21,6 +21,9 @@ class Generator:
         self.bits._legacy_seeding(self.seed & 0xFFFFFFFF)
         return self
 
+    def initial_seed(self):
+        return self.seed
+
     def get_state(self):
         return self.seed, self.kept, self.bits.state
 

@@ -558,7 +558,6 @@ def einsum(equation, *operands):
     return made(found, *((x, back(k)) for k, x in enumerate(tensors)), dtype=tensors[0].dtype)
 
 
-
 @both("aminmax")
 def aminmax(input, *, dim=None, keepdim=False):
     low, high = REDUCE["amin"](input, dim, keepdim), REDUCE["amax"](input, dim, keepdim)

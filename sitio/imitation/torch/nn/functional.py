@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from torch import reductions, types
-from torch.core import FUNCTIONS, Tensor, axes, made
+from torch.core import FUNCTIONS, axes, made
 from torch.elementwise import SQRT2, SQRT_2PI
 from torch.overrides import heard
 from torch.reductions import alike, cosine_similarity, log_softmax, matmul, need_floats  # noqa: F401

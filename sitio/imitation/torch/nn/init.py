@@ -3,6 +3,7 @@
 import math
 
 from torch.creation import no_grad
+from torch.overrides import lacking
 
 
 def fans(tensor):
@@ -51,3 +52,6 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
     fan = fans(tensor)[mode != "fan_in"]
     limit = math.sqrt(3) * gain_of(a, nonlinearity) / math.sqrt(fan)
     return tensor.uniform_(-limit, limit, generator=generator)
+
+
+__getattr__ = lacking("torch.nn.init")

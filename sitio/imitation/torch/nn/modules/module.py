@@ -392,7 +392,6 @@ def layer(name, function, *settings):
     return type(name, (Module,), {"__init__": __init__, "forward": forward, "__module__": __name__})
 
 
-
 ReLU = layer("ReLU", lambda x, inplace=False: F.relu(x), "inplace")
 GELU = layer("GELU", F.gelu, "approximate")
 SiLU = layer("SiLU", F.silu, "inplace")
