@@ -110,11 +110,11 @@ def group(nodeid):
 
 class ByGroup(LoadScopeScheduling):
     """Cada grupo, en un solo proceso; si se hacen todas, las lecciones y las clases del navegador, una a una,
-    y las respuestas, ejercicio a ejercicio."""
+    y las respuestas, lección a lección, con torch y con su imitación."""
 
     def _split_scope(self, nodeid):
         one = re.search(r"test_(?:lessons|slides)\.py::\w+\[(\d\d_.+)\]$", nodeid)
-        one = one or re.search(r"test_answers\.py::\w+\[(\d+\.\d)\b", nodeid)
+        one = one or re.search(r"test_(?:answers|imitacion)\.py::\w+\[(\d+)(?:\.\d\b|\])", nodeid)
         return one[1] if one and self.config.option.todo else group(nodeid)
 
 
