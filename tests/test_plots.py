@@ -174,6 +174,7 @@ def test_words_say_what_is_seen():
     only = plot_heads(torch.cat([causal, torch.eye(3)[None]]), list("abc")).description
     assert only.endswith("cabeza 0: «a» → «a» 1.00; cabeza 1: «a» → «a» 1.00.")
     assert "hambre: «dog» 0.53, «bone» 0.22" in plot_rows({"hambre": row}, TOKENS).description
+    assert "pocas: «a» 0.10, «b» 0.70, «c» 0.20." in plot_rows({"pocas": [0.1, 0.7, 0.2]}, "abc").description
     stacks = plot_stacks({"una": {"a": 3, "b": 1}, "otra": {"b": 2.4}}, xlabel="MB")
     assert stacks.description.endswith("MB. una: 4 (a 3, b 1); otra: 2 (b 2).")
     groups = stacks.axes[0].containers

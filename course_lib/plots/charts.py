@@ -6,7 +6,14 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from course_lib.plots import palette
 from course_lib.plots.figure import STYLE, CourseFigure
-from course_lib.plots.inputs import as_array, check_labels, number_text, short_label, top_values
+from course_lib.plots.inputs import (
+    as_array,
+    check_labels,
+    every_value,
+    number_text,
+    short_label,
+    top_values,
+)
 
 HATCHES = ("", "///", "...", "xx")
 
@@ -50,7 +57,11 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
             ax.legend(frameon=False, ncols=len(rows), loc="upper left", bbox_to_anchor=(0, -0.1))
         if title:
             ax.set_title(title)
-    sentences = [f"{name}: {top_values(row, labels)}" for name, row in rows.items()]
+    few = len(labels) <= 8  # se dicen todas; si no, las mayores
+    sentences = [
+        f"{name}: " + (every_value(row, labels) if few else top_values(row, labels))
+        for name, row in rows.items()
+    ]
     named = f"Título: {title}. " if title else ""
     figure.description = (
         f"Barras para {len(labels)} etiquetas. {named}" + ". ".join(sentences) + "."

@@ -50,6 +50,11 @@ def number_text(value, decimals):
     return f"{round(float(value), decimals) + 0.0:.{decimals}f}".replace("-", "−")
 
 
+def every_value(values, labels, decimals=2):
+    """Cada valor con su etiqueta, en su orden."""
+    return ", ".join(f"«{a}» {number_text(x, decimals)}" for a, x in zip(labels, values, strict=True))
+
+
 def top_values(values, labels, decimals=2, count=2):
     """Los mayores valores con su etiqueta.
 
