@@ -97,11 +97,12 @@ def serve(folder):
 
 
 @contextlib.contextmanager
-def reading(browser, address, path, broken="$^", route=None, **options):
+def reading(browser, address, path, broken="$^", route=None, script="", **options):
     """Abre una página. Al acabar, la consola no tiene errores y nada se ha pedido fuera del sitio.
 
     `broken` es la expresión de lo que se queja de lo que la prueba ha roto a propósito, y
     `route`, lo que hace con una dirección: de una carpeta, solo vale si se dice antes de abrir.
+    `script` se ejecuta antes que nada de la página.
     """
     faults = []
     with contextlib.closing(browser.new_context(**{"viewport": LAPTOP} | options)) as context:
@@ -112,6 +113,7 @@ def reading(browser, address, path, broken="$^", route=None, **options):
         page.on("request", lambda asked: asked.url.startswith(ours) or faults.append(asked.url))
         if route:
             page.route(*route)
+        page.add_init_script(script)
         page.goto(address + path)
         yield page
     faults = [fault for fault in faults if not re.search(broken, fault)]

@@ -71,7 +71,9 @@ def test_almost_every_report_is_the_same():
     assert set(OTHERS) <= {f"{a.exercise} · {a.name}" for a in ANSWERS}
 
 
-def test_the_verdicts_of_every_day_are_those_of_torch(imitated):
+def test_the_verdicts_of_every_day_are_those_of_torch(imitated, pytestconfig):
+    if pytestconfig.getoption("todo"):
+        pytest.skip("De noche se juzgan todas.")
     some = every_day()
     other, told = judged(imitated, lambda a: (a.exercise, a.name) in some)
     assert other == []

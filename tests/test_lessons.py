@@ -7,11 +7,10 @@ compara nbval: cada día, las del camino.
 import os
 
 import pytest
-from helpers_browser import ROOT, write
+from helpers_browser import ROOT
 from helpers_explorers import answers, controls, saved_explorers
 from helpers_notebooks import code_cells, compared_outputs
 from nbformat import from_dict
-from nbformat.v4 import new_code_cell, new_markdown_cell
 from tools import notebooks
 
 SCREENSHOTS = os.environ.get("CURSO_CAPTURAS")
@@ -35,18 +34,6 @@ def look(lab, path, found, tmp_path):
         images = lab.capture(SCREENSHOTS or tmp_path, path.stem)
         found += [f"Míralo en {images[0].parent}"] if found else []
     assert found == []
-
-
-# --- El texto de todas ----------------------------------------------------------------------------
-
-
-@pytest.mark.lenta
-def test_the_text_of_every_lesson_looks_right(lab):
-    """En un solo cuaderno: cada fórmula se entiende, cada figura se ve y nada se pide fuera."""
-    cells = [cell for path in LESSONS for cell in notebooks.read(ROOT / path).cells]
-    texts = [new_markdown_cell(cell.source) for cell in cells if cell.cell_type == "markdown"]
-    assert lab.faults(write(lab, new_code_cell("1"), *texts)) == []
-    lab.close()
 
 
 # --- Guardada -------------------------------------------------------------------------------------
