@@ -82,6 +82,13 @@ def from_torch(number, text):
 
 
 @navegador
+def test_an_answer_that_uses_one_to_be_done_says_which(page):
+    text = "# Ejercicio 3.2\ndef my_scaling(query, key):\n    return my_softmax(query @ key.mT)\n"
+    said = checked(page, text, "3.2")
+    assert "«my_softmax» es la respuesta del ejercicio 3.1, que aquí está por hacer" in said[1]
+
+
+@navegador
 def test_an_answer_is_judged_as_always(page):
     for text in (DIVIDES, GOOD):
         assert checked(page, text) == from_torch("3.1", text)

@@ -88,6 +88,16 @@ def restore(kept):
                     setattr(place, name, value)
 
 
+class Undone:
+    """La respuesta de un ejercicio de antes que aún está por hacer: a quien la usa se le dice cuál."""
+
+    def __init__(self, name, number):
+        self.told = f"«{name}» es la respuesta del ejercicio {number}, que aquí está por hacer"
+
+    def __call__(self, *_, **__):
+        raise NameError(self.told)
+
+
 class Page:
     """Las comprobaciones, listas."""
 
@@ -95,7 +105,7 @@ class Page:
         self.checkers, self.kept = prepare()
 
     def check(self, asked):
-        """Comprueba una respuesta. Recibe y da JSON: ``setup``, ``before``, ``answer``, ``check``, ``number``."""
+        """Comprueba una respuesta. Recibe y da JSON: ``setup``, ``before``, ``undone``, ``answer``…"""
         from torch import overrides
 
         asked = json.loads(asked)
@@ -114,6 +124,9 @@ class Page:
                 exec(line, space)
             except Exception:  # lo que en la página no está: quien lo use verá que le falta
                 pass
+        for number, source in asked["undone"].items():
+            for name in re.findall(r"^(?:def|class) (\w+)", source, re.MULTILINE):
+                space[name] = Undone(name, number)
         for number, source in asked["before"].items():
             running.call(lambda number=number, source=source: run(number, source, space))
         title = f"Ejercicio {asked['number']}"

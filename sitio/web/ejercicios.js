@@ -101,13 +101,14 @@ globalThis.course ??= {};
       if (signal.aborted) throw new Error('Parado.');
       await python(say, signal);
       say('Compruebo…');
-      const before = {};
+      const [before, undone] = [{}, {}];
       for (const other in blocks) {
         if (other === number) break;
-        if (blocks[other].text !== blocks[other].start) before[other] = blocks[other].text;
+        const { text, start } = blocks[other];
+        (text === start ? undone : before)[other] = text;
       }
       const { text, check } = blocks[number];
-      const asked = JSON.stringify({ setup, before, number, answer: text, check });
+      const asked = JSON.stringify({ setup, before, undone, number, answer: text, check });
       const seconds = LONGEST / 1000;
       const late = `Tu código no ha terminado en ${seconds} segundos: busca un bucle que no acabe. Lo he parado.`;
       const clock = setTimeout(() => stop(late), LONGEST);
