@@ -48,12 +48,12 @@ def line_of(path, name, diff):
 
 
 def report(modules):
-    """Cuenta los mutantes de cada módulo y enseña los vivos. Devuelve cuántos se han probado."""
+    """Cuenta los mutantes de cada módulo y enseña los vivos. Devuelve cuántos se han probado y sin acabar."""
     from mutmut.mutation.data import SourceFileMutationData
     from mutmut.mutation.diff_apply import get_diff_for_mutant
     from mutmut.stats import status_by_exit_code
 
-    alive, tried = [], 0
+    alive, tried, unfinished = [], 0, 0
     print(f"\n{'módulo':14} probados  caen  viven  sin acabar")
     for module in modules:
         path = Path("course_lib") / f"{module}.py"
@@ -66,12 +66,12 @@ def report(modules):
         killed = count["killed"]
         print(f"{module:14} {done:8} {killed:5} {len(living):6} {done - killed - len(living):11}")
         alive += [(path, name, get_diff_for_mutant(name, path=path)) for name in living]
-        tried += done
+        tried, unfinished = tried + done, unfinished + done - killed - len(living)
     print()
     for path, name, diff in alive:
         line, after = line_of(path, name, diff)
         print(f"{path.as_posix()}:{line}: {after}    ({name.rpartition('.')[2]})")
-    return tried
+    return tried, unfinished
 
 
 def main(arguments):
@@ -86,7 +86,10 @@ def main(arguments):
     env = {**os.environ, "OMP_NUM_THREADS": "1", "CURSO_PROGRESO": "no"}
     names = [f"course_lib.{module}.*" for module in modules]
     code = subprocess.call([sys.executable, "-m", "mutmut", "run", *names], env=env)
-    tried = report(modules)
+    tried, unfinished = report(modules)
+    if unfinished > tried // 4:  # no son bucles: las pruebas no llegan a empezar
+        print("mutantes: casi ninguno acaba. Mira por qué con «debug = true» en [tool.mutmut].")
+        return 1
     return code or (tried == 0)
 
 
