@@ -201,6 +201,9 @@ class Tensor:
     def __format__(self, spec):
         return format(self.item(), spec) if spec and not self.ndim else repr(self)
 
+    def __contains__(self, value):
+        return bool((self.array == plain(value)).any())
+
     def __hash__(self):
         return id(self)
 
