@@ -20,9 +20,9 @@ const beside = cell => cell.model.getMetadata('tags')?.includes('profundizar') ?
 /** El gestor de controles de un cuaderno: lo tiene lo que los dibuja. */
 async function managerOf(panel) {
   await panel.sessionContext.ready;
-  for (let turn = 0; turn < 60 && !panel.isDisposed; turn++) {
+  for (let turn = 0; turn < 600 && !panel.isDisposed; turn++) {
     const renderer = panel.content.rendermime.createRenderer(VIEW);
-    const late = new Promise(done => setTimeout(done, 500));
+    const late = new Promise(done => setTimeout(done, 50)); // quien guarda enseguida, guarda los suyos
     const found = await Promise.race([renderer._manager?.promise, late]);
     renderer.dispose();
     if (found) return found;
