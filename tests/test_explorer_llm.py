@@ -39,7 +39,8 @@ def by_hand(scores, temperature, top_k, top_p):
     """Lo mismo, con listas: lo que queda, en su orden, y lo que sumaba lo demás."""
     scores = sorted(scores.tolist(), reverse=True)
     powers = [math.exp((x - scores[0]) / (temperature or 1)) for x in scores]
-    before = [power / math.fsum(powers) for power in powers]
+    total = math.fsum(powers)
+    before = [power / total for power in powers]
     kept = before[: 1 if temperature == 0 else top_k]
     whole, taken = math.fsum(kept), 0.0
     for n, chance in enumerate(kept):
@@ -47,7 +48,8 @@ def by_hand(scores, temperature, top_k, top_p):
             kept = kept[:n]
             break
         taken += chance
-    return before, [chance / math.fsum(kept) for chance in kept], 1 - math.fsum(kept)
+    left = math.fsum(kept)
+    return before, [chance / left for chance in kept], 1 - left
 
 
 # --- Lo que lee -----------------------------------------------------------------------------------
