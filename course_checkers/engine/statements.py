@@ -33,7 +33,7 @@ def statements(function):
 
     def visit(nodes, depth, before=""):
         for node in nodes:
-            alone, inner, rest = copy.copy(node), *(getattr(node, x, []) for x in ("body", "orelse"))
+            alone, (inner, rest) = copy.copy(node), [getattr(node, x, []) for x in ("body", "orelse")]
             if inner:
                 alone.body, alone.orelse = [], []
             last = inner[0].lineno - 1 if inner else node.end_lineno
