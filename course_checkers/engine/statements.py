@@ -33,13 +33,13 @@ def statements(function):
 
     def visit(nodes, depth, before=""):
         for node in nodes:
-            alone, (inner, rest) = copy.copy(node), [getattr(node, x, []) for x in ("body", "orelse")]
+            alone = copy.copy(node)
+            inner, rest = (getattr(node, name, []) for name in ("body", "orelse"))
             if inner:
                 alone.body, alone.orelse = [], []
             last = inner[0].lineno - 1 if inner else node.end_lineno
-            text = " ".join(ast.unparse(alone).split())
-            lines = range(first + node.lineno - 1, first + last)
-            found.append(Statement("  " * depth + before + text, lines))
+            text = "  " * depth + before + " ".join(ast.unparse(alone).split())
+            found.append(Statement(text, range(first + node.lineno - 1, first + last)))
             visit(inner, depth + 1)
             visit(rest[:1], depth, "el" if [*map(type, rest)] == [ast.If] else "else: ")
             visit(rest[1:], depth + 1)
