@@ -12,6 +12,8 @@ from helpers_sitio import (
     LAPTOP,
     NOTEBOOKS,
     OPEN_ALL,
+    SCROLL,
+    SHIFTS,
     ask,
     broken_links,
     build,
@@ -508,18 +510,6 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(monkeypatch, er
     monkeypatch.setattr(site, "make", fail)
     with pytest.raises(SystemExit, match=f"^{said}.*repi"):
         site.main([])
-
-
-SHIFTS = """globalThis.shift = 0;
-new PerformanceObserver(list => list.getEntries().forEach(({value}) => { shift += value; }))
-    .observe({type: 'layout-shift', buffered: true});"""
-SCROLL = """async () => {
-    await document.fonts.ready;  // la letra de las fórmulas, que llega una vez
-    for (let top = 0; top < document.documentElement.scrollHeight; top += 600) {
-        scrollTo(0, top);
-        for (const _ of "abc") await new Promise(requestAnimationFrame);
-    }
-}"""
 
 
 @lenta
