@@ -41,6 +41,7 @@ def show(app, pagename, templatename, context, doctree):
         title = TITLE.search(part)[1]
         slides.append({"shown": NOTES.sub("", part), "title": title, "notes": notes})
         slides[-1] |= {"start": start, "end": clock}
+    context["script_files"].clear()  # los del tema mueven lo que aquí no está
     context |= {"slides": slides, "lesson": pagename.partition("/")[2]}
     app.shown[pagename] = context["title"], slides
     app.add_js_file("clase.js", loading_method="defer")

@@ -78,6 +78,7 @@ myst_substitutions = {
     "puertas": badges(url),
 }
 myst_heading_anchors = 3
+suppress_warnings = ["misc.highlighting_failure"]  # código abreviado con «…»: se colorea lo demás
 
 
 def read_source(app, docname, content):

@@ -32,7 +32,7 @@ WIDGET, STATES = (f"application/vnd.jupyter.widget-{kind}+json" for kind in ("vi
 LINK = re.compile(r"(?<![./\w-])([./\w-]*?)((\d\d)_\w+)\.ipynb#cell-id=([\w-]+)")
 PAGE = re.compile(r'(href="[^"]*)\.ipynb')
 # Un enlace a lo que el sitio no tiene.
-OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?!imagenes/|\d\d_)[^)]*\)")
+OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?!\.\./|imagenes/|\d\d_)[^)]*\)")
 PREDICT, PREDICT_HERE = "**Antes de ejecutar", "**Antes de mirar"
 # Hasta dónde llega la respuesta a una predicción: al título siguiente o a la predicción siguiente.
 ANSWER_ENDS = re.compile(r"^(\(celda-.*\n)?(#|\*\*Antes de)", re.MULTILINE)
