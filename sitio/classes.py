@@ -7,7 +7,9 @@ from course_tools.cells import tagged
 CUT = re.compile(r"</?section[^>]*>")
 PERMALINK = re.compile(r'<a class="headerlink".*?</a>')
 TITLE = re.compile(r"<h\d>(.*?)</h\d>", re.DOTALL)
-NOTES = re.compile(r'<div class="notas">(.*)</div>', re.DOTALL)  # lo último de su diapositiva
+END = "</div><!-- fin -->"
+NOTES = re.compile(rf'<div class="notas">(.*?){END}', re.DOTALL)
+BESIDE = re.compile(rf'<div class="(?:fragmento )?al-lado">.*?{END}', re.DOTALL)
 MINUTES = re.compile(r"<strong>Minutos:</strong> (\d+)")
 LOOKS = {"fragment": "fragmento", "notes": "notas"}
 
@@ -19,8 +21,8 @@ def for_slides(notebook):
         kind = cell["metadata"].get("slideshow", {}).get("slide_type")
         if cell["metadata"].get("jupyter", {}).get("source_hidden"):
             cell["metadata"].setdefault("tags", []).append("remove-input")
-        look = f"{LOOKS.get(kind, '')} {'al-lado' * tagged(cell, 'al-lado')}".strip()
-        box = [(f'<div class="{look}">', "abre"), ("</div>", "cierra")] if look else []
+        look = " ".join(filter(None, [LOOKS.get(kind), "al-lado" * tagged(cell, "al-lado")]))
+        box = [(f'<div class="{look}">', "abre"), (END, "cierra")] if look else []
         around = [
             {"cell_type": "markdown", "id": f"{cell['id']}-{what}", "metadata": {}, "source": text}
             for text, what in box
@@ -38,9 +40,11 @@ def show(app, pagename, templatename, context, doctree):
     for part in filter(str.strip, CUT.split(PERMALINK.sub("", context["body"]))):
         notes = NOTES.search(part)[1]
         start, clock = clock, clock + int(MINUTES.search(notes)[1])
-        title = TITLE.search(part)[1]
-        slides.append({"shown": NOTES.sub("", part), "title": title, "notes": notes})
-        slides[-1] |= {"start": start, "end": clock}
+        title = TITLE.search(part)
+        rest = NOTES.sub("", part.replace(title[0], ""))
+        beside, rest = "".join(BESIDE.findall(rest)), BESIDE.sub("", rest)
+        slides.append({"title": title, "notes": notes, "start": start, "end": clock})
+        slides[-1] |= {"shown": rest, "beside": beside}
     context["script_files"].clear()  # los del tema mueven lo que aquí no está
     context |= {"slides": slides, "lesson": pagename.partition("/")[2]}
     app.shown[pagename] = context["title"], slides

@@ -9,7 +9,9 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 
 from sitio.formulas import words
 
-UNREAD = nodes.literal_block, nodes.raw, nodes.comment, nodes.image, nodes.title
+UNREAD = (
+    nodes.literal_block, nodes.math_block, nodes.raw, nodes.comment, nodes.image, nodes.title
+)  # fmt: skip
 
 
 class Pages(StandaloneHTMLBuilder):

@@ -7,15 +7,16 @@
 
   /** El trozo de un texto donde está una palabra de las buscadas, señalada; si no, el principio. */
   function excerpt(text, stems) {
-    const found = fold(` ${text}`).match(RegExp(`[^\\p{L}\\p{N}](${stems.join('|')})[\\p{L}\\p{N}]*`, 'u'));
+    const word = RegExp(`[^\\p{L}\\p{N}](${stems.join('|') || '$^'})[\\p{L}\\p{N}]*`, 'u');
+    const found = fold(` ${text}`).match(word);
     const [at, long] = found ? [found.index, found[0].length - 1] : [0, 0];
     const start = at < AROUND ? 0 : text.indexOf(' ', at - AROUND) + 1;
     const end = text.indexOf(' ', at + long + AROUND);
     const node = document.createElement('p');
     const mark = document.createElement('mark');
     mark.textContent = text.slice(at, at + long);
-    node.append(start ? '… ' : '', text.slice(start, at), mark, text.slice(at + long, end < 0 ? undefined : end));
-    node.append(end < 0 ? '' : ' …');
+    const rest = end < 0 ? text.slice(at + long) : `${text.slice(at + long, end)} …`;
+    node.append(start ? '… ' : '', text.slice(start, at), ...(long ? [mark] : []), rest);
     return node;
   }
 
@@ -34,7 +35,10 @@
     }
     Search.stopPulse();
     Search.title.textContent = 'Resultados';
-    const many = names.length > MOST ? `Los ${MOST} mejores, de ${names.length} apartados.` : `Apartados: ${names.length}.`;
-    Search.status.textContent = names.length ? many : 'Ningún apartado tiene todas esas palabras.';
+    const many = names.length > MOST ? `Los ${MOST} mejores, de` : 'En';
+    Search.status.textContent = names.length
+      ? `${many} ${names.length} apartado${names.length > 1 ? 's' : ''}.`
+      : 'Ningún apartado tiene todas esas palabras.';
+    localStorage.removeItem('sphinx_highlight_terms'); // ya se ha señalado lo que se buscaba
   };
 }

@@ -1,10 +1,8 @@
 'use strict';
 {
   // Anda una clase: una diapositiva cada vez y, en ella, lo que aparece al avanzar.
-
   const slides = [...document.querySelectorAll('.clase section')];
-  const find = what => document.querySelector(`.mando ${what}`);
-  const [told, read, notes] = ['output', '[aria-pressed]', '[target]'].map(find);
+  const [back, told, on, read, notes] = document.querySelectorAll('.mando :is(button, output, [target])');
   const root = document.documentElement;
   let now, step, walking, touched, start, beside;
 
@@ -40,13 +38,10 @@
     for (const one of slides[now].children) sizes.observe(one);
     fit();
   }
-
   function move(by) {
     if (by > 0 ? slides[now].querySelector('.luego') : step > 0) go(now, step + by);
     else if (slides[now + by]) go(now + by, by > 0 ? 0 : Infinity);
   }
-
-  /** De andarla a leerla seguida, y al revés. */
   function walk(yes) {
     walking = root.classList.toggle('andando', yes);
     read.setAttribute('aria-pressed', !yes);
@@ -76,13 +71,10 @@
   });
   addEventListener('resize', fit);
   addEventListener('hashchange', () => walking && walk(true));
-  find('[data-to="-1"]').onclick = () => move(-1);
-  find('[data-to="1"]').onclick = () => move(1);
-  read.onclick = () => walk(!walking);
+  [back.onclick, on.onclick, read.onclick] = [() => move(-1), () => move(1), () => walk(!walking)];
   notes.onclick = event => {
     event.preventDefault();
     beside = open(`${notes.href}#${now + 1}`, 'notas', 'popup,width=800,height=900');
   };
-  for (const image of document.images) image.loading = 'eager'; // la siguiente, antes de llegar
   walk(true);
 }
