@@ -34,7 +34,10 @@ def for_slides(notebook):
 
 def show(app, pagename, templatename, context, doctree):
     """La página de una clase: sus diapositivas, con su minuto y sin notas; y guarda las notas."""
-    if not (pagename.startswith("clases/") and doctree):
+    if not pagename.startswith("clases/"):
+        return None
+    context["script_files"].clear()  # los del tema mueven lo que aquí no está
+    if not doctree:
         return None
     slides, clock = [], 0
     for part in filter(str.strip, CUT.split(PERMALINK.sub("", context["body"]))):
@@ -45,7 +48,6 @@ def show(app, pagename, templatename, context, doctree):
         beside, rest = "".join(BESIDE.findall(rest)), BESIDE.sub("", rest)
         slides.append({"title": title, "notes": notes, "start": start, "end": clock})
         slides[-1] |= {"shown": rest, "beside": beside}
-    context["script_files"].clear()  # los del tema mueven lo que aquí no está
     context |= {"slides": slides, "lesson": pagename.partition("/")[2]}
     app.shown[pagename] = context["title"], slides
     app.add_js_file("clase.js", loading_method="defer")

@@ -717,7 +717,8 @@ AUDIT = """async () => await Promise.allSettled(document.getAnimations()
 def test_axe_finds_nothing(browser, whole, kind):
     name, options = KINDS[kind]
     with reading(browser, whole[2]["servidor"], f"{name}.html", **options) as page:
-        explorers(page)
+        if "clase" not in kind:  # que solo enseña uno
+            explorers(page)
         page.evaluate(f"() => {{ {AXE} }}")
         assert page.evaluate(AUDIT) == []
 
