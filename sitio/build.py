@@ -39,8 +39,6 @@ PICTURE = re.compile(r'src="data:image/png;base64,([^"]+)"')
 IMAGE = re.compile(r'(<img(?![^>]* width=)[^>]*)src="((?:\.\./)*_(?:images|static)/[^"]+)"')
 LOOK = re.compile(r'<(div|code|span) style="([^"]+)">')
 GIF = re.compile(r'<img[^>]*src="([^"]+)\.gif"[^>]*>')
-NOT_FOUND = re.compile(r'Su b\\u00fasqueda no coincide[^"]*')
-SUMMARY = re.compile("SHOW_SEARCH_SUMMARY: true")  # en una carpeta no se puede leer otra página
 NAMES = {  # lo que el tema y sus amigos no dicen en español, y oye quien usa un lector de pantalla
     ' aria-label="Toggle hidden content"': "",  # tapa el nombre que se ve
     'title="Link to this heading"': 'title="Enlace a este título"',
@@ -83,14 +81,6 @@ def build(site, **settings):
     for path in {path for pattern in UNUSED for path in site.glob(pattern)}:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     replace(site / "_static/doctools.js", PLURAL, "Documentation.PLURAL_EXPR = n => +(n !== 1);")
-    replace(
-        site / "_static/translations.js", NOT_FOUND, "Ninguna página tiene todas esas palabras."
-    )
-    replace(
-        site / "_static/documentation_options.js",
-        SUMMARY,
-        r"\g<0> && location.protocol !== 'file:'",
-    )
     pages = {path: path.read_text(encoding="utf-8") for path in site.glob("**/*.html")}
     whole = "\n".join(pages.values())
     for theirs in () if settings else NAMES:
