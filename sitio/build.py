@@ -34,7 +34,8 @@ PLURAL = re.compile(r"Documentation\.PLURAL_EXPR = new Function\(.*?\);", re.S)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 BRACE = re.compile(r"[{}]")
 NOT = re.compile(r":not\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
-NAMED = re.compile(r"[.#]([A-Za-z_][\w-]*)")
+BOOTSTRAP = set("show fade tooltip tooltip-inner tooltip-arrow bs-tooltip-auto".split())  # lo que usa el tema
+NAMED = re.compile(r"[.#](-?[A-Za-z_][\w-]*)")
 PICTURE = re.compile(r'src="data:image/png;base64,([^"]+)"')
 IMAGE = re.compile(r'(<img(?![^>]* width=)[^>]*)src="((?:\.\./)*_(?:images|static)/[^"]+)"')
 LOOK = re.compile(r'<(div|code|span) style="([^"]+)">')
@@ -117,8 +118,8 @@ def join_styles(site, names, pages):
     theme = ["basic.css", "styles/pydata-sphinx-theme.css"]
     paths = [site / "_static" / name.removeprefix("_static/") for name in [*theme, *names]]
     text = "\n".join(path.read_text(encoding="utf-8") for path in dict.fromkeys(paths))
-    words = set(re.findall(r"[\w-]+", pages))
-    for path in site.glob("_static/**/*.js"):
+    words = set(re.findall(r"[\w-]+", pages)) | BOOTSTRAP
+    for path in {*site.glob("_static/**/*.js")} - {site / "_static/scripts/bootstrap.js"}:
         words |= set(re.findall(r"[\w-]+", path.read_text(encoding="utf-8")))
     for path in {*paths, *site.glob("_static/styles/*.css")}:
         path.unlink()

@@ -21,12 +21,13 @@ ENGLISH = "My sister gave a good book to her friend number {}."
 PAINTED = """() => performance.getEntriesByType('paint')
     .find(({name}) => name === 'first-contentful-paint').startTime"""
 
-SLOW_4G = {"latency": 562.5, "downloadThroughput": 184_320, "uploadThroughput": 84_375, "offline": False}
+SLOW_4G = {"latency": 150, "downloadThroughput": 204_800, "uploadThroughput": 96_000, "offline": False}
 WEIGHT = """() => performance.getEntries().filter(one => 'decodedBodySize' in one
     && !/\\.(png|svg|gif)$/.test(one.name)).reduce((sum, one) => sum + one.decodedBodySize, 0)"""
 
 ASK = """async ([name, texts]) => {
-    const { model } = document.querySelector('.course-explorer.alive');
+    const kind = name === 'sentence' ? 'CrossAttention' : 'Attention';
+    const { model } = document.querySelector(`.alive[data-explorer=${kind}Explorer]`);
     const times = [];
     for (const text of texts) {
         const serial = model.get('answered') + 1;
