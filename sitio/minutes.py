@@ -15,6 +15,7 @@ from course_lib import explorers, load_translator
 from course_lib.explorers.mask import preset
 from course_lib.translator import ALIGNMENT_LAYER
 from sitio.explorers import explorer_html
+from sitio.notebook import ROOMS
 
 MARK = re.compile(r"<!-- (explorador|paso|dice) (\S+) ?(.*?) -->")
 JUPYTERS = "layout", "tabbable", "tooltip"  # no son del explorador
@@ -54,9 +55,10 @@ def place(app, docname, content):
         if what == "explorador":
             one = alive[name] = SHOWN[name][1]()
             state = {key: value for key, value in one.get_state().items() if key not in JUPYTERS}
-            source = f"_static/{SHOWN[name][0]}-{type(one).__name__}.png"
-            picture = f'<img src="{source}" alt="" loading="lazy">' * bool(SHOWN[name][0])
-            return f'<div id="{name}">{explorer_html(state, repr(one), picture)}</div>'
+            drawn = f"{SHOWN[name][0]}-{type(one).__name__}"
+            picture = f'<img src="_static/{drawn}.png" alt="" loading="lazy">' * (drawn in ROOMS)
+            made = explorer_html(state, repr(one), picture, ROOMS.get(drawn, (0, 0)))
+            return f'<div id="{name}">{made}</div>'
         one = alive["ahora"] = alive[name]
         traits = {k: preset(v, 4) if k == "mask" else v for k, v in json.loads(rest).items()}
         for trait, value in traits.items():

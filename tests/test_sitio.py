@@ -551,7 +551,7 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(monkeypatch, er
 @lenta
 @navegador
 @pytest.mark.parametrize("viewport", [PHONE, LAPTOP], ids=["teléfono", "portátil"])
-@pytest.mark.parametrize("name", EXPLORERS)
+@pytest.mark.parametrize("name", ["index", *EXPLORERS])
 def test_nothing_jumps_while_one_scrolls(browser, whole, name, viewport):
     address = whole[2]["servidor"]
     with reading(browser, address, f"{name}.html", script=SHIFTS, viewport=viewport) as page:
