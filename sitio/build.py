@@ -34,7 +34,8 @@ PLURAL = re.compile(r"Documentation\.PLURAL_EXPR = new Function\(.*?\);", re.S)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 BRACE = re.compile(r"[{}]")
 NOT = re.compile(r":not\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
-BOOTSTRAP = set("show fade tooltip tooltip-inner tooltip-arrow bs-tooltip-auto".split())  # lo que usa el tema
+# De las clases que pone Bootstrap, las que usa el tema.
+BOOTSTRAP = {"show", "fade", "tooltip", "tooltip-inner", "tooltip-arrow", "bs-tooltip-auto"}
 NAMED = re.compile(r"[.#](-?[A-Za-z_][\w-]*)")
 PICTURE = re.compile(r'src="data:image/png;base64,([^"]+)"')
 IMAGE = re.compile(r'(<img(?![^>]* width=)[^>]*)src="((?:\.\./)*_(?:images|static)/[^"]+)"')

@@ -21,7 +21,7 @@ def mathml(formula, display=False):
 
 
 def words(formula):
-    """Lo que se lee de una fórmula, en una línea y sin LaTeX: «√dk»; si no cabe en una, «…»."""
+    """Lo que se lee de una fórmula, en una línea y sin LaTeX: «√2»; si no cabe en una, «…»."""
     text = mathml(formula)
     line = html.unescape(re.sub("<[^>]+>", "", text.replace("<msqrt>", "√")))
     return "…" if re.search("<m(frac|table)", text) else line
