@@ -201,5 +201,7 @@ def _bring_to_life(output, states, name):
     drawn = kind.endswith("Explorer")  # una predicción se lee en su frase
     picture = f'<img src="_static/{name[:2]}-{kind}.png" alt="">' * drawn
     room = ROOMS.get(f"{name[:2]}-{kind}", (272, 226))  # una predicción
-    output["data"] = {"text/html": explorer_html(state, "".join(data["text/plain"]), picture, room)}
+    page = f"exploradores/{name[:2]}-{kind}.html" if drawn and "/" not in name else ""
+    words = "".join(data["text/plain"])
+    output["data"] = {"text/html": explorer_html(state, words, picture, room, page)}
     return True

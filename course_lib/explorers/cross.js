@@ -164,7 +164,7 @@ function build(model, el) {
   const now = () => Math.min(model.get('step'), last);
   let all; // lo que da `compute` en cada paso
 
-  // --- La frase que escribe y, debajo, las dos, unidas por los arcos ------------------------------
+  // --- La frase que escribe y, debajo, las dos, unidas por los arcos -----------------------------
   const [WRITTEN, READ] = [0, 1];
   let [held, peeked] = [null, null]; // la palabra que tiene el foco, y por la que se pasa
   const texts = spaced(predicted);
