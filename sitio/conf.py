@@ -13,7 +13,7 @@ from docutils import nodes
 
 from course_tools.opening.doors import badges
 from sitio.classes import for_slides
-from sitio.explorers import program
+from sitio.explorers import alone, program
 from sitio.formulas import mathml
 from sitio.notebook import FOLDS, OUTSIDE, for_the_web, linked_cells
 
@@ -142,7 +142,10 @@ def add_scripts(app, pagename, templatename, context, doctree):
     answers = 'class="exercise"' in body
     scripts = dict.fromkeys([*(["piezas"] if needed or answers else []), *needed])
     own = ["ejercicios"] if answers else []
-    for name in [*scripts, *(["exploradores", "modelo"] if kinds else []), "pagina", *own]:
+    linked = ["enlaces"] if 'Explorer" id="' in body else []
+    names = [*scripts, *(["exploradores", *linked, "modelo"] if kinds else []), "pagina", *own]
+    context["ours"] = {f"_static/{name}.js" for name in names}
+    for name in names:
         models = {"data-version": app.models} if name == "piezas" else {}
         app.add_js_file(f"{name}.js", loading_method="defer", **models)
     if pagename != "search":  # que carga el buscador
@@ -154,6 +157,12 @@ def add_scripts(app, pagename, templatename, context, doctree):
     paragraphs = re.findall(r"<p>(?!<img)(.*?)</p>", body, re.DOTALL)
     first = next((one for one in paragraphs if len(one) > 60), words)
     context["description"] = " ".join(html.unescape(re.sub("<[^>]+>", "", first)).split())[:200]
+    if pagename[:2].isdigit():
+        lesson = f"../{pagename}.html"
+        for name, question, explorer in alone(body, lesson):
+            found = {"title": context["title"], "question": question, "body": explorer}
+            place = f"{lesson}#{name.partition('-')[2]}"
+            app.alone[f"exploradores/{name}"] = found | {"lesson": place}
     app.styles = [file.filename for file in context["css_files"]]
 
 
@@ -169,11 +178,19 @@ def not_found(app):
     yield "404", {"title": "Esta página no está", "home": home}, "404.html"
 
 
+def explorers_alone(app):
+    """La página de cada explorador, que otra puede llevar dentro."""
+    for name, context in app.alone.items():
+        yield name, context, "explorador.html"
+
+
 def setup(app):
+    app.alone = {}
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
     app.connect("builder-inited", find_links)
     app.connect("builder-inited", write_explorers)
     app.connect("html-collect-pages", not_found)
+    app.connect("html-collect-pages", explorers_alone)
     app.connect("source-read", read_source)
     app.connect("doctree-read", fold_beside)
     app.connect("html-page-context", add_scripts, priority=900)

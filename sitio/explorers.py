@@ -15,16 +15,39 @@ def explorer_kind(state):
     return state["_anywidget_id"].rpartition(".")[2]
 
 
-def explorer_html(state, words, picture="", room=(0, 0)):
-    """Un explorador: su estado, con el que ``modelo.js`` lo dibuja, y lo que se lee si no puede."""
+def explorer_html(state, words, picture="", room=(0, 0), page=""):
+    """Un explorador: su estado, con el que ``modelo.js`` lo dibuja, y lo que se lee si no puede.
+
+    Con ``page``, la página que es solo suya, tiene además una dirección que lleva su estado.
+    """
     kept = {key: value for key, value in state.items() if key[0] != "_"}
     packed = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    kind = explorer_kind(state)
+    own = f'id="{kind}" data-page="{page}" ' * bool(page)
     return (
-        f'<div class="course-explorer" data-explorer="{explorer_kind(state)}" '
+        f'<div class="course-explorer" data-explorer="{kind}" {own}'
         f'style="--narrow: {room[0]}px; --wide: {room[1]}px">'
         f"{picture}<p>{html.escape(words)}</p>"
         f'<script type="application/json">{packed}</script></div>'
     )
+
+
+ALONE = re.compile(
+    r'<div class="course-explorer"[^>]*( data-page="exploradores/(.*?)\.html").*?</script></div>', re.S
+)
+QUESTION = re.compile(r"<p>((?:(?!</p>).)*¿.*?)</p>", re.S)
+NEAR = re.compile(r'(href|src)="(?!\w+:)(#?)')
+
+
+def alone(body, lesson):
+    """Cada explorador de una lección, con la pregunta que tiene encima: → nombre de su página, HTML de los dos.
+
+    ``lesson`` es la dirección de la lección desde la carpeta de esas páginas.
+    """
+    link = lambda found: f'{found[1]}="' + (lesson + "#" if found[2] else "../")  # noqa: E731
+    for found in ALONE.finditer(body):
+        *_, question = QUESTION.findall(body[: found.start()])
+        yield found[2], NEAR.sub(link, question), NEAR.sub(link, found[0].replace(found[1], ""))
 
 
 def program():

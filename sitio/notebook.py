@@ -202,5 +202,7 @@ def _bring_to_life(output, states, name):
     picture = f'<img src="_static/{name[:2]}-{kind}.png" alt="">' * drawn
     number = name.rpartition("/")[2][:2]
     room = ROOMS.get(f"{number}-{kind}", (272, 226))  # una predicción
-    output["data"] = {"text/html": explorer_html(state, "".join(data["text/plain"]), picture, room)}
+    page = f"exploradores/{name[:2]}-{kind}.html" if drawn else ""
+    words = "".join(data["text/plain"])
+    output["data"] = {"text/html": explorer_html(state, words, picture, room, page)}
     return True

@@ -37,7 +37,7 @@ plot_heatmap(torch.eye(3), list("abc"), title="Tres pesos")"""
 EFFECTS = {
     "AttentionExplorer": {"*": "[role=radiogroup]"},
     "BlocksExplorer": {"*": ".exp-row"},
-    "CrossAttentionExplorer": {"*": ".exp-scroll svg"},
+    "CrossAttentionExplorer": {"*": ".c-pair"},
     "GeometryExplorer": {"*": ".exp-plane"},
     "InfluenceExplorer": {"*": "svg[role=group]"},
     "LlmExplorer": {".exp-sentence *, .l-read *": ".l-read", "*": ".l-tokens"},

@@ -4,8 +4,9 @@ import pytest
 import torch
 import traitlets
 from helpers_browser import write
-from helpers_explorers import SHOW
+from helpers_explorers import CUT, SHOW
 from nbformat.v4 import new_code_cell
+from playwright.sync_api import expect
 
 from course_lib.explorers.base import esm
 from course_lib.explorers.cross import CrossAttentionExplorer, compute, looks, show
@@ -244,60 +245,57 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
 
 
 @pytest.mark.navegador
-def test_the_ends_keep_the_focus_and_the_labels_can_be_read(lab):
-    """Al llegar al final con Intro, el foco se queda; y nada se lee a menos de 11 píxeles."""
-    path = write(
-        lab,
-        new_code_cell(
-            "import torch\nfrom course_lib.explorers import CrossAttentionExplorer\n"
-            "origin = '[CLS] i gave the dog a bone because it was hungry [SEP]'.split()\n"
-            "weights = torch.full((1, 3, 12), 0.9 / 11)\nweights[:, :, 4] = 0.1\n"
-            "weights[:, 2] = torch.eye(12)[4]\n"
-            "CrossAttentionExplorer(origin, ['uno', 'dos', 'tres'], ['dos', 'tres', 'fin'], weights)"
-        ),
-    )
-    assert lab.faults(path) == []
-    page, box = lab.page, lab.page.locator(".exp")
-    focused = "() => document.activeElement.textContent"
-    back, forward = (box.get_by_role("button", name=name) for name in ("← anterior", "siguiente →"))
-
-    def where(step):
-        page.wait_for_function(
-            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=step
-        )
-        return page.evaluate(focused), back.is_disabled(), forward.is_disabled()
-
-    # Con pesos casi iguales no hay negrita; cuando uno destaca, sí.
-    bold = box.locator(".exp-scroll").first.locator("text[font-weight='700']")
-    assert bold.count() == 1  # la query
-    cells = box.locator("svg").last.locator("rect").all()[:36]
-    opacity = [float(cell.get_attribute("fill-opacity")) for cell in cells]
-    assert (max(opacity), min(opacity)) == (1, 0)
-    assert "el mayor de la rejilla (1.00)" in box.inner_text()
-
-    forward.focus()
-    for _ in range(4):  # dos llegan al final; las demás no hacen nada
-        page.keyboard.press("Enter")
-    assert where("Paso 3") == ("siguiente →", False, True)
-    assert bold.all_text_contents()[:1] == ["1.00"]
-    back.focus()
-    for _ in range(4):
-        page.keyboard.press("Enter")
-    assert where("Paso 1") == ("← anterior", True, False)
-
-    names = box.locator("svg").last.locator("text").all_text_contents()
-    assert names[:4] == ["entra → predice", "uno → dos", "dos → tres", "tres → fin"]
-    assert names[4:] == box.locator("svg").first.locator("text").all_text_contents()[1:24:2]
-    before = page.viewport_size
+def test_the_ends_keep_the_focus_and_a_word_shows_only_its_arcs(lab):
+    """Al llegar al final con Intro, el foco se queda; y una palabra tocada se queda sola."""
+    page = lab.page.context.new_page()
     page.set_viewport_size({"width": 800, "height": 900})
-    page.wait_for_timeout(300)
-    sizes = box.locator("svg text").evaluate_all(
-        "all => all.map(text => parseFloat(getComputedStyle(text).fontSize)"
-        " * text.ownerSVGElement.getScreenCTM().a)"
-    )
-    page.set_viewport_size(before)
-    assert min(sizes) >= 11
-    lab.close()
+    weights = torch.full((1, 4, 12), 0.9 / 11)
+    weights[:, :, 4] = 0.1  # casi por igual
+    weights[:, 2] = torch.eye(12)[4]
+    origin = "[CLS] i gave the dog a bone because it was hungry [SEP]".split()
+    predicted = ["¡", "pe", "##rro", "</s>"]
+    built = CrossAttentionExplorer(origin, ["<s>", *predicted[:-1]], predicted, weights)
+    page.goto("about:blank")
+    page.evaluate(SHOW, [built.get_state()])
+    box, said, arcs = (page.locator(name) for name in (".exp", ".exp-say", ".c-pair path"))
+    wrote, read = box.get_by_role("radiogroup").all()
+    back, forward = (box.get_by_role("button", name=name) for name in ("← anterior", "siguiente →"))
+    focused, bold = "document.activeElement.textContent", read.locator("[style*='weight: 700']")
+
+    expect(box.locator(".c-text")).to_have_text("¡perro")
+    assert bold.count() == 0
+    whole = arcs.count()
+    forward.focus()
+    for _ in range(2):
+        page.keyboard.press("Enter")
+    expect(said).to_contain_text("Paso 3: entra «pe» y, para predecir «##rro», mira sobre todo a «dog»")
+    assert (bold.all_text_contents(), page.evaluate(focused)) == (["dog1.00"], "siguiente →")
+    for _ in range(3):  # uno llega al final; los demás no hacen nada
+        page.keyboard.press("Enter")
+    expect(said).to_contain_text("Paso 4")
+    assert (page.evaluate(focused), forward.is_disabled()) == ("siguiente →", True)
+    assert arcs.count() == whole
+
+    wrote.get_by_role("radio").last.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(said).to_contain_text("Paso 3")
+    assert (page.evaluate("models[0].get('step')"), arcs.count()) == (2, 1)
+    read.get_by_role("radio", name="dog, posición 4").hover()
+    expect(said).to_have_text("«dog»: el paso que más lo mira es el 3, para predecir «##rro» (1.00).")
+    assert arcs.count() == 4
+    page.mouse.move(0, 0)  # vuelve a la que tiene el foco
+    expect(said).to_contain_text("Paso 3")
+    page.keyboard.press("Home")
+    back.focus()
+    expect(said).to_contain_text("Paso 1")
+    assert (arcs.count(), back.is_disabled()) == (whole, True)
+
+    for width in (800, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        sizes = "all => all.map(node => parseFloat(getComputedStyle(node).fontSize))"
+        assert min(box.locator(".c-pair *:not(path)").evaluate_all(sizes)) >= 11
+        assert page.evaluate(CUT) == []
+    page.close()
 
 
 @pytest.mark.navegador

@@ -2,7 +2,7 @@
 
 Cada explorador son dos archivos con el mismo nombre: el de Python, una función pura de su estado
 (`compute`) y el control que lo guarda; el de JavaScript, que lo dibuja sin esperar al kernel; y los
-dos comparten `common.js` y `explorer.css`; algunos, también `sentences.js` o `grid.js`. Las
+dos comparten `common.js` y `explorer.css`; algunos, también `sentences.js`. Las
 cuentas que JavaScript repite para ir deprisa se comparan con las de Python en
 `tests/test_explorers.py`.
 

@@ -20,11 +20,8 @@ HERE = Path(__file__).parent
 SHARED = {"sync": True, "echo_update": False}
 
 # Lo que solo comparten algunos: así, el estado de los demás no lo lleva.
-ALSO = dict.fromkeys(["heads", "qkv"], ["sentences"]) | {
+ALSO = dict.fromkeys(["cross", "heads", "llm", "qkv"], ["sentences"]) | {
     "attention": ["sentences", "arcs"],
-    "cross": ["sentences", "grid"],
-    "influence": ["grid"],
-    "llm": ["sentences"],
 }
 
 

@@ -3,12 +3,96 @@
 const NEAR = 1.25; // «casi por igual»: ningún peso se aleja más que esto de las partes iguales
 // «Sobre todo»: el mayor es al menos este número de partes iguales, o la mitad del total.
 const MOSTLY = 2;
-const FONT = 17;
+const SEEN = 0.08; // con todos los arcos a la vez, los que pesan menos no se dibujan
 const STYLE = css`
   .exp-cross [aria-disabled='true'] {
     opacity: 0.5;
     border-style: dashed;
     cursor: default;
+  }
+  .exp-cross .c-text {
+    margin: 0.4rem 0;
+    font-size: clamp(1.5rem, 1rem + 1.8vw, 2.1rem);
+    font-weight: 600;
+    line-height: 1.3;
+    overflow-wrap: anywhere;
+  }
+  .exp-cross .c-now {
+    text-decoration: underline 0.12em var(--q);
+    text-underline-offset: 0.2em;
+  }
+  .exp-cross .c-room {
+    container-type: inline-size;
+  }
+  .exp-cross .c-pair {
+    position: relative;
+    display: flex;
+    flex-direction: column;
+    gap: 4.5rem;
+  }
+  .exp-cross .c-pair svg {
+    position: absolute;
+    inset: 0;
+    width: 100%;
+    height: 100%;
+    overflow: visible;
+    pointer-events: none;
+  }
+  .exp-cross .c-row {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 1.4rem 0.4rem;
+  }
+  .exp-cross .c-row > p {
+    width: 100%;
+    margin: 0;
+  }
+  .exp-cross .c-row:last-child > p {
+    order: 1;
+  }
+  .exp-cross .c-row > span {
+    position: relative;
+    min-width: 2.6rem;
+    max-width: 100%;
+    padding: 0.15rem 0.5rem;
+    border: 2px solid var(--ink);
+    border-radius: 0.6rem;
+    background: color-mix(in srgb, var(--ink) var(--on), var(--jp-layout-color0, Canvas));
+    font-size: 1.15rem;
+    text-align: center;
+    overflow-wrap: anywhere;
+    cursor: pointer;
+  }
+  .exp-cross .c-row small {
+    position: absolute;
+    inset: auto 0 100%;
+    font-size: 0.85rem;
+    font-variant-numeric: tabular-nums;
+  }
+  .exp-cross .c-row:last-child small {
+    inset: 100% 0 auto;
+  }
+  @container (width < 34rem) {
+    .exp-cross .c-pair {
+      flex-direction: row;
+      gap: 0;
+      justify-content: space-between;
+    }
+    .exp-cross .c-row {
+      flex-flow: column;
+      max-width: 40%;
+      gap: 0.25rem;
+    }
+    .exp-cross .c-row:last-child > p {
+      order: 0;
+    }
+    .exp-cross .c-row small {
+      position: static;
+      margin-left: 0.4rem;
+    }
+    .exp-cross .c-row small:empty {
+      display: none;
+    }
   }
 `;
 
@@ -48,15 +132,26 @@ export function looks({ row, best, even, ties, near, mostly }, origin) {
   );
 }
 
-/** Un token, recortado si es muy largo, para rotular la rejilla. */
-const brief = token => ([...token].length > 10 ? `${[...token].slice(0, 9).join('')}…` : token);
-
 /** Lo que se ve, en una frase. */
 export function sentence(result, origin, seen, predicted, step) {
   return (
     `Paso ${step + 1}: entra «${seen[step]}» y, para predecir «${predicted[step]}», ` +
     `${looks(result, origin)}.`
   );
+}
+
+/** Los tokens, con el espacio que va delante de cada uno al escribirlos; sin las marcas. */
+function spaced(tokens) {
+  let [tight, quoted] = [true, false]; // al principio, y tras abrir
+  return tokens.map(token => {
+    if (/^<\/?\w+>$/.test(token)) return '';
+    const [, joined, text] = token.match(/^(##)?(.*)$/s);
+    if (text === '"') quoted = !quoted;
+    const closes = /^[.,;:!?…»)]/.test(text) || (text === '"' && !quoted);
+    const space = tight || joined || closes ? '' : ' ';
+    tight = /[¿¡«(]$/.test(text) || (text === '"' && quoted);
+    return space + visible(text);
+  });
 }
 
 function build(model, el) {
@@ -66,41 +161,56 @@ function build(model, el) {
   const save = saver(model);
   const voice = announcer();
   const last = seen.length - 1;
-  const longest = tokens => Math.max(...tokens.map(token => [...token].length));
-  const WIDTH = Math.max(66, 10 * longest(origin) + 12);
-  const wide = Math.max(origin.length, 6) * WIDTH;
+  const now = () => Math.min(model.get('step'), last);
+  let all; // lo que da `compute` en cada paso
 
-  // --- Arriba, la frase de origen; abajo, lo escrito hasta aquí y lo que se predice --------------
-  const scene = make('svg', {
-    viewBox: `0 0 ${wide} 191`,
-    role: 'img',
-    style: shrinking(wide),
-  });
-  const from = { x: wide / 2, y: 131 };
-  const boxes = origin.map((token, index) => {
-    const x = (index + 0.5) * WIDTH;
-    const line = segment(from.x, from.y, x, 80, { stroke: 'var(--q)' });
-    const box = rect(x - WIDTH / 2 + 3, 45, WIDTH - 6, 34, {
-      rx: 8,
-      stroke: 'currentColor',
-      fill: 'var(--v)',
+  // --- La frase que escribe y, debajo, las dos, unidas por los arcos -----------------------------
+  const [WRITTEN, READ] = [0, 1];
+  let [held, peeked] = [null, null]; // la palabra que tiene el foco, y por la que se pasa
+  const texts = spaced(predicted);
+  const written = texts.map(text => make('span', {}, text.trimStart()));
+  const drawing = make('svg', { 'aria-hidden': 'true' });
+  const sides = [
+    row(WRITTEN, 'lo que escribe', '--q', predicted),
+    row(READ, 'lo que lee', '--k', origin),
+  ];
+  const pair = div('c-pair', drawing, ...sides.map(({ node }) => node));
+
+  /** Una de las dos frases: una palabra se elige con las flechas, con el dedo o al pasar. */
+  function row(side, title, ink, tokens) {
+    const nodes = tokens.map((token, i) => {
+      const look = { role: 'radio', 'aria-label': `${visible(token)}, posición ${i}` };
+      const node = make('span', look, make('span', {}, visible(token)), make('small'));
+      return focusable(
+        set(node, {
+          onclick: () => side === WRITTEN && go(i),
+          onfocus: () => mark((held = [side, i])),
+          onblur: () => mark((held = null)),
+          onpointerenter: () => mark((peeked = [side, i])),
+          onpointerleave: () => mark((peeked = null)),
+          onkeydown: event => {
+            const keys = { ArrowRight: i + 1, ArrowDown: i + 1, ArrowLeft: i - 1, ArrowUp: i - 1 };
+            const to = pressed(event, { ...keys, Home: 0, End: tokens.length - 1 });
+            if (!nodes[to]) return;
+            peeked = null;
+            if (side === WRITTEN) go(to);
+            nodes[to].focus();
+          },
+        }),
+      );
     });
-    const value = write(x, 38, FONT, '', MIDDLE);
-    scene.append(line, box, value, write(x, 68, FONT, token, MIDDLE));
-    return { line, box, value };
-  });
-  const query = write(from.x, 154, FONT, '', { ...MIDDLE, 'font-weight': 700 });
-  scene.append(
-    rect(from.x - 190, from.y, 380, 34, {
-      rx: 8,
-      fill: 'transparent',
-      stroke: 'var(--q)',
-      'stroke-width': 3,
-    }),
-    query,
-    write(4, 15, FONT, 'frase de origen (keys y values) y su peso', { opacity: 0.8 }),
-    write(4, 186, FONT, 'el decoder (query)', { opacity: 0.8 }),
-  );
+    const about = { role: 'radiogroup', class: 'c-row', style: `--ink: var(${ink})` };
+    const name = set(paragraph(title), { 'aria-hidden': 'true' });
+    return {
+      nodes,
+      node: make(
+        'div',
+        { ...about, 'aria-label': `${title}: elige una palabra con las flechas` },
+        name,
+        ...nodes,
+      ),
+    };
+  }
 
   // --- Los mandos --------------------------------------------------------------------------------
   const names = ['media', ...weights.map((_, index) => `cabeza ${index}`)];
@@ -116,36 +226,22 @@ function build(model, el) {
     },
     go,
   );
-  const back = button('← anterior', () => go(model.get('step') - 1));
-  const forward = button('siguiente →', () => go(model.get('step') + 1));
-  const written = make('p', { style: 'margin: 0.2rem 0' });
+  const back = button('← anterior', () => go(now() - 1));
+  const forward = button('siguiente →', () => go(now() + 1));
 
-  // --- Todos los pasos, en una rejilla: filas y columnas con su nombre ---------------------------
-  const SIDE = 14;
-  const HEADING = 'entra → predice';
-  const steps = seen.map((token, i) => `${brief(token)} → ${brief(predicted[i])}`);
-  const [left, over] = [[HEADING, ...steps], origin.map(brief)].map(
-    names => 7 * longest(names) + 10,
-  );
-  const grid = heatmap(steps, origin.map(brief), {
-    side: SIDE,
-    font: 11.5,
-    left,
-    over,
-    pick: go,
-  });
-  grid.node.prepend(write(-6, -6, 11.5, HEADING, END));
-  set(grid.frame, { x: -1.5, width: origin.length * SIDE + 2, height: SIDE });
-
-  const caption = make('p');
+  const list = make('ol', { style: 'list-style: none; padding: 0' });
   const note = model.get('note');
   el.replaceChildren(
-    div('exp-stay', back, ' ', forward, ' ', bar.node, heads.node),
     ...(note ? [make('p', { class: 'exp-note', style: 'margin: 0.2rem 0' }, `⚠ ${note}`)] : []),
-    written,
-    sliding('A qué mira este paso', scene),
+    make(
+      'p',
+      { class: 'c-text' },
+      ...written.flatMap((node, i) => [/^ ?/.exec(texts[i])[0], node]),
+    ),
+    div('c-room', pair),
     voice.node,
-    div('exp-row exp-map', sliding('Todos los pasos', grid.node), caption),
+    div('exp-stay', back, ' ', forward, ' ', bar.node, heads.node),
+    make('details', {}, make('summary', {}, 'Todos los pasos, en una lista'), list),
   );
 
   function go(step) {
@@ -153,46 +249,81 @@ function build(model, el) {
   }
 
   function draw() {
-    const [step, head] = [Math.min(model.get('step'), last), model.get('head')];
-    const result = compute(weights, head, step);
-    const top = Math.max(...result.row);
-    boxes.forEach(({ line, box, value }, index) => {
-      const weight = result.row[index];
-      // Si casi empatan todos, no se destaca ninguno.
-      const best = !result.near && result.ties.includes(index);
-      set(line, { 'stroke-width': 1 + 8 * weight, 'stroke-opacity': 0.15 + (0.8 * weight) / top });
-      set(box, { 'fill-opacity': 0.05 + (0.6 * weight) / top, 'stroke-width': best ? 3.5 : 1 });
-      set(value, { 'font-weight': best ? 700 : 400 });
-      value.textContent = show(weight);
-    });
-    query.textContent = `entra «${seen[step]}», predice «${predicted[step]}»`;
-    written.textContent = `Escrito: ${seen.slice(0, step + 1).join(' ')} ▸ ${predicted[step]}`;
-    const all = seen.map((_, i) => compute(weights, head, i).row);
-    const most = Math.max(...all.flat());
-    all.forEach((row, i) =>
-      row.forEach((weight, j) => set(grid.squares[i][j], { 'fill-opacity': weight / most })),
+    const [step, head] = [now(), model.get('head')];
+    all = seen.map((_, i) => compute(weights, head, i));
+    list.replaceChildren(
+      ...all.map((result, i) => make('li', {}, sentence(result, origin, seen, predicted, i))),
     );
-    grid.rowNames.forEach((name, i) => set(name, { 'font-weight': i === step ? 700 : null }));
-    caption.textContent =
-      'Todos los pasos. Cada fila es un paso: el token que entra en el decoder y el que predice; ' +
-      'el de ahora, recuadrado. ' +
-      'Cada columna es un token de la frase de origen. Cuanto más intenso el azul, más peso: ' +
-      'el más intenso es el mayor ' +
-      `de la rejilla (${show(most)}), y sin color sería 0.`;
-    set(grid.frame, { y: step * SIDE - 0.5 });
-    set(grid.node, {
-      'aria-label': `Pesos de ${last + 1} pasos sobre ${origin.length} tokens de origen`,
-    });
-    set(scene, { 'aria-label': sentence(result, origin, seen, predicted, step) });
     bar.set(step);
     heads.set(head + 1, names);
     set(back, { 'aria-disabled': step === 0 ? 'true' : null }); // sin perder el foco al llegar
     set(forward, { 'aria-disabled': step === last ? 'true' : null });
-    voice.say(sentence(result, origin, seen, predicted, step));
+    mark();
+  }
+
+  /** Los arcos y los números de una palabra, sola si se la toca; si no, la del paso entre todas. */
+  function mark() {
+    const alone = peeked ?? held;
+    const [side, at] = alone ?? [WRITTEN, now()];
+    const column = all.map(({ row }) => row[at]);
+    const numbers = side === WRITTEN ? [[], all[at].row] : [column, []];
+    const tops = side === WRITTEN ? (all[at].near ? [] : all[at].ties) : [];
+    sides.forEach(({ nodes }, s) =>
+      nodes.forEach((node, n) => {
+        const weight = numbers[s][n] ?? 0;
+        const chosen = s === side && n === at;
+        const strong = chosen || (s === READ && tops.includes(n));
+        set(node, {
+          'aria-checked': String(chosen),
+          tabindex: n === (s === side ? at : s === WRITTEN ? now() : 0) ? 0 : -1,
+          style:
+            `--on: ${chosen ? 30 : Math.round(45 * weight)}%; ` +
+            `font-weight: ${strong ? 700 : 400}; border-width: ${chosen ? 3 : 2}px`,
+        });
+        node.lastChild.textContent = weight < 0.005 ? '' : show(weight);
+      }),
+    );
+    written.forEach((node, i) => set(node, { class: side === WRITTEN && i === at && 'c-now' }));
+    const down = getComputedStyle(pair).flexDirection === 'column';
+    const places = sides.map(({ nodes }, s) =>
+      nodes.map(({ offsetLeft: x, offsetTop: y, offsetWidth: wide, offsetHeight: tall }) =>
+        down ? [x + wide / 2, s ? y : y + tall] : [s ? x : x + wide, y + tall / 2],
+      ),
+    );
+    const arcs = all.flatMap(({ row, ties, near }, i) =>
+      row.flatMap((weight, j) => {
+        const own = [i, j][side] === at;
+        if (weight < (own ? 0.005 : SEEN) || (alone && !own)) return [];
+        const [[x, y], [endX, endY]] = [places[WRITTEN][i], places[READ][j]];
+        const [halfX, halfY] = down ? [0, (endY - y) / 2] : [(endX - x) / 2, 0];
+        const top = !near && ties.includes(j);
+        return make('path', {
+          d: `M${x} ${y}C${x + halfX} ${y + halfY} ${endX - halfX} ${endY - halfY} ${endX} ${endY}`,
+          fill: 'none',
+          stroke: top ? 'var(--k)' : 'var(--mute)',
+          'stroke-width': 1 + 9 * weight,
+          'stroke-opacity': own ? (top ? 0.9 : 0.55) : 0.2,
+        });
+      }),
+    );
+    drawing.replaceChildren(...arcs);
+    const most = column.indexOf(Math.max(...column));
+    voice.say(
+      side === WRITTEN
+        ? sentence(all[at], origin, seen, predicted, at)
+        : `«${origin[at]}»: el paso que más lo mira es el ${most + 1}, para predecir ` +
+            `«${predicted[most]}» (${show(column[most])}).`,
+    );
   }
 
   draw();
-  return listen(model, { step: draw, head: draw });
+  const watcher = new ResizeObserver(() => mark());
+  watcher.observe(pair);
+  const silence = listen(model, { step: draw, head: draw });
+  return () => {
+    watcher.disconnect();
+    silence();
+  };
 }
 
 const render = view => mountAsking(view, 'exp-cross', STYLE, 'weights', build);

@@ -122,7 +122,17 @@ globalThis.course ??= {};
     host.replaceChildren(el);
     host.classList.add('alive');
     host.model = model;
+    course.link?.(host, model);
   }
+
+  // Los colores de los exploradores siguen al tema de la página; en papel, los del claro.
+  const page = document.documentElement;
+  const tint = dark => (document.body.dataset.jpThemeLight = String(!dark));
+  const follow = () => tint(page.dataset.theme === 'dark');
+  new MutationObserver(follow).observe(page, { attributeFilter: ['data-theme'] });
+  addEventListener('beforeprint', () => tint(false));
+  addEventListener('afterprint', follow);
+  follow();
 
   const watcher = new IntersectionObserver(
     entries => {

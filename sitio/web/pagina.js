@@ -10,9 +10,20 @@
   });
   document.querySelectorAll('div.math').forEach(node => watcher.observe(node));
 
+  /** Un texto que llega en la dirección, o él mismo si está mal escrito. */
+  function decoded(text) {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text;
+    }
+  }
+
   /** Abre todo lo que esconde el sitio al que lleva la dirección. */
   function openTarget() {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const asked = location.hash.slice(1); // un sitio de la página, o un explorador y cómo está
+    const name = new URLSearchParams(asked).get('explorador') ?? decoded(asked);
+    const target = document.getElementById(name);
     if (!target) return;
     for (let node = target; node; node = node.parentElement)
       if (node.tagName === 'DETAILS') node.open = true;
