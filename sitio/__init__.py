@@ -1,6 +1,7 @@
 """El sitio web del curso: ``python curso.py sitio``.
 
 - ``build``: los pasos, con Sphinx, y la norma de seguridad de cada página.
+- ``classes``: las clases, en diapositivas que se leen y se andan, y sus notas.
 - ``conf``: los ajustes que lee Sphinx, y lo que se añade a cada página.
 - ``exercises``: los ejercicios que se hacen en la página, y lo que Python necesita en ella.
 - ``explorers``: los exploradores sin kernel, en un solo programa.
@@ -10,4 +11,5 @@
 - ``notebook``: de un cuaderno guardado a lo que se lee en la web.
 - ``pieces``: los modelos, en piezas que una página carga una a una.
 - ``pyodide``: Python y NumPy para el navegador, tal como se publican.
+- ``search``: el buscador, apartado a apartado.
 """

@@ -34,13 +34,12 @@ PLURAL = re.compile(r"Documentation\.PLURAL_EXPR = new Function\(.*?\);", re.S)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 BRACE = re.compile(r"[{}]")
 NOT = re.compile(r":not\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
-NAMED = re.compile(r"[.#]([A-Za-z_][\w-]*)")
+BOOTSTRAP = set("show fade tooltip tooltip-inner tooltip-arrow bs-tooltip-auto".split())  # lo que usa el tema
+NAMED = re.compile(r"[.#](-?[A-Za-z_][\w-]*)")
 PICTURE = re.compile(r'src="data:image/png;base64,([^"]+)"')
 IMAGE = re.compile(r'(<img(?![^>]* width=)[^>]*)src="((?:\.\./)*_(?:images|static)/[^"]+)"')
 LOOK = re.compile(r'<(div|code|span) style="([^"]+)">')
 GIF = re.compile(r'<img[^>]*src="([^"]+)\.gif"[^>]*>')
-NOT_FOUND = re.compile(r'Su b\\u00fasqueda no coincide[^"]*')
-SUMMARY = re.compile("SHOW_SEARCH_SUMMARY: true")  # en una carpeta no se puede leer otra página
 NAMES = {  # lo que el tema y sus amigos no dicen en español, y oye quien usa un lector de pantalla
     ' aria-label="Toggle hidden content"': "",  # tapa el nombre que se ve
     'title="Link to this heading"': 'title="Enlace a este título"',
@@ -83,14 +82,6 @@ def build(site, **settings):
     for path in {path for pattern in UNUSED for path in site.glob(pattern)}:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     replace(site / "_static/doctools.js", PLURAL, "Documentation.PLURAL_EXPR = n => +(n !== 1);")
-    replace(
-        site / "_static/translations.js", NOT_FOUND, "Ninguna página tiene todas esas palabras."
-    )
-    replace(
-        site / "_static/documentation_options.js",
-        SUMMARY,
-        r"\g<0> && location.protocol !== 'file:'",
-    )
     pages = {path: path.read_text(encoding="utf-8") for path in site.glob("**/*.html")}
     whole = "\n".join(pages.values())
     for theirs in () if settings else NAMES:
@@ -127,8 +118,8 @@ def join_styles(site, names, pages):
     theme = ["basic.css", "styles/pydata-sphinx-theme.css"]
     paths = [site / "_static" / name.removeprefix("_static/") for name in [*theme, *names]]
     text = "\n".join(path.read_text(encoding="utf-8") for path in dict.fromkeys(paths))
-    words = set(re.findall(r"[\w-]+", pages))
-    for path in site.glob("_static/**/*.js"):
+    words = set(re.findall(r"[\w-]+", pages)) | BOOTSTRAP
+    for path in {*site.glob("_static/**/*.js")} - {site / "_static/scripts/bootstrap.js"}:
         words |= set(re.findall(r"[\w-]+", path.read_text(encoding="utf-8")))
     for path in {*paths, *site.glob("_static/styles/*.css")}:
         path.unlink()

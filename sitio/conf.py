@@ -12,6 +12,7 @@ from pathlib import Path
 from docutils import nodes
 
 from course_tools.opening.doors import badges
+from sitio.classes import for_slides
 from sitio.explorers import alone, program
 from sitio.formulas import mathml
 from sitio.notebook import FOLDS, OUTSIDE, for_the_web, linked_cells
@@ -31,8 +32,7 @@ def edition():
 
 project = "Atención paso a paso"
 language = "es"
-extensions = ["myst_nb", "sitio.minutes"]
-exclude_patterns = ["clases"]  # se presentan en JupyterLab
+extensions = ["myst_nb", "sitio.minutes", "sitio.classes", "sitio.search"]
 html_theme = "sphinx_book_theme"
 html_title = project
 html_favicon = "web/icono.svg"
@@ -78,12 +78,15 @@ myst_substitutions = {
     "puertas": badges(url),
 }
 myst_heading_anchors = 3
+suppress_warnings = ["misc.highlighting_failure"]  # código abreviado con «…»: se colorea lo demás
 
 
 def read_source(app, docname, content):
     """Cada cuaderno, tal como se lee en la web."""
     if app.env.doc2path(docname).suffix == ".ipynb":
         notebook = json.loads(content[0])
+        if docname.startswith("clases/"):
+            for_slides(notebook)
         for_the_web(notebook, docname, *app.env.course_links)
         if "soluciones" in app.config.exclude_patterns:  # lo que lleva a ellas, tampoco
             for cell in notebook["cells"]:
@@ -93,9 +96,10 @@ def read_source(app, docname, content):
     else:
         content[0] = OUTSIDE.sub(r"\1", content[0])
         if "soluciones" in app.config.exclude_patterns:
-            content[0] = content[0].replace("soluciones/index\n", "")
+            content[0] = TEACHING.sub(r"\1", content[0].replace("soluciones/index\n", ""))
 
 
+TEACHING = re.compile(r"\[([^]]*)\]\(clases/[^)]*\)")
 SOLUTIONS = re.compile(r"[^.\n]*\[[^]]*\]\(soluciones/[^)]*\)[^.\n]*\.")
 
 

@@ -1,5 +1,6 @@
 """Las fórmulas, en MathML: se leen igual sin JavaScript."""
 
+import html
 import re
 
 from latex2mathml.converter import convert
@@ -17,3 +18,10 @@ def mathml(formula, display=False):
     for theirs, ours in MATH.items():
         text = re.sub(theirs, ours, text)
     return text
+
+
+def words(formula):
+    """Lo que se lee de una fórmula, en una línea y sin LaTeX: «√dk»; si no cabe en una, «…»."""
+    text = mathml(formula)
+    line = html.unescape(re.sub("<[^>]+>", "", text.replace("<msqrt>", "√")))
+    return "…" if re.search("<m(frac|table)", text) else line

@@ -32,7 +32,7 @@ WIDGET, STATES = (f"application/vnd.jupyter.widget-{kind}+json" for kind in ("vi
 LINK = re.compile(r"(?<![./\w-])([./\w-]*?)((\d\d)_\w+)\.ipynb#cell-id=([\w-]+)")
 PAGE = re.compile(r'(href="[^"]*)\.ipynb')
 # Un enlace a lo que el sitio no tiene.
-OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?!imagenes/|\d\d_)[^)]*\)")
+OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?!\.\./|imagenes/|\d\d_)[^)]*\)")
 PREDICT, PREDICT_HERE = "**Antes de ejecutar", "**Antes de mirar"
 # Hasta dónde llega la respuesta a una predicción: al título siguiente o a la predicción siguiente.
 ANSWER_ENDS = re.compile(r"^(\(celda-.*\n)?(#|\*\*Antes de)", re.MULTILINE)
@@ -79,7 +79,7 @@ def for_the_web(notebook, name, linked, lessons):
         lessons: el nombre de cada lección, por su número: ``{"05": "05_atencion"}``.
     """
     states = notebook["metadata"].pop("widgets", {}).get(STATES, {}).get("state", {})
-    lesson = not name.startswith("soluciones/")
+    lesson = "/" not in name
     here = exercises(notebook["cells"]) if lesson else {}
     setup = imports(notebook["cells"]) if lesson else []
     cells, predicting, open_ = [], False, False
@@ -147,7 +147,7 @@ def _html(cell, what, text):
 
 def _prose(cell, source, name, linked, lessons):
     """El texto de una celda, con sus enlaces y con las palabras de quien lee y no ejecuta."""
-    lesson = not name.startswith("soluciones/")
+    lesson = "/" not in name
     source = OUTSIDE.sub(r"\1", NAVIGATION.sub("\n", source)).replace(PREDICT, PREDICT_HERE)
     source = LINK.sub(r"#celda-\3-\4", source)
     up = "" if lesson else "../"
@@ -198,10 +198,11 @@ def _bring_to_life(output, states, name):
         return False
     state = states[data[WIDGET]["model_id"]]["state"]
     kind = explorer_kind(state)
-    drawn = kind.endswith("Explorer")  # una predicción se lee en su frase
+    drawn = kind.endswith("Explorer") and "/" not in name  # una predicción se lee en su frase
     picture = f'<img src="_static/{name[:2]}-{kind}.png" alt="">' * drawn
-    room = ROOMS.get(f"{name[:2]}-{kind}", (272, 226))  # una predicción
-    page = f"exploradores/{name[:2]}-{kind}.html" if drawn and "/" not in name else ""
+    number = name.rpartition("/")[2][:2]
+    room = ROOMS.get(f"{number}-{kind}", (272, 226))  # una predicción
+    page = f"exploradores/{name[:2]}-{kind}.html" if drawn else ""
     words = "".join(data["text/plain"])
     output["data"] = {"text/html": explorer_html(state, words, picture, room, page)}
     return True

@@ -123,6 +123,18 @@ def reading(browser, address, path, broken="$^", route=None, script="", **option
 OPEN_ALL = "document.querySelectorAll('details').forEach(node => { node.open = true; })"
 
 
+SHIFTS = """globalThis.shift = 0;
+new PerformanceObserver(list => list.getEntries().forEach(({value}) => { shift += value; }))
+    .observe({type: 'layout-shift', buffered: true});"""
+SCROLL = """async () => {
+    await document.fonts.ready;  // la letra de las fórmulas, que llega una vez
+    for (let top = 0; top < document.documentElement.scrollHeight; top += 600) {
+        scrollTo(0, top);
+        for (const _ of "abc") await new Promise(requestAnimationFrame);
+    }
+}"""
+
+
 def explorers(page):
     """Abre lo plegado y baja hasta cada explorador y cada predicción. Los exploradores, vivos."""
     page.evaluate(OPEN_ALL)

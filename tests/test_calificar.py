@@ -473,14 +473,20 @@ for number in range(3, 20):
 }
 
 
+@pytest.fixture(scope="module")
+def next_one():
+    """Las trampas no estropean la respuesta de quien va después, que empieza en una jaula nueva."""
+    yield
+    assert grade(GOOD)[0].ok
+
+
 @pytest.mark.lenta
 @caged
+@pytest.mark.usefixtures("next_one")
 @pytest.mark.parametrize("trick", CHEATS)
 def test_no_trick_raises_a_mark(trick):
     report, _ = grade(f"{WRONG}\n{CHEATS[trick]}")
     assert not report.ok
-    # La trampa tampoco estropea la respuesta de otro: el siguiente empieza en una jaula nueva.
-    assert grade(GOOD)[0].ok
 
 
 # Quien busca la respuesta buena donde está: cada una deja en «found» el ejercicio del curso.

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 from helpers_browser import AXE, PHONE, ROOT, write
-from helpers_explorers import CUT, SHOW, saved_explorers
+from helpers_explorers import CUT, SHOW
 from nbformat.v4 import new_code_cell
 from playwright.sync_api import expect
 from test_clases import mistakes_of
@@ -286,9 +286,14 @@ def test_in_jupyter_axe_finds_nothing(lab, theme):
 def test_in_jupyter_one_said_before_running_its_cell_is_not_lost(lab):
     """Como se entrega una lección: se ve sin ejecutar. Lo dicho pasa a la celda cuando se ejecuta."""
     path = "notebooks/05_atencion.ipynb"
-    lab.restore(path)
+    nb = notebooks.read(ROOT / path)
+    last = ['reveal("05.1"' in cell.source for cell in nb.cells].index(True)
+    nb.cells = nb.cells[: last + 1]  # hasta donde sale
+    views = sum("widget-view" in str(cell.get("outputs")) for cell in nb.cells)
+    lab.close()
+    (lab.folder / path).write_text(notebooks.to_text(nb), encoding="utf-8")
     with lab.trusted(path):
-        lab.open_saved(path, len(saved_explorers(ROOT / path)))
+        lab.open_saved(path, views)
         first = lab.page.locator(".exp-prediction").first
         first.scroll_into_view_if_needed()
         first.get_by_label("(0.58, 0.28, 0.14)").check()

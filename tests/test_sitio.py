@@ -13,6 +13,8 @@ from helpers_sitio import (
     LAPTOP,
     NOTEBOOKS,
     OPEN_ALL,
+    SCROLL,
+    SHIFTS,
     ask,
     broken_links,
     build,
@@ -36,9 +38,11 @@ from sitio import notebook as pages
 
 SOURCES = sorted([*NOTEBOOKS.rglob("*.ipynb"), *NOTEBOOKS.rglob("*.md")])
 PAGES = [path.relative_to(NOTEBOOKS).with_suffix("").as_posix() for path in SOURCES]
-PAGES = [name for name in PAGES if not name.startswith("clases/")]  # se presentan en JupyterLab
+DECKS = [name for name in PAGES if name.startswith("clases/")]
+PAGES = [name for name in PAGES if name not in DECKS]
 LESSON, CROSS = "05_atencion", "09_encoder_decoder"
-SMALL = "index.md", "glosario.md", f"{LESSON}.ipynb", f"{CROSS}.ipynb"
+DECK = f"clases/{LESSON}"
+SMALL = "index.md", "glosario.md", f"{LESSON}.ipynb", f"{CROSS}.ipynb", f"{DECK}.ipynb"
 MARKUP = '<img src=x onerror="document.title=1"> it'
 NEW = "The cat was hungry, so it ate the fish"
 lenta, navegador = pytest.mark.lenta, pytest.mark.navegador
@@ -264,7 +268,7 @@ def contents(folder):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """Un sitio de cuatro páginas, y cómo estaban los cuadernos antes de hacerlo."""
+    """Un sitio de cinco páginas, y cómo estaban los cuadernos antes de hacerlo."""
     before, folder = contents(NOTEBOOKS), tmp_path_factory.mktemp("sitio") / "_sitio"
     build(folder, *SMALL)
     return folder, before
@@ -297,6 +301,16 @@ def test_the_pieces_add_up(small):
     weights = [data[name] for name in sizes if name.startswith("traductor/pesos-")]
     original = ROOT / "course_lib/translator_model/model.safetensors"
     assert b"".join(weights) == original.read_bytes()
+
+
+def test_the_search_knows_what_is_read_in_each_section(small):
+    text = (small[0] / "searchindex.js").read_text("utf-8")
+    texts = json.loads(re.match(r"Search\.texts = (.*);\n", text)[1])
+    assert {f"{LESSON}", f"{LESSON}#resumen", f"{CROSS}#resumen"} < texts.keys()
+    assert not [name for name in texts if name.startswith("clases/")]
+    read = " ".join(texts.values())
+    assert "√dk" in read
+    assert not re.search(r"\\[a-z]{2}|\bimport\b|\$|<(div|img|span)|Mapa de calor", read)
 
 
 def test_what_is_changed_has_to_be_there(tmp_path):
@@ -438,6 +452,29 @@ def test_an_address_carries_what_the_hand_has_moved(browser, small):
         assert page.locator(".course-explorer").evaluate(state) == [0, -1, 0]
 
 
+@navegador
+def test_a_class_is_walked_and_its_notes_are_apart(browser, small):
+    with reading(browser, f"{small[0].as_uri()}/", f"{DECK}.html") as page:
+        said, seen = page.locator("output"), []
+        for key in ("ArrowRight", " ", "PageDown", "ArrowLeft", "End", "ArrowRight", "Home"):
+            page.keyboard.press(key)
+            seen.append(int(said.inner_text().split()[0]))
+        assert seen == [2, 3, 4, 3, 17, 17, 1]
+        assert page.locator("section:visible").count() == 1
+        assert "Minutos" not in page.content()
+        with page.expect_popup() as opened:
+            page.get_by_role("link", name="Notas").click()
+        page.keyboard.press("PageDown")
+        opened.value.wait_for_url("**-notas.html#2")
+        expect(opened.value.locator(":target")).to_contain_text("Del minuto 2 al 4")
+        page.evaluate("location.hash = 7")
+        expect(page.get_by_text("puntuaciones: (2, 4, 5)")).to_be_hidden()  # hasta que se pide
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_text("puntuaciones: (2, 4, 5)")).to_be_visible()
+        page.get_by_role("button", name="Leer").click()
+        assert page.locator("section:visible").count() == 17
+
+
 def told(explorer):
     """Lo que en Python cuenta el explorador, tal como lo dice la página."""
     return explorer.describe().partition(f"posición {explorer.query}; ")[2]
@@ -491,7 +528,8 @@ def test_the_whole_site_is_made_without_warnings_and_fits(whole):
     assert warnings == 0
     assert broken_links(folder) == []
     made = [path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.html")]
-    assert sorted(made) == sorted([*PAGES, *ALL_ALONE, "search", "404"])
+    notes = [f"{name}-notas" for name in DECKS]
+    assert sorted(made) == sorted([*PAGES, *DECKS, *notes, *ALL_ALONE, "search", "404"])
     assert (folder / ".nojekyll").is_file()
     for name in PAGES:
         text = (folder / f"{name}.html").read_text(encoding="utf-8")
@@ -511,9 +549,9 @@ def test_a_published_site_has_its_map_and_one_without_solutions_has_no_trace(tmp
     folder = tmp_path / "_sitio"
     text = (folder / f"{LESSON}.html").read_text(encoding="utf-8")
     assert 'og:image" content="https://ejemplo.org/_static/para-redes.png"' in text
-    assert "soluciones/" not in "".join(
-        p.read_text(encoding="utf-8") for p in folder.glob("*.html")
-    )
+    texts = "".join(p.read_text(encoding="utf-8") for p in folder.glob("*.html"))
+    assert "soluciones/" not in texts
+    assert "clases/" not in texts.replace("notebooks/clases", "")
     assert broken_links(folder) == []
     assert f"https://ejemplo.org/{LESSON}.html<" in (folder / "sitemap.xml").read_text("utf-8")
     small, large = tmp_path / "_sitio_sin_modelos.zip", tmp_path / "_sitio.zip"
@@ -533,18 +571,6 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(monkeypatch, er
     monkeypatch.setattr(site, "make", fail)
     with pytest.raises(SystemExit, match=f"^{said}.*repi"):
         site.main([])
-
-
-SHIFTS = """globalThis.shift = 0;
-new PerformanceObserver(list => list.getEntries().forEach(({value}) => { shift += value; }))
-    .observe({type: 'layout-shift', buffered: true});"""
-SCROLL = """async () => {
-    await document.fonts.ready;  // la letra de las fórmulas, que llega una vez
-    for (let top = 0; top < document.documentElement.scrollHeight; top += 600) {
-        scrollTo(0, top);
-        for (const _ of "abc") await new Promise(requestAnimationFrame);
-    }
-}"""
 
 
 @lenta
@@ -640,6 +666,26 @@ def test_no_page_slides_sideways(browser, whole, name):
 
 @lenta
 @navegador
+@pytest.mark.parametrize("name", DECKS)
+def test_each_slide_fits_and_is_printed_on_its_page(browser, whole, name):
+    with reading(browser, whole[2]["carpeta"], f"{name}.html") as page:
+        alive = "!document.querySelector('.course-explorer:not(.alive)')"
+        page.wait_for_function(f"document.readyState === 'complete' && {alive}")
+        count = page.locator("section").count()
+        for viewport in ({"width": 1280, "height": 720}, PHONE):
+            page.set_viewport_size(viewport)
+            for number in range(1, count + 1):
+                page.evaluate("number => { location.hash = number; }", number)
+                page.wait_for_timeout(50)
+                size = page.evaluate("[document.scrollingElement].map(n => [n.scrollWidth, n.scrollHeight])[0]")
+                assert size[0] <= viewport["width"]
+                assert size[1] <= viewport["height"] or viewport is PHONE
+        paper = page.pdf(prefer_css_page_size=True)
+        assert len(re.findall(rb"/Type\s*/Page\b", paper)) == count
+
+
+@lenta
+@navegador
 @pytest.mark.parametrize("name", EXPLORERS)
 def test_each_explorer_answers(browser, address, name):
     with reading(browser, address, f"{name}.html") as page:
@@ -715,7 +761,8 @@ def test_the_search_forgives_accents(browser, address):
         page.get_by_role("button", name="Búsqueda").click()
         page.keyboard.type("mascara")
         page.keyboard.press("Enter")
-        page.locator("#search-results a[href^='04_mascaras.html']").first.wait_for()
+        found = page.locator("#search-results li", has=page.locator("[href^='04_mascaras.html#']"))
+        expect(found.first.locator("mark")).to_have_text(re.compile("máscaras?", re.IGNORECASE))
 
 
 KINDS = {
@@ -728,6 +775,10 @@ KINDS = {
     "buscador": ("search", {}),
     "un explorador": (ALONE.removesuffix(".html"), {}),
     "un explorador, en oscuro": (ALONE.removesuffix(".html"), {"color_scheme": "dark"}),
+    "clase": (DECK, {}),
+    "clase, en oscuro": (DECK, {"color_scheme": "dark"}),
+    "clase, en un teléfono": (DECK, {"viewport": PHONE}),
+    "notas": (f"{DECK}-notas", {}),
 }
 AUDIT = """async () => await Promise.allSettled(document.getAnimations()
         .filter(one => Number.isFinite(one.effect.getComputedTiming().endTime))  // el cursor no acaba
@@ -741,7 +792,8 @@ AUDIT = """async () => await Promise.allSettled(document.getAnimations()
 def test_axe_finds_nothing(browser, whole, kind):
     name, options = KINDS[kind]
     with reading(browser, whole[2]["servidor"], f"{name}.html", **options) as page:
-        explorers(page)
+        if "clase" not in kind:  # que solo enseña uno
+            explorers(page)
         page.evaluate(f"() => {{ {AXE} }}")
         assert page.evaluate(AUDIT) == []
 

@@ -266,8 +266,8 @@ def inside(browser, step):
 
 @navegador
 def test_part_of_the_corpus_inside_the_browser(browser, pytestconfig):
-    """Cada día, una de cada 150; cada noche, una de cada 16."""
-    step = 16 if pytestconfig.getoption("todo") else 150
+    """Cada día, una de cada 150; cada noche, una de cada 32."""
+    step = 32 if pytestconfig.getoption("todo") else 150
     other, told, refused = inside(browser, step)
     assert other == []
     assert len(told) + len(refused) <= 0.04 * len(ANSWERS) / step + 1.5, told + refused

@@ -148,9 +148,9 @@ def test_another_file_is_not_read(apart, monkeypatch, tmp_path, data):
 def test_it_is_written_once_and_mended_if_it_breaks(apart, monkeypatch):
     monkeypatch.undo()
     path = smollm.gguf_file()
+    shutil.copytree(smollm.FOLDER, apart)  # como se escribió al instalar
     for module in (smollm, write_smollm):
         monkeypatch.setattr(module, "FOLDER", apart)
-    assert download_models.smollm() is None
     weights = apart / "model.safetensors"
     written = weights.stat().st_mtime_ns
     assert download_models.smollm() is None and weights.stat().st_mtime_ns == written

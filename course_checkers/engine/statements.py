@@ -31,17 +31,18 @@ def statements(function):
     tree = ast.parse(textwrap.dedent("".join(source))).body[0]
     found = []
 
-    def visit(nodes, depth):
+    def visit(nodes, depth, before=""):
         for node in nodes:
-            alone, inner = copy.copy(node), getattr(node, "body", [])
+            alone = copy.copy(node)
+            inner, rest = (getattr(node, name, []) for name in ("body", "orelse"))
             if inner:
                 alone.body, alone.orelse = [], []
             last = inner[0].lineno - 1 if inner else node.end_lineno
-            text = " ".join(ast.unparse(alone).split())
-            lines = range(first + node.lineno - 1, first + last)
-            found.append(Statement("  " * depth + text, lines))
+            text = "  " * depth + before + " ".join(ast.unparse(alone).split())
+            found.append(Statement(text, range(first + node.lineno - 1, first + last)))
             visit(inner, depth + 1)
-            visit(getattr(node, "orelse", []), depth + 1)
+            visit(rest[:1], depth, "el" if [*map(type, rest)] == [ast.If] else "else: ")
+            visit(rest[1:], depth + 1)
 
     visit(tree.body[ast.get_docstring(tree) is not None :], 0)
     return found

@@ -25,7 +25,7 @@ def read_llama(name, labels=None, run=None):
     Args:
         name: la función, como ``"LlamaAttention.forward"``.
         labels: etiqueta → los números de sus instrucciones, o ``...`` si aún no los sabes. Sin
-            ``labels`` se enseñan las buenas.
+            ``labels`` se enseñan las buenas, y qué es cada una.
         run: si se da, se enseña solo lo que se ejecuta al llamarla.
     """
     (clues, right), (where, ours) = told(name), lines(texts_of(__file__))[name]["dónde"]
@@ -43,8 +43,9 @@ def read_llama(name, labels=None, run=None):
     if missing := [str(number) for number in shown if not yours[number]]:
         said.append(f"Sin etiqueta: {', '.join(missing)}.")
     if not any(yours.values()):
-        said = [f"«{label}»: {clues[label]}" for label in labels or ()]
-        said[:0] = ["○ Cambia cada «...» por los números de sus líneas, como [1, 2]."] * bool(said)
+        named = labels or dict.fromkeys(sum(map(right.get, shown), []))
+        ask = ["○ Cambia cada «...» por los números de sus líneas, como [1, 2]."] * bool(labels)
+        said = ask + [f"«{label}»: {clues[label]}" for label in named]
     tags = right if labels is None else yours
     rows = [(n, " + ".join(tags[n]), code[n - 1].text) for n in shown]
     mine = enumerate(statements(resolve_name(ours)), 1)
