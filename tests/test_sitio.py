@@ -1,5 +1,6 @@
 """El sitio web: lo que se lee, lo que contesta, y que nada sale de él ni entra en él."""
 
+import contextlib
 import errno
 import json
 import re
@@ -26,6 +27,7 @@ from helpers_sitio import (
 from playwright.sync_api import expect
 from sphinx.util.docutils import docutils_namespace
 from test_ortografia import faults
+from tools.explorer_pictures import pictures
 
 from course_checkers import Prediction
 from course_checkers.engine.prediction import heard
@@ -428,6 +430,28 @@ def test_a_prediction_is_answered_in_the_page(browser, small):
         expect(place.locator(".exp-say")).to_have_text(heard("05.1", "(0.58, 0.28, 0.14)")[0])
 
 
+ALONE = "exploradores/09-CrossAttentionExplorer.html"
+
+
+@navegador
+def test_an_address_carries_what_the_hand_has_moved(browser, small):
+    address = f"{small[0].as_uri()}/"
+    with reading(browser, address, f"{ALONE}#paso=7&cabeza=2") as page:
+        said = page.locator(".exp-say")
+        expect(said).to_contain_text("Paso 8: ")
+        page.get_by_role("slider", name="paso").press("ArrowLeft")
+        expect(page).to_have_url(re.compile("#cabeza=2&paso=6$"))
+        page.get_by_text("Enlace e incrustar").click()
+        link, frame = (one.input_value() for one in page.locator(".course-link input").all())
+        assert link == page.url
+        assert frame.startswith(f'<iframe src="{page.url}" title="09 '.replace("&", "&amp;"))
+    hostile = "#paso=1e9&cabeza=-7&otra=%3Cb%3E&__proto__=1&frase=%20&%E0%A4%A"
+    with reading(browser, address, ALONE + hostile) as page:
+        expect(page.locator(".course-note")).to_contain_text("algo que este explorador no tiene")
+        state = "node => [node.model.get('step'), node.model.get('head'), node.querySelectorAll('b').length]"
+        assert page.locator(".course-explorer").evaluate(state) == [0, -1, 0]
+
+
 @navegador
 def test_a_class_is_walked_and_its_notes_are_apart(browser, small):
     with reading(browser, f"{small[0].as_uri()}/", f"{DECK}.html") as page:
@@ -481,6 +505,7 @@ EXPLORERS = [path.stem for path in LESSONS]
 WITH_BERT = "AttentionExplorer", "QKVExplorer", "MultiHeadExplorer"
 SENTENCE = "The old dog slept"
 TOP_SITE, TOP_PAGE = 95e6, 900e3  # bytes
+ALL_ALONE = [f"exploradores/{name.removesuffix('.png')}" for name in pictures()]
 
 
 @pytest.fixture(scope="module")
@@ -504,7 +529,7 @@ def test_the_whole_site_is_made_without_warnings_and_fits(whole):
     assert broken_links(folder) == []
     made = [path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.html")]
     notes = [f"{name}-notas" for name in DECKS]
-    assert sorted(made) == sorted([*PAGES, *DECKS, *notes, "search", "404"])
+    assert sorted(made) == sorted([*PAGES, *DECKS, *notes, *ALL_ALONE, "search", "404"])
     assert (folder / ".nojekyll").is_file()
     for name in PAGES:
         text = (folder / f"{name}.html").read_text(encoding="utf-8")
@@ -681,6 +706,54 @@ def test_each_explorer_answers(browser, address, name):
                 assert inputs.count() == 0
 
 
+STATE = """node => JSON.stringify(Object.entries(node.model.state)
+    .filter(([name]) => !['request', 'answered', 'progress', 'data'].includes(name)))"""
+
+
+@lenta
+@navegador
+@pytest.mark.parametrize("name", ALL_ALONE)
+def test_an_explorer_alone_is_embedded_as_it_was_left(browser, whole, tmp_path, name):
+    """Lo que la mano mueve en su página, y lo que dice su dirección dentro de otra, es lo mismo."""
+    address = whole[2]["carpeta"]
+    with reading(browser, address, f"{name}.html", viewport=PHONE) as page:
+        (explorer,) = explorers(page)
+        expect(explorer.locator(".exp-say")).not_to_be_empty()
+        for control in explorer.locator("[type=range], [type=checkbox], select:visible").all():
+            control.focus()
+            page.keyboard.press("Space" if control.get_attribute("type") == "checkbox" else "ArrowRight")
+        tokens = explorer.locator("[role=radio][tabindex='0'], .m-cell[tabindex='0']")
+        if tokens.count():
+            tokens.first.press("Space" if "Mask" in name else "ArrowRight")
+        expect(page).to_have_url(re.compile("#."))
+        page.wait_for_timeout(1500)  # la última, cuando la mano para
+        url, state, words = page.url, explorer.evaluate(STATE), explorer.inner_text()
+        assert page.evaluate(FAULTS) == []
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= PHONE["width"]
+    outside = f'<iframe src="{url.replace("&", "&amp;")}" title="a" width="390" height="800"></iframe>'
+    (tmp_path / "aula.html").write_text(outside, encoding="utf-8")
+    with contextlib.closing(browser.new_page()) as page:
+        page.goto((tmp_path / "aula.html").as_uri())
+        explorer = page.frame_locator("iframe").locator(".course-explorer")
+        expect(explorer).to_have_text(re.compile(re.escape(words.split("\n")[0])))
+        page.wait_for_timeout(3000 if "QKV" in name else 500)
+        assert explorer.evaluate(STATE) == state
+        assert page.frame_locator("iframe").locator(".course-note").count() == 0
+    with reading(browser, address, f"{name}.html", java_script_enabled=False) as page:
+        assert page.locator("img").evaluate("node => node.naturalWidth") > 300
+
+
+@lenta
+@navegador
+def test_an_address_asks_for_its_sentence(browser, address):
+    there = "11_el_traductor.html#explorador=CrossAttentionExplorer&frase=The+black+cat+sleeps.&paso=2"
+    with reading(browser, address, there) as page:
+        explorer = page.locator("#CrossAttentionExplorer")
+        expect(explorer.locator(".c-text")).to_have_text("El gato negro duerme.")
+        expect(explorer.locator(".exp-say")).to_contain_text("mira sobre todo a «black»")
+        expect(explorer).to_be_in_viewport()
+
+
 @lenta
 @navegador
 def test_the_search_forgives_accents(browser, address):
@@ -700,6 +773,8 @@ KINDS = {
     "glosario": ("glosario", {}),
     "soluciones": (f"soluciones/{LESSON}", {}),
     "buscador": ("search", {}),
+    "un explorador": (ALONE.removesuffix(".html"), {}),
+    "un explorador, en oscuro": (ALONE.removesuffix(".html"), {"color_scheme": "dark"}),
     "clase": (DECK, {}),
     "clase, en oscuro": (DECK, {"color_scheme": "dark"}),
     "clase, en un teléfono": (DECK, {"viewport": PHONE}),

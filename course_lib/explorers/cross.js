@@ -12,7 +12,7 @@ const STYLE = css`
   }
   .exp-cross .c-text {
     margin: 0.4rem 0;
-    font-size: clamp(1.5rem, 1rem + 1.8vw, 2.1rem);
+    font-size: clamp(1.5rem, 1rem + 2.4cqi, 2.1rem);
     font-weight: 600;
     line-height: 1.3;
     overflow-wrap: anywhere;
@@ -80,7 +80,7 @@ const STYLE = css`
     }
     .exp-cross .c-row {
       flex-flow: column;
-      max-width: 40%;
+      max-width: 44%;
       gap: 0.25rem;
     }
     .exp-cross .c-row:last-child > p {
@@ -88,6 +88,7 @@ const STYLE = css`
     }
     .exp-cross .c-row small {
       position: static;
+      display: inline-block;
       margin-left: 0.4rem;
     }
     .exp-cross .c-row small:empty {
@@ -169,6 +170,8 @@ function build(model, el) {
   let [held, peeked] = [null, null]; // la palabra que tiene el foco, y por la que se pasa
   const texts = spaced(predicted);
   const written = texts.map(text => make('span', {}, text.trimStart()));
+  const words = written.flatMap((node, i) => [texts[i].startsWith(' ') ? ' ' : '', node]);
+  const text = make('p', { class: 'c-text' }, ...words);
   const drawing = make('svg', { 'aria-hidden': 'true' });
   const sides = [
     row(WRITTEN, 'lo que escribe', '--q', predicted),
@@ -229,19 +232,14 @@ function build(model, el) {
   const back = button('← anterior', () => go(now() - 1));
   const forward = button('siguiente →', () => go(now() + 1));
 
-  const list = make('ol', { style: 'list-style: none; padding: 0' });
+  const list = make('ol', { style: 'list-style: none; margin: 0.3rem 0; padding: 0' });
   const note = model.get('note');
   el.replaceChildren(
     ...(note ? [make('p', { class: 'exp-note', style: 'margin: 0.2rem 0' }, `⚠ ${note}`)] : []),
-    make(
-      'p',
-      { class: 'c-text' },
-      ...written.flatMap((node, i) => [/^ ?/.exec(texts[i])[0], node]),
-    ),
-    div('c-room', pair),
+    div('c-room', text, pair),
     voice.node,
     div('exp-stay', back, ' ', forward, ' ', bar.node, heads.node),
-    make('details', {}, make('summary', {}, 'Todos los pasos, en una lista'), list),
+    make('details', {}, focusable(make('summary', {}, 'Todos los pasos, en una lista')), list),
   );
 
   function go(step) {
