@@ -107,7 +107,7 @@ def from_numpy(array):
 def filled(name, value):
     def create(*shape, size=None, dtype=None, out=None):
         kind = dtype or types.default[0]
-        return new(np.full(sizes(shape if size is None else (size,)), value, kind.stored), kind)
+        return new(np.full(sizes(shape if size is None else (size,), f"{name}(): argument 'size'"), value, kind.stored), kind)
 
     create.__name__ = name
     creates(create)

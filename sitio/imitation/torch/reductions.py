@@ -404,7 +404,7 @@ def matmul(input, other, *, out=None):
             f"Expected size for first two dimensions of batch2 tensor to be: [{left}, {m}] but got: [{left}, {k}]."
         )
     broadcast(input.shape[:-2], other.shape[:-2])
-    alike(input, other, SCALARS if a > 2 else MATRICES)
+    alike(input, other, SCALARS)
     x, y = input.array, other.array
     found = np.matmul(x, y)
 
@@ -490,11 +490,10 @@ def tensordot(a, b, dims=2):
     first, second = (range(-dims, 0), range(dims)) if isinstance(dims, int) else dims
     left, right = list("abcdefghijkl"[: a.ndim]), list("mnopqrstuvwx"[: b.ndim])
     for i, j in zip(first, second, strict=True):
-        i, j = axis(i, a.ndim), axis(j, b.ndim)
-        if a.shape[i] != b.shape[j]:
+        if a.size(i) != b.size(j):
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size "
-                f"{b.shape[j]} in dim {j}"
+                f"contracted dimensions need to match, but first has size {a.size(i)} in dim {i} and second has size "
+                f"{b.size(j)} in dim {j}"
             )
         right[j] = left[i]
     rest = "".join(c for c in (*left, *right) if (c in left) != (c in right))
