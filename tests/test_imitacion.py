@@ -93,7 +93,7 @@ def test_the_verdicts_of_a_lesson_are_those_of_torch(imitated, lesson):
 
 # Programas cortos: los dos dan lo mismo, o el mismo error.
 OPERATIONS = (ROOT / "tests/operaciones.txt").read_text(encoding="utf-8").splitlines()
-HEAD = "import torch, math; import torch.nn.functional as F; from torch import nn; torch.manual_seed(0); "
+HEAD = "import numpy as np, torch, math; import torch.nn.functional as F; from torch import nn; torch.manual_seed(0); "
 HEAD += "x = torch.randn(2, 3, 4); m = torch.randn(4, 5); v = torch.arange(6); b = x > 0; "
 TOLD = """
 def told(line, space):

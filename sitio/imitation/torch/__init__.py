@@ -45,6 +45,7 @@ def typed(kind):
         shape = not given or isinstance(given[0], type(1))
         return FUNCTIONS["empty"](*given, dtype=kind) if shape else FUNCTIONS["tensor"](*given, dtype=kind)
 
+    create.kind = kind
     return create
 
 

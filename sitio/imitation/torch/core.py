@@ -13,6 +13,9 @@ from torch import types
 from torch.overrides import heard, lacking, refuse
 
 FUNCTIONS = {}
+# Los nombres de NumPy que torch también entiende.
+NUMPY = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+np.seterr(all="ignore")  # como torch, que divide entre cero sin avisar
 grad_on = [True]
 versions = itertools.count()
 
@@ -103,6 +106,7 @@ class Tensor:
     T = property(lambda self: self.permute(*range(self.ndim - 1, -1, -1)))
     mT = property(lambda self: self.transpose(-2, -1))
     H = property(lambda self: self.mT)
+    adjoint = lambda self: self.mT  # noqa: E731
     real = property(lambda self: self)
 
     @property
@@ -187,11 +191,16 @@ class Tensor:
             raise RuntimeError(f"Boolean value of Tensor with {few} is ambiguous")
         return bool(self.array.item())
 
-    def __float__(self):
-        return float(self.item())
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        return Tensor(array=array.astype(np.uint8) if array.dtype == bool else array)
 
-    def __int__(self):
-        return int(self.item())
+    def single(self):
+        if self.array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.array.item()
+
+    __float__ = lambda self: float(self.single())  # noqa: E731
+    __int__ = lambda self: int(self.single())  # noqa: E731
 
     def __index__(self):
         if self.array.size != 1 or self.dtype.category > 1:
@@ -294,7 +303,8 @@ def tensor_of(value, like=None):
     if isinstance(value, Tensor):
         return value
     kind = types.of_scalar(value)
-    return Tensor(array=np.asarray(value, kind.stored), dtype=kind)
+    stored = np.float64 if kind.is_floating_point else kind.stored  # como en Python, hasta que se junta
+    return Tensor(array=np.asarray(value, stored), dtype=kind)
 
 
 def axis(dim, ndim):
@@ -350,7 +360,8 @@ def both(*names, method=True, function=True):
     """Apunta una operación: como función de torch, como método, con uno o más nombres."""
 
     def keep(operation):
-        called = heard(operation)
+        known = operation.__code__.co_varnames if operation.__name__ not in ("norm", "split", "unique") else ()
+        called = heard(operation, {n: real for n, real in NUMPY.items() if real in known and n not in known})
         for name in names or (operation.__name__,):
             if function:
                 FUNCTIONS[name] = called
@@ -393,11 +404,32 @@ def changed(x, array, *edges):
             "location. Please clone() the tensor before performing the operation."
         )
     kept = tuple((before(x) if one is x else one, back) for one, back in edges or () if one.requires_grad)
-    with np.errstate(invalid="ignore", over="ignore"):
-        x.array[...] = types.stored(np.asarray(array), x.dtype)
+    x.array[...] = types.stored(np.asarray(array), x.dtype)
     if kept and grad_on[0] and x.dtype.category > 1:
         lineage(x, kept)
     return x
+
+
+def apart(target, source):
+    """No se lee de donde se está escribiendo, salvo que sea lo mismo, sitio a sitio."""
+    if not np.may_share_memory(target, source):
+        return
+    where = [(x.__array_interface__["data"][0], x.shape, x.strides) for x in (target, source)]
+    if where[0] == where[1]:
+        return
+    if all(x.size == 1 or dense(x) for x in (target, source)):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
+    if np.shares_memory(target, source):  # en torch depende de en qué orden lo haga
+        refuse("leer y escribir en el mismo sitio")
+
+
+def dense(x):
+    """Si sus números ocupan un trozo seguido de memoria."""
+    steps = sorted((step, n) for step, n in zip(x.strides, x.shape) if n > 1)
+    return all(step == x.itemsize * math.prod(n for _, n in steps[:i]) for i, (step, n) in enumerate(steps))
 
 
 def before(x):

@@ -6,9 +6,10 @@ import math
 import numpy as np
 
 from torch import types
-from torch.core import Tensor, both, changed, grad_on, made, plain, refuse, summed, tensor_of
+from torch.core import Tensor, apart, both, changed, grad_on, made, plain, refuse, summed, tensor_of
 from torch.random import default_generator
 from torch.shapes import sizes
+from torch.shapes import stack as torch_stack
 
 contiguous_format = preserve_format = "torch.contiguous_format"
 
@@ -106,7 +107,7 @@ def from_numpy(array):
 def filled(name, value):
     def create(*shape, size=None, dtype=None, out=None):
         kind = dtype or types.default[0]
-        return new(np.full(sizes(shape if size is None else (size,)), value, kind.stored), kind)
+        return new(np.full(sizes(shape if size is None else (size,), f"{name}(): argument 'size'"), value, kind.stored), kind)
 
     create.__name__ = name
     creates(create)
@@ -168,6 +169,12 @@ def linspace(start, end, steps, *, dtype=None):
 
 
 @creates
+def logspace(start, end, steps, base=10.0, *, dtype=None):
+    kind = dtype or types.default[0]
+    return new(np.power(float(base), linspace(start, end, steps, dtype=types.float64).array), kind)
+
+
+@creates
 def eye(n, m=None, *, dtype=None):
     return new(np.eye(n, m), dtype or types.default[0])
 
@@ -188,6 +195,11 @@ triangle_indices("triu_indices", np.triu_indices)
 def meshgrid(*tensors, indexing="ij"):
     tensors = tensors[0] if isinstance(tensors[0], list | tuple) else tensors
     return tuple(made(x, dtype=t.dtype) for x, t in zip(np.meshgrid(*map(plain, tensors), indexing=indexing), tensors))
+
+
+@both("cartesian_prod", method=False)
+def cartesian_prod(*tensors):
+    return torch_stack([x.reshape(-1) for x in meshgrid(*tensors)], 1)
 
 
 @both("complex", "polar", method=False)
@@ -239,8 +251,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     weights = np.atleast_2d(input.array)
     if num_samples == 1 or not replacement:
         noise = -np.log(1 - source.uniform(weights.size, np.float32)).reshape(weights.shape)
-        with np.errstate(all="ignore"):
-            found = np.argsort(-(weights / noise), -1, kind="stable")[:, :num_samples]
+        found = np.argsort(-(weights / noise), -1, kind="stable")[:, :num_samples]
     else:
         edges = np.cumsum(weights / weights.sum(-1, keepdims=True), -1)
         drawn = source.uniform(len(weights) * num_samples, np.float64).reshape(len(weights), -1)
@@ -287,8 +298,7 @@ def to(self, *given, dtype=None, device=None, copy=False, non_blocking=False):
         refuse(f"device='{device}'")
     if dtype in (None, self.dtype):
         return clone(self) if copy else self
-    with np.errstate(all="ignore"):
-        found = types.stored(self.array, dtype)
+    found = types.stored(self.array, dtype)
     return made(found, (self, lambda g: g.astype(self.array.dtype)), dtype=dtype)
 
 
@@ -299,6 +309,16 @@ for name, kind in CASTS.items():
     both(name, function=False)(lambda self, memory_format=None, kind=kind: to(self, kind))
 
 
+TYPES = {f"torch.{kind.said}Tensor": kind for kind in types.ALL}
+
+
+@both("type", function=False)
+def type_(self, dtype=None, non_blocking=False):
+    if dtype is None:
+        return f"torch.{self.dtype.said}Tensor"
+    return to(self, TYPES[dtype] if isinstance(dtype, str) else getattr(dtype, "kind", dtype))
+
+
 both("type_as", function=False)(lambda self, other: to(self, other.dtype))
 both("cpu", function=False)(lambda self: self)
 both("cuda", function=False)(lambda self, *given: refuse("torch.Tensor.cuda"))
@@ -307,6 +327,7 @@ both("resolve_conj", "resolve_neg", "conj", "to_dense")(lambda input, *given: in
 
 @both("copy_", function=False)
 def copy_(self, src, non_blocking=False):
+    apart(self.array, src.array)
     if tuple(src.shape) != tuple(self.shape):
         src = src.expand(*self.shape)
     return changed(self, src.array, (src, lambda g: g))

@@ -5,14 +5,13 @@ import math
 import numpy as np
 
 from torch import types
-from torch.core import Tensor, both, broadcast, changed, made, plain, summed, tensor_of
+from torch.core import Tensor, apart, both, broadcast, changed, made, plain, summed, tensor_of
 
 SQRT2, SQRT_2PI = math.sqrt(2), math.sqrt(2 * math.pi)
 
 
 def sigmoid_of(x):
-    with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(-x))
+    return 1 / (1 + np.exp(-x))
 
 
 # Nombre → la cuenta y su derivada, que recibe la entrada y la salida. Las que dan siempre decimales.
@@ -81,12 +80,10 @@ def one_by_one(name, count, slope, floats):
         given = x.array.astype(kind.stored, copy=False)
         if name in ("floor", "ceil", "trunc") and kind.category < 2:
             return made(given.copy(), dtype=kind)
-        with np.errstate(all="ignore"):
-            result = count(given)
+        result = count(given)
 
         def back(g):
-            with np.errstate(all="ignore"):
-                return g * slope(given, result)
+            return g * slope(given, result)
 
         found = made(result, (x, back), dtype=kind)
         return found if out is None else changed(out, found.array)
@@ -99,6 +96,9 @@ def in_place(name, operation):
     """La misma, que escribe en el tensor."""
 
     def write(self, *arguments, **options):
+        for x in arguments:
+            if isinstance(x, Tensor):
+                apart(self.array, x.array)
         found = operation(self, *arguments, **options)
         if types.promote(found.dtype, self.dtype) is not self.dtype and found.dtype.category > self.dtype.category:
             raise RuntimeError(
@@ -132,8 +132,7 @@ for name, test in TESTS.items():
 
 
 def power_back(a, b, y):
-    with np.errstate(all="ignore"):
-        return b * np.power(a, b - 1), np.where(a > 0, y * np.log(np.where(a > 0, a, 1)), 0)
+    return b * np.power(a, b - 1), np.where(a > 0, y * np.log(np.where(a > 0, a, 1)), 0)
 
 
 def halves(a, b, y, first):
@@ -189,15 +188,13 @@ def pair(name, count, slopes):
         if name in ("floor_divide", "remainder", "fmod") and kind.category < 2 and (b == 0).any():
             raise RuntimeError("ZeroDivisionError")
         b = b if alpha == 1 else b * np.asarray(alpha, b.dtype)
-        with np.errstate(all="ignore"):
-            y = count(a, b)
-            if rounding_mode:
-                y = {"floor": np.floor, "trunc": np.trunc}[rounding_mode](y)
+        y = count(a, b)
+        if rounding_mode:
+            y = {"floor": np.floor, "trunc": np.trunc}[rounding_mode](y)
 
         def back(place, x):
             def send(g):
-                with np.errstate(all="ignore"):
-                    part = g * slopes(a, b, y)[place] * (alpha if place else 1)
+                part = g * slopes(a, b, y)[place] * (alpha if place else 1)
                 return summed(np.broadcast_to(part, g.shape), x.shape)
 
             return x, send
@@ -340,6 +337,11 @@ def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
     return made(found, (input, lambda g: g * np.isfinite(input.array)), dtype=input.dtype)
 
 
+@both("lerp")
+def lerp(input, end, weight):
+    return input + weight * (end - input)
+
+
 @both("addcmul")
 def addcmul(input, tensor1, tensor2, *, value=1):
     return input + value * tensor1 * tensor2
@@ -351,6 +353,8 @@ def where(condition, input=None, other=None):
         from torch.shapes import nonzero
 
         return nonzero(condition, as_tuple=True)
+    if not isinstance(condition, Tensor):
+        raise TypeError(f"where() received an invalid combination of arguments - got ({type(condition).__name__})")
     if condition.dtype not in (types.bool_, types.uint8):
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.said}"
@@ -378,8 +382,11 @@ def masked_fill(input, mask, value):
         raise RuntimeError(
             f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {given.ndim} dimension(s)."
         )
-    if input.dtype.category < 2 and given.dtype.category > 1 and not np.isfinite(given.array):
-        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    whole, number = input.dtype.category < 2, abs(given.array.item())
+    most = np.inf if input.dtype is types.bool_ else (np.iinfo if whole else np.finfo)(input.dtype.stored).max
+    if number > most and (whole or number != math.inf) or whole and number != number:
+        said = "int64_t" if input.dtype is types.int64 else types.SPOKEN[input.dtype]
+        raise RuntimeError(f"value cannot be converted to type {said} without overflow")
     y = np.where(mask.array, given.array.astype(input.array.dtype), input.array)
     return made(y, (input, lambda g: summed(np.where(mask.array, 0, g), input.shape)), dtype=input.dtype)
 
@@ -389,6 +396,7 @@ in_place("clamp", clamp)
 in_place("clamp_min", clamp_min)
 in_place("nan_to_num", nan_to_num)
 in_place("round", round_)
+in_place("lerp", lerp)
 
 
 @both("isclose")
@@ -397,8 +405,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
         said = [types.SPOKEN.get(x.dtype, x.dtype.name).capitalize() for x in (input, other)]
         raise RuntimeError("{} did not match {}".format(*said))
     broadcast(input.shape, other.shape)
-    with np.errstate(all="ignore"):
-        return made(np.isclose(input.array, other.array, rtol, atol, equal_nan))
+    return made(np.isclose(input.array, other.array, rtol, atol, equal_nan))
 
 
 @both("allclose")

@@ -16,6 +16,11 @@ def inv(A):
     return made(np.linalg.inv(A.array), dtype=A.dtype)
 
 
+@heard
+def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+    return A.diagonal(offset, dim1, dim2)
+
+
 vector_norm = norm
 
 

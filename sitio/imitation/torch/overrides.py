@@ -20,11 +20,15 @@ class TorchFunctionMode:
         return function(*arguments, **(options or {}))
 
 
-def heard(function):
-    """Una función que oye quien escuche. Lo que usa por dentro, no."""
+def heard(function, names={}):  # noqa: B006
+    """Una función que oye quien escuche. Lo que usa por dentro, no. ``names``: otros que tienen sus argumentos."""
 
     @functools.wraps(function)
     def call(*arguments, **options):
+        if options and names:
+            if "axis" in options and "out" in options:
+                raise TypeError(f"{function.__name__}() got an unexpected keyword argument 'axis'")
+            options = {names.get(name, name): value for name, value in options.items()}
         if not MODES:
             return tried(function, arguments, options)
         modes, MODES[:] = MODES[:], []

@@ -7,6 +7,7 @@ import numpy as np
 
 from torch import types
 from torch.core import Tensor, axes, axis, both, broadcast, changed, made, moved, plain, summed
+from torch.overrides import refuse
 from torch.shapes import index_select
 
 
@@ -14,7 +15,7 @@ def pair_of(name):
     return namedtuple(name, ("values", "indices"), module="torch.return_types")
 
 
-SORTS = {name: pair_of(name) for name in ("max", "min", "sort", "topk", "median", "mode", "cummax", "cummin")}
+SORTS = {name: pair_of(name) for name in ("max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin")}
 for name, kind in SORTS.items():
     kind.__name__ = f"torch.return_types.{name}"
 
@@ -28,8 +29,7 @@ def spread(g, x, where, keepdim):
 def reduced(name, count, slope, kinds):
     """Una reducción: ``slope`` recibe la entrada, la salida con sus ejes y los ejes."""
 
-    def operation(input, dim=None, keepdim=False, *, dtype=None, axis=None):
-        dim = dim if axis is None else axis
+    def operation(input, dim=None, keepdim=False, *, dtype=None):
         kind = dtype or kinds(input.dtype)
         if kind is None:
             raise RuntimeError(
@@ -38,13 +38,11 @@ def reduced(name, count, slope, kinds):
             )
         where = axes(dim, input.ndim)
         x = input.array.astype(kind.stored, copy=False)
-        with np.errstate(all="ignore"):
-            whole = count(x, where) if where or not input.ndim else count(x, ())
+        whole = count(x, where) if where or not input.ndim else count(x, ())
         y = whole if keepdim else np.squeeze(whole, where)
 
         def back(g):
-            with np.errstate(all="ignore"):
-                return spread(g, x, where, keepdim) * slope(x, whole, where)
+            return spread(g, x, where, keepdim) * slope(x, whole, where)
 
         return made(y, (input, back), dtype=kind)
 
@@ -137,8 +135,7 @@ def var(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
     where = axes(dim, input.ndim)
     mean = REDUCE["mean"](input, where, True)
     total = REDUCE["sum"]((input - mean) ** 2, where, keepdim)
-    with np.errstate(all="ignore"):
-        return total / max(how_many(input.array, where) - correction, 0)
+    return total / max(how_many(input.array, where) - correction, 0)
 
 
 @both("std")
@@ -149,6 +146,11 @@ def std(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
 @both("var_mean", method=False)
 def var_mean(input, dim=None, **options):
     return var(input, dim, **options), REDUCE["mean"](input, dim, options.get("keepdim", False))
+
+
+@both("std_mean", method=False)
+def std_mean(input, dim=None, **options):
+    return std(input, dim, **options), REDUCE["mean"](input, dim, options.get("keepdim", False))
 
 
 @both("norm")
@@ -170,10 +172,9 @@ def dist(input, other, p=2):
 def extreme(name, best, place):
     """max y min: de todo, de dos tensores o, con un eje, la pareja (valores, puestos)."""
 
-    def operation(input, dim=None, keepdim=False, **options):
+    def operation(input, dim=None, keepdim=False):
         if isinstance(dim, Tensor):
             return getattr(input, f"{name}imum")(dim)
-        dim = options.get("axis", dim)
         if dim is None:
             return REDUCE[f"a{name}"](input)
         where = axis(dim, input.ndim)
@@ -232,6 +233,17 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
         raise RuntimeError("selected index k out of range")
     index = np.take(ordered(input.array, dim, largest), np.arange(k), dim)
     return SORTS["topk"](picked(input, index, dim), made(index))
+
+
+@both("kthvalue")
+def kthvalue(input, k, dim=-1, keepdim=False):
+    found = (index_select(part, dim, made(np.asarray([k - 1]))) for part in sort(input, dim))
+    return SORTS["kthvalue"](*(part if keepdim else part.squeeze(dim) for part in found))
+
+
+@both("isin", method=False)
+def isin(elements, test_elements, *, invert=False):
+    return made(np.isin(plain(elements), plain(test_elements), invert=invert))
 
 
 @both("median")
@@ -328,9 +340,8 @@ def shared(input, dim=None, dtype=None):
     x = input if dtype is None else input.to(dtype)
     need_floats("softmax_lastdim_kernel_impl", x)
     where = axis(0 if dim is None and x.ndim in (0, 1, 3) else 1 if dim is None else dim, x.ndim)
-    with np.errstate(all="ignore"):
-        e = np.exp(x.array - x.array.max(where, keepdims=True)) if x.array.size else x.array
-        y = e / e.sum(where, keepdims=True) if x.ndim else np.ones_like(e)
+    e = np.exp(x.array - x.array.max(where, keepdims=True)) if x.array.size else x.array
+    y = e / e.sum(where, keepdims=True) if x.ndim else np.ones_like(e)
     return made(y, (x, lambda g: y * (g - (g * y).sum(where, keepdims=True))), dtype=x.dtype)
 
 
@@ -344,12 +355,14 @@ def log_softmax(input, dim=None, dtype=None):
 # --- Productos ------------------------------------------------------------------------------------
 
 
+SCALARS = "expected scalar type {} but found {}"
 MATRICES = "expected m1 and m2 to have the same dtype, but got: {} != {}"
 
 
 def alike(first, second, what=MATRICES):
     if first.dtype is not second.dtype:
-        said = (types.SPOKEN.get(x.dtype, x.dtype.name) for x in (first, second))
+        kinds = first.dtype, second.dtype
+        said = (kind.said if what is SCALARS else types.SPOKEN.get(kind, kind.name) for kind in kinds)
         raise RuntimeError(what.format(*said))
 
 
@@ -366,7 +379,13 @@ def matmul(input, other, *, out=None):
         )
     a, b = input.ndim, other.ndim
     vectors = "dot : expected both vectors to have same dtype, but found {} and {}"
-    alike(input, other, vectors if a == b == 1 else MATRICES)
+    if b > 2:
+        pass
+    elif a > 1 and b == 1 and input.dtype is not other.dtype:
+        v, m = other.dtype.said, input.dtype.said
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {v}, {m}, and {v}")
+    else:
+        alike(input, other, vectors if a == b == 1 else MATRICES)
     (n, m), (k, p) = ([1, 1, *x.shape][-2:] for x in (input, other))
     k = other.shape[0] if b == 1 else k
     if m != k:
@@ -385,9 +404,9 @@ def matmul(input, other, *, out=None):
             f"Expected size for first two dimensions of batch2 tensor to be: [{left}, {m}] but got: [{left}, {k}]."
         )
     broadcast(input.shape[:-2], other.shape[:-2])
+    alike(input, other, SCALARS)
     x, y = input.array, other.array
-    with np.errstate(all="ignore"):
-        found = np.matmul(x, y)
+    found = np.matmul(x, y)
 
     def left_back(g):
         wide = g[..., None, :] if a == 1 and b > 1 else g
@@ -454,9 +473,39 @@ def outer(input, vec2):
     return input[:, None] * vec2
 
 
-@both("baddbmm")
-def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    return beta * input + alpha * bmm(batch1, batch2) if beta else alpha * bmm(batch1, batch2)
+def added(name, product):
+    def operation(input, first, second, *, beta=1, alpha=1):
+        found = alpha * product(first, second)
+        return beta * input + found if beta else found
+
+    both(name)(operation)
+
+
+for name, product in (("baddbmm", bmm), ("addmm", mm), ("addmv", mv)):
+    added(name, product)
+
+
+@both("tensordot", method=False)
+def tensordot(a, b, dims=2):
+    first, second = (range(-dims, 0), range(dims)) if isinstance(dims, int) else dims
+    left, right = list("abcdefghijkl"[: a.ndim]), list("mnopqrstuvwx"[: b.ndim])
+    for i, j in zip(first, second, strict=True):
+        if a.size(i) != b.size(j):
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.size(i)} in dim {i} and second has size "
+                f"{b.size(j)} in dim {j}"
+            )
+        right[j] = left[i]
+    rest = "".join(c for c in (*left, *right) if (c in left) != (c in right))
+    return einsum(f"{''.join(left)},{''.join(right)}->{rest}", a, b)
+
+
+@both("kron")
+def kron(input, other):
+    if input.ndim != 2 or other.ndim != 2:
+        refuse("torch.kron")
+    wide = einsum("ij,kl->ikjl", input, other)
+    return wide.reshape(wide.shape[0] * wide.shape[1], -1)
 
 
 @both("trace")
@@ -531,9 +580,15 @@ def einsum(equation, *operands):
         raise TypeError("einsum(): the first argument must be the equation")
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], tuple | list) else list(operands)
     terms, right, sizes = readable(equation, tensors)
-    for x in tensors[1:]:
-        alike(tensors[0], x)
-    arrays = [x.array for x in tensors]
+    kind = tensors[0].dtype
+    if any(x.dtype is not kind for x in tensors):
+        if len(tensors) > 2:
+            refuse("torch.einsum")
+        joined = set(terms[0]) & set(terms[1]) - set(right)
+        if any(dict(zip(term, x.shape))[c] > 1 for c in joined for term, x in zip(terms, tensors)):
+            alike(*tensors, SCALARS)
+        kind = types.result(tensors)
+    arrays = [x.array.astype(kind.stored, copy=False) for x in tensors]
     found = np.einsum(",".join(terms) + "->" + right, *arrays, optimize=len(arrays) > 2)
 
     def back(k):
@@ -555,7 +610,7 @@ def einsum(equation, *operands):
 
         return send
 
-    return made(found, *((x, back(k)) for k, x in enumerate(tensors)), dtype=tensors[0].dtype)
+    return made(found, *((x, back(k)) for k, x in enumerate(tensors)), dtype=kind)
 
 
 @both("aminmax")

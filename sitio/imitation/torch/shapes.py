@@ -8,6 +8,7 @@ from torch import types
 from torch.core import (
     Size,
     Tensor,
+    apart,
     axes,
     axis,
     before,
@@ -25,12 +26,16 @@ from torch.core import (
 )
 
 
-def sizes(given):
+def sizes(given, name="size(): argument 'size'"):
     """Una forma, dada suelta o en una tupla."""
     one = given[0] if len(given) == 1 and isinstance(given[0], tuple | list) else given
-    for n in one:
+    for i, n in enumerate(one):
         if isinstance(n, bool) or not isinstance(n, int | np.integer | Tensor):
-            raise TypeError(f"size(): argument 'size' must be tuple of ints, not {type(n).__name__}")
+            kind = type(n).__name__
+            if i:
+                said = f'failed to unpack the object at pos {i + 1} with error "type must be tuple of ints,but got {kind}"'
+                raise TypeError(f"{name} {said}")
+            raise TypeError(f"{name} must be tuple of ints, not {kind}")
     return tuple(int(n) for n in one)
 
 
@@ -49,7 +54,7 @@ def fitted(shape, total):
 
 @both("reshape")
 def reshape(input, *shape):
-    shape = fitted(sizes(shape), input.array.size)
+    shape = fitted(sizes(shape, "reshape(): argument 'shape'"), input.array.size)
     return moved(input, lambda x: x.reshape(shape))
 
 
@@ -58,7 +63,7 @@ def view(input, *shape):
         from torch.core import refuse
 
         refuse("torch.Tensor.view(dtype)")
-    shape = fitted(sizes(shape), input.array.size)
+    shape = fitted(sizes(shape, "view(): argument 'size'"), input.array.size)
     found = input.array.reshape(shape)
     if found.size and not np.may_share_memory(found, input.array):
         raise RuntimeError(
@@ -120,7 +125,7 @@ def t(input):
 
 @both("permute")
 def permute(input, *dims):
-    order = sizes(dims)
+    order = sizes(dims, "permute(): argument 'dims'")
     if len(order) != input.ndim:
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
@@ -157,7 +162,7 @@ for name, function in (("squeeze", squeeze), ("unsqueeze", unsqueeze), ("transpo
 
 
 def expand(self, *shape):
-    shape = sizes(shape)
+    shape = sizes(shape, "expand(): argument 'size'")
     extra = len(shape) - self.ndim
     if extra < 0:
         raise RuntimeError(
@@ -202,7 +207,7 @@ def broadcast_shapes(*shapes):
 
 @both("repeat", function=False)
 def repeat(self, *times):
-    times = sizes(times)
+    times = sizes(times, "repeat(): argument 'repeats'")
     if len(times) < self.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
@@ -230,6 +235,8 @@ def diff(input, n=1, dim=-1):
 
 def counted(repeats):
     found = plain(repeats)
+    if isinstance(found, float):
+        raise TypeError("repeat_interleave() received an invalid combination of arguments - got (float, int)")
     return found.astype(np.intp) if isinstance(found, np.ndarray) else found
 
 
@@ -289,6 +296,15 @@ def chunk(input, chunks, dim=0):
     return split(input, max(-(-n // chunks), 1), dim)
 
 
+@both("tensor_split")
+def tensor_split(input, indices_or_sections, dim=0):
+    n, where = input.size(dim), plain(indices_or_sections)
+    if isinstance(where, int):
+        where = np.cumsum([n // where + (i < n % where) for i in range(where)])[:-1]
+    edges = [0, *(int(min(i, n) if i >= 0 else max(i + n, 0)) for i in where), n]
+    return tuple(narrow(input, dim, a, max(b - a, 0)) for a, b in zip(edges, edges[1:]))
+
+
 @both("diagonal")
 def diagonal(input, offset=0, dim1=0, dim2=1):
     def change(x):
@@ -302,6 +318,8 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 
 @both("diag")
 def diag(input, diagonal=0):
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
     if input.ndim == 2:
         return moved(input, lambda x: np.diagonal(x, diagonal).copy())
     g = lambda grad: np.diagonal(grad, diagonal).copy()  # noqa: E731
@@ -337,16 +355,13 @@ kept_triangle("triu", np.triu)
 
 
 @both("cat", "concat", "concatenate", method=False)
-def cat(tensors, dim=0, *, axis=None):
-    from torch.core import axis as place
-
+def cat(tensors, dim=0):
     many = check_many("cat", tensors)
-    dim = dim if axis is None else axis
     many = [x for x in many if x.shape != (0,)] or many[:1]
     kind = types.result(many)
     if not many[0].ndim:
         raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
-    dim = place(dim, many[0].ndim)
+    dim = axis(dim, many[0].ndim)
     for k, x in enumerate(many):
         if x.ndim != many[0].ndim:
             raise RuntimeError(
@@ -433,7 +448,7 @@ def index_of(key, shape):
         if isinstance(one, np.ndarray) and not one.ndim and one.dtype != bool:
             one = int(one)
         if isinstance(one, slice):
-            one = slice(*(None if x is None else int(plain(x)) for x in (one.start, one.stop, one.step)))
+            one = slice(*(None if x is None else position(x) for x in (one.start, one.stop, one.step)))
             if one.step is not None and one.step <= 0:
                 raise ValueError("step must be greater than zero")
         parts.append(one)
@@ -475,6 +490,12 @@ def index_of(key, shape):
                 then.append(slice(None))
     loose = any(isinstance(p, np.ndarray) for p in then)
     return tuple(first), tuple(then) if loose else None
+
+
+def position(x):
+    if not hasattr(x, "__index__"):
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    return x.__index__()
 
 
 def plainly(part):
@@ -520,6 +541,7 @@ def put(self, key, value):
     places = places if then is None else places[then]
     old = before(self)
     if then is None:
+        apart(inside, given.array)
         self.array[first] = numbers
     else:
         writable = self.array[first]
@@ -628,6 +650,28 @@ def index_put(input, indices, values, accumulate=False):
     found = clone(input)
     found[tuple(indices)] = values
     return found
+
+
+both("index_put_", function=False)(lambda self, i, values, accumulate=False: (put(self, tuple(i), values), self)[1])
+
+
+@both("index_fill")
+def index_fill(input, dim, index, value):
+    found = clone(input)
+    found[(slice(None),) * axis(dim, input.ndim) + (index,)] = value
+    return found
+
+
+@both("masked_scatter")
+def masked_scatter(input, mask, source):
+    found = clone(input.expand(*broadcast(input.shape, mask.shape)))
+    here = mask.expand(*found.shape)
+    found[here] = source.reshape(-1)[: int(here.array.sum())]
+    return found
+
+
+both("index_fill_", function=False)(lambda self, *given: changed(self, index_fill(self, *given).array))
+both("masked_scatter_", function=False)(lambda self, *given: changed(self, masked_scatter(self, *given).array))
 
 
 def clone(x):

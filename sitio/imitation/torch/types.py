@@ -103,8 +103,6 @@ def rounded(array):
 def stored(array, kind):
     """Un array, como se guarda en un tensor de ese tipo."""
     if kind.category < 2 and array.dtype.kind == "f":
-        with np.errstate(invalid="ignore"):
-            return array.astype(kind.stored) if kind is not bool_ else array != 0
-    with np.errstate(over="ignore"):
-        array = array.astype(kind.stored, copy=False)
+        return array.astype(kind.stored) if kind is not bool_ else array != 0
+    array = array.astype(kind.stored, copy=False)
     return rounded(array) if kind is bfloat16 else array

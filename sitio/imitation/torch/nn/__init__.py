@@ -18,6 +18,8 @@ from torch.nn.modules.module import (
     MSELoss,
     MultiheadAttention,
     Parameter,
+    ParameterDict,
+    ParameterList,
     ReLU,
     RMSNorm,
     Sequential,
@@ -26,6 +28,7 @@ from torch.nn.modules.module import (
     Softmax,
     Softplus,
     Tanh,
+    Transformer,
     UninitializedParameter,
 )
 

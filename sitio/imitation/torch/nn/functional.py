@@ -7,8 +7,8 @@ import numpy as np
 from torch import reductions, types
 from torch.core import FUNCTIONS, axes, made
 from torch.elementwise import SQRT2, SQRT_2PI
-from torch.overrides import heard
-from torch.reductions import alike, cosine_similarity, log_softmax, matmul, need_floats  # noqa: F401
+from torch.overrides import heard, refuse
+from torch.reductions import MATRICES, alike, cosine_similarity, log_softmax, matmul, need_floats  # noqa: F401
 from torch.shapes import index_select, moved, one_hot  # noqa: F401
 
 ERF = np.frompyfunc(math.erf, 1, 1)
@@ -29,7 +29,7 @@ def linear(input, weight, bias=None):
             f"mat1 and mat2 shapes cannot be multiplied ({rows}x{input.shape[-1]} and "
             f"{weight.shape[1]}x{weight.shape[0]})"
         )
-    alike(input, weight, "mat1 and mat2 must have the same dtype, but got {} and {}")
+    alike(input, weight, MATRICES if bias is None else "mat1 and mat2 must have the same dtype, but got {} and {}")
     found = matmul(input, weight.T)
     return found if bias is None else found + bias
 
@@ -86,8 +86,6 @@ def dropout(input, p=0.5, training=True, inplace=False):
 @heard
 def pad(input, pad, mode="constant", value=None):
     if mode != "constant":
-        from torch.overrides import refuse
-
         refuse(f"torch.nn.functional.pad(mode='{mode}')")
     pairs = list(zip(pad[::2], pad[1::2]))[::-1]
     around = [(0, 0)] * (input.ndim - len(pairs)) + [(max(a, 0), max(b, 0)) for a, b in pairs]
@@ -136,21 +134,21 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     kept = target != ignore_index
     places = target.where(kept, 0)
     found = -input.gather(1, places.unsqueeze(1)).squeeze(1)
-    found = found.where(kept, 0.0)
+    heavy = kept if weight is None else weight[places] * kept
+    found = found.where(kept, 0.0) if weight is None else found * heavy
     if reduction == "none":
         return found
     total = found.sum()
-    return total if reduction == "sum" else total / kept.sum()
+    return total if reduction == "sum" else total / heavy.sum()
 
 
 @heard
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
                   reduction="mean", label_smoothing=0.0):  # fmt: skip
-    if weight is not None or label_smoothing:
-        from torch.overrides import refuse
-
-        refuse("torch.nn.functional.cross_entropy(weight=, label_smoothing=)")
+    if label_smoothing:
+        refuse("torch.nn.functional.cross_entropy(label_smoothing=)")
     if target.is_floating_point():
+        weight is None or refuse("torch.nn.functional.cross_entropy(weight=)")
         if target.shape != input.shape:
             raise RuntimeError(
                 f"Expected floating point type for target with class probabilities, got {target.dtype.said}"
@@ -167,7 +165,7 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     ids = target.array[target.array != ignore_index]
     if ids.size and (ids.min() < 0 or ids.max() >= input.shape[1]):
         raise IndexError(f"Target {ids[(ids < 0) | (ids >= input.shape[1])][0]} is out of bounds.")
-    return nll_loss(log_softmax(input, 1), target, ignore_index=ignore_index, reduction=reduction)
+    return nll_loss(log_softmax(input, 1), target, weight, ignore_index=ignore_index, reduction=reduction)
 
 
 @heard

@@ -294,6 +294,38 @@ class ModuleDict(Module):
     items = lambda self: self._modules.items()  # noqa: E731
 
 
+class ParameterList(Module):
+    def __init__(self, values=None):
+        super().__init__()
+        self.extend(values or [])
+
+    def append(self, value):
+        self.register_parameter(str(len(self)), value if isinstance(value, Parameter) else Parameter(value))
+        return self
+
+    extend = ModuleList.extend
+    __len__ = lambda self: len(self._parameters)  # noqa: E731
+    __iter__ = lambda self: iter(self._parameters.values())  # noqa: E731
+    __getitem__ = lambda self, i: list(self)[i]  # noqa: E731
+
+
+class ParameterDict(Module):
+    def __init__(self, values=None):
+        super().__init__()
+        for name, value in dict(values or {}).items():
+            self[name] = value
+
+    def __setitem__(self, name, value):
+        self.register_parameter(name, value if isinstance(value, Parameter) else Parameter(value))
+
+    __getitem__ = lambda self, name: self._parameters[name]  # noqa: E731
+    __len__ = lambda self: len(self._parameters)  # noqa: E731
+    __iter__ = lambda self: iter(self._parameters)  # noqa: E731
+    keys = lambda self: self._parameters.keys()  # noqa: E731
+    values = lambda self: self._parameters.values()  # noqa: E731
+    items = lambda self: self._parameters.items()  # noqa: E731
+
+
 # --- Las capas ------------------------------------------------------------------------------------
 
 
@@ -402,6 +434,15 @@ Softmax = layer("Softmax", F.softmax, "dim")
 LogSoftmax = layer("LogSoftmax", F.log_softmax, "dim")
 CrossEntropyLoss = layer("CrossEntropyLoss", F.cross_entropy, "weight")
 MSELoss = layer("MSELoss", F.mse_loss)
+
+
+class Transformer(Module):
+    def __init__(self, *given, **options):
+        refuse("torch.nn.Transformer")
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz, device=None, dtype=None):
+        return creation.full((sz, sz), -math.inf, dtype=dtype).triu(1)
 
 
 class MultiheadAttention(Module):
