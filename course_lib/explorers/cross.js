@@ -72,6 +72,14 @@ const STYLE = css`
   .exp-cross .c-row:last-child small {
     inset: 100% 0 auto;
   }
+  @media (max-height: 30rem) {
+    .exp-cross .exp-stay {
+      order: -1;
+    }
+    .exp-cross .c-text {
+      font-size: 1.1rem;
+    }
+  }
   @container (width < 34rem) {
     .exp-cross .c-pair {
       flex-direction: row;
@@ -236,9 +244,12 @@ function build(model, el) {
   const note = model.get('note');
   el.replaceChildren(
     ...(note ? [make('p', { class: 'exp-note', style: 'margin: 0.2rem 0' }, `⚠ ${note}`)] : []),
-    div('c-room', text, pair),
+    div(
+      'exp-split',
+      div('c-room', text, pair),
+      div('exp-stay', back, ' ', forward, ' ', bar.node, heads.node),
+    ),
     voice.node,
-    div('exp-stay', back, ' ', forward, ' ', bar.node, heads.node),
     make('details', {}, focusable(make('summary', {}, 'Todos los pasos, en una lista')), list),
   );
 
