@@ -722,7 +722,7 @@ def test_an_explorer_alone_is_embedded_as_it_was_left(browser, whole, tmp_path, 
         for control in explorer.locator("[type=range], [type=checkbox], select:visible").all():
             control.focus()
             page.keyboard.press("Space" if control.get_attribute("type") == "checkbox" else "ArrowRight")
-        tokens = explorer.locator("[role=radio][tabindex='0'], .m-cell[tabindex='0']")
+        tokens = explorer.locator("[role=radio][tabindex='0'], .m-cell[tabindex='0'], .exp-handle")
         if tokens.count():
             tokens.first.press("Space" if "Mask" in name else "ArrowRight")
         expect(page).to_have_url(re.compile("#."))
