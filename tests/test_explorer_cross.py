@@ -1,11 +1,14 @@
 """El explorador de atención cruzada: sus cuentas, sus límites y lo que hace en un navegador."""
 
+import contextlib
+
 import pytest
 import torch
 import traitlets
 from helpers_browser import write
 from helpers_explorers import CUT, SHOW
 from nbformat.v4 import new_code_cell
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from playwright.sync_api import expect
 
 from course_lib.explorers.base import esm
@@ -294,6 +297,8 @@ def test_the_ends_keep_the_focus_and_a_word_shows_only_its_arcs(lab):
         page.set_viewport_size({"width": width, "height": 900})
         sizes = "all => all.map(node => parseFloat(getComputedStyle(node).fontSize))"
         assert min(box.locator(".c-pair *:not(path)").evaluate_all(sizes)) >= 11
+        with contextlib.suppress(PlaywrightTimeout):  # los arcos se vuelven a dibujar enseguida
+            page.wait_for_function(f"!({CUT})().length", timeout=5_000)
         assert page.evaluate(CUT) == []
     page.close()
 
