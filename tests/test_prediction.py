@@ -97,6 +97,8 @@ def test_what_comes_out_is_what_the_text_says(name, monkeypatch):
     good = prediction.right(name)
     value = float(good) if "number" in KNOWN[name] else good
     reveal(name, value)
+    if value == 0:  # «-0», según con qué procesador
+        reveal(name, -0.4 / 10 ** len(good.partition(".")[2]))
     changed = json.loads(json.dumps(KNOWN[name]))
     for one in changed["answers"]:
         one[1:] = [] if one[0] == wrong(name) else ["No."]
