@@ -82,6 +82,9 @@ def for_the_web(notebook, name, linked, lessons):
     lesson = "/" not in name
     here = exercises(notebook["cells"]) if lesson else {}
     setup = imports(notebook["cells"]) if lesson else []
+    codes = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    imported = lesson and codes and "".join(codes[0]["source"]).startswith("import ")
+    first = codes[0] if imported else None
     cells, predicting, open_ = [], False, False
     for cell in notebook["cells"]:
         source, outputs = "".join(cell["source"]), cell.get("outputs", [])
@@ -109,8 +112,10 @@ def for_the_web(notebook, name, linked, lessons):
             if tagged(cell, UNSOLVED):  # lo que enseñaría quien lo resolviera
                 cell["metadata"]["tags"].remove(UNSOLVED)
                 cell["outputs"] = outputs = []
-            if tagged(cell, SETUP):
-                cell["metadata"]["tags"].append("hide-input")
+            if cell is first:  # la de la 00 dice si el curso está instalado: aquí no hace falta
+                cell["outputs"] = outputs = []
+            if tagged(cell, SETUP) or cell is first:
+                cell["metadata"].setdefault("tags", []).append("hide-input")
             alive = [_bring_to_life(output, states, name) for output in outputs]
             asks = tagged(cell, PREDICTION)
             if asks and open_:

@@ -35,6 +35,7 @@ class Pages(StandaloneHTMLBuilder):
                 for node in list(own.findall(kind)):
                     node.parent.remove(node)
             self.texts[name] = " ".join(own.astext().split())
+            self.texts[pagename] = self.texts[pagename] or self.texts[name]  # un título sin texto
 
     def dump_search_index(self):
         with Path(self.outdir, self.searchindex_filename).open("w", encoding="utf-8") as file:

@@ -308,6 +308,7 @@ def test_the_search_knows_what_is_read_in_each_section(small):
     texts = json.loads(re.match(r"Search\.texts = (.*);\n", text)[1])
     assert {f"{LESSON}", f"{LESSON}#resumen", f"{CROSS}#resumen"} < texts.keys()
     assert not [name for name in texts if name.startswith("clases/")]
+    assert texts[LESSON].startswith(texts[f"{LESSON}#en-esta-leccion"][:20])  # su título no tiene texto
     read = " ".join(texts.values())
     assert "√dk" in read
     assert not re.search(r"\\[a-z]{2}|\bimport\b|\$|<(div|img|span)|Mapa de calor", read)
@@ -609,6 +610,22 @@ def test_a_phone_reads_the_glossary_as_a_list_and_the_answer_stays(browser, whol
         *_, explorer = explorers(page)
         explorer.get_by_role("button", name="cabeza 2", exact=True).scroll_into_view_if_needed()
         expect(explorer.locator(".exp-say")).to_be_in_viewport()
+
+
+@lenta
+@navegador
+def test_a_laptop_sees_the_whole_row_and_the_sentence_in_its_line(browser, whole):
+    laptop = {"width": 1280, "height": 800}
+    with reading(browser, whole[2]["carpeta"], "glosario.html", viewport=laptop) as page:
+        room = "n => [n.scrollWidth, n.parentNode.clientWidth]"
+        wide, box = page.locator("#glosario table").first.evaluate(room)
+        assert wide <= box
+    with reading(browser, whole[2]["carpeta"], "00_empieza_aqui.html", viewport=laptop) as page:
+        first, *_ = explorers(page)
+        words = first.locator(".a-words [role=radio]")
+        expect(words).to_have_count(12)
+        assert len({round(word.bounding_box()["y"]) for word in words.all()}) == 1
+        assert not page.get_by_text("Python y las bibliotecas: bien").count()  # de quien la ejecuta
 
 
 @lenta

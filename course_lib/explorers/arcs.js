@@ -2,6 +2,9 @@
 // un arco a cada una de las demás, tanto más grueso cuanto más peso.
 
 const ARCS = css`
+  .exp.exp-arcs {
+    container-type: inline-size;
+  }
   .exp.exp-arcs p {
     margin: 0.3rem 0;
   }
@@ -30,7 +33,7 @@ const ARCS = css`
   }
   .exp-arcs .a-words button {
     font: inherit;
-    font-size: clamp(1.15rem, 1rem + 0.5vw, 1.5rem);
+    font-size: clamp(1.05rem, 2.6cqi, 1.5rem);
     color: inherit;
     border: 2px solid transparent;
     border-radius: 0.4rem;
