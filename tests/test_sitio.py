@@ -625,7 +625,8 @@ def test_a_laptop_sees_the_whole_row_and_the_sentence_in_its_line(browser, whole
         words = first.locator(".a-words [role=radio]")
         expect(words).to_have_count(12)
         assert len({round(word.bounding_box()["y"]) for word in words.all()}) == 1
-        assert not page.get_by_text("Python y las bibliotecas: bien").count()  # de quien la ejecuta
+        output = page.locator(".cell_output", has_text="Python y las bibliotecas: bien")
+        assert not output.count()  # es para quien la ejecuta
 
 
 @lenta
