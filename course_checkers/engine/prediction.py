@@ -151,7 +151,7 @@ def reveal(name, value):
         AssertionError: si lo que sale no es la respuesta que ``prediction.toml`` da por buena.
     """
     good = right(name)
-    came = value if isinstance(value, str) else f"{value:z.{len(good.partition('.')[2])}f}"
+    came = value if isinstance(value, str) else f"{value:z.{len(good.partition('.')[2])}f}"  # z: -0 es 0
     text = f"En la predicción {name} sale {came!r}, y prediction.toml da por buena {good!r}"
     assert came == good, f"{text}. Si has cambiado la cuenta, es normal."
     _out.add(name)
