@@ -1,12 +1,16 @@
 """Los modelos del curso, en piezas que una página carga una a una: nombre → bytes."""
 
 import json
+from pathlib import Path
+
+from wasmtime import wat2wasm
 
 from course_lib.model_files.embedded import embedded_folder
 from course_lib.model_files.weights import LAYER, read_weights
 from course_lib.translator import FOLDER, UNSURE
 from course_lib.translator_model.checks import ENGLISH, LONGEST_SEEN, SPANISH
 
+HERE = Path(__file__).parent
 PIECE = 1_500_000  # bytes de cada pieza del traductor
 
 
@@ -19,6 +23,7 @@ def bert_pieces():
 
     - ``bert/palabras-000``…: la tabla, de 64 en 64 filas: se piden las que usa una frase.
     - ``bert/resto``: las posiciones, con el vector del tipo de frase ya sumado, γ y β.
+    - ``bert/programa``: bert.wat, ensamblado: las cuentas que más tardan.
     - ``bert/capa-0``…: W y b de la query, la key, el value y la salida; γ, β; W y b de las dos capas
       densas; γ, β. De la última, solo query, key y value: lo que sale de ella no se mira.
     """
@@ -32,6 +37,7 @@ def bert_pieces():
     norm = [weights[f"embeddings.LayerNorm.{name}"] for name in ("weight", "bias")]
     pieces = {"bert/vocabulario": "\n".join(sorted(ids, key=ids.get)).encode()}
     pieces |= {f"bert/palabras-{n:03}": _pack([rows]) for n, rows in enumerate(words.split(64))}
+    pieces["bert/programa"] = bytes(wat2wasm((HERE / "bert.wat").read_text("utf-8")))
     pieces["bert/resto"] = _pack([places + types[0], *norm])
     names = [f"{part}.{kind}" for part in LAYER.values() for kind in ("weight", "bias")]
     for n in range(config.num_hidden_layers):

@@ -185,6 +185,26 @@ def test_the_same_numbers_in_many_sentences(page):
     assert projected <= 3e-3
 
 
+COUNTED = """() => {
+    globalThis.assembled = 0;
+    WebAssembly.Instance = class extends WebAssembly.Instance {
+        constructor(...given) { super(...given); assembled++; }
+    };
+}"""
+
+
+def test_the_same_numbers_without_webassembly(browser):
+    """Un navegador que no sabe ensamblar bert.wat hace las mismas cuentas, más despacio."""
+    for spy, assembled in (("() => { delete globalThis.WebAssembly; }", None), (COUNTED, 1)):
+        with open_programs(browser, SCRIPTS, bert_pieces()) as page:
+            page.evaluate(ENCODE)
+            page.evaluate(spy)
+            weights, states, projected = check_numbers(page, SENTENCES[:3])
+            assert weights <= 5e-4
+            assert max(states, projected) <= 3e-3
+            assert page.evaluate("globalThis.assembled ?? null") == assembled
+
+
 # --- Lo que se contesta ---------------------------------------------------------------------------
 
 TRAITS = {
@@ -300,4 +320,5 @@ def test_only_what_a_sentence_needs_is_asked(page):
     layers = [f"bert/capa-{n}" for n in range(6)]
     first, *rest = page.evaluate("asked")
     assert first == "bert/vocabulario"
-    assert sorted(rest) == sorted(["bert/resto", "bert/palabras-001", "bert/palabras-031", *layers])
+    words = ["bert/palabras-001", "bert/palabras-031"]
+    assert sorted(rest) == sorted(["bert/resto", "bert/programa", *words, *layers])

@@ -264,7 +264,9 @@ function sliding(name, ...nodes) {
 
 /** Lo que llega escrito en base 64, para leerlo; los enteros vienen con el byte bajo delante. */
 function decode(text) {
-  const bytes = Uint8Array.from(atob(text), character => character.charCodeAt(0));
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
   return new DataView(bytes.buffer);
 }
 

@@ -31,46 +31,55 @@
     };
   }
 
-  /** X · Wᵀ + b. Cuatro tokens y dos salidas cada vez: así cada número se lee menos veces. */
-  function linear(X, { columns, scales, whole, bias }) {
-    const [rows, length] = [scales.length, X.length / columns];
-    const padded = 4 * Math.ceil(length / 4);
-    const input = new Float32Array(padded * columns);
-    const Y = new Float32Array(padded * rows);
-    input.set(X);
-    for (let row = 0; row < rows; row += 2) {
-      const [v, w] = [row * columns, (row + 1) * columns];
-      for (let token = 0; token < padded; token += 4) {
-        const a = token * columns;
-        const b = a + columns;
-        const c = b + columns;
-        const d = c + columns;
-        let av, bv, cv, dv, aw, bw, cw, dw; // y no una lista: Firefox tarda la mitad más
-        av = bv = cv = dv = aw = bw = cw = dw = 0;
-        for (let i = 0; i < columns; i++) {
-          const vi = whole[v + i];
-          const wi = whole[w + i];
-          let x = input[a + i];
-          av += x * vi;
-          aw += x * wi;
-          x = input[b + i];
-          bv += x * vi;
-          bw += x * wi;
-          x = input[c + i];
-          cv += x * vi;
-          cw += x * wi;
-          x = input[d + i];
-          dv += x * vi;
-          dw += x * wi;
-        }
-        const sums = [av, bv, cv, dv, aw, bw, cw, dw];
-        for (let n = 0; n < 8; n++) {
-          const j = n < 4 ? row : row + 1;
-          Y[(token + (n % 4)) * rows + j] = scales[j] * sums[n] + bias[j];
-        }
-      }
+  /** El programa de bert.wat, que hace cuatro cuentas de una vez; nada, si el navegador no sabe. */
+  function assemble(bytes) {
+    try {
+      return new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports;
+    } catch {
+      return null;
     }
-    return Y.subarray(0, length * rows);
+  }
+
+  /** X · Wᵀ con bert.wat: cuatro tokens y dos filas de W cada vez, y así cada número se lee menos veces. */
+  function fast({ memory, tile }, X, W, columns, rows) {
+    const padded = 4 * Math.ceil(X.length / columns / 4);
+    const w = padded * columns; // dónde empieza cada cosa: X, W y los ocho productos
+    const out = w + W.length;
+    const missing = 4 * (out + 8) - memory.buffer.byteLength;
+    if (missing > 0) memory.grow(Math.ceil(missing / 65536));
+    const numbers = new Float32Array(memory.buffer);
+    numbers.set(X);
+    numbers.set(W, w);
+    const Y = new Float32Array(padded * rows);
+    for (let row = 0; row < rows; row += 2)
+      for (let token = 0; token < padded; token += 4) {
+        tile(4 * token * columns, 4 * (w + row * columns), 4 * out, 4 * columns);
+        for (let n = 0; n < 8; n++) Y[(token + (n % 4)) * rows + row + (n >> 2)] = numbers[out + n];
+      }
+    return Y.subarray(0, (X.length / columns) * rows);
+  }
+
+  /** X · Wᵀ, número a número. */
+  function slow(X, W, columns, rows) {
+    const Y = new Float32Array((X.length / columns) * rows);
+    for (let n = 0; n < Y.length; n++) {
+      const [x, w] = [Math.floor(n / rows) * columns, (n % rows) * columns];
+      let total = 0;
+      for (let i = 0; i < columns; i++) total += X[x + i] * W[w + i];
+      Y[n] = total;
+    }
+    return Y;
+  }
+
+  let program; // lo que da `assemble`
+
+  /** X · Wᵀ + b. */
+  function linear(X, { columns, scales, whole, bias }) {
+    const rows = scales.length;
+    const Y = program ? fast(program, X, whole, columns, rows) : slow(X, whole, columns, rows);
+    for (let start = 0; start < Y.length; start += rows)
+      for (let j = 0; j < rows; j++) Y[start + j] = scales[j] * Y[start + j] + bias[j];
+    return Y;
   }
 
   /** La atención de todas las cabezas, softmax(Q · Kᵀ / √d_k) · V, y sus pesos, (h, L, L). */
@@ -110,10 +119,10 @@
     for (let start = 0; start < X.length; start += WIDTH) {
       const row = result.subarray(start, start + WIDTH);
       const mean = sum(row) / WIDTH;
-      const deviation = Math.sqrt(sum(row.map(x => (x - mean) ** 2)) / WIDTH + 1e-12);
-      row.forEach((x, d) => {
-        row[d] = (gamma[d] * (x - mean)) / deviation + beta[d];
-      });
+      let squares = 0;
+      for (const x of row) squares += (x - mean) ** 2;
+      const deviation = Math.sqrt(squares / WIDTH + 1e-12);
+      for (let d = 0; d < WIDTH; d++) row[d] = (gamma[d] * (row[d] - mean)) / deviation + beta[d];
     }
     return result;
   }
@@ -130,6 +139,7 @@
   // --- El modelo ---------------------------------------------------------------------------------
 
   const VOCABULARY = 'bert/vocabulario';
+  const PROGRAM = 'bert/programa';
   const layerPiece = number => `bert/capa-${number}`;
   const wordsPiece = id => `bert/palabras-${String(Math.floor(id / CHUNK)).padStart(3, '0')}`;
   const row = ({ scales, whole }, i) =>
@@ -155,7 +165,9 @@
   /** Lo que entra en cada capa, (L, d_model), y sus pesos de atención, (h, L, L). */
   async function run(ids, load) {
     const layers = [...Array(LAYERS).keys()].map(layerPiece);
-    const pieces = await load([...new Set(['bert/resto', ...ids.map(wordsPiece), ...layers])]);
+    const names = ['bert/resto', PROGRAM, ...ids.map(wordsPiece), ...layers];
+    const pieces = await load([...new Set(names)]);
+    program ??= assemble(pieces[PROGRAM]);
     const [hidden, attentions] = [[embed(ids, pieces)], []];
     for (const name of layers) {
       await new Promise(done => setTimeout(done)); // que la página se dibuje
@@ -252,7 +264,8 @@
 
   /** Q, K y V de una capa, (L, d_model), de lo que entra en ella. */
   async function project(number, X, load) {
-    const { [layerPiece(number)]: bytes } = await load([layerPiece(number)]);
+    const { [layerPiece(number)]: bytes, [PROGRAM]: simd } = await load([layerPiece(number), PROGRAM]);
+    program ??= assemble(simd);
     return projections(unpack(bytes), X);
   }
 

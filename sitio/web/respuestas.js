@@ -21,8 +21,10 @@
   function encode(...lists) {
     let text = '';
     for (const { buffer, byteLength } of lists)
-      for (let at = 0, some = 8192; at < byteLength; at += some)
-        text += String.fromCharCode(...new Uint8Array(buffer, at, Math.min(some, byteLength - at)));
+      for (let at = 0, some = 8192; at < byteLength; at += some) {
+        const bytes = new Uint8Array(buffer, at, Math.min(some, byteLength - at));
+        text += String.fromCharCode.apply(null, bytes); // con `...bytes` tarda diez veces más
+      }
     return btoa(text);
   }
 
