@@ -22,10 +22,12 @@ def bert_pieces():
     las escalas de sus filas, float32, y después enteros de 16 bits: W[i, j] = escala[i]·entero[i, j].
 
     - ``bert/palabras-000``…: la tabla, de 64 en 64 filas: se piden las que usa una frase.
-    - ``bert/resto``: las posiciones, con el vector del tipo de frase ya sumado, γ y β.
+    - ``bert/resto``: las posiciones, los dos vectores del tipo de frase, γ y β.
     - ``bert/programa``: bert.wat, ensamblado: las cuentas que más tardan.
     - ``bert/capa-0``…: W y b de la query, la key, el value y la salida; γ, β; W y b de las dos capas
-      densas; γ, β. De la última, solo query, key y value: lo que sale de ella no se mira.
+      densas; γ, β. De la última, solo query, key y value: lo demás, que los exploradores no miran, está en
+      ``bert/final``.
+    - ``bert/configuracion``: su config.json.
     """
     folder = embedded_folder()
     config, weights = read_weights(folder)
@@ -38,12 +40,13 @@ def bert_pieces():
     pieces = {"bert/vocabulario": "\n".join(sorted(ids, key=ids.get)).encode()}
     pieces |= {f"bert/palabras-{n:03}": _pack([rows]) for n, rows in enumerate(words.split(64))}
     pieces["bert/programa"] = bytes(wat2wasm((HERE / "bert.wat").read_text("utf-8")))
-    pieces["bert/resto"] = _pack([places + types[0], *norm])
+    pieces["bert/resto"] = _pack([places, types, *norm])
     names = [f"{part}.{kind}" for part in LAYER.values() for kind in ("weight", "bias")]
-    for n in range(config.num_hidden_layers):
-        kept = names if n < config.num_hidden_layers - 1 else names[:6]
-        pieces[f"bert/capa-{n}"] = _pack(weights[f"encoder.layer.{n}.{name}"] for name in kept)
-    return pieces
+    layers = [[weights[f"encoder.layer.{n}.{name}"] for name in names] for n in range(config.num_hidden_layers)]
+    pieces["bert/final"] = _pack(layers[-1][6:])
+    layers[-1] = layers[-1][:6]
+    pieces |= {f"bert/capa-{n}": _pack(tensors) for n, tensors in enumerate(layers)}
+    return pieces | {"bert/configuracion": (folder / "config.json").read_bytes()}
 
 
 def _pack(tensors):

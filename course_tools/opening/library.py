@@ -71,10 +71,15 @@ def read():
     return text[: marks[0].start() if marks else None], pieces
 
 
+def heading(number, title, name, code):
+    """La línea por la que empieza una pieza."""
+    return f"# --- {number} · {name} · {title} · {date.today():%d/%m/%Y} · huella {digest(code)}"
+
+
 def keep(number, title, name, code):
     """Guarda una pieza en su sitio, en lugar de la que había. Da lo que conviene decir, o nada."""
     path, told = place(), []
-    mark = f"# --- {number} · {name} · {title} · {date.today():%d/%m/%Y} · huella {digest(code)}"
+    mark = heading(number, title, name, code)
     with contextlib.suppress(OSError):
         path.parent.mkdir(exist_ok=True)
 

@@ -1,7 +1,8 @@
-"""Lo que hace Python en la página: ejecutar una respuesta y comprobarla. Lo llama ``web/obrero.js``.
+"""Lo que hace Python en la página: ejecutar una celda, o una respuesta y comprobarla. Lo llama ``web/obrero.js``.
 
 En el navegador no hay hilos ni kernel: en su lugar se pone lo que aquí se escribe, y las comprobaciones
-son las de siempre.
+son las de siempre. No queda nada de una vez para otra: antes de cada cosa se ejecutan las celdas que le
+hacen falta.
 """
 
 import ast
@@ -12,9 +13,15 @@ import sys
 import threading
 import time
 import types
+from pathlib import Path
+from unittest import mock
+
+import cells
+import reader
 
 ROOMS = "torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.linalg"
 SLOWER = 2  # cuántas veces más tiempo que en JupyterLab se da a una comprobación
+LESSON = 20.0  # segundos que se dan a una celda de la lección, con las que le hacen falta
 
 
 class Inline:
@@ -62,9 +69,13 @@ def prepare():
     """Deja listas las comprobaciones."""
     sys.modules["IPython"], threading.Thread = no_screen(), Inline
     sys.modules["js"] = sys.modules["pyodide_js"] = None  # la página no es de quien responde
+    reader.install()
     import course_checkers
     from course_checkers.engine import closing, exercise, questions, running  # noqa: F401
+    from course_tools.opening import library
     from torch import core
+
+    library.place = lambda: Path(f"{library.MODULE}.py")
 
     closing.without_progress()
     running.TOTAL = SLOWER * running.TOTAL  # aquí todo va más despacio
@@ -104,48 +115,84 @@ class Page:
     def __init__(self):
         self.checkers, self.kept = prepare()
 
+    def give(self, pieces):
+        """Guarda las piezas de BERT que ha traído la página."""
+        reader.PIECES.update((name, bytes(data)) for name, data in pieces.items())
+
     def check(self, asked):
-        """Comprueba una respuesta. Recibe y da JSON: ``setup``, ``before``, ``undone``, ``answer``…"""
+        """Comprueba una respuesta, o ejecuta una celda. Recibe y da JSON: ``lesson``, ``before``, ``answer``…"""
         from torch import overrides
 
         asked = json.loads(asked)
         overrides.REFUSED.clear()
+        reader.WANTED.clear()
         try:
-            return json.dumps(self.judged(asked) | {"refused": sorted(set(overrides.REFUSED))})
+            found = self.judged(asked) if "check" in asked else self.ran(asked)
+            if reader.WANTED:
+                return json.dumps({"need": sorted(reader.WANTED)})
+            return json.dumps(found | {"refused": sorted(set(overrides.REFUSED))})
         finally:
+            reader.forget()
             restore(self.kept)
 
-    def judged(self, asked):
+    def rebuilt(self, asked, sources):
+        """Los nombres de la lección que usan esos programas, después de ejecutar las celdas que los hacen."""
+        from course_checkers.engine import running
+        from course_tools.opening import library
+
+        space, lost = {"__name__": "__main__", "In": list(asked["lesson"])}, {}
+        kept = [library.Piece(*one, line=0) for one in asked.get("library", ())]
+        library.read = lambda: (library.HEAD, kept)
+        chosen = cells.needed(asked["lesson"], sources)
+        if chosen:
+            with mock.patch.object(Inline, "limit", LESSON):
+                running.call(lambda: cells.rebuild(chosen, space, lost), seconds=LESSON)
+            from torch import overrides
+
+            overrides.REFUSED.clear()  # lo que una no ha podido hacer lo sabrá quien la use
+        return space, lost
+
+    def ran(self, asked):
+        """Ejecuta una celda de la lección: lo que escribe, y lo que da su última línea."""
         from course_checkers.engine import running
 
-        space = {"__name__": "__main__"}
-        for line in asked["setup"]:
-            try:
-                exec(line, space)
-            except Exception:  # lo que en la página no está: quien lo use verá que le falta
-                pass
+        source = asked["source"]
+        if problem := unreadable("celda", source):
+            return told("", [problem])
+        space, lost = self.rebuilt(asked, [source])
+        if missing := [name for name in lost if name in cells.names(source)[1]]:
+            return told("", [f"«{missing[0]}» no está, porque su celda se ha parado: {lost[missing[0]]}"])
+        with mock.patch.object(Inline, "limit", LESSON):
+            outcome = running.call(lambda: cells.show(compiled("celda", source, "tree"), space), seconds=LESSON)
+        return told("", [str(outcome.problem)] if outcome.problem else [], outcome.printed)
+
+    def judged(self, asked):
+        from course_checkers.engine import running, written
+
+        sources = [*asked["before"].values(), asked["answer"]]
+        space, _ = self.rebuilt(asked, sources)
         for number, source in asked["undone"].items():
             for name in re.findall(r"^(?:def|class) (\w+)", source, re.MULTILINE):
                 space[name] = Undone(name, number)
         for number, source in asked["before"].items():
             running.call(lambda number=number, source=source: run(number, source, space))
         title = f"Ejercicio {asked['number']}"
-        try:
-            compiled(asked["number"], asked["answer"])
-        except SyntaxError as error:
-            line = (error.text or "").strip()
-            where = f"la línea {error.lineno}" + (f", «{line[:90]}»" if line else "")
-            return told(f"✗ {title}: todavía no.", [f"Python no entiende {where}: {in_spanish(error.msg)}."])
+        if problem := unreadable(asked["number"], asked["answer"]):
+            return told(f"✗ {title}: todavía no.", [problem])
         outcome = running.call(run, asked["number"], asked["answer"], space)
         if outcome.problem:
             return told(f"✗ {title}: todavía no.", [str(outcome.problem)], outcome.printed)
         call = ast.parse(asked["check"]).body[-1].value
         own = {call.func.id: getattr(self.checkers, call.func.id)}
         report = eval(ast.unparse(call), space | own)
-        return told(
+        found = told(
             report.head, [str(one) for one in report.findings], report.printed or outcome.printed,
             report.notes, report.ok, report.unsolved,
         )  # fmt: skip
+        learner = space.get(getattr(call.args[-1], "id", ""))
+        if report.ok and callable(learner):
+            found["piece"] = piece(asked["number"], report.title, written.written(learner, asked["number"], space | {"In": [*space["In"], *sources]}))
+        return found
 
 
 SYNTAX = {  # lo que dice Python de una línea que no entiende, y cómo se cuenta
@@ -176,10 +223,27 @@ def in_spanish(message):
     return message
 
 
-def compiled(number, source):
+def unreadable(number, source):
+    """Por qué Python no entiende un programa, si no lo entiende."""
+    try:
+        compiled(number, source)
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        where = f"la línea {error.lineno}" + (f", «{line[:90]}»" if line else "")
+        return f"Python no entiende {where}: {in_spanish(error.msg)}."
+
+
+def compiled(number, source, kind="exec"):
     name = f"<ejercicio {number}>"
     linecache.cache[name] = len(source), None, source.splitlines(True), name
-    return compile(source, name, "exec")
+    return (name, ast.parse(source)) if kind == "tree" else compile(source, name, kind)
+
+
+def piece(number, title, found):
+    """Una pieza de ``mi_biblioteca.py``: su número, su nombre, su cabecera y su código."""
+    from course_tools.opening import library
+
+    return found and [number, found[0], library.heading(number, title, *found), f"\n\n{found[1].strip()}\n"]
 
 
 def run(number, source, space):

@@ -148,13 +148,14 @@
   /** Lo que entra en la primera capa: la palabra más su posición, normalizadas. */
   function embed(ids, pieces) {
     const rest = unpack(pieces['bert/resto']);
-    const table = rest.matrix(POSITIONS, WIDTH);
+    const [table, types] = [rest.matrix(POSITIONS, WIDTH), rest.matrix(2, WIDTH)];
+    const kind = row(types, 0); // el vector del tipo de frase: siempre el mismo
     const [words, places] = [0, 0].map(() => new Float32Array(ids.length * WIDTH));
     ids.forEach((id, i) => {
       const bytes = pieces[wordsPiece(id)];
       const rows = bytes.length / (4 + 2 * WIDTH); // en el último trozo hay menos
       words.set(row(unpack(bytes).matrix(rows, WIDTH), id % CHUNK), i * WIDTH);
-      places.set(row(table, i), i * WIDTH);
+      places.set(row(table, i).map((x, d) => x + kind[d]), i * WIDTH);
     });
     return addAndNorm(words, places, rest.norm());
   }

@@ -109,5 +109,5 @@ def set_num_threads(number):
     pass
 
 
-from torch import linalg, nn  # noqa: E402
+from torch import linalg, nn, testing  # noqa: E402
 from torch.nn import functional  # noqa: E402

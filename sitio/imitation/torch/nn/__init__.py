@@ -1,6 +1,6 @@
 """Los módulos de torch."""
 
-from torch.nn import functional, init, modules
+from torch.nn import functional, init, modules, utils
 from torch.nn.modules.module import (
     GELU,
     Buffer,

@@ -189,9 +189,13 @@ class Module:
             raise RuntimeError(
                 f"Error(s) in loading state_dict for {type(self).__name__}:\n missing {missing}, unexpected {strange}"
             )
+        parts = dict(self.named_parameters()) | dict(self.named_buffers())
         with creation.no_grad():
             for name in own.keys() & state.keys():
-                own[name].copy_(state[name])
+                if assign:
+                    parts[name].data = state[name]
+                else:
+                    own[name].copy_(state[name])
 
     def train(self, mode=True):
         for one in self.modules():
