@@ -1,23 +1,41 @@
 """Las celdas de una lección, en la página: cuáles hacen falta para otra, y ejecutarlas."""
 
 import ast
+import contextlib
 import symtable
 
 CHANGING = {"append", "extend", "update", "add", "insert"}
 
 
 def names(source):
-    """Los nombres que una celda escribe o cambia, y los que usa: dos conjuntos."""
-    try:
-        tree, top = ast.parse(source), symtable.symtable(source, "<celda>", "exec")
-    except SyntaxError:
-        return set(), set()
+    """Los nombres que una celda escribe o cambia, y los que usa sin haberlos escrito: dos conjuntos."""
+    made, used = set(), set()
+    with contextlib.suppress(SyntaxError):
+        for node in ast.parse(source).body:
+            own = set()
+            if isinstance(node, ast.For):  # lo que va tomando los valores
+                own = loaded(node.target) - loaded(node.iter)
+            writes, reads = of_statement(node)
+            used |= reads - made - own - {"_"}
+            made |= writes - {"_"}
+    return made, used
+
+
+def loaded(node):
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def of_statement(statement):
+    top = symtable.symtable(ast.unparse(statement), "<celda>", "exec")
     made = {one.get_name() for one in top.get_symbols() if one.is_assigned() or one.is_imported()}
-    for node in ast.walk(tree):  # x[0] = 1, x.y = 1, x.append(1) y x.mul_(2) cambian x
+    for node in ast.walk(statement):  # x[0] = 1, x.y = 1, x.append(1) y x.mul_(2) cambian x
         if isinstance(node, ast.Subscript | ast.Attribute):
-            changes = isinstance(node.ctx, ast.Store) or getattr(node, "attr", "") in CHANGING
-            if changes or getattr(node, "attr", "")[-1:] == "_" and isinstance(node.value, ast.Name):
-                made |= {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+            name = getattr(node, "attr", "")
+            if isinstance(node.ctx, ast.Store) or name in CHANGING or name[-1:] == "_":
+                base = node.value
+                while isinstance(base, ast.Subscript | ast.Attribute):
+                    base = base.value
+                made |= {base.id} if isinstance(base, ast.Name) else set()
     used, rooms = {one.get_name() for one in top.get_symbols() if one.is_referenced()}, [top]
     while rooms:
         rooms += (room := rooms.pop()).get_children()
@@ -55,7 +73,7 @@ def rebuild(chosen, space, lost):
             try:
                 exec(code, space)
             except Exception as error:
-                made = names(ast.unparse(node))[0]
+                made, _ = of_statement(node)
                 lost |= dict.fromkeys(made, f"{type(error).__name__}: {error}")
                 for name in made:
                     space.pop(name, None)

@@ -208,7 +208,8 @@ class Tensor:
         return int(self.array.item())
 
     def __format__(self, spec):
-        return format(self.item(), spec) if spec and not self.ndim else repr(self)
+        alone = not self.ndim and type(self) is Tensor
+        return format(self.item(), spec) if alone else object.__format__(self, spec)
 
     def __contains__(self, value):
         return bool((self.array == plain(value)).any())

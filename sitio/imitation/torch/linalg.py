@@ -21,6 +21,11 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     return A.diagonal(offset, dim1, dim2)
 
 
+@heard
+def qr(A, mode="reduced"):
+    return tuple(made(part, dtype=A.dtype) for part in np.linalg.qr(A.array, mode))
+
+
 vector_norm = norm
 
 
