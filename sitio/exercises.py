@@ -1,6 +1,5 @@
 """Los ejercicios que se hacen en la página: lo que lleva cada uno, y el Python que los comprueba."""
 
-import ast
 import gzip
 import html
 import io
@@ -9,21 +8,18 @@ import re
 import zipfile
 from pathlib import Path
 
-from course_tools.cells import SETUP, checked, tagged
+from course_tools.cells import checked
+from course_tools.opening.library import HEAD
 
 ROOT = Path(__file__).resolve().parents[1]
 PYODIDE = ROOT / "sitio" / "pyodide"
 IMITATION = ROOT / "sitio" / "imitation"
-# Los que piden BERT, cuya tabla no cabe en la página. Los demás se comprueban con la imitación de torch:
-# véase tests/test_imitacion.py.
-NEED_BERT = {"0.2", "1.3", "2.2", "2.3", "3.4", "5.2", "6.4", "7.4", "8.4", "9.3", "12.4"}
-ELSEWHERE = "Este ejercicio pide BERT entero, que en la página no está: hazlo [en tu ordenador]"
-ELSEWHERE += "(index.md#en-tu-ordenador)."
+RUNNABLE = dict(line.split(":") for line in (ROOT / "sitio/celdas.txt").read_text("utf-8").splitlines())
 NUMBER = re.compile(r"ejercicio-(\d+)-(\d+)$")
 # Lo que hace falta del curso para comprobar. Ni las lecciones ni los modelos.
 COURSE = (
     "course_checkers/**/*", "course_lib/*.py", "course_lib/plots/__init__.py", "course_lib/plots/palette.*",
-    "course_tools/*.py", "course_tools/opening/*.py",
+    "course_lib/model_files/*.py", "course_lib/probes/*", "course_tools/*.py", "course_tools/opening/*.py",
 )  # fmt: skip
 WHEN = (1980, 1, 1, 0, 0, 0)  # siempre la misma: el zip se hace igual dos veces
 
@@ -34,19 +30,6 @@ def exercise_of(cell):
     return ".".join(found.groups()) if found else None
 
 
-def imports(cells):
-    """Los ``import`` con los que empieza una lección, uno por nombre: el que no esté no estorba a otro."""
-    lines = []
-    for cell in cells:
-        if cell["cell_type"] == "code" and tagged(cell, SETUP):
-            for node in ast.parse("".join(cell["source"])).body:
-                if isinstance(node, ast.Import | ast.ImportFrom):
-                    for name in node.names:
-                        node.names = [name]
-                        lines.append(ast.unparse(node))
-    return lines
-
-
 def exercises(cells):
     """De cada ejercicio que se hace aquí: número → su hueco y lo que lo comprueba."""
     answers = {exercise_of(cell): "".join(cell["source"]) for cell in cells}
@@ -54,7 +37,7 @@ def exercises(cells):
     return {
         number: {"start": answers[number], "check": checks[number]}
         for number in answers
-        if number and number in checks and number not in NEED_BERT
+        if number and number in checks
     }
 
 
@@ -67,10 +50,20 @@ def exercise_html(number, one):
     )
 
 
-def lesson_html(name, setup):
+def lesson_html(name):
     """Lo de todos los ejercicios de una lección: guardar las respuestas, y traerlas."""
-    packed = json.dumps({"lesson": name, "setup": setup}, ensure_ascii=False)
+    packed = json.dumps({"lesson": name, "library": HEAD}, ensure_ascii=False)
     return f'<div class="answers-kept"><script type="application/json">{packed}</script></div>'
+
+
+def runnable(name):
+    """Los id de las celdas de una lección que se ejecutan en la página: lo que escriben es lo guardado."""
+    return RUNNABLE.get(name, "").split()
+
+
+def cell_html(cell):
+    """Lo que va debajo de una de esas celdas."""
+    return f'<div class="lesson-cell" data-cell="{cell}"></div>'
 
 
 def python_pieces():
@@ -88,7 +81,7 @@ def course_zip():
     found = {
         path.relative_to(ROOT).as_posix(): path for pattern in COURSE for path in ROOT.glob(pattern)
     }
-    own = (IMITATION / "page.py", *IMITATION.glob("torch/**/*"))
+    own = (*IMITATION.glob("*.py"), *IMITATION.glob("torch/**/*"))
     found |= {path.relative_to(IMITATION).as_posix(): path for path in own}
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as whole:

@@ -17,12 +17,12 @@ from course_tools.cells import (
     tagged,
 )
 from sitio.exercises import (
-    ELSEWHERE,
+    cell_html,
     exercise_html,
     exercise_of,
     exercises,
-    imports,
     lesson_html,
+    runnable,
 )
 from sitio.explorers import explorer_html, explorer_kind
 
@@ -81,7 +81,6 @@ def for_the_web(notebook, name, linked, lessons):
     states = notebook["metadata"].pop("widgets", {}).get(STATES, {}).get("state", {})
     lesson = "/" not in name
     here = exercises(notebook["cells"]) if lesson else {}
-    setup = imports(notebook["cells"]) if lesson else []
     codes = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     imported = lesson and codes and "".join(codes[0]["source"]).startswith("import ")
     first = codes[0] if imported else None
@@ -102,12 +101,9 @@ def for_the_web(notebook, name, linked, lessons):
             predicting, open_ = tagged(cell, PREDICTION), False
             cells += [cell | {"source": text}] if text.strip() else []
             if lesson and tagged(cell, EXERCISES):
-                cells.append(_html(cell, "guarda", lesson_html(name, setup)))
+                cells.append(_html(cell, "guarda", lesson_html(name)))
         elif lesson and (number := exercise_of(cell)):
-            if number in here:
-                cells.append(_html(cell, "responde", exercise_html(number, here[number])))
-            else:
-                cells += [cell, _text(cell, "fuera", ELSEWHERE)]
+            cells.append(_html(cell, "responde", exercise_html(number, here[number])))
         elif not (lesson and (tagged(cell, CHECKING) or is_check(cell))):
             if tagged(cell, UNSOLVED):  # lo que enseñaría quien lo resolviera
                 cell["metadata"]["tags"].remove(UNSOLVED)
@@ -129,7 +125,10 @@ def for_the_web(notebook, name, linked, lessons):
             else:
                 cells.append(cell)
             predicting = predicting or asks
-    notebook["cells"] = cells + ([_text(cell, "cierra", CLOSE)] if open_ else [])
+    cells += [_text(cell, "cierra", CLOSE)] if open_ else []
+    run = runnable(name)
+    hands = {id: [_html(cell, "ejecuta", cell_html(id))] for cell in cells if (id := cell["id"]) in run}
+    notebook["cells"] = [one for cell in cells for one in [cell, *hands.get(cell["id"], ())]]
 
 
 # Lo que mide cada explorador en un teléfono y en un portátil: la página se lo guarda mientras llega.

@@ -21,6 +21,7 @@ import reader
 
 ROOMS = "torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.linalg"
 SLOWER = 2  # cuántas veces más tiempo que en JupyterLab se da a una comprobación
+FIGURES = []  # las que ha pedido lo que se ejecuta
 LESSON = 20.0  # segundos que se dan a una celda de la lección, con las que le hacen falta
 
 
@@ -65,6 +66,11 @@ def no_screen():
     return ipython
 
 
+def no_figure(*_, **__):
+    """En lugar de las gráficas, que en la página no se dibujan."""
+    FIGURES.append(True)
+
+
 def prepare():
     """Deja listas las comprobaciones."""
     sys.modules["IPython"], threading.Thread = no_screen(), Inline
@@ -76,8 +82,12 @@ def prepare():
     import course_checkers
     from course_checkers.engine import closing, exercise, questions, running  # noqa: F401
     from course_tools.opening import library
+    import course_lib.plots
     from torch import core
 
+    for name in course_lib.plots.__all__:
+        if name.startswith("plot_"):
+            setattr(course_lib.plots, name, no_figure)
     library.place = lambda: Path(f"{library.MODULE}.py")
 
     closing.without_progress()
@@ -165,9 +175,11 @@ class Page:
         space, lost = self.rebuilt(asked, [source])
         if missing := sorted(lost.keys() & cells.names(source)[1]):
             return told("", [f"«{missing[0]}» no está, porque su celda se ha parado: {lost[missing[0]]}"])
+        FIGURES.clear()
         with mock.patch.object(Inline, "limit", LESSON):
             outcome = running.call(lambda: cells.show(compiled("celda", source, "tree"), space), seconds=LESSON)
-        return told("", [str(outcome.problem)] if outcome.problem else [], outcome.printed)
+        notes = ["la figura de esta celda se dibuja en JupyterLab."] if FIGURES else []
+        return told("", [str(outcome.problem)] if outcome.problem else [], outcome.printed, notes)
 
     def judged(self, asked):
         from course_checkers.engine import running, written

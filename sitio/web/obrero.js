@@ -1,11 +1,11 @@
 'use strict';
 {
-  // El hilo en que Python comprueba las respuestas. Recibe sus archivos de la página y no llega a nada más:
+  // El hilo en que Python ejecuta las celdas y comprueba las respuestas. Recibe sus archivos de la página y no llega a nada más:
   // ni a la red, ni a la página, ni a lo que guarda el navegador.
 
   const PLACE = 'https://curso.invalid/'; // nadie: lo que se pide de ahí sale de `files`
   let files = {};
-  let check = null;
+  let page = null;
   const named = url => files[String(url).slice(PLACE.length)];
 
   /** Pyodide pide sus archivos como si estuvieran en un servidor. */
@@ -33,8 +33,8 @@
     const site = python.runPython('import site; site.getsitepackages()[0]');
     python.unpackArchive(files['curso.zip'], 'zip', { extractDir: site });
     files = {};
-    const page = python.runPython('import page; page.Page()');
-    check = asked => page.check(asked);
+    const here = python.runPython('import page; page.Page()');
+    page = { check: asked => here.check(asked), give: pieces => here.give(python.toPy(pieces)) };
     close();
   }
 
@@ -59,7 +59,10 @@
       if (data.files) {
         await start(data.files);
         answer({ ready: true });
-      } else answer({ id: data.id, report: check(data.asked) });
+      } else if (data.pieces) {
+        page.give(data.pieces);
+        answer({ ready: true });
+      } else answer({ id: data.id, report: page.check(data.asked) });
     } catch (error) {
       answer({ id: data.id, error: String(error?.message ?? error).slice(-2000) });
     }

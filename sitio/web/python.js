@@ -1,0 +1,103 @@
+'use strict';
+globalThis.course ??= {};
+{
+  // Python en la página, en su hilo: llega cuando alguien lo pide, se puede parar y no para a la página.
+
+  const FILES = ['pyodide.js', 'pyodide.asm.js', 'pyodide.asm.wasm', 'python_stdlib.zip'];
+  FILES.push('pyodide-lock.json', 'numpy.whl', 'curso.zip', 'obrero.js');
+  const LONGEST = 75_000; // ms que se espera: lo que no acaba, dentro de C, no se para solo
+
+  let worker = null;
+  let ready = null;
+  let serial = 0;
+  let queue = Promise.resolve();
+
+  async function unpacked(bytes) {
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  }
+
+  /** Trae unas piezas y dice cuánto falta. */
+  function bring(what, names, say, signal) {
+    const MB = bytes => (bytes / 1e6).toFixed(1);
+    const onProgress = (done, total) =>
+      say(`Traigo ${what}, una sola vez: ${MB(done)} de ${MB(total)} MB.`, done / total);
+    return course.load(names, signal, onProgress);
+  }
+
+  async function start(say, signal) {
+    if (!globalThis.WebAssembly) throw new Error('Este navegador no ejecuta WebAssembly: prueba con otro.');
+    const pieces = await bring('Python', FILES.map(name => `python/${name}`), say, signal);
+    say('Arranco Python: unos segundos, una sola vez.');
+    const files = {};
+    for (const name of FILES) files[name] = await unpacked(pieces[`python/${name}`]);
+    const address = URL.createObjectURL(new Blob([files['obrero.js']], { type: 'text/javascript' }));
+    worker = new Worker(address);
+    URL.revokeObjectURL(address);
+    return told({ files });
+  }
+
+  /** Dice algo al hilo y espera lo que conteste. */
+  function told(message) {
+    const mine = worker;
+    return new Promise((resolve, reject) => {
+      mine.cancel = reject;
+      mine.onmessage = ({ data }) => (data.error ? reject(new Error(data.error)) : resolve(data));
+      mine.onerror = event => reject(new Error(event.message || 'Python no ha podido arrancar.'));
+      mine.postMessage(message);
+    });
+  }
+
+  /** Para Python. Lo siguiente que se pida empieza otro, con lo que ya se trajo. */
+  function stop(why = 'Parado.') {
+    worker?.terminate();
+    worker?.cancel?.(new Error(why));
+    worker = ready = null;
+  }
+
+  /** Pide algo a Python: de uno en uno. Si le falta una parte de BERT, se trae y se empieza otra vez. */
+  function ask(asked, say, signal) {
+    const turn = queue.then(async () => {
+      if (signal.aborted) throw new Error('Parado.');
+      ready ??= start(say, signal).catch(error => {
+        stop();
+        throw error;
+      });
+      await ready;
+      for (;;) {
+        say('Ejecuto…');
+        const seconds = LONGEST / 1000;
+        const late = `Tu código no ha terminado en ${seconds} segundos: busca un bucle que no acabe. Lo he parado.`;
+        const clock = setTimeout(() => stop(late), LONGEST);
+        let found;
+        try {
+          found = JSON.parse((await told({ id: ++serial, asked: JSON.stringify(asked) })).report);
+        } finally {
+          clearTimeout(clock);
+        }
+        if (!found.need) return found;
+        await told({ pieces: await bring('BERT', found.need, say, signal) });
+      }
+    });
+    queue = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Un cuaderno del curso, sin lo que sale al ejecutarlo. */
+  async function notebook(lesson) {
+    const name = `cuadernos/${lesson}`;
+    const { [name]: bytes } = await course.load([name]);
+    return JSON.parse(new TextDecoder().decode(await unpacked(bytes)));
+  }
+
+  const textOf = ({ source }) => [source].flat().join('');
+
+  /** Lo que hay escrito en las celdas de código de antes de una, sin las respuestas. */
+  function before({ cells }, isLast, edited = {}) {
+    const mine = cells.slice(0, cells.findIndex(isLast));
+    const own = mine.filter(cell => cell.cell_type === 'code' && !cell.metadata.nbgrader);
+    return own.map(cell => edited[cell.id] ?? textOf(cell));
+  }
+
+  course.python = { ask, stop, notebook, textOf, before };
+}
