@@ -6,14 +6,20 @@ import subprocess
 import sys
 from types import ModuleType
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from helpers_answers import ALL as ANSWERS
 from helpers_answers import EXERCISES, every_day, report_of
 from helpers_browser import ROOT
+from test_sitio_bert import FRAMES, ODD
+from tools.page_cells import write_pieces
 from torch import nn
 
+from course_checkers.engine import catalog
+from course_checkers.engine.questions import tidy
+from course_lib.bert import extract_embeddings, load_bert
 from course_tools.cells import checked
 from sitio import exercises
 
@@ -31,10 +37,13 @@ def imitated(tmp_path_factory):
     """Un Python con la imitación en lugar de torch: recibe un programa y da lo que escribe."""
     place = tmp_path_factory.mktemp("imitada") / "site-packages"
     place.mkdir()
-    (place / "torch").symlink_to(ROOT / "sitio/imitation/torch")
+    for path in (ROOT / "sitio/imitation").iterdir():  # con page.py, que hace de página
+        (place / path.name).symlink_to(path)
+    pieces = place.with_name("piezas")
+    write_pieces(pieces)
 
     def run(*program):
-        environment = os.environ | {"PYTHONPATH": f"{place}{os.pathsep}{ROOT}"}
+        environment = os.environ | {"PYTHONPATH": f"{place}{os.pathsep}{ROOT}", "CURSO_PIEZAS": str(pieces)}
         environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         done = subprocess.run(
             [sys.executable, *map(str, program)], env=environment, capture_output=True, text=True
@@ -59,7 +68,7 @@ def compared(found, real):
 
 def judged(imitated, chosen):
     """Con otro veredicto; y con otro informe, de las que no están escritas."""
-    real = {f"{a.exercise} · {a.name}": a for a in ANSWERS if chosen(a) and a.exercise != "2.2"}
+    real = {f"{a.exercise} · {a.name}": a for a in ANSWERS if chosen(a)}
     found = json.loads(imitated(JUDGE, "--estas", json.dumps(list(real))))
     assert found.keys() == real.keys()
     other, *told = compared(found, {name: report_of(answer) for name, answer in real.items()})
@@ -198,22 +207,124 @@ def test_what_is_not_imitated_says_so(imitated):
     assert unknown == "module 'torch' has no attribute 'nothing'"
 
 
-def test_the_exercises_that_need_bert_are_those(imitated):
-    """Las preguntas que no lo piden se pueden comprobar sin él; las que lo piden, no."""
-    program = (
-        "import sys; sys.modules['transformers'] = sys.modules['course_lib.bert'] = None\n"
-        "from course_checkers.engine import catalog\n"
-        "for module in catalog.modules():\n"
-        "    for one in getattr(module, 'QUESTIONS', ()):\n"
-        "        try: one.right, [wrong.compute() for wrong in one.wrong]\n"
-        "        except ImportError: print(one.number)\n"
-    )
-    assert set(imitated("-c", program).split()) | {"2.2"} == exercises.NEED_BERT
-    assert "2.2" in EXERCISES
+# --- BERT -----------------------------------------------------------------------------------------
+
+TEXTS = [frame.format(odd, odd) for odd in ODD for frame in FRAMES]
+READ = """
+import json, sys
+sys.path.insert(0, {tools!r})
+import numpy as np, judge
+judge.with_bert()
+from course_lib.bert import extract_embeddings, load_bert
+found = extract_embeddings({sentences!r})
+numbers = {{name: getattr(found, name) for name in {names!r}}}
+np.savez({path!r}, **{{name: one.array for name, one in numbers.items()}},
+    **{{f"hidden-{{i}}": one.array for i, one in enumerate(found.hidden_states)}},
+    **{{f"attention-{{i}}": one.array for i, one in enumerate(found.attentions)}})
+json.dump([load_bert().plain_tokenizer({texts!r})["input_ids"], found.tokens], sys.stdout)
+"""
+VECTORS = ("input_ids", "attention_mask", "token_embeddings", "positional_encodings", "encoder_input")
+
+
+def test_bert_is_that_of_the_course(imitated, tmp_path):
+    """Los mismos trozos y, con pesos de 16 bits, casi los mismos números."""
+    sentences, path = ["I gave the dog a bone because it was old", "The cat"], str(tmp_path / "visto.npz")
+    given = {"tools": str(JUDGE.parent), "sentences": sentences, "names": VECTORS, "path": path, "texts": TEXTS}
+    (tmp_path / "programa.py").write_text(READ.format(**given), encoding="utf-8")
+    ids, tokens = json.loads(imitated(tmp_path / "programa.py"))
+    real = extract_embeddings(sentences)
+    assert tokens == real.tokens
+    wanted = load_bert().plain_tokenizer(TEXTS)["input_ids"]
+    assert [ascii(text) for text, a, b in zip(TEXTS, ids, wanted, strict=True) if a != b] == []
+    wanted = {name: getattr(real, name) for name in VECTORS}
+    wanted |= {f"hidden-{i}": one for i, one in enumerate(real.hidden_states)}
+    wanted |= {f"attention-{i}": one for i, one in enumerate(real.attentions)}
+    with np.load(path) as found:
+        assert set(found) == set(wanted)
+        for name, numbers in wanted.items():
+            rows = numbers[..., :12, :] if "attention" in name else numbers
+            for b, length in enumerate((12, 4)):  # sin el relleno
+                mine, its = (x[b, ..., :length, :] if x.ndim > 2 else x[b, :length] for x in (found[name], rows.numpy()))
+                assert abs(mine - its).max() <= 3e-3, (name, b)
+
+
+QUESTIONS = """
+import json, os, sys
+sys.path.insert(0, {tools!r})
+import page_cells
+here, pieces = page_cells.prepared(), page_cells.read_pieces(os.environ["CURSO_PIEZAS"])
+rounds, found = 0, []
+for asked in {asked!r}:
+    while "need" in (told := json.loads(here.check(json.dumps(asked)))):
+        here.give({{name: pieces[name] for name in told["need"]}})
+        rounds += 1
+    found.append([told["head"], *told["findings"]])
+json.dump([rounds, found], sys.stdout)
+"""
+OF_BERT = ("0.2", "1.3", "2.3", "3.4", "5.2", "6.4", "7.4", "8.4", "9.3", "12.4")
+
+
+def test_the_questions_about_bert_are_judged_in_the_page_as_always(imitated, tmp_path):
+    """La buena y las malas que se conocen; BERT llega cuando hace falta, en pocas veces."""
+    questions = {one.number: one for module in catalog.modules() for one in getattr(module, "QUESTIONS", ())}
+    asked, wanted = [], []
+    for number in OF_BERT:
+        one = questions[number]
+        for value in [one.right, *(tidy(wrong.compute()) for wrong in one.wrong)]:
+            value = float(f"{value:.4g}") if isinstance(value, float) else value
+            text = f"# Ejercicio {number}\nanswer = {value!r}\n"
+            check = f'check_answer("{number}", answer)'
+            kept = {"lesson": [], "before": {}, "undone": {}}
+            asked.append(kept | {"number": number, "answer": text, "check": check})
+            report = one.check(value)
+            wanted.append([report.head, *map(str, report.findings)])
+    program = QUESTIONS.format(tools=str(JUDGE.parent), asked=asked)
+    (tmp_path / "programa.py").write_text(program, encoding="utf-8")
+    rounds, found = json.loads(imitated(tmp_path / "programa.py"))
+    assert [(a["answer"], f, w) for a, f, w in zip(asked, found, wanted, strict=True) if f != w] == []
+    assert 2 <= rounds <= 1 + 2 * len(OF_BERT)  # una pregunta lee una o dos veces
+
+
+# --- Las celdas de las lecciones ------------------------------------------------------------------
+
+CELLS = """
+import json, os, sys
+sys.path.insert(0, {tools!r})
+import page_cells
+page, before, found = page_cells.prepared(os.environ["CURSO_PIEZAS"]), [], {{}}
+for key, (source, outputs) in page_cells.cells_of({name!r}).items():
+    if key in {chosen!r}:
+        found[key] = [*page_cells.outcome(page, before, source), page_cells.text_of(outputs)]
+    before.append(source)
+json.dump(found, sys.stdout)
+"""
+
+
+def lesson_cells(imitated, tmp_path, name, chosen):
+    """Las que en la página no escriben lo que está guardado."""
+    program = CELLS.format(tools=str(JUDGE.parent), name=name, chosen=chosen)
+    (tmp_path / "programa.py").write_text(program, encoding="utf-8")
+    found = json.loads(imitated(tmp_path / "programa.py"))
+    assert set(found) == set(chosen)
+    return {key: one for key, one in found.items() if one[0] != one[2] or one[1]}
+
+
+@pytest.mark.lenta
+@pytest.mark.parametrize("name", [name for name in exercises.RUNNABLE if exercises.runnable(name)])
+def test_the_cells_of_a_lesson_give_in_the_page_what_is_saved(imitated, tmp_path, name):
+    assert lesson_cells(imitated, tmp_path, name, exercises.runnable(name)) == {}
+
+
+def test_a_cell_gives_in_the_page_what_is_saved(imitated, tmp_path):
+    """Una de cada lección, la más rápida de averiguar, con las que necesita."""
+    for name in ("01_producto_escalar", "05_atencion"):
+        assert lesson_cells(imitated, tmp_path, name, exercises.runnable(name)[:6]) == {}
 
 
 def test_the_readme_says_how_many_are_done_in_the_page():
-    cells = [json.loads(p.read_text("utf-8"))["cells"] for p in ROOT.glob("notebooks/[0-9]*.ipynb")]
-    here = sum(len(exercises.exercises(lesson)) for lesson in cells)
-    every = sum(checked(cell) is not None for lesson in cells for cell in lesson)
-    assert f"{here} de los {every} ejercicios" in (ROOT / "README.md").read_text("utf-8")
+    books = [json.loads(p.read_text("utf-8"))["cells"] for p in ROOT.glob("notebooks/[0-9]*.ipynb")]
+    here = sum(len(exercises.exercises(lesson)) for lesson in books)
+    assert here == sum(checked(cell) is not None for lesson in books for cell in lesson)
+    run = sum(len(exercises.runnable(name)) for name in exercises.RUNNABLE)
+    said = f"los {here} ejercicios y {run} celdas de código"
+    assert said in (ROOT / "README.md").read_text("utf-8")

@@ -7,16 +7,18 @@ import pytest
 from helpers_answers import ALL as ANSWERS
 from helpers_answers import EXERCISES, report_of
 from helpers_browser import AXE, PHONE, ROOT
-from helpers_sitio import LAPTOP, build, reading
+from helpers_sitio import LAPTOP, OPEN_ALL, build, reading
 from playwright.sync_api import expect
 from test_imitacion import compared
 from test_sitio import AUDIT
 
 from aula.calificar import submissions
+from course_tools.opening import library
 from sitio import exercises
 from sitio.pyodide import vendor
 
 LESSON = "03_softmax_y_escalado"
+PIECES = "07_multicabeza_a_mano"
 DIVIDES = """# Ejercicio 3.1
 import torch
 def my_softmax(scores):
@@ -35,7 +37,7 @@ navegador, lenta = pytest.mark.navegador, pytest.mark.lenta
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ejercicios") / "_sitio"
-    build(folder, "index.md", f"{LESSON}.ipynb")
+    build(folder, "index.md", f"{LESSON}.ipynb", f"{PIECES}.ipynb")
     return folder
 
 
@@ -185,6 +187,81 @@ def test_what_is_written_stays_and_is_handed_in(page, tmp_path):
     assert place(page).locator(".cm-content").inner_text().strip() == DIVIDES.strip()
 
 
+# --- Las celdas de la lección, y la biblioteca ----------------------------------------------------
+
+
+def hand(page, cell):
+    """Lo de una celda que se puede ejecutar, abierta."""
+    page.evaluate(OPEN_ALL)
+    host = page.locator(f"[data-cell='{cell}']")
+    if host.locator(".open").count():
+        host.locator(".open").focus()
+        page.keyboard.press("Enter")
+    return host
+
+
+def ran(page, cell, change=()):
+    """Lo que sale de una celda, después de cambiar en ella un texto por otro, con el teclado."""
+    host = hand(page, cell)
+    code = host.locator(".cm-content")
+    code.wait_for()
+    expect(code).to_be_focused()
+    if change:
+        source = "\n".join(host.locator(".cm-line").all_inner_texts())
+        assert change[0] in source
+        page.keyboard.press("Control+a")
+        page.keyboard.insert_text(source.replace(*change))
+    times = int(host.get_attribute("data-checked") or 0)
+    page.keyboard.press("Control+Enter")
+    expect(host).to_have_attribute("data-checked", str(times + 1), timeout=90_000)
+    return host.locator(".exercise-report").inner_text()
+
+
+@navegador
+def test_a_cell_of_the_lesson_is_changed_and_run(page):
+    cell = "0f23b001"
+    host = page.locator(f"[data-cell='{cell}']")
+    output = host.locator("xpath=ancestor::*[contains(concat(@class, ' '), 'cell ')][1]/preceding-sibling::*[1]")
+    saved = output.locator(".cell_output").inner_text()
+    assert ran(page, cell) == f"Sale:\n{saved}"
+    said = ran(page, cell, ("print(", "print('<b>hola</b>', "))
+    assert said.startswith("Sale:\n<b>hola</b>")
+    assert "Python no entiende la línea" in ran(page, cell, ("print(", "print(("))
+    host.get_by_role("button", name="Dejarla como estaba la celda").click()
+    expect(host.locator(".open")).to_be_focused()
+    expect(output.locator(".cell_output")).to_be_visible()
+    assert ran(page, cell) == f"Sale:\n{saved}"
+
+
+@navegador
+def test_what_is_right_goes_to_the_library_and_holds_the_weights_of_bert(browser, folder, tmp_path, monkeypatch):
+    """De la página sale el mi_biblioteca.py que lee el curso; y en la 07, las piezas, con BERT."""
+    with reading(browser, f"{folder.as_uri()}/", f"{LESSON}.html") as page:
+        assert checked(page, GOOD)[0].endswith("está bien.")
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="Guardar mi biblioteca").click()
+        (tmp_path / "mis_cuadernos").mkdir()
+        waiting.value.save_as(tmp_path / "mis_cuadernos" / waiting.value.suggested_filename)
+        monkeypatch.setattr(library, "place", lambda: tmp_path / "mis_cuadernos/mi_biblioteca.py")
+        (piece,) = library.read()[1]
+        assert (piece.number, piece.name, piece.edited) == ("3.1", "my_softmax", False)
+        assert "powers.sum(-1" in piece.code
+        whole = json.dumps([["5.1", "my_attention", "# --- 5.1 · my_attention", f"\n\n{OWN}\n"]])
+        page.evaluate("text => localStorage.setItem('atencion/mi_biblioteca', text)", whole)
+        page.goto(f"{folder.as_uri()}/{PIECES}.html")
+        said = ran(page, "07c00002")
+        assert "1 de 3 piezas son tuyas; de course_lib, my_projections, my_split_heads." in said
+        whole = whole.replace("-1) @ value", "-2) @ value")
+        page.evaluate("text => localStorage.setItem('atencion/mi_biblioteca', text)", whole)
+        assert "Tensor-likes are not close" in ran(page, "07c00002")
+
+
+OWN = """import torch
+def my_attention(query, key, value, mask=None):
+    weights = torch.softmax(query @ key.mT / key.shape[-1] ** 0.5, -1)
+    return torch.softmax(query @ key.mT / key.shape[-1] ** 0.5, -1) @ value, weights"""
+
+
 @navegador
 def test_a_file_that_is_not_a_notebook_changes_nothing(page, tmp_path):
     for text in ("", "{", '{"cells": 3}', '{"cells": []}', '{"cells": [{"cell_type": "code", "source": "x"}]}'):
@@ -203,6 +280,7 @@ def test_a_file_that_is_not_a_notebook_changes_nothing(page, tmp_path):
 def test_axe_finds_nothing(browser, folder, size, scheme):
     options = {"viewport": size, "color_scheme": scheme}
     with reading(browser, f"{folder.as_uri()}/", f"{LESSON}.html", **options) as page:
+        hand(page, "0f23b001")
         write(page, GOOD)
         page.evaluate(f"() => {{ {AXE} }}")
         assert page.evaluate(AUDIT) == []

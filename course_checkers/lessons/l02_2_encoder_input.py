@@ -179,8 +179,8 @@ def like_bert(attempt):
     """Con los vectores de verdad, tiene que salir lo que entra en la primera capa de BERT."""
     from course_lib import extract_embeddings, load_bert
 
-    bert, layer = extract_embeddings("I gave the dog a bone"), load_bert().model.embeddings
-    kind, last = layer.token_type_embeddings.weight[0].detach(), layer.LayerNorm
+    bert, encoder = extract_embeddings("I gave the dog a bone"), load_bert().encoder
+    kind, last = encoder.sentence_type.weight[0].detach(), encoder.normalization
     parts = bert.token_embeddings, bert.positional_encodings, kind.expand_as(bert.token_embeddings)
     output = attempt.ask(*parts, last.weight.detach(), last.bias.detach(), last.eps)
     if output is not None and same(output, bert.encoder_input, 1e-3, 1e-3):

@@ -108,9 +108,9 @@ def load_probes(language=None):
         ValueError: si no hay frases en ese idioma.
     """
     if language is None:
-        known = load_bert().tokenizer.get_vocab()
+        split = load_bert().plain_tokenizer.tokenize
         shares = {
-            name: sum(pair.second in known for pair in probes.living) / len(probes.living)
+            name: sum(split(one.second) == [one.second] for one in probes.living) / len(probes.living)
             for name, probes in PROBES.items()
         }
         language = max(shares, key=shares.get)

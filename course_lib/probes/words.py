@@ -18,7 +18,7 @@ def find_word(tokens, word):
     Raises:
         ValueError: si la palabra no está, o está más de una vez.
     """
-    pieces = load_bert().tokenizer.tokenize(word)
+    pieces = load_bert().plain_tokenizer.tokenize(word)
     ends = [(i, i + len(pieces)) for i in range(len(tokens) - len(pieces) + 1)]
     found = [
         slice(start, end)

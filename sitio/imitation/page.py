@@ -141,12 +141,13 @@ class Page:
         reader.WANTED.clear()
         try:
             found = self.judged(asked) if "check" in asked else self.ran(asked)
-            if reader.WANTED:
-                return json.dumps({"need": sorted(reader.WANTED)})
-            return json.dumps(found | {"refused": sorted(set(overrides.REFUSED))})
+            found["refused"] = sorted(set(overrides.REFUSED))
+        except reader.Coming:
+            found = {}
         finally:
             reader.forget()
             restore(self.kept)
+        return json.dumps({"need": sorted(reader.WANTED)} if reader.WANTED else found)
 
     def rebuilt(self, asked, sources):
         """Los nombres de la lección que usan esos programas, después de ejecutar las celdas que los hacen."""
@@ -178,7 +179,7 @@ class Page:
         FIGURES.clear()
         with mock.patch.object(Inline, "limit", LESSON):
             outcome = running.call(lambda: cells.show(compiled("celda", source, "tree"), space), seconds=LESSON)
-        notes = ["la figura de esta celda se dibuja en JupyterLab."] if FIGURES else []
+        notes = ["aquí no se dibujan figuras. La de lo que cambies la ves en JupyterLab."] if FIGURES else []
         return told("", [str(outcome.problem)] if outcome.problem else [], outcome.printed, notes)
 
     def judged(self, asked):

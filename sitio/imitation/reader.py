@@ -87,22 +87,17 @@ def load_file(_path):
     return {name: torch.from_numpy(array) for name, array in found.items()}
 
 
-known = set()  # los ids de las frases que ya se han leído
+known = set()  # los trozos de la tabla que piden las frases ya leídas
 
 
-def fill(ids):
-    """Pone en las tablas las filas de esos tokens."""
-    names = {f"bert/palabras-{one // CHUNK:03}" for one in ids}
-    WANTED.update(missing := names - PIECES.keys())
-    if missing:
-        raise Coming("Faltan palabras de la tabla.")
-    for name in names:
+def fill(names):
+    """Pone en las tablas esos trozos. Los que faltan se apuntan: se piden los de todas las frases a la vez."""
+    WANTED.update(names - PIECES.keys())
+    for name in names & PIECES.keys():
         start = CHUNK * int(name[-3:])
-        data = Unpacked(name)
         for table in tables:
             rows = min(CHUNK, len(table) - start)
-            data.at = 0
-            table[start : start + rows] = data.matrix(rows)
+            table[start : start + rows] = Unpacked(name).matrix(rows)
 
 
 # --- Los trozos -----------------------------------------------------------------------------------
@@ -172,11 +167,14 @@ class Tokenizer:
         if add_special_tokens:
             tokens = ["[CLS]", *tokens, "[SEP]"]
         ids = [self.ids[token] for token in tokens]
-        known.update(ids, [0])
-        fill(known)
+        names = {f"bert/palabras-{one // CHUNK:03}" for one in [0, *ids]}
+        fill(names - known)
+        known.update(names & PIECES.keys())
         return types.SimpleNamespace(ids=ids, tokens=tokens)
 
     def id_to_token(self, one):
+        if WANTED:
+            raise Coming("Faltan palabras de la tabla.")
         return self.names[one]
 
     def num_special_tokens_to_add(self, is_pair=False):

@@ -29,9 +29,9 @@
         say('Traigo la lección…');
         const notebook = await course.python.notebook(lesson);
         const before = course.python.before(notebook, one => one.id === id, edited);
-        if (output) output.hidden = true;
-        const library = course.library();
-        return course.python.ask({ lesson: before, source: edited[id] ?? start, library }, say, signal);
+        const source = edited[id] ?? start;
+        if (output) output.hidden = source !== start || !output.querySelector('img'); // su figura sigue valiendo
+        return course.python.ask({ lesson: before, source, library: course.library() }, say, signal);
       };
       const look = { what: 'la celda', label: 'El código de la celda', verb: 'Ejecutar', again: 'Dejarla como estaba' };
       course.desk({ host, text: start, ...look, ask, onChange, onClean: close }).focus();

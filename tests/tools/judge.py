@@ -4,7 +4,7 @@
     python tests/tools/judge.py --estas '["5.1 · with_matmul"]'
 
 Escribe JSON: respuesta → ``[si pasa, su informe, lo que no está imitado]``. Delante en la ruta de Python
-va la imitación, o no: por eso es un proceso aparte. Los ejercicios que piden BERT no se miran.
+va la imitación, o no: por eso es un proceso aparte. En CURSO_PIEZAS, las de BERT.
 """
 
 import importlib
@@ -18,15 +18,13 @@ if __name__ == "__main__":  # delante de los demás
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
     sys.path[1:1] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
-SKIPPED = {"2.2"}
-
 
 def exercises():
     """Número → ejercicio."""
     from course_checkers.engine import catalog
 
     found = (one for module in catalog.modules() for one in catalog.exercises(module))
-    return {one.number: one for one in found if one.number not in SKIPPED}
+    return {one.number: one for one in found}
 
 
 def corpus():
@@ -36,6 +34,16 @@ def corpus():
     for module in pkgutil.iter_modules(answers.__path__):
         importlib.import_module(f"answers.{module.name}")
     return answers.ANSWERS
+
+
+def with_bert():
+    """La imitación, con el BERT de la página."""
+    if folder := os.environ.get("CURSO_PIEZAS"):
+        import reader
+        from page_cells import read_pieces
+
+        reader.install()
+        reader.PIECES.update(read_pieces(folder))
 
 
 def judged(every=1, names=None):
@@ -52,5 +60,6 @@ def judged(every=1, names=None):
 
 if __name__ == "__main__":
     option, value = sys.argv[1:]
+    with_bert()
     some = {"names": json.loads(value)} if option == "--estas" else {"every": int(value)}
     json.dump(judged(**some), sys.stdout)

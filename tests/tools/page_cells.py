@@ -1,14 +1,16 @@
 """Las celdas de las lecciones que se ejecutan en la página: las que, con la imitación de torch, escriben lo guardado.
 
-    python tests/tools/page_cells.py            # dice cuáles, para sitio/celdas.txt
-    python tests/tools/page_cells.py 05_atencion # y de una lección, qué le pasa a cada una
+    python tests/tools/page_cells.py             # dice cuáles: son las de sitio/celdas.txt
+    python tests/tools/page_cells.py 05_atencion # y de una lección, qué le pasa a cada una de las demás
 
-Delante en la ruta de Python va la imitación, y no lo que en la página no está.
+Se ejecutan en otro proceso, en el que la imitación va delante y falta lo que en la página no está.
 """
 
 import json
-import pickle
+import os
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -17,14 +19,27 @@ LONGEST = 5  # segundos: lo que tarda más, en la página tarda demasiado
 ABSENT = "matplotlib", "transformers", "anywidget", "ipywidgets", "sklearn", "safetensors", "tokenizers", "PIL"
 
 
-def prepared(pieces):
-    """Lo que comprueba en la página, con las piezas de BERT de ese archivo ya traídas."""
-    sys.path[:0] = [str(ROOT / "sitio/imitation"), str(ROOT)]
+def write_pieces(folder):
+    """Las piezas de BERT, cada una en su archivo."""
+    from sitio.pieces import bert_pieces
+
+    for name, data in bert_pieces().items():
+        path = Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def read_pieces(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in Path(folder).glob("bert/*")}
+
+
+def prepared(folder=None):
+    """Lo que comprueba en la página; si se dice una carpeta, con sus piezas de BERT ya traídas."""
     sys.modules |= dict.fromkeys(ABSENT)
     import page
 
     found = page.Page()
-    found.give(pickle.loads(Path(pieces).read_bytes()))
+    found.give(read_pieces(folder) if folder else {})
     return found
 
 
@@ -45,32 +60,48 @@ def text_of(outputs):
     parts = []
     for one in outputs:
         data = one.get("data", {}).keys()
-        if data - {"text/plain", "image/png"}:
-            return None
-        if one["output_type"] == "stream" or data == {"text/plain"}:
+        if "image/png" not in data:
+            if data - {"text/plain"}:
+                return None
             parts.append("".join(one.get("text") or one["data"]["text/plain"]).rstrip())
     return "\n".join(parts)
 
 
-def run(pieces, *names):
-    page = prepared(pieces)
+def outcome(page, before, source):
+    """Lo que escribe una celda en la página, o por qué no lo escribe."""
+    told = json.loads(page.check(json.dumps({"lesson": before, "source": source})))
+    problem = told["refused"] or told["findings"]
+    return ("", problem) if problem else (told["printed"].rstrip(), "")
+
+
+def run(folder, names):
+    page = prepared(folder)
     for name in names or sorted(path.stem for path in ROOT.glob("notebooks/[0-9]*.ipynb")):
         before, good = [], []
         for key, (source, outputs) in cells_of(name).items():
             saved = text_of(outputs)
             if saved and not source.startswith("# sin comparar"):
                 began = time.monotonic()
-                told = json.loads(page.check(json.dumps({"lesson": before, "source": source})))
-                printed = told.get("printed", "").rstrip()
-                right = not told.get("refused") and not told["findings"] and printed == saved
-                right = right and time.monotonic() - began < LONGEST
+                printed, problem = outcome(page, before, source)
+                right = printed == saved and time.monotonic() - began < LONGEST
                 good += [key] * right
                 if names and not right:
-                    print(f"-- {key}: {source.splitlines()[0]}", told.get("refused") or told["findings"] or printed)
-                    print("   guardado:", saved[:300])
+                    print(f"✗ {key}, {source.splitlines()[0]}", problem or printed, saved, sep="\n    ")
             before.append(source)
         print(f"{name}: {' '.join(good)}", flush=True)
 
 
+def main(names):
+    with tempfile.TemporaryDirectory() as folder:
+        write_pieces(folder)
+        paths = os.pathsep.join([str(ROOT / "sitio/imitation"), str(ROOT)])
+        environment = os.environ | {"PYTHONPATH": paths, "CURSO_PIEZAS": folder}
+        return subprocess.run([sys.executable, __file__, *names], env=environment).returncode
+
+
 if __name__ == "__main__":
-    run(*sys.argv[1:])
+    if folder := os.environ.get("CURSO_PIEZAS"):
+        run(folder, sys.argv[1:])
+    else:
+        sys.path.insert(0, str(ROOT))
+        sys.exit(main(sys.argv[1:]))

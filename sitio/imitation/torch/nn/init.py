@@ -1,9 +1,11 @@
 """Con qué números empieza un parámetro."""
 
+import functools
+import inspect
 import math
 
 from torch.creation import no_grad
-from torch.overrides import lacking
+from torch.overrides import MODES, lacking
 
 
 def fans(tensor):
@@ -14,7 +16,20 @@ def fans(tensor):
 
 
 def starts(function):
-    return no_grad(function)
+    """Lo oye quien escuche, con sus argumentos por su nombre, como en torch."""
+    done, names = no_grad(function), inspect.signature(function)
+
+    @functools.wraps(function)
+    def start(*given, **options):
+        if not MODES:
+            return done(*given, **options)
+        modes, MODES[:] = MODES[:], []
+        try:
+            return modes[-1].__torch_function__(start, (), (), names.bind(*given, **options).arguments)
+        finally:
+            MODES[:] = modes
+
+    return start
 
 
 @starts
