@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import os
 
 import pytest
 from helpers_answers import ALL as ANSWERS
 from helpers_answers import EXERCISES, report_of
 from helpers_browser import AXE, PHONE, ROOT
+from helpers_firefox import find_firefox, open_firefox
 from helpers_sitio import LAPTOP, OPEN_ALL, build, reading
 from playwright.sync_api import expect
 from test_imitacion import compared
@@ -285,6 +287,72 @@ def test_axe_finds_nothing(browser, folder, size, scheme):
         page.evaluate(f"() => {{ {AXE} }}")
         assert page.evaluate(AUDIT) == []
         assert page.evaluate("document.scrollingElement.scrollWidth") <= size["width"]
+
+
+TREE = """
+- textbox "Tu respuesta al ejercicio 3.1"
+- button "Comprobar el ejercicio 3.1"
+- button "Empezar de nuevo el ejercicio 3.1"
+- paragraph: /Ctrl \\+ Intro/
+- status:
+  - paragraph: /todavía no/
+  - list:
+    - listitem: /suma de todo/
+    - listitem: /desborda/
+"""
+
+
+@navegador
+def test_what_a_screen_reader_hears(page):
+    """Cada cosa, con su nombre y por su orden: dónde se escribe, qué se puede hacer, y lo que se dice, en cuanto se dice."""
+    checked(page, DIVIDES)
+    expect(place(page)).to_match_aria_snapshot(TREE)
+    assert "Selection" not in place(page).aria_snapshot()  # lo que dice el editor, en español
+    ran(page, "0f23b001")
+    expect(page.locator("[data-cell='0f23b001']")).to_match_aria_snapshot("""
+- textbox "El código de la celda"
+- button "Ejecutar la celda"
+- button "Dejarla como estaba la celda"
+- status: /Sale:/
+""")
+
+
+# --- En Firefox, de la carpeta y con el teclado ---------------------------------------------------
+
+
+@lenta
+def test_in_firefox(folder):
+    if find_firefox() is None:
+        stop = pytest.fail if os.environ.get("CI") else pytest.skip
+        stop("Falta Firefox: instálalo.")
+    with open_firefox() as page:
+
+        def done(place, text=None):
+            """Lo que se dice, después de escribir y pulsar Ctrl + Intro."""
+            if page.evaluate(f'!!document.querySelector("{place} textarea")'):
+                page.focus(f"{place} textarea")
+            page.until(f'!!document.querySelector("{place} .cm-content")')
+            if text:
+                page.press("Control", "a")
+                page.press("Delete")
+                page.write(text)
+            times = page.evaluate(f'Number(document.querySelector("{place}").dataset.checked ?? 0)')
+            page.press("Control", "Enter")
+            page.until(f'document.querySelector("{place}").dataset.checked > {times}')
+            return page.evaluate(f'document.querySelector("{place} .exercise-report").innerText')
+
+        page.goto(f"{folder.as_uri()}/{LESSON}.html")
+        answer = "[id='responde-3.1']"
+        start = "# Ejercicio 3.1\nimport torch\ndef my_softmax(scores):\n"  # el editor sangra lo que sigue
+        assert "suma de todo" in done(answer, f"{start}e = torch.exp(scores)\nreturn e / e.sum()")
+        good = f"{start}e = torch.exp(scores - scores.amax(-1, keepdim=True))\nreturn e / e.sum(-1, keepdim=True)"
+        assert "está bien" in done(answer, good)
+        page.goto(f"{folder.as_uri()}/{LESSON}.html")
+        kept = page.evaluate(f"document.querySelector({json.dumps(answer + ' textarea')}).value")
+        assert "e.sum(-1" in kept
+        page.goto(f"{folder.as_uri()}/{PIECES}.html")
+        page.evaluate("document.querySelector(\"[data-cell='07c00002'] .open\").click()")
+        assert "0 de 3 piezas son tuyas" in done("[data-cell='07c00002']")
 
 
 # --- Dentro del navegador, una muestra del corpus -------------------------------------------------

@@ -33,6 +33,7 @@ globalThis.course.editor = ({ parent, text, at, label, onChange, onCheck }) => {
         EditorState.tabSize.of(4),
         EditorView.lineWrapping,
         python(),
+        EditorState.phrases.of({ 'Selection deleted': 'Lo elegido, borrado', 'Control character': 'Signo que no se ve' }),
         syntaxHighlighting(colours),
         keymap.of([
           { key: 'Mod-Enter', run: check },
