@@ -35,6 +35,7 @@ from course_lib.explorers import AttentionExplorer
 from course_tools import cells
 from sitio import build as site
 from sitio import notebook as pages
+from sitio.exercises import runnable
 
 SOURCES = sorted([*NOTEBOOKS.rglob("*.ipynb"), *NOTEBOOKS.rglob("*.md")])
 PAGES = [path.relative_to(NOTEBOOKS).with_suffix("").as_posix() for path in SOURCES]
@@ -100,8 +101,12 @@ def test_what_needs_a_kernel_is_not_there_and_the_rest_is(name):
         for cell in read(name)["cells"]
         if not re.match("# Comprobación|show_progress|from course_checkers", source(cell))
     ]
-    ids = [re.sub("-(abre|cierra|contesta|sale|guarda|responde|fuera)$", "", cell["id"]) for cell in cells]
+    ids = [re.sub("-(abre|cierra|contesta|sale|guarda|responde|ejecuta)$", "", cell["id"]) for cell in cells]
     assert list(dict.fromkeys(ids)) == expected
+    whole = [cell["id"] for cell in cells]
+    hands = [before for before, one in zip(whole, whole[1:]) if one == f"{before}-ejecuta"]
+    assert hands == [one for one in whole if one in runnable(name)]
+    assert set(hands) == set(runnable(name))  # si no, python tests/tools/page_cells.py
     texts = "\n".join(map(source, cells))
     assert "Pista 3" in texts
     shown = [cell["outputs"][0]["data"]["text/html"] for cell in cells if cell["id"].endswith("-responde")]
