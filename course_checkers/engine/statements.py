@@ -92,7 +92,7 @@ class Listing:
             html.append(
                 f'<div style="min-width:0"><strong><code>{escape(title)}</code></strong>{cells}</div>'
             )
-        grid = "display:grid;grid-template-columns:repeat(auto-fit,minmax(26em,1fr));gap:0 2em"
+        grid = "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(26em,100%),1fr));gap:0 2em"
         return f'<div style="{grid}">{"".join(html)}</div><p>{escape(self.foot).replace(chr(10), "<br>")}</p>'
 
 

@@ -1,6 +1,6 @@
 'use strict';
 {
-  // Lo que hace cada página: deslizar las fórmulas, y abrir lo plegado cuando hace falta.
+  // Lo que hace cada página: que quepan las fórmulas y las tablas, y abrir lo plegado cuando hace falta.
 
   // La que no cabe se desliza, también con las flechas.
   const watcher = new ResizeObserver(entries => {
@@ -9,6 +9,19 @@
       else target.removeAttribute('tabindex');
   });
   document.querySelectorAll('div.math').forEach(node => watcher.observe(node));
+
+  // En un teléfono, una tabla que no cabe se lee en fichas: cada dato, con su columna delante.
+  for (const table of innerWidth < 600 ? document.querySelectorAll('.bd-article table') : []) {
+    const [head, ...rows] = [...table.rows].map(row => [...row.cells]);
+    const even = rows.length && rows.every(row => row.length === head.length);
+    if (!even || table.scrollWidth <= table.parentElement.clientWidth + 1) continue;
+    table.classList.add('cards');
+    for (const row of rows)
+      row.forEach((cell, i) => {
+        const name = head[i].textContent.trim();
+        if (name && cell.textContent.trim()) cell.dataset.column = name;
+      });
+  }
 
   /** Un texto que llega en la dirección, o él mismo si está mal escrito. */
   function decoded(text) {
