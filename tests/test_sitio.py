@@ -617,6 +617,36 @@ def test_a_phone_reads_the_glossary_as_a_list_and_the_answer_stays(browser, whol
         expect(explorer.locator(".exp-say")).to_be_in_viewport()
 
 
+WIDER = """() => [...document.querySelectorAll('.bd-article :is(table, .text_html)')]
+    .filter(node => node.scrollWidth > node.parentElement.clientWidth + 1).map(node => node.innerText.slice(0, 60))"""
+
+
+@lenta
+@navegador
+@pytest.mark.parametrize("name", ["guia_docente", "09_encoder_decoder", "14_leer_un_llm"])
+def test_in_a_phone_every_table_fits(browser, whole, name):
+    with reading(browser, whole[2]["carpeta"], f"{name}.html", viewport=PHONE) as page:
+        page.evaluate(OPEN_ALL)
+        page.wait_for_timeout(300)
+        assert page.evaluate(WIDER) == []
+        if name == "guia_docente":
+            cell = page.locator(".cards td").nth(1)
+            assert cell.evaluate("n => getComputedStyle(n, '::before').content") == '"minutos: "'
+
+
+ROOMS = "all => all.map(getComputedStyle).map(one => parseFloat(one.paddingRight) / parseFloat(one.fontSize))"
+
+
+@lenta
+@navegador
+def test_a_formula_keeps_room_for_its_last_letter(browser, whole):
+    """Chromium dibuja una letra inclinada más allá de su sitio, y corta lo que sale de la fórmula: «P» sería «F»."""
+    with reading(browser, whole[2]["carpeta"], f"{LESSON}.html") as page:
+        rooms = page.locator(".bd-article p math").evaluate_all(ROOMS)
+    assert len(rooms) > 10
+    assert min(rooms) >= 0.1
+
+
 @lenta
 @navegador
 def test_a_laptop_sees_the_whole_row_and_the_sentence_in_its_line(browser, whole):
