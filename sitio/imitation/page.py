@@ -20,7 +20,8 @@ import cells
 import reader
 
 ROOMS = "torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.linalg"
-SLOWER = 2  # cuántas veces más tiempo que en JupyterLab se da a una comprobación
+SLOWER = 2  # cuántas veces más tiempo que en JupyterLab se da a una comprobación entera
+CALL = 6.0  # segundos que se dan a una llamada: en la página, un bucle de Python tarda diez veces más
 FIGURES = []  # las que ha pedido lo que se ejecuta
 LESSON = 20.0  # segundos que se dan a una celda de la lección, con las que le hacen falta
 
@@ -28,7 +29,7 @@ LESSON = 20.0  # segundos que se dan a una celda de la lección, con las que le 
 class Inline:
     """Un hilo que se ejecuta al empezarlo. A lo que no acaba lo para el reloj, entre dos de sus líneas."""
 
-    limit, ident, daemon = 2.0, 0, True
+    limit, ident, daemon = CALL, 0, True
 
     def __init__(self, target=None, args=(), daemon=None):
         self.target, self.args = target, args
@@ -91,7 +92,7 @@ def prepare():
     library.place = lambda: Path(f"{library.MODULE}.py")
 
     closing.without_progress()
-    running.TOTAL = SLOWER * running.TOTAL  # aquí todo va más despacio
+    running.TOTAL, running.SECONDS = SLOWER * running.TOTAL, CALL  # aquí todo va más despacio
     kept = [(vars(sys.modules[room]), dict(vars(sys.modules[room]))) for room in ROOMS]
     for kind in (core.Tensor, sys.modules["torch.nn"].Module, sys.modules["torch.nn"].Linear):
         kept.append((kind, dict(vars(kind))))
