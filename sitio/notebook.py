@@ -16,14 +16,7 @@ from course_tools.cells import (
     opens_beside,
     tagged,
 )
-from sitio.exercises import (
-    cell_html,
-    exercise_html,
-    exercise_of,
-    exercises,
-    lesson_html,
-    runnable,
-)
+from sitio.exercises import cell_html, exercise_html, exercise_of, exercises, lesson_html, runnable
 from sitio.explorers import explorer_html, explorer_kind
 
 WIDGET, STATES = (f"application/vnd.jupyter.widget-{kind}+json" for kind in ("view", "state"))
@@ -57,7 +50,8 @@ HERE = """
 :class: tip kernel
 Escribe tu respuesta y pulsa **Comprobar**: el curso te dice qué has hecho bien y qué falta. La primera
 vez tarda unos segundos, lo que tarda en llegar Python. Nada de lo que escribes sale de la página: se
-queda en este navegador, y cada función que está bien, en tu biblioteca. Cuando lo hayas intentado, mira [las soluciones](soluciones/{name}.ipynb).
+queda en este navegador, y cada función que está bien, en tu biblioteca. Cuando lo hayas intentado, mira
+[las soluciones](soluciones/{name}.ipynb).
 ```
 """
 FOLDS = "plegar"  # en un comentario de MyST: desde ahí, el apartado se lee plegado

@@ -199,6 +199,8 @@ def hand(page, cell):
     if host.locator(".open").count():
         host.locator(".open").focus()
         page.keyboard.press("Enter")
+    else:
+        host.locator(".cm-content").focus()
     return host
 
 

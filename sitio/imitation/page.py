@@ -20,9 +20,9 @@ import cells
 import reader
 
 ROOMS = "torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.linalg"
+FIGURES = []  # las que ha pedido lo que se ejecuta
 SLOWER = 2  # cuántas veces más tiempo que en JupyterLab se da a una comprobación entera
 CALL = 6.0  # segundos que se dan a una llamada: en la página, un bucle de Python tarda diez veces más
-FIGURES = []  # las que ha pedido lo que se ejecuta
 LESSON = 20.0  # segundos que se dan a una celda de la lección, con las que le hacen falta
 
 
@@ -80,11 +80,12 @@ def prepare():
     sys.modules["course_checkers.engine.prediction"] = silent
     sys.modules["js"] = sys.modules["pyodide_js"] = None  # la página no es de quien responde
     reader.install()
+    from torch import core
+
     import course_checkers
+    import course_lib.plots
     from course_checkers.engine import closing, exercise, questions, running  # noqa: F401
     from course_tools.opening import library
-    import course_lib.plots
-    from torch import core
 
     for name in course_lib.plots.__all__:
         if name.startswith("plot_"):
@@ -186,13 +187,15 @@ class Page:
     def judged(self, asked):
         from course_checkers.engine import running, written
 
-        sources = [*asked["before"].values(), asked["answer"]]
-        space, _ = self.rebuilt(asked, sources)
+        before = [*asked["before"].values()]
+        needed = cells.needed(before, [asked["answer"]])
+        space, _ = self.rebuilt(asked, [*needed, asked["answer"]])
         for number, source in asked["undone"].items():
             for name in re.findall(r"^(?:def|class) (\w+)", source, re.MULTILINE):
                 space[name] = Undone(name, number)
         for number, source in asked["before"].items():
-            running.call(lambda number=number, source=source: run(number, source, space))
+            if source in needed:
+                running.call(run, number, source, space)
         title = f"Ejercicio {asked['number']}"
         if problem := unreadable(asked["number"], asked["answer"]):
             return told(f"✗ {title}: todavía no.", [problem])
@@ -208,7 +211,9 @@ class Page:
         )  # fmt: skip
         learner = space.get(getattr(call.args[-1], "id", ""))
         if report.ok and callable(learner):
-            found["piece"] = piece(asked["number"], report.title, written.written(learner, asked["number"], space | {"In": [*space["In"], *sources]}))
+            space["In"] += [*before, asked["answer"]]
+            mine = written.written(learner, asked["number"], space)
+            found["piece"] = piece(asked["number"], report.title, mine)
         return found
 
 

@@ -62,6 +62,7 @@ class Unpacked:
 def load_file(_path):
     """Los tensores de BERT, con sus nombres."""
     import torch
+
     from course_lib.model_files.weights import LAYER
 
     rest, size = Unpacked("bert/resto"), len(vocabulary()[0])

@@ -38,10 +38,11 @@ globalThis.course ??= {};
 
   /** Las piezas, por orden: número, nombre, cabecera y código. */
   course.library = () => {
+    const whole = one => Array.isArray(one) && one.length === 4 && one.every(part => typeof part === 'string');
     try {
-      return JSON.parse(memory.read(PIECES) ?? '[]');
+      return JSON.parse(memory.read(PIECES) ?? '[]').filter(whole);
     } catch {
-      return [];
+      return []; // ahí había otra cosa
     }
   };
 
