@@ -316,6 +316,51 @@ def test_the_cells_of_a_lesson_give_in_the_page_what_is_saved(imitated, tmp_path
     assert lesson_cells(imitated, tmp_path, name, exercises.runnable(name)) == {}
 
 
+ASKED = """
+import json, sys
+sys.path.insert(0, {tools!r})
+import page_cells
+page = page_cells.prepared()
+page.ran.__globals__["LESSON"] = 0.5
+for lesson, source in {asked!r}:
+    told = json.loads(page.check(json.dumps(dict(lesson=lesson, source=source))))
+    print(json.dumps(told["findings"] + [told["printed"]] + told["notes"]))
+"""
+
+
+def test_a_cell_has_what_it_needs_or_says_what_is_missing(imitated, tmp_path):
+    setup = "import torch\nfrom course_lib import causal_mask, decoder_from_llama\nfrom course_lib.plots import plot_rows\n"
+    changes = ["kept = []", "kept.append(1)", "kept = 1 + kept[0]", "for kept in range(9): pass"]
+    asked = [
+        (changes[:2] + ["other = kept"], "kept"),
+        (changes, "kept"),
+        ([setup, "raise ValueError('no hace falta')", "m = causal_mask(2)"], "print(m.sum().item())\nm.shape"),
+        ([setup], "decoder_from_llama"),
+        ([setup, "opt = torch.optim.Adam([])"], "for opt in 'ab': pass\nopt"),
+        ([setup, "opt = torch.optim.Adam([])"], "opt.step()"),
+        (["n = 0", "while True:\n    n += 1", "m = n"], "m"),
+        ([], "n = 0\nwhile True:\n    n += 1"),
+        ([setup], "plot_rows({})\nprint('x' * 9)"),
+        ([], "x = 1 +"),
+        ([], "print('<b>')\nundefined"),
+    ]
+    program = ASKED.format(tools=str(JUDGE.parent), asked=asked)
+    (tmp_path / "programa.py").write_text(program, encoding="utf-8")
+    said = [json.loads(line) for line in imitated(tmp_path / "programa.py").splitlines()]
+    assert said[0] == ["[1]\n"]
+    assert said[1] == ["8\n"]
+    assert said[2] == ["3\ntorch.Size([2, 2])\n"]
+    assert said[3][0].startswith("«decoder_from_llama» no está, porque su celda se ha parado: ")
+    assert said[4] == ["'b'\n"]
+    assert "«opt» no está, porque su celda se ha parado: NotHere: en la página no está «torch.optim»" in said[5][0]
+    assert "«m» no está, porque su celda se ha parado: Tu código no ha terminado" in said[6][0]
+    assert "no ha terminado" in said[7][0]
+    assert said[8] == ["xxxxxxxxx\n", "aquí no se dibujan figuras. La de lo que cambies la ves en JupyterLab."]
+    assert said[9][0].startswith("Python no entiende la línea 1")
+    assert "no existe nada que se llame «undefined»" in said[10][0]
+    assert said[10][1] == "<b>\n"
+
+
 def test_some_cells_give_in_the_page_what_is_saved(imitated, tmp_path):
     name = "05_atencion"
     assert lesson_cells(imitated, tmp_path, name, exercises.runnable(name)[:8]) == {}

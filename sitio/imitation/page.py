@@ -153,19 +153,22 @@ class Page:
 
     def rebuilt(self, asked, sources):
         """Los nombres de la lección que usan esos programas, después de ejecutar las celdas que los hacen."""
+        from torch import overrides
+
         from course_checkers.engine import running
         from course_tools.opening import library
 
         space, lost = {"__name__": "__main__", "In": list(asked["lesson"])}, {}
         kept = [library.Piece(*one, line=0) for one in asked.get("library", ())]
         library.read = lambda: (library.HEAD, kept)
-        chosen = cells.needed(asked["lesson"], sources)
-        if chosen:
-            with mock.patch.object(Inline, "limit", LESSON):
-                running.call(lambda: cells.rebuild(chosen, space, lost), seconds=LESSON)
-            from torch import overrides
-
-            overrides.REFUSED.clear()  # lo que una no ha podido hacer lo sabrá quien la use
+        if not (chosen := cells.needed(asked["lesson"], sources)):
+            return space, lost
+        with mock.patch.object(Inline, "limit", LESSON):
+            outcome = running.call(lambda: cells.rebuild(chosen, space, lost), seconds=LESSON)
+        if outcome.problem:  # una no acaba: faltan sus nombres y los de las que van detrás
+            made = set().union(*(cells.names(one)[0] for one in chosen))
+            lost |= dict.fromkeys(made - space.keys(), str(outcome.problem))
+        overrides.REFUSED.clear()  # lo que una no ha podido hacer lo sabrá quien la use
         return space, lost
 
     def ran(self, asked):
