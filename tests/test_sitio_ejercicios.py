@@ -237,6 +237,7 @@ def test_a_cell_of_the_lesson_is_changed_and_run(page):
     assert ran(page, cell) == f"Sale:\n{saved}"
 
 
+@lenta
 @navegador
 def test_what_is_right_goes_to_the_library_and_holds_the_weights_of_bert(browser, folder, tmp_path, monkeypatch):
     """De la página sale el mi_biblioteca.py que lee el curso; y en la 07, las piezas, con BERT."""
