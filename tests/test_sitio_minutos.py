@@ -119,6 +119,24 @@ def test_the_scenes_advance_and_say_what_the_library_says(browser, folder):
         assert now.evaluate("n => [...document.querySelectorAll('.rotulo')].indexOf(n)") == n - 1
 
 
+OUT = """() => [document.querySelector('.marco'), ...document.querySelectorAll('.marco :is(.exp-scroll, table)')]
+    .filter(one => one.offsetParent && one.scrollWidth > one.clientWidth + 2).map(one => one.className)"""
+TALL = "() => { const m = document.querySelector('.marco'); return m.scrollHeight - m.clientHeight; }"
+
+
+@navegador
+@pytest.mark.parametrize("size", [LAPTOP, pytest.param({"width": 1024, "height": 768}, marks=pytest.mark.lenta)])
+def test_what_the_text_tells_is_seen(browser, folder, size):
+    """La figura de cada escena cabe entera a su lado: también las puntuaciones, los pesos y la máscara."""
+    with reading(browser, f"{folder.as_uri()}/", MINUTES, viewport=size) as page:
+        for n in range(len(steps(folder))):
+            page.wait_for_function("n => document.querySelectorAll('.rotulo')[n].classList.contains('ahora')", arg=n)
+            page.locator(".marco .exp:visible").wait_for()
+            assert page.evaluate(OUT) == []
+            assert page.evaluate(TALL) <= 2
+            page.keyboard.press("ArrowRight")
+
+
 @navegador
 def test_it_plays_and_stops(browser, folder):
     with reading(browser, f"{folder.as_uri()}/", MINUTES, reduced_motion="reduce") as page:

@@ -42,8 +42,8 @@ globalThis.course ??= {};
   }
 
   /**
-   * La mesa de un programa, en `host`. `what` y `label` dicen cuál es; `verb`, lo que hace su botón; `ask(say, signal)` lo
-   * ejecuta; `onChange` recibe lo escrito; `onClean`, el botón que borra. Da cómo cambiar lo escrito.
+   * La mesa de un programa, en `host`. `what` y `label` dicen cuál es; `verb` y `again` son sus botones;
+   * `ask(say, signal)` lo ejecuta; `onChange` recibe lo escrito, y `onClean` lo borra, si quien escribe quiere.
    */
   course.desk = ({ host, what, label, text, verb, again, ask, onChange, onClean }) => {
     const report = make('div', { className: 'exercise-report' });
@@ -120,7 +120,6 @@ globalThis.course ??= {};
       if (host.isConnected) editor.focus();
     };
     return {
-      run,
       focus: () => editor.focus(),
       set text(now) {
         editor.text = now;

@@ -1,6 +1,6 @@
 'use strict';
 {
-  // El hilo en que Python ejecuta las celdas y comprueba las respuestas. Recibe sus archivos de la página y no llega a nada más:
+  // El hilo en que Python ejecuta y comprueba. Recibe sus archivos de la página y no llega a nada más:
   // ni a la red, ni a la página, ni a lo que guarda el navegador.
 
   const PLACE = 'https://curso.invalid/'; // nadie: lo que se pide de ahí sale de `files`

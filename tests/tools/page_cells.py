@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 5  # segundos: lo que tarda más, en la página tarda demasiado
-ABSENT = "matplotlib", "transformers", "anywidget", "ipywidgets", "sklearn", "safetensors", "tokenizers", "PIL"
+ABSENT = "matplotlib", "transformers", "anywidget", "ipywidgets", "safetensors", "tokenizers", "PIL"
 
 
 def write_pieces(folder):
