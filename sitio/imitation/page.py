@@ -26,8 +26,45 @@ CALL = 6.0  # segundos que se dan a una llamada: en la página, un bucle de Pyth
 LESSON = 20.0  # segundos que se dan a una celda de la lección, con las que le hacen falta
 
 
+# Quien mira el reloj: en cada vuelta de un bucle y en cada llamada o, antes de Python 3.12, en cada línea.
+MONITORING = getattr(sys, "monitoring", None)
+OTHERS = MONITORING and MONITORING.DISABLE  # de lo que no es de quien responde no se quiere saber más
+WATCHED = []  # lo que se está ejecutando
+
+
+def tick(code, *_):
+    if not code.co_filename.startswith("<ejercicio"):
+        return OTHERS
+    one = WATCHED[-1]
+    one.ticks += 1
+    if one.ticks % 32 == 0 and time.monotonic() - one.began > one.limit:
+        from course_checkers.engine.running import Stopped
+
+        raise Stopped
+
+
+def trace(frame, *_):
+    own = frame.f_code.co_filename.startswith("<ejercicio")
+    return trace if own and tick(frame.f_code) is None else None
+
+
+def watch():
+    """Enciende el reloj si hay algo que mirar, o lo apaga."""
+    if MONITORING:
+        events = MONITORING.events.JUMP | MONITORING.events.PY_START if WATCHED else 0
+        MONITORING.set_events(MONITORING.PROFILER_ID, events)
+    else:
+        sys.settrace(trace if WATCHED else None)
+
+
+if MONITORING:
+    MONITORING.use_tool_id(MONITORING.PROFILER_ID, "reloj")
+    for event in (MONITORING.events.JUMP, MONITORING.events.PY_START):
+        MONITORING.register_callback(MONITORING.PROFILER_ID, event, tick)
+
+
 class Inline:
-    """Un hilo que se ejecuta al empezarlo. A lo que no acaba lo para el reloj, entre dos de sus líneas."""
+    """Un hilo que se ejecuta al empezarlo. A lo que no acaba lo para el reloj."""
 
     limit, ident, daemon = CALL, 0, True
 
@@ -35,23 +72,14 @@ class Inline:
         self.target, self.args = target, args
 
     def start(self):
-        self.began, self.lines, before = time.monotonic(), 0, sys.gettrace()
-        sys.settrace(self.enter)
+        self.began, self.ticks = time.monotonic(), 0
+        WATCHED.append(self)
+        watch()
         try:
             self.target(*self.args)
         finally:
-            sys.settrace(before)
-
-    def enter(self, frame, event, value):
-        return self.look if frame.f_code.co_filename.startswith("<ejercicio") else None
-
-    def look(self, frame, event, value):
-        self.lines += 1
-        if self.lines % 32 == 0 and time.monotonic() - self.began > self.limit:
-            from course_checkers.engine.running import Stopped
-
-            raise Stopped
-        return self.look
+            WATCHED.pop()
+            watch()
 
     def join(self, seconds=None):
         pass
