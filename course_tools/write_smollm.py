@@ -5,7 +5,10 @@ De un GGUF se lee todo con ``gguf``, que también deshace los 4 y los 8 bits; el
 
 import shutil
 import tempfile
+from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 from course_lib.model_files import ModelUnavailableError
 from course_lib.model_files.embedded import sha256
@@ -39,7 +42,7 @@ def tensors_of(path, heads, kv_heads):
     import torch
 
     found = {}
-    for tensor in gguf.GGUFReader(path).tensors:
+    for tensor in gguf.GGUFReader(str(path)).tensors:
         name = tensor.name.removesuffix(".weight")
         numbers = torch.from_numpy(gguf.dequantize(tensor.data, tensor.tensor_type).copy())
         if name.startswith("blk."):
@@ -51,6 +54,13 @@ def tensors_of(path, heads, kv_heads):
         else:
             found[f"{NAMES[name]}.weight"] = numbers
     return found
+
+
+def read_once():
+    """Mientras dure, cada GGUF se lee una vez: tarda varios segundos y lo piden tres."""
+    import gguf
+
+    return patch.object(gguf, "GGUFReader", cache(gguf.GGUFReader))
 
 
 def write_smollm(source, gguf=None):
@@ -75,14 +85,15 @@ def write_smollm(source, gguf=None):
             from transformers import AutoTokenizer, LlamaConfig
 
             where = {"gguf_file": gguf} if gguf else {}
-            config = LlamaConfig.from_pretrained(source, **SAFE, **where)
-            tokenizer = AutoTokenizer.from_pretrained(source, **SAFE, **where)
-            if gguf:
-                heads = config.num_attention_heads, config.num_key_value_heads
-                weights = tensors_of(Path(source, gguf), *heads)
-            else:
-                found = load_file(Path(source, "model.safetensors"))
-                weights = {name: tensor.float() for name, tensor in found.items()}
+            with read_once() if gguf else nullcontext():
+                config = LlamaConfig.from_pretrained(source, **SAFE, **where)
+                tokenizer = AutoTokenizer.from_pretrained(source, **SAFE, **where)
+                if gguf:
+                    heads = config.num_attention_heads, config.num_key_value_heads
+                    weights = tensors_of(Path(source, gguf), *heads)
+                else:
+                    found = load_file(Path(source, "model.safetensors"))
+                    weights = {name: tensor.float() for name, tensor in found.items()}
         partial = Path(tempfile.mkdtemp(prefix="incompleto-", dir=FOLDER.parent))
         config.architectures, config.tie_word_embeddings, config.dtype = (
             ["LlamaForCausalLM"],

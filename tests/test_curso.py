@@ -383,6 +383,7 @@ def test_without_the_model_the_rest_is_ready_and_it_says_what_waits(installed, t
     assert list(installed.venv.rglob("modelo/__init__.py"))
 
 
+@pytest.mark.lenta  # cinco veces seguidas
 def test_the_llm_is_optional(installed):
     """Con CURSO_SMOLLM=no ni se pide ni se vuelve a preparar nada; sin la variable, la vez siguiente."""
     make_wheel(installed.wheels, "llm", "1.0", requires=["esto_no_existe"])

@@ -193,6 +193,7 @@ COUNTED = """() => {
 }"""
 
 
+@pytest.mark.lenta
 def test_the_same_numbers_without_webassembly(browser):
     """Un navegador que no sabe ensamblar bert.wat hace las mismas cuentas, más despacio."""
     for spy, assembled in (("() => { delete globalThis.WebAssembly; }", None), (COUNTED, 1)):

@@ -278,7 +278,7 @@ def test_a_file_that_is_not_a_notebook_changes_nothing(page, tmp_path):
 @navegador
 @pytest.mark.parametrize(("size", "scheme"), [
     pytest.param(LAPTOP, "light", id="1280", marks=lenta),
-    pytest.param(LAPTOP, "dark", id="1280, de noche"),
+    pytest.param(LAPTOP, "dark", id="1280, de noche", marks=lenta),
     pytest.param(PHONE, "light", id="390"),
     pytest.param(PHONE, "dark", id="390, de noche", marks=lenta),
 ])  # fmt: skip
@@ -415,8 +415,8 @@ def inside(browser, step):
 
 @navegador
 def test_part_of_the_corpus_inside_the_browser(browser, pytestconfig):
-    """Cada día, una de cada 150; cada noche, una de cada 32."""
-    step = 32 if pytestconfig.getoption("todo") else 150
+    """Cada día, una de cada 150; cada noche, una de cada 75."""
+    step = 75 if pytestconfig.getoption("todo") else 150
     other, told, refused = inside(browser, step)
     assert other == []
     assert len(told) + len(refused) <= 0.04 * len(ANSWERS) / step + 1.5, told + refused

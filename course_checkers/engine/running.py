@@ -116,7 +116,7 @@ def call(function, *arguments, seconds=None, seed=0):
     def work():
         with contextlib.suppress(BaseException):  # el de quien lo para
             try:
-                torch.manual_seed(seed)
+                torch.default_generator.manual_seed(seed)  # lo mismo, sin mirar si hay otros aparatos
                 random.seed(seed)
                 np.random.seed(seed)
                 value = function(*arguments)

@@ -25,7 +25,7 @@ from torch.creation import (
     set_grad_enabled,
 )
 from torch.overrides import refuse
-from torch.random import Generator, get_rng_state, manual_seed, set_rng_state
+from torch.random import Generator, default_generator, get_rng_state, manual_seed, set_rng_state
 from torch.types import dtype
 
 __version__ = "2.13.0"
