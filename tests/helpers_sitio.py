@@ -1,10 +1,13 @@
 """El sitio web: hacerlo, servirlo, y abrir sus páginas como quien lee."""
 
+import atexit
 import contextlib
 import functools
 import http.server
 import json
 import re
+import shutil
+import tempfile
 import threading
 from html.parser import HTMLParser
 from pathlib import Path
@@ -29,6 +32,26 @@ def build(folder, *documents):
     settings = {"include_patterns": documents, "suppress_warnings": MISSING} if documents else {}
     with docutils_namespace():
         return site.build(folder, **settings)
+
+
+SMALL = ["index.md", "glosario.md", "en_seis_minutos.md", "clases/05_atencion.ipynb"]
+SMALL += [f"{name}.ipynb" for name in (
+    "03_softmax_y_escalado", "05_atencion", "07_multicabeza_a_mano", "09_encoder_decoder"
+)]  # fmt: skip
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@functools.cache
+def small_site():
+    """Un sitio de unas pocas páginas, que se hace una vez, y cómo estaban los cuadernos antes de hacerlo."""
+    place = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    before, folder = contents(NOTEBOOKS), Path(place, "_sitio")
+    build(folder, *SMALL)
+    return folder, before
 
 
 def tried():

@@ -176,6 +176,7 @@ def closed(lab):
     lab.close()
 
 
+@pytest.mark.lenta
 def test_an_explorer_is_saved_once_and_asks_for_its_cell(lab):
     cells = [new_code_cell(code) for code in ("x = 40", "y = x + 2", ASKS)]
     lab.open(write(lab, *cells))

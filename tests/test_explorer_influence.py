@@ -121,6 +121,7 @@ def test_what_it_says_is_true_in_every_case(lab):
         assert ("Va antes 1: a ella le llega el futuro." in text) == (leaks == 1)
 
 
+@pytest.mark.lenta
 @pytest.mark.navegador
 def test_the_keys_move_the_token_and_never_the_notebook(lab):
     path = write(

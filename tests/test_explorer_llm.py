@@ -236,6 +236,7 @@ def test_it_writes_undoes_and_starts_again():
     assert LlmExplorer(TEXT, written=[paris]).data["tokens"][-1] == "␣Paris"
 
 
+@pytest.mark.lenta
 def test_it_draws_with_those_probabilities(monkeypatch):
     monkeypatch.setattr(Reader, "read", cache(Reader.read))  # sortea 400 veces; lee cada texto una
     explorer = LlmExplorer("Hello, my name is", temperature=1.3, top_k=4, top_p=0.9)
@@ -400,6 +401,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     lab.close()
 
 
+@pytest.mark.lenta
 @pytest.mark.navegador
 def test_it_asks_the_kernel_for_texts(lab):
     page, explorer = open_explorer(lab)
@@ -492,7 +494,7 @@ def test_in_the_site_it_moves_and_says_that_writing_needs_jupyterlab(browser):
 
 
 @pytest.mark.navegador
-@pytest.mark.parametrize("width", [320, 390, 640, 1920])
+@pytest.mark.parametrize("width", [320, 1920, *(pytest.param(n, marks=pytest.mark.lenta) for n in (390, 640))])
 def test_nothing_is_cut_with_the_longest_and_the_strangest(browser, width):
     page = browser.new_page(viewport={"width": width, "height": 800})
     texts = "word " * 190, "https://" + "x" * 300, " " * 200 + "\n\n", "<b>&amp;</b> \u202e é 😀"

@@ -204,6 +204,7 @@ def test_a_newcomer_gets_to_lesson_00(course, opened, tmp_path):
     assert now == before, "abrir el curso lo ha cambiado"
 
 
+@pytest.mark.lenta
 def test_a_shared_course_that_cannot_be_written(course, opened, tmp_path):
     if AS_ROOT:
         prefix = ("unshare", "-m", "sh", "-c", READ_ONLY, str(course))

@@ -33,6 +33,7 @@ def pairs():
     return [pair for book in books() for pair in book]
 
 
+@pytest.mark.lenta  # el cuaderno de frases no cambia si no se escribe otro
 def test_the_first_sentences_are_not_in_the_book():
     assert len(FIRST) == 150
     assert len({plain(sentence) for sentence in FIRST}) == 150

@@ -18,10 +18,12 @@ from helpers_sitio import (
     ask,
     broken_links,
     build,
+    contents,
     explorers,
     prose,
     reading,
     serve,
+    small_site,
     write,
 )
 from playwright.sync_api import expect
@@ -43,7 +45,6 @@ DECKS = [name for name in PAGES if name.startswith("clases/")]
 PAGES = [name for name in PAGES if name not in DECKS]
 LESSON, CROSS = "05_atencion", "09_encoder_decoder"
 DECK = f"clases/{LESSON}"
-SMALL = "index.md", "glosario.md", f"{LESSON}.ipynb", f"{CROSS}.ipynb", f"{DECK}.ipynb"
 MARKUP = '<img src=x onerror="document.title=1"> it'
 NEW = "The cat was hungry, so it ate the fish"
 lenta, navegador = pytest.mark.lenta, pytest.mark.navegador
@@ -267,16 +268,9 @@ def test_the_state_of_an_explorer_closes_nothing():
 # --- El generador ---------------------------------------------------------------------------------
 
 
-def contents(folder):
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 @pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    """Un sitio de cinco páginas, y cómo estaban los cuadernos antes de hacerlo."""
-    before, folder = contents(NOTEBOOKS), tmp_path_factory.mktemp("sitio") / "_sitio"
-    build(folder, *SMALL)
-    return folder, before
+def small():
+    return small_site()
 
 
 def test_a_build_leaves_the_notebooks_as_they_were(small):

@@ -9,7 +9,7 @@ from helpers_answers import ALL as ANSWERS
 from helpers_answers import EXERCISES, report_of
 from helpers_browser import AXE, PHONE, ROOT
 from helpers_firefox import find_firefox, open_firefox
-from helpers_sitio import LAPTOP, OPEN_ALL, build, reading
+from helpers_sitio import LAPTOP, OPEN_ALL, reading, small_site
 from playwright.sync_api import expect
 from test_imitacion import compared
 from test_sitio import AUDIT
@@ -37,10 +37,8 @@ navegador, lenta = pytest.mark.navegador, pytest.mark.lenta
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ejercicios") / "_sitio"
-    build(folder, "index.md", f"{LESSON}.ipynb", f"{PIECES}.ipynb")
-    return folder
+def folder():
+    return small_site()[0]
 
 
 @pytest.fixture(scope="module")
@@ -279,7 +277,7 @@ def test_a_file_that_is_not_a_notebook_changes_nothing(page, tmp_path):
 @pytest.mark.parametrize(("size", "scheme"), [
     pytest.param(LAPTOP, "light", id="1280", marks=lenta),
     pytest.param(LAPTOP, "dark", id="1280, de noche", marks=lenta),
-    pytest.param(PHONE, "light", id="390"),
+    pytest.param(PHONE, "light", id="390", marks=lenta),
     pytest.param(PHONE, "dark", id="390, de noche", marks=lenta),
 ])  # fmt: skip
 def test_axe_finds_nothing(browser, folder, size, scheme):

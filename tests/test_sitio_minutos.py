@@ -6,7 +6,7 @@ import re
 
 import pytest
 from helpers_browser import AXE, PHONE, ROOT
-from helpers_sitio import LAPTOP, NOTEBOOKS, build, reading
+from helpers_sitio import LAPTOP, NOTEBOOKS, reading, small_site
 from playwright.sync_api import expect
 from test_sitio import AUDIT
 
@@ -22,10 +22,8 @@ navegador = pytest.mark.navegador
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("portada") / "_sitio"
-    build(folder, "index.md", "en_seis_minutos.md")
-    return folder
+def folder():
+    return small_site()[0]
 
 
 def steps(folder):
@@ -152,8 +150,12 @@ def test_it_plays_and_stops(browser, folder):
 
 
 @navegador
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["1280", "390"])
+@pytest.mark.parametrize(("size", "scheme"), [
+    pytest.param(LAPTOP, "dark", id="1280, de noche"),
+    pytest.param(PHONE, "light", id="390"),
+    pytest.param(LAPTOP, "light", id="1280", marks=pytest.mark.lenta),
+    pytest.param(PHONE, "dark", id="390, de noche", marks=pytest.mark.lenta),
+])  # fmt: skip
 @pytest.mark.parametrize("name", [HOME, MINUTES])
 def test_axe_finds_nothing(browser, folder, name, size, scheme):
     options = {"viewport": size, "color_scheme": scheme}

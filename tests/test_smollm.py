@@ -106,6 +106,7 @@ def test_four_bits_by_hand():
 # --- Se lee deprisa y sin copias ------------------------------------------------------------------
 
 
+@pytest.mark.lenta
 @pytest.mark.skipif(sys.platform != "linux", reason="lo cuenta /proc")
 def test_its_pages_are_those_of_the_file():
     """Un kernel con él escribe en menos de 900 MiB, y más de la mitad es del archivo, que se comparte."""
