@@ -36,6 +36,11 @@ BRACE = re.compile(r"[{}]")
 NOT = re.compile(r":not\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 # De las clases que pone Bootstrap, las que usa el tema.
 BOOTSTRAP = {"show", "fade", "tooltip", "tooltip-inner", "tooltip-arrow", "bs-tooltip-auto"}
+WORD = re.compile(r"[\w-]+")
+LINK = re.compile(r'<link rel="stylesheet" href="([^"]*)estilo\.css[^"]*">')
+ADDRESS = re.compile(r"""url\((['"]?)([\w./-]+\.\w+)\1\)""")
+# Lo que vale una variable: si nadie la pide, sobra.
+VARIABLE = re.compile(r"""(--[\w-]+): ?(?:"[^"]*"|'[^']*'|[^"';{}])*(?:;|(?=}))""")
 NAMED = re.compile(r"[.#](-?[A-Za-z_][\w-]*)")
 PICTURE = re.compile(r'src="data:image/png;base64,([^"]+)"')
 IMAGE = re.compile(r'(<img(?![^>]* width=)[^>]*)src="((?:\.\./)*_(?:images|static)/[^"]+)"')
@@ -88,15 +93,15 @@ def build(site, **settings):
     for theirs in () if settings else NAMES:
         if theirs not in whole:
             raise SystemExit(f"Ninguna página tiene ya {theirs}: revisa NAMES, en sitio/build.py.")
-    style = join_styles(site, app.styles, whole)
+    style, words = join_styles(site, app.styles, whole)
     for path, text in pages.items():
         for theirs, ours in NAMES.items():
             text = text.replace(theirs, ours)
         text = PICTURE.sub(functools.partial(keep_picture, site, path), text)
         text = IMAGE.sub(functools.partial(reserve_room, path), text)
         text = GIF.sub(functools.partial(keep_still, path), text)
-        text = once(text)
-        path.write_text(protect(text.replace("estilo.css", style)), encoding="utf-8")
+        text = once(dressed(text, style, words))
+        path.write_text(protect(text), encoding="utf-8")
     (site / ".nojekyll").touch()  # que GitHub Pages no esconda lo que empieza por «_»
     if app.config.html_baseurl:
         names = sorted(path.relative_to(site).as_posix() for path in pages if path.stem != "404")
@@ -115,18 +120,37 @@ def replace(path, pattern, text):
 
 
 def join_styles(site, names, pages):
-    """Junta las hojas de estilo en una, sin las reglas de lo que ninguna página tiene. → su nombre y versión."""
+    """Las hojas de estilo, en una, sin las reglas de lo que ninguna página tiene; y las palabras de los programas."""
     theme = ["basic.css", "styles/pydata-sphinx-theme.css"]
     paths = [site / "_static" / name.removeprefix("_static/") for name in [*theme, *names]]
     text = "\n".join(path.read_text(encoding="utf-8") for path in dict.fromkeys(paths))
-    words = set(re.findall(r"[\w-]+", pages)) | BOOTSTRAP
+    words = set(BOOTSTRAP)
     for path in {*site.glob("_static/**/*.js")} - {site / "_static/scripts/bootstrap.js"}:
-        words |= set(re.findall(r"[\w-]+", path.read_text(encoding="utf-8")))
+        words |= set(WORD.findall(path.read_text(encoding="utf-8")))
     for path in {*paths, *site.glob("_static/styles/*.css")}:
         path.unlink()
-    text = pruned(COMMENT.sub("", text), words)
-    (site / "_static/estilo.css").write_text(text, encoding="utf-8")
-    return f"estilo.css?v={hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return pruned(COMMENT.sub("", text), words.union(WORD.findall(pages))), words
+
+
+def dressed(page, style, words):
+    """La página, con las reglas que usa escritas en ella: se dibuja sin esperar a otro archivo."""
+    words = words.union(WORD.findall(page))
+    style = pruned(style, words)
+
+    def asked_for(variable):
+        return variable[0] if variable[1] in words or f"({variable[1]}" in style else ""
+
+    while (left := VARIABLE.sub(asked_for, style)) != style:
+        style = left
+
+    def written(found):
+        there = ADDRESS.sub(lambda address: f"url({found[1]}{address[2]})", style)
+        return f"<style>\n{there}</style>"
+
+    text = LINK.sub(written, page)
+    if "estilo.css" in text:
+        raise SystemExit("Una página pide estilo.css de otra manera: revisa sitio/plantillas.")
+    return text
 
 
 def pruned(text, words):

@@ -331,6 +331,25 @@ def test_a_style_that_no_page_uses_is_left_out():
     )
 
 
+def test_a_page_carries_the_style_it_uses():
+    """Con sus variables, la letra que está al lado y lo que ponen los programas: «b»."""
+    style = """:root{--in: "a;b";--out: url("x;y");--chain: var(--end);--end: 1;--js: 2}
+.a{color:var(--in);src:url('letra.woff2')}
+.b{x:url("data:image/svg+xml,<svg>")}
+.c{x:var(--chain)}
+"""
+    page = '<link rel="stylesheet" href="../_static/estilo.css"><p class="a">'
+    made = site.dressed(page, style, {"b", "root", "--js"})
+    rules = made[: made.index("</style>")].removeprefix("<style>\n").splitlines()
+    assert rules == [
+        ':root{--in: "a;b";--js: 2}',
+        ".a{color:var(--in);src:url(../_static/letra.woff2)}",
+        '.b{x:url("data:image/svg+xml,<svg>")}',
+    ]
+    with pytest.raises(SystemExit, match=r"estilo\.css"):
+        site.dressed(page.replace("rel", "data-rel"), style, set())
+
+
 @lenta
 @navegador
 def test_a_page_only_runs_the_programs_it_was_made_with(browser, tmp_path):
