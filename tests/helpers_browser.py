@@ -162,14 +162,16 @@ OPEN_SAVED = """async path => {
     await jupyterapp.commands.execute('notebook:expand-all-headings');
 }"""
 
-# Lo que se ve en las celdas con controles, que se ponen antes a la vista.
+# Lo que se ve en las celdas con controles, que se ponen antes a la vista. A JupyterLab, ocupado, a veces
+# se le olvida decir que ya está: espera diez segundos.
 PLACES = """async () => {
     const places = [];
     for (const [index, cell] of lesson.content.widgets.entries()) {
         const outputs = cell.model.type === 'code' ? cell.model.outputs.toJSON() : [];
         const kind = 'application/vnd.jupyter.widget-view+json';
         if (!outputs.some(output => output.data?.[kind])) continue;
-        await lesson.content.scrollToItem(index, 'start');
+        const enough = new Promise(done => setTimeout(done, 1000));
+        await Promise.race([lesson.content.scrollToItem(index, 'start'), enough]);
         const texts = [...cell.node.querySelectorAll('.jp-OutputArea-output')].map(
             node => node.querySelector('.exp') ? 'explorador' : node.textContent.trim());
         places.push(...texts);
