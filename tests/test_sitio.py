@@ -726,15 +726,15 @@ def test_in_a_phone_nothing_jumps_while_one_scrolls(browser, whole, name):
         assert page.evaluate("shift") <= 0.1
 
 
-SIZES = """async count => {
-    const sizes = [];
+SEEN = """async count => {
+    const seen = [];
     for (let number = 1; number <= count; number++) {
         location.hash = number;
         await new Promise(done => setTimeout(() => requestAnimationFrame(done), 20));
         const {scrollWidth, scrollHeight} = document.scrollingElement;
-        sizes.push([scrollWidth, scrollHeight]);
+        seen.push([parseInt(document.querySelector('.mando output').textContent), scrollWidth, scrollHeight]);
     }
-    return sizes;
+    return seen;
 }"""
 
 
@@ -748,10 +748,10 @@ def test_each_slide_fits_and_is_printed_on_its_page(browser, whole, name):
         count = page.locator("section").count()
         for viewport in ({"width": 1280, "height": 720}, PHONE):
             page.set_viewport_size(viewport)
-            sizes = page.evaluate(SIZES, count)
-            assert len(sizes) == count
-            assert max(width for width, _ in sizes) <= viewport["width"]
-            assert max(height for _, height in sizes) <= viewport["height"] or viewport is PHONE
+            numbers, widths, heights = zip(*page.evaluate(SEEN, count), strict=True)
+            assert numbers == (*range(1, count + 1),)
+            assert max(widths) <= viewport["width"]
+            assert max(heights) <= viewport["height"] or viewport is PHONE
         paper = page.pdf(prefer_css_page_size=True)
         assert len(re.findall(rb"/Type\s*/Page\b", paper)) == count
 
