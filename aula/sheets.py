@@ -32,7 +32,7 @@ LOOKS = (
     HERE / "explorer.css",
 )
 
-BROWSERS = "chromium", "chromium-browser", "google-chrome"
+BROWSERS = "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"
 DRAWN = """() => document.fonts.status === 'loaded'
     && !document.querySelector('.course-explorer:not(.alive)')"""
 

@@ -213,9 +213,10 @@ ASK = """async ([code, wait, silent]) => {
 
 
 def find_chromium():
-    """Devuelve la ruta de un Chromium de este ordenador, o None si no hay ninguno."""
-    names = os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"
-    return next(filter(None, (shutil.which(name) for name in names if name)), None)
+    """Devuelve la ruta de un Chromium de este ordenador, o None: mejor, el que no sabe abrir ventanas."""
+    names = "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"
+    places = (shutil.which(name) for name in (os.environ.get("CHROMIUM"), *names) if name)
+    return next(filter(None, places), None)
 
 
 class Lab:
