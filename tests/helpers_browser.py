@@ -162,16 +162,16 @@ OPEN_SAVED = """async path => {
     await jupyterapp.commands.execute('notebook:expand-all-headings');
 }"""
 
-# Lo que se ve en las celdas con controles, que se ponen antes a la vista. A JupyterLab, ocupado, a veces
-# se le olvida decir que ya está: espera diez segundos.
+# Lo que se ve en las celdas con controles, que se ponen antes a la vista.
 PLACES = """async () => {
+    const frame = () => new Promise(done => setTimeout(() => requestAnimationFrame(done), 30));
     const places = [];
-    for (const [index, cell] of lesson.content.widgets.entries()) {
+    for (const cell of lesson.content.widgets) {
         const outputs = cell.model.type === 'code' ? cell.model.outputs.toJSON() : [];
         const kind = 'application/vnd.jupyter.widget-view+json';
         if (!outputs.some(output => output.data?.[kind])) continue;
-        const enough = new Promise(done => setTimeout(done, 1000));
-        await Promise.race([lesson.content.scrollToItem(index, 'start'), enough]);
+        cell.node.scrollIntoView();
+        for (let turn = 0; turn < 20 && cell.isPlaceholder(); turn++) await frame();
         const texts = [...cell.node.querySelectorAll('.jp-OutputArea-output')].map(
             node => node.querySelector('.exp') ? 'explorador' : node.textContent.trim());
         places.push(...texts);

@@ -74,7 +74,7 @@ SAYS = {
 def install(folder):
     """Instala nbgrader en `folder`, entero o nada, con el pip de este entorno."""
     half = tempfile.mkdtemp(dir=folder.parent)
-    pip = (sys.executable, "-m", "pip", "install", "--retries=2")
+    pip = (sys.executable, "-m", "pip", "install", "--retries=2", "--no-compile")
     alone = ("--no-deps", "--only-binary=:all:", "--target", half)
     done = subprocess.run([*pip, *alone, "-r", REQUIREMENTS], capture_output=True, text=True)
     if done.returncode:

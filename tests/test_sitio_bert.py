@@ -54,8 +54,9 @@ ASK = """async ([name, state, requests]) => {
     const model = {get: trait => state[trait]}, found = [];
     for (const request of requests) {
         Object.assign(state, {request, query: request.query ?? state.query});
-        const traits = await course.answers[name](model, load);
-        Object.assign(state, traits);
+        const answer = course.answers[name](model, load);
+        const traits = await answer.then(some => ({...some, error: ''}), error => ({error: error.message}));
+        Object.assign(state, traits, {answered: request.serial ?? 0});
         found.push({...state});
     }
     return found;

@@ -53,7 +53,6 @@ TRANSLATE = """async sentences => {
         try {
             return translate(sentence);
         } catch (error) {
-            if (!(error instanceof course.TranslatorError)) throw error;
             return {error: error.message};
         }
     });
@@ -65,7 +64,9 @@ ASK = """async ([state, requests]) => {
     for (const request of requests) {
         state.request = request;
         const model = {get: name => state[name]};
-        Object.assign(state, await course.answers.CrossAttentionExplorer(model, load));
+        const answer = course.answers.CrossAttentionExplorer(model, load);
+        const traits = await answer.then(some => ({...some, error: ''}), error => ({error: error.message}));
+        Object.assign(state, traits, {answered: request.serial ?? 0});
         found.push({...state});
     }
     return found;

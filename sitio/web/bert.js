@@ -186,9 +186,6 @@
 
   // --- La frase ----------------------------------------------------------------------------------
 
-  /** Lo que puede arreglar quien escribe. */
-  class Mistake extends Error {}
-
   // Los espacios de Python, que no son los de JavaScript.
   const SPACES = /[\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
   const isBlank = text => !text.split(SPACES).join('');
@@ -240,8 +237,8 @@
   const recent = new Map();
 
   /**
-   * Pasa una frase por BERT: sus tokens, sus ids, los avisos y lo que da `run`. Si no sirve, lanza un
-   * `Mistake` que empieza por `subject`; `refuse(tokens, letras)` dice si es demasiado larga.
+   * Pasa una frase por BERT: sus tokens, sus ids, los avisos y lo que da `run`. Si no sirve, falla con
+   * un error que empieza por `subject`; `refuse(tokens, letras)` dice si es demasiado larga.
    */
   async function read(sentence, load, subject = 'La frase', refuse = () => '') {
     const { [VOCABULARY]: bytes } = await load([VOCABULARY]);
@@ -254,7 +251,7 @@
     const split = text => course.wordpiece(text, vocabulary);
     const tokens = ['[CLS]', ...split(sentence), '[SEP]'];
     const reason = fault(sentence, tokens.length, refuse);
-    if (reason) throw new Mistake(subject + reason);
+    if (reason) throw new Error(subject + reason);
     const ids = tokens.map(token => vocabulary.get(token));
     const result = recent.get(sentence) ?? (await run(ids, load));
     recent.delete(sentence); // entra otra vez: es la última
@@ -270,5 +267,5 @@
     return projections(unpack(bytes), X);
   }
 
-  course.bert = { LAYERS, HEADS, WIDTH, SIZE, Mistake, isBlank, read, project };
+  course.bert = { LAYERS, HEADS, WIDTH, SIZE, isBlank, read, project };
 }

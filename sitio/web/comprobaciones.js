@@ -4,10 +4,9 @@
 {
   globalThis.course ??= {};
 
-  /** El traductor no puede con esa frase; el mensaje dice por qué y qué hacer. */
-  course.TranslatorError = class extends Error {};
+  /** El traductor no puede con esa frase: se dice por qué y qué hacer. */
   const refuse = reason => {
-    throw new course.TranslatorError(reason);
+    throw new Error(reason);
   };
 
   // Los espacios, las letras y las cifras de Python no son los de `\s`, `\w` y `\b`.

@@ -76,11 +76,12 @@ globalThis.course ??= {};
   }
 
   /** Lo que se contesta al explorador del LLM, cuyo modelo no cabe en el sitio. */
-  const nobody = async () => ({
-    error:
+  const nobody = async () => {
+    throw new Error(
       'Escribir pide el modelo, que en esta página no está: abre la lección en JupyterLab. La capa, ' +
-      'la temperatura y los cortes sí se mueven.',
-  });
+        'la temperatura y los cortes sí se mueven.',
+    );
+  };
 
   /** Contesta lo que pide un explorador. Si mientras tanto pide otra cosa, al final, la última. */
   function answering(host, name) {
@@ -100,7 +101,7 @@ globalThis.course ??= {};
       const beat = setInterval(() => model.tell('progress'), 5000); // sigue en ello
       let traits;
       try {
-        traits = await (course.answers?.[name] ?? nobody)(model, load);
+        traits = { error: '', ...(await (course.answers?.[name] ?? nobody)(model, load)) };
       } catch (error) {
         traits = { error: error.message };
       }

@@ -1,21 +1,10 @@
 'use strict';
 // Lo que en JupyterLab contesta Python a los exploradores que leen una frase con BERT: los traits
-// que cambian o `error`, con las mismas palabras.
+// que cambian. Si la frase no sirve, falla con las mismas palabras.
 {
   globalThis.course ??= {};
   course.answers ??= {};
-  const { LAYERS, HEADS, WIDTH, SIZE, Mistake, isBlank, read, project } = course.bert;
-
-  /** Contesta con lo que da `answer` o, si la frase no sirve, con lo que le pasa. */
-  const answering = answer => async (model, load) => {
-    const { serial = 0, ...asked } = model.get('request');
-    try {
-      return { ...(await answer(asked, model, load)), error: '', answered: serial };
-    } catch (error) {
-      if (error instanceof Mistake) return { error: error.message, answered: serial };
-      throw error;
-    }
-  };
+  const { LAYERS, HEADS, WIDTH, SIZE, isBlank, read, project } = course.bert;
 
   /** Los números de varias listas, en base 64 y con el byte bajo delante. */
   function encode(...lists) {
@@ -43,8 +32,8 @@
     return Math.min(place, Math.max(...after.map(reading => reading.tokens.length)) - 1);
   }
 
-  course.answers.AttentionExplorer = answering(async (asked, model, load) => {
-    const [first, second = ''] = asked.sentences;
+  course.answers.AttentionExplorer = async (model, load) => {
+    const [first, second = ''] = model.get('request').sentences;
     const sentences = isBlank(second) ? [first] : [first, second];
     const data = [];
     for (const [i, sentence] of sentences.entries()) {
@@ -56,7 +45,7 @@
       data.push({ tokens, shape, weights: encode(...whole), notes });
     }
     return { sentences, data, query: follow(model.get('query'), model.get('data'), data) };
-  });
+  };
 
   /** Una matriz (L, d_model) repartida en cabezas, (h, L, d_k), en enteros de 16 bits. */
   function pack(X) {
@@ -68,15 +57,17 @@
     return { shape, scale, numbers: encode(whole) };
   }
 
-  course.answers.QKVExplorer = answering(async ({ sentence, layer }, model, load) => {
+  course.answers.QKVExplorer = async (model, load) => {
+    const { sentence, layer } = model.get('request');
     const limits = fits(24, 400, '24 y 400');
     const { tokens, notes, hidden } = await read(sentence, load, 'la frase', limits);
     const [q, k, v] = (await project(layer, hidden[layer], load)).map(pack);
     const query = Math.min(model.get('query'), tokens.length - 1);
     return { sentence, layer, layers: LAYERS, data: { tokens, notes, layer, q, k, v }, query };
-  });
+  };
 
-  course.answers.MultiHeadExplorer = answering(async ({ sentence }, model, load) => {
+  course.answers.MultiHeadExplorer = async (model, load) => {
+    const { sentence } = model.get('request');
     const limits = tokens => {
       const size = tokens === 3 ? '1 token' : `${tokens - 2} tokens`; // sin [CLS] ni [SEP]
       return (
@@ -91,5 +82,5 @@
     });
     const data = { ...before, tokens: tokens.slice(1, -1), x };
     return { sentence, data, notes, query: Math.min(model.get('query'), x.length - 1) };
-  });
+  };
 }

@@ -212,32 +212,18 @@
   /** Lo que Python contesta a `CrossAttentionExplorer`. */
   course.answers ??= {};
   course.answers.CrossAttentionExplorer = async (model, load) => {
-    const { serial = 0, sentence } = model.get('request');
-    const translated = await course.loadTranslator(load);
-    try {
-      const { sourceTokens: source, targetTokens: target, ...found } = translated(sentence);
-      if (Math.max(source.length, target.length) > 40)
-        throw new course.TranslatorError(
-          `la frase tiene ${source.length} tokens y su traducción, ${target.length}, y aquí caben ` +
-            '40. Escribe una más corta.',
-        );
-      const round = weight => Math.round(weight * 1e4) / 1e4;
-      const weights = found.crossAttention.at(-1).map(head => head.map(row => row.map(round)));
-      return {
-        sentence,
-        source_tokens: source,
-        seen: ['<s>', ...target.slice(0, -1)],
-        predicted: target,
-        weights,
-        notes: found.notes,
-        step: 0,
-        head: Math.min(model.get('head'), weights.length - 1),
-        error: '',
-        answered: serial,
-      };
-    } catch (error) {
-      if (!(error instanceof course.TranslatorError)) throw error;
-      return { error: error.message, answered: serial };
-    }
+    const { sentence } = model.get('request');
+    const found = (await course.loadTranslator(load))(sentence);
+    const { sourceTokens: source, targetTokens: target, notes } = found;
+    if (Math.max(source.length, target.length) > 40)
+      throw new Error(
+        `la frase tiene ${source.length} tokens y su traducción, ${target.length}, y aquí caben ` +
+          '40. Escribe una más corta.',
+      );
+    const round = weight => Math.round(weight * 1e4) / 1e4;
+    const weights = found.crossAttention.at(-1).map(head => head.map(row => row.map(round)));
+    const seen = ['<s>', ...target.slice(0, -1)];
+    const head = Math.min(model.get('head'), weights.length - 1);
+    return { sentence, source_tokens: source, seen, predicted: target, weights, notes, step: 0, head };
   };
 }
