@@ -1,5 +1,5 @@
 ;; Las filas de cuatro tokens por dos filas de una matriz: ocho productos escalares, con las instrucciones del
-;; procesador que hacen cuatro cuentas de una vez (SIMD). Lo usa bert.js, y lo ensambla pieces.py.
+;; procesador que hacen cuatro cuentas de una vez (SIMD). Lo usa cuentas.js, y lo ensambla pieces.py.
 (module
   (memory (export "memory") 1)
 

@@ -129,8 +129,8 @@ def write_math(self, node):
 
 # Lo que hace contestar a cada explorador. Los que no están aquí no piden nada, salvo el del LLM, cuyo
 # modelo no cabe en el sitio: `modelo.js` lo dice.
-READS = ("wordpiece", "bert", "respuestas")
-WRITES = ("bpe", "comprobaciones", "traductor")
+READS = ("cuentas", "wordpiece", "bert", "respuestas")
+WRITES = ("cuentas", "bpe", "comprobaciones", "traductor")
 ANSWERS = {"Attention": READS, "QKV": READS, "MultiHead": READS, "CrossAttention": WRITES}
 
 

@@ -18,7 +18,7 @@ from course_lib.probes.sentences import PROBES, load_probes
 from sitio.pieces import bert_pieces
 
 pytestmark = pytest.mark.navegador
-SCRIPTS = ("wordpiece", "bert", "respuestas")
+SCRIPTS = ("cuentas", "wordpiece", "bert", "respuestas")
 
 ENCODE = """() => {
     globalThis.encode = numbers => new Promise(done => {
@@ -92,7 +92,7 @@ FRAMES = ("{}", "ab{}cd", "The {} dog, {}")  # sola, dentro de una palabra y ent
 
 @pytest.fixture(scope="module")
 def page(browser):
-    """Una página con los tres programas, que lee las piezas de `bert_pieces`."""
+    """Una página con los programas, que lee las piezas de `bert_pieces`."""
     with open_programs(browser, SCRIPTS, bert_pieces()) as page:
         page.evaluate(ENCODE)
         yield page

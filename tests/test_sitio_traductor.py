@@ -17,7 +17,7 @@ from course_lib.translator_model.pieces import shown_tokens
 from sitio.pieces import translator_pieces
 
 pytestmark = pytest.mark.navegador
-SCRIPTS = ("bpe", "comprobaciones", "traductor")
+SCRIPTS = ("cuentas", "bpe", "comprobaciones", "traductor")
 CLOSE = 1e-5
 
 TOKENIZER = """() => {
@@ -115,7 +115,7 @@ KINDS = (
 
 @pytest.fixture(scope="module")
 def page(browser):
-    """Una página con los tres programas, que lee las piezas de `translator_pieces`."""
+    """Una página con los programas, que lee las piezas de `translator_pieces`."""
     with open_programs(browser, SCRIPTS, translator_pieces()) as page:
         page.evaluate(TOKENIZER)
         yield page

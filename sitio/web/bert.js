@@ -1,15 +1,14 @@
 'use strict';
 // BERT dentro de la página: las mismas cuentas que `extract_embeddings`, con los pesos que empaqueta
-// pieces.py. Una matriz (L, n) es un Float32Array, con una fila tras otra.
+// pieces.py.
 {
   globalThis.course ??= {};
+  const { assemble, attend, addAndNorm, linear } = course.counts;
 
   const [LAYERS, HEADS, WIDTH, INNER] = [6, 12, 384, 1536]; // capas, h, d_model y la red densa
   const SIZE = WIDTH / HEADS; // d_k
   const [POSITIONS, CHUNK] = [512, 64]; // filas de la tabla de posiciones, y de un trozo de la otra
   const KEPT = 8; // las últimas frases no se vuelven a calcular
-
-  // --- Las cuentas -------------------------------------------------------------------------------
 
   /** Lee los tensores de una pieza, en el orden en que los escribe pieces.py. No copia nada. */
   function unpack(bytes) {
@@ -22,109 +21,13 @@
     const vector = size => take(Float32Array, size);
     const matrix = (rows, columns) => {
       const scales = vector(rows);
-      return { columns, scales, whole: take(Int16Array, rows * columns) };
+      return { columns, scales, weight: take(Int16Array, rows * columns) };
     };
     return {
       matrix,
       projection: (rows, columns) => ({ ...matrix(rows, columns), bias: vector(rows) }),
-      norm: () => ({ gamma: vector(WIDTH), beta: vector(WIDTH) }),
+      norm: () => ({ weight: vector(WIDTH), bias: vector(WIDTH) }),
     };
-  }
-
-  /** El programa de bert.wat, que hace cuatro cuentas de una vez; nada, si el navegador no sabe. */
-  function assemble(bytes) {
-    try {
-      return new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports;
-    } catch {
-      return null;
-    }
-  }
-
-  /** X · Wᵀ con bert.wat: cuatro tokens y dos filas de W cada vez, y así cada número se lee menos veces. */
-  function fast({ memory, tile }, X, W, columns, rows) {
-    const padded = 4 * Math.ceil(X.length / columns / 4);
-    const w = padded * columns; // dónde empieza cada cosa: X, W y los ocho productos
-    const out = w + W.length;
-    const missing = 4 * (out + 8) - memory.buffer.byteLength;
-    if (missing > 0) memory.grow(Math.ceil(missing / 65536));
-    const numbers = new Float32Array(memory.buffer);
-    numbers.set(X);
-    numbers.set(W, w);
-    const Y = new Float32Array(padded * rows);
-    for (let row = 0; row < rows; row += 2)
-      for (let token = 0; token < padded; token += 4) {
-        tile(4 * token * columns, 4 * (w + row * columns), 4 * out, 4 * columns);
-        for (let n = 0; n < 8; n++) Y[(token + (n % 4)) * rows + row + (n >> 2)] = numbers[out + n];
-      }
-    return Y.subarray(0, (X.length / columns) * rows);
-  }
-
-  /** X · Wᵀ, número a número. */
-  function slow(X, W, columns, rows) {
-    const Y = new Float32Array((X.length / columns) * rows);
-    for (let n = 0; n < Y.length; n++) {
-      const [x, w] = [Math.floor(n / rows) * columns, (n % rows) * columns];
-      let total = 0;
-      for (let i = 0; i < columns; i++) total += X[x + i] * W[w + i];
-      Y[n] = total;
-    }
-    return Y;
-  }
-
-  let program; // lo que da `assemble`
-
-  /** X · Wᵀ + b. */
-  function linear(X, { columns, scales, whole, bias }) {
-    const rows = scales.length;
-    const Y = program ? fast(program, X, whole, columns, rows) : slow(X, whole, columns, rows);
-    for (let start = 0; start < Y.length; start += rows)
-      for (let j = 0; j < rows; j++) Y[start + j] = scales[j] * Y[start + j] + bias[j];
-    return Y;
-  }
-
-  /** La atención de todas las cabezas, softmax(Q · Kᵀ / √d_k) · V, y sus pesos, (h, L, L). */
-  function attend([Q, K, V], length) {
-    const weights = new Float32Array(HEADS * length * length);
-    const output = new Float32Array(length * WIDTH);
-    for (let head = 0; head < HEADS; head++)
-      for (let i = 0; i < length; i++) {
-        const row = weights.subarray((head * length + i) * length).subarray(0, length);
-        const q = i * WIDTH + head * SIZE; // donde empiezan los números de un token en esta cabeza
-        for (let j = 0, k = head * SIZE; j < length; j++, k += WIDTH) {
-          let product = 0;
-          for (let d = 0; d < SIZE; d++) product += Q[q + d] * K[k + d];
-          row[j] = product / Math.sqrt(SIZE);
-        }
-        softmax(row);
-        for (let j = 0, v = head * SIZE; j < length; j++, v += WIDTH) {
-          const weight = row[j];
-          for (let d = 0; d < SIZE; d++) output[q + d] += weight * V[v + d];
-        }
-      }
-    return { weights, output };
-  }
-
-  const sum = numbers => numbers.reduce((a, b) => a + b, 0);
-
-  function softmax(row) {
-    const top = Math.max(...row);
-    let total = 0;
-    for (let j = 0; j < row.length; j++) total += row[j] = Math.exp(row[j] - top);
-    for (let j = 0; j < row.length; j++) row[j] /= total;
-  }
-
-  /** LayerNorm(X + Y). */
-  function addAndNorm(X, Y, { gamma, beta }) {
-    const result = X.map((x, i) => x + Y[i]);
-    for (let start = 0; start < X.length; start += WIDTH) {
-      const row = result.subarray(start, start + WIDTH);
-      const mean = sum(row) / WIDTH;
-      let squares = 0;
-      for (const x of row) squares += (x - mean) ** 2;
-      const deviation = Math.sqrt(squares / WIDTH + 1e-12);
-      for (let d = 0; d < WIDTH; d++) row[d] = (gamma[d] * (row[d] - mean)) / deviation + beta[d];
-    }
-    return result;
   }
 
   /** x · Φ(x). La función error es la de Abramowitz y Stegun, 7.1.26: se aparta menos de 2e-7. */
@@ -142,8 +45,10 @@
   const PROGRAM = 'bert/programa';
   const layerPiece = number => `bert/capa-${number}`;
   const wordsPiece = id => `bert/palabras-${String(Math.floor(id / CHUNK)).padStart(3, '0')}`;
-  const row = ({ scales, whole }, i) =>
-    Float32Array.from(whole.subarray(i * WIDTH, (i + 1) * WIDTH), x => x * scales[i]);
+  const row = ({ scales, weight }, i) =>
+    Float32Array.from(weight.subarray(i * WIDTH, (i + 1) * WIDTH), x => x * scales[i]);
+
+  const norm = (X, Y, layer) => addAndNorm(X, Y, layer.norm(), 1e-12);
 
   /** Lo que entra en la primera capa: la palabra más su posición, normalizadas. */
   function embed(ids, pieces) {
@@ -157,7 +62,7 @@
       words.set(row(unpack(bytes).matrix(rows, WIDTH), id % CHUNK), i * WIDTH);
       places.set(row(table, i).map((x, d) => x + kind[d]), i * WIDTH);
     });
-    return addAndNorm(words, places, rest.norm());
+    return norm(words, places, rest);
   }
 
   /** Q, K y V de todas las cabezas: lo primero de una capa. */
@@ -168,18 +73,18 @@
     const layers = [...Array(LAYERS).keys()].map(layerPiece);
     const names = ['bert/resto', PROGRAM, ...ids.map(wordsPiece), ...layers];
     const pieces = await load([...new Set(names)]);
-    program ??= assemble(pieces[PROGRAM]);
+    assemble(pieces[PROGRAM]);
     const [hidden, attentions] = [[embed(ids, pieces)], []];
     for (const name of layers) {
       await new Promise(done => setTimeout(done)); // que la página se dibuje
       const [layer, X] = [unpack(pieces[name]), hidden.at(-1)];
-      const { weights, output } = attend(projections(layer, X), ids.length);
+      const { weights, output } = attend(projections(layer, X), HEADS, WIDTH);
       attentions.push(weights);
       if (attentions.length === LAYERS) break; // lo que sale de la última no lo mira nadie
       const mixed = linear(output, layer.projection(WIDTH, WIDTH));
-      const Y = addAndNorm(X, mixed, layer.norm());
+      const Y = norm(X, mixed, layer);
       const inside = linear(Y, layer.projection(INNER, WIDTH)).map(gelu);
-      hidden.push(addAndNorm(Y, linear(inside, layer.projection(WIDTH, INNER)), layer.norm()));
+      hidden.push(norm(Y, linear(inside, layer.projection(WIDTH, INNER)), layer));
     }
     return { hidden, attentions };
   }
@@ -263,7 +168,7 @@
   /** Q, K y V de una capa, (L, d_model), de lo que entra en ella. */
   async function project(number, X, load) {
     const { [layerPiece(number)]: bytes, [PROGRAM]: simd } = await load([layerPiece(number), PROGRAM]);
-    program ??= assemble(simd);
+    assemble(simd);
     return projections(unpack(bytes), X);
   }
 

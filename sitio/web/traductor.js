@@ -1,104 +1,48 @@
 'use strict';
 // El traductor del curso, dentro de la página: el Transformer de la lección 10, con los números de
-// model.safetensors. Aquí no hay lotes ni relleno: una frase es una lista de vectores.
+// model.safetensors. Aquí no hay lotes ni relleno.
 {
   globalThis.course ??= {};
 
+  const { linear, attend, sum, softmax, addAndNorm } = course.counts;
   const [BOS, EOS] = [2, 3]; // <pad>, <unk>, <s> y </s> son, por orden, los ids de 0 a 3
-  const empty = () => ({ keys: [], values: [] });
-  const sum = numbers => numbers.reduce((total, number) => total + number, 0);
-
-  // --- Las piezas --------------------------------------------------------------------------------
-
-  /** El producto escalar de `size` números: en uno, desde `i`; en el otro, desde `j`. */
-  function dot(one, other, i, j, size) {
-    let a = 0;
-    let b = 0;
-    let c = 0;
-    let d = 0; // cuatro sumas a la vez, que el procesador hace más deprisa
-    for (const end = i + size; i < end; i += 4, j += 4) {
-      a += one[i] * other[j];
-      b += one[i + 1] * other[j + 1];
-      c += one[i + 2] * other[j + 2];
-      d += one[i + 3] * other[j + 3];
-    }
-    return a + b + c + d;
-  }
-
-  /** W·x + b, en cada posición. */
-  const linear = (x, { weight, bias }) =>
-    x.map(row => {
-      const [output, size] = [new Float32Array(weight.length / row.length), row.length];
-      for (let o = 0; o < output.length; o++)
-        output[o] = dot(row, weight, 0, o * size, size) + (bias ? bias[o] : 0);
-      return output;
-    });
-
-  function softmax(scores) {
-    const top = Math.max(...scores);
-    const powers = scores.map(score => Math.exp(score - top));
-    const total = sum(powers);
-    return powers.map(power => power / total);
-  }
-
-  /** softmax(Q·Kᵀ / √d_k)·V, cabeza por cabeza: la salida y los pesos, (h, L_q, L_k). */
-  function attention(query, key, value, heads) {
-    const output = query.map(row => new Float32Array(row.length));
-    const weights = Array.from({ length: heads }, (_, head) =>
-      query.map((q, i) => {
-        const size = q.length / heads; // d_k
-        const start = head * size;
-        const row = softmax(key.map(k => dot(q, k, start, start, size) / Math.sqrt(size)));
-        for (let c = start; c < start + size; c++)
-          output[i][c] = sum(row.map((weight, j) => weight * value[j][c]));
-        return row;
-      }),
-    );
-    return [output, weights];
-  }
-
-  /** LayerNorm(x + y), en cada posición. */
-  const addAndNorm = (x, y, { weight, bias }) =>
-    x.map((row, i) => {
-      const added = row.map((number, c) => number + y[i][c]);
-      const mean = sum(added) / row.length;
-      const deviation = Math.sqrt(sum(added.map(z => (z - mean) ** 2)) / row.length + 1e-5);
-      return added.map((number, c) => ((number - mean) / deviation) * weight[c] + bias[c]);
-    });
+  const nothing = new Float32Array(0);
+  const empty = () => ({ keys: nothing, values: nothing });
+  const joined = (X, Y) => Float32Array.from([...X, ...Y]); // las filas de Y, debajo de las de X
 
   // --- El Transformer ----------------------------------------------------------------------------
 
   /** El encoder, y el decoder un token cada vez. `parts`: los pesos y los sesgos de cada pieza. */
-  function transformer(parts, { dim_embedding, heads, Nx, Nx_decoder }) {
+  function transformer(parts, { dim_embedding: width, heads, Nx, Nx_decoder }) {
     const table = parts['encoder.input_embedding.table']; // a la entrada y a la salida
     const layers = (stack, count) =>
       Array.from({ length: count }, (_, i) => `${stack}_layers.${i}.`);
 
     /** Embedding por √d_model, más la posición, que empieza en `start`. */
     const embed = (ids, start = 0) =>
-      ids.map((id, i) =>
-        table.weight.slice(id * dim_embedding, (id + 1) * dim_embedding).map((number, c) => {
-          const angle = (start + i) / 10000 ** ((c - (c % 2)) / dim_embedding);
-          return number * Math.sqrt(dim_embedding) + (c % 2 ? Math.cos(angle) : Math.sin(angle));
-        }),
-      );
+      Float32Array.from({ length: ids.length * width }, (_, n) => {
+        const [i, c] = [Math.floor(n / width), n % width];
+        const angle = (start + i) / 10000 ** ((c - (c % 2)) / width);
+        const number = table.weight[ids[i] * width + c];
+        return number * Math.sqrt(width) + (c % 2 ? Math.cos(angle) : Math.sin(angle));
+      });
 
     /** Cada x atiende a lo que guarda `kept`, con los `source` añadidos: la salida y los pesos. */
     function multiHead(name, x, source, kept = empty()) {
       const project = (which, rows) => linear(rows, parts[`${name}.${which}_projection`]);
-      kept.keys.push(...project('key', source));
-      kept.values.push(...project('value', source));
-      const [output, weights] = attention(project('query', x), kept.keys, kept.values, heads);
+      kept.keys = joined(kept.keys, project('key', source));
+      kept.values = joined(kept.values, project('value', source));
+      const { output, weights } = attend([project('query', x), kept.keys, kept.values], heads, width);
       return [project('output', output), weights];
     }
 
     function feedForward(name, x) {
-      const hidden = linear(x, parts[`${name}.0`]).map(row => row.map(z => Math.max(z, 0)));
+      const hidden = linear(x, parts[`${name}.0`]).map(z => Math.max(z, 0));
       return linear(hidden, parts[`${name}.2`]);
     }
 
     const norm = (layer, n, x, y) =>
-      addAndNorm(x, y, parts[`${layer}add_and_norm_${n}.normalization`]);
+      addAndNorm(x, y, parts[`${layer}add_and_norm_${n}.normalization`], 1e-5);
 
     return {
       cache: () => layers('', Nx_decoder).map(() => ({ own: empty(), cross: empty() })),
@@ -118,17 +62,18 @@
        * No hace falta máscara: en la caché solo está lo ya escrito.
        */
       step(token, encoded, cache) {
-        let x = embed([token], cache[0].own.keys.length);
+        let x = embed([token], cache[0].own.keys.length / width);
         const crossWeights = layers('decoder.decoder.decoder', Nx_decoder).map((layer, i) => {
           const { own, cross } = cache[i];
-          const source = cross.keys.length ? [] : encoded; // el origen se guarda la primera vez
+          const source = cross.keys.length ? nothing : encoded; // el origen se guarda la primera vez
           x = norm(layer, 1, x, multiHead(`${layer}masked_attention`, x, x, own)[0]);
           const [attended, weights] = multiHead(`${layer}cross_attention`, x, source, cross);
           x = norm(layer, 2, x, attended);
           x = norm(layer, 3, x, feedForward(`${layer}feed_forward.feed_forward`, x));
-          return weights.map(([row]) => row);
+          const size = weights.length / heads;
+          return [...Array(heads).keys()].map(head => [...weights.subarray(head * size).subarray(0, size)]);
         });
-        return [linear(x, table)[0], crossWeights];
+        return [linear(x, table), crossWeights];
       },
     };
   }
@@ -146,12 +91,13 @@
     });
     const start = 8 + new DataView(bytes.buffer).getUint32(0, true);
     const parts = {};
-    for (const [name, { data_offsets }] of Object.entries(json(bytes.subarray(8, start)))) {
+    for (const [name, { shape, data_offsets }] of Object.entries(json(bytes.subarray(8, start)))) {
       const [from, to] = data_offsets.map(offset => start + offset);
       const halves = new Uint16Array(bytes.slice(from, to).buffer);
       const [, part, kind] = name.match(/(.+)\.(.+)/);
-      const tensor = ((parts[part] ??= {})[kind] = new Float32Array(halves.length));
-      for (let i = 0; i < tensor.length; i++) tensor[i] = numbers[halves[i]];
+      const tensor = Float32Array.from(halves, bits => numbers[bits]);
+      parts[part] = { ...parts[part], [kind]: tensor };
+      if (shape.length > 1) parts[part].columns = shape[1];
     }
     return parts;
   }
