@@ -72,11 +72,14 @@ SAYS = {
 
 
 def install(folder):
-    """Instala nbgrader en `folder`, entero o nada, con el pip de este entorno."""
+    """Instala nbgrader en `folder`, entero o nada, con el uv de este entorno o, si no puede, con su pip."""
     half = tempfile.mkdtemp(dir=folder.parent)
-    pip = (sys.executable, "-m", "pip", "install", "--retries=2", "--no-compile")
-    alone = ("--no-deps", "--only-binary=:all:", "--target", half)
-    done = subprocess.run([*pip, *alone, "-r", REQUIREMENTS], capture_output=True, text=True)
+    alone = ("--no-deps", "--only-binary=:all:", "--target", half, "-r", REQUIREMENTS)
+    tools = ("uv", "pip", "install", "--python", sys.executable), ("pip", "install", "--retries=2", "--no-compile")
+    for tool in tools:
+        done = subprocess.run([sys.executable, "-m", *tool, *alone], capture_output=True, text=True)
+        if not done.returncode:
+            break
     if done.returncode:
         shutil.rmtree(half)
         stop = pytest.fail if "CI" in os.environ else pytest.skip

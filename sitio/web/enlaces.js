@@ -12,13 +12,10 @@ globalThis.course ??= {};
   const either = x => typeof x === 'boolean';
   const last = name => state => state[name].length - 1;
   const maybe = check => (x, state) => x === null || check(x, state);
-  const list =
-    (check, most, least = most) =>
-    (x, state) =>
-      Array.isArray(x) &&
-      x.length >= least &&
-      x.length <= (typeof most === 'number' ? most : most(state)) &&
-      x.every(one => check(one, state));
+  const list = (check, most, least = most) => {
+    const fits = whole(most, least);
+    return (x, state) => Array.isArray(x) && fits(x.length, state) && x.every(one => check(one, state));
+  };
   const arrows = (low, high) => list(list(real(low, high), 2), 3);
   const words = x => typeof x === 'string' && x.trim() !== '' && x.length <= 1000;
   const LAYER = whole(({ data, layers }) => (layers ?? data[0].shape[0]) - 1);
@@ -145,6 +142,8 @@ globalThis.course ??= {};
     return good.length === rest.length;
   }
 
+  const LOCAL = 'Es una dirección de este ordenador: en otro, usa la del sitio publicado.';
+
   const make = (tag, properties, ...children) => {
     const node = Object.assign(document.createElement(tag), properties);
     node.append(...children);
@@ -201,26 +200,10 @@ globalThis.course ??= {};
       press.setAttribute('aria-label', `Copiar: ${name}`);
       copied.push({ input, node: make('div', {}, make('label', {}, `${name} `, input), press) });
     }
-    const local =
-      location.protocol === 'file:'
-        ? [
-            make(
-              'p',
-              {},
-              'Es una dirección de este ordenador: en otro, usa la del sitio publicado.',
-            ),
-          ]
-        : [];
-    host.after(
-      make(
-        'details',
-        { className: 'course-link', ontoggle: fill },
-        make('summary', {}, 'Enlace e incrustar'),
-        ...copied.map(({ node }) => node),
-        ...local,
-        status,
-      ),
-    );
+    const look = { className: 'course-link', ontoggle: fill };
+    const inside = [make('summary', {}, 'Enlace e incrustar'), ...copied.map(({ node }) => node)];
+    if (location.protocol === 'file:') inside.push(make('p', {}, LOCAL));
+    host.after(make('details', look, ...inside, status));
     restore(host, model, moves).then(good => {
       const text = 'En la dirección hay algo que este explorador no tiene: se ve lo demás.';
       if (!good) host.prepend(make('p', { className: 'course-note', role: 'status' }, text));
