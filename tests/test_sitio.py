@@ -832,6 +832,19 @@ def test_an_address_asks_for_its_sentence(browser, address):
 
 @lenta
 @navegador
+def test_with_a_sentence_of_ones_own_there_is_nothing_to_switch(browser, address):
+    with reading(browser, address, "index.html") as page:
+        explorer = page.locator(".exp-arcs")
+        expect(explorer.get_by_text("Prueba con")).to_be_visible()
+        write(page, explorer, SENTENCE)
+        expect(explorer.get_by_role("radio", name="slept")).to_be_visible()
+        expect(explorer.get_by_text("Prueba con")).to_be_hidden()
+        explorer.get_by_role("button", name="Volver a la frase del principio").click()
+        expect(explorer.get_by_role("button", name="hungry")).to_be_visible()
+
+
+@lenta
+@navegador
 def test_the_search_forgives_accents(browser, address):
     with reading(browser, address, "index.html") as page:
         page.get_by_role("button", name="Búsqueda").click()

@@ -183,6 +183,7 @@ function renderArcs({ model, el }) {
     if (names.join('\n') !== [...options.children].map(node => node.textContent).join('\n'))
       options.replaceChildren(...names.map((name, i) => button(name, () => save('shown', i))));
     [...options.children].forEach((node, i) => set(node, { 'aria-pressed': String(i === shown) }));
+    options.parentElement.style.display = names.length ? '' : 'none';
     back.hidden = sentences.join('\n') === first[0][1].join('\n');
     notes.replaceChildren(
       ...reading.notes.map(note => make('p', { class: 'exp-note' }, `Aviso: ${visible(note)}`)),
