@@ -56,7 +56,7 @@ ASK = """async ([name, state, requests]) => {
         Object.assign(state, {request, query: request.query ?? state.query});
         const answer = course.answers[name](model, load);
         const traits = await answer.then(some => ({...some, error: ''}), error => ({error: error.message}));
-        Object.assign(state, traits, {answered: request.serial ?? 0});
+        Object.assign(state, traits);
         found.push({...state});
     }
     return found;
@@ -210,9 +210,9 @@ def test_the_same_numbers_without_webassembly(browser):
 # --- Lo que se contesta ---------------------------------------------------------------------------
 
 TRAITS = {
-    AttentionExplorer: ("sentences", "data", "query", "error", "answered"),
-    QKVExplorer: ("sentence", "layer", "layers", "data", "query", "error", "answered"),
-    MultiHeadExplorer: ("sentence", "data", "notes", "query", "error", "answered"),
+    AttentionExplorer: ("sentences", "data", "query", "error"),
+    QKVExplorer: ("sentence", "layer", "layers", "data", "query", "error"),
+    MultiHeadExplorer: ("sentence", "data", "notes", "query", "error"),
 }
 WRONG = [
     "", " \t ", "\x1c\x85", "\ufeff", "\u200f\u202e", "\x00", "\u0301", "\U000e0001\t\n\r", "\u200d" * 30,

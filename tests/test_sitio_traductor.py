@@ -66,7 +66,7 @@ ASK = """async ([state, requests]) => {
         const model = {get: name => state[name]};
         const answer = course.answers.CrossAttentionExplorer(model, load);
         const traits = await answer.then(some => ({...some, error: ''}), error => ({error: error.message}));
-        Object.assign(state, traits, {answered: request.serial ?? 0});
+        Object.assign(state, traits);
         found.push({...state});
     }
     return found;
@@ -306,7 +306,7 @@ def test_the_same_answers(page):
         sentence=start.source, head=2, step=3,
     )  # fmt: skip
     names = ["sentence", "source_tokens", "seen", "predicted", "weights", "notes", "step", "head"]
-    names += ["error", "answered"]
+    names += ["error"]
     requests = [{"serial": n, "sentence": text} for n, text in enumerate(asked, 4)]
     state = {name: getattr(explorer, name) for name in names}
     errors = set()

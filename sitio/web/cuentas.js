@@ -15,7 +15,7 @@
     }
   }
 
-  /** X · Wᵀ con bert.wat: cuatro tokens y dos filas de W cada vez, y así cada número se lee menos veces. */
+  /** X · Wᵀ con bert.wat: cuatro tokens y dos filas de W, que son pares, cada vez: cada número se lee menos veces. */
   function fast({ memory, tile }, X, W, columns, rows) {
     const padded = 4 * Math.ceil(X.length / columns / 4);
     const w = padded * columns; // dónde empieza cada cosa: X, W y los ocho productos

@@ -8,7 +8,14 @@
   const [BOS, EOS] = [2, 3]; // <pad>, <unk>, <s> y </s> son, por orden, los ids de 0 a 3
   const nothing = new Float32Array(0);
   const empty = () => ({ keys: nothing, values: nothing });
-  const joined = (X, Y) => Float32Array.from([...X, ...Y]); // las filas de Y, debajo de las de X
+
+  /** Las filas de Y, debajo de las de X. */
+  function joined(X, Y) {
+    const both = new Float32Array(X.length + Y.length);
+    both.set(X);
+    both.set(Y, X.length);
+    return both;
+  }
 
   // --- El Transformer ----------------------------------------------------------------------------
 
