@@ -5,6 +5,8 @@ import re
 
 import pytest
 from helpers_browser import VIEWPORT, find_chromium, open_browser, open_lab
+from helpers_kernels import launch
+from jupyter_client.provisioning import local_provisioner
 from xdist.scheduler import LoadScopeScheduling
 
 from course_tools.cells import BESIDE, tagged
@@ -16,6 +18,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["CURSO_PROGRESO"] = "no"  # ninguna prueba resuelve ejercicios en nombre de nadie
 os.environ.pop("CURSO_DESDE", None)  # cada prueba se pone en su carpeta
+if hasattr(os, "fork"):
+    local_provisioner.launch_kernel = launch
 
 
 @pytest.fixture(scope="session")

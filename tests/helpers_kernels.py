@@ -1,0 +1,87 @@
+"""Los kernels que pide nbval, nacidos de un proceso que ya ha importado torch.
+
+Importarlo es casi todo lo que tarda un kernel en arrancar. De lo nuestro, ese proceso no importa nada: cada
+kernel lee la biblioteca y las comprobaciones, como siempre.
+"""
+
+import functools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+INLINE = "module://matplotlib_inline.backend_inline"  # lo que pone ipykernel, antes de importar matplotlib
+
+
+class Kernel:
+    """Un kernel, con lo que jupyter_client pide a un proceso."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, pid):
+        self.pid = pid
+
+    def poll(self):
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return 0
+
+    def wait(self):
+        while self.poll() is None:
+            time.sleep(0.05)
+        return 0
+
+    def send_signal(self, number):
+        os.kill(self.pid, number)
+
+    def terminate(self):
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
+
+
+@functools.cache
+def nursery():
+    """El proceso del que nacen: uno para todos los cuadernos, que acaba cuando acaba este."""
+    order, pipe = [sys.executable, "-P", __file__], subprocess.PIPE
+    env = os.environ | {"MPLBACKEND": INLINE}
+    return subprocess.Popen(order, stdin=pipe, stdout=pipe, text=True, env=env, start_new_session=True)
+
+
+def launch(command, *, env, cwd=None, **_):
+    """Como ``jupyter_client.launcher.launch_kernel``."""
+    place = nursery()
+    print(json.dumps([command[command.index("-f") :], dict(env), cwd or os.getcwd()]), file=place.stdin, flush=True)
+    return Kernel(int(place.stdout.readline()))
+
+
+def main():
+    """Da a luz un kernel por cada línea que recibe, y escribe su número de proceso."""
+    import ipykernel.kernelapp
+    import ipywidgets  # noqa: F401
+    import matplotlib.pyplot  # noqa: F401
+    import torch  # noqa: F401
+
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # los que acaban no esperan a que nadie lo sepa
+    for line in sys.stdin:
+        if os.fork():
+            continue
+        os.setsid()
+        print(os.getpid(), flush=True)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(nothing, stream)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        arguments, env, place = json.loads(line)
+        os.environ.clear()
+        os.environ.update(env)
+        os.chdir(place)
+        return ipykernel.kernelapp.launch_new_instance(argv=arguments)
+
+
+if __name__ == "__main__":
+    main()
