@@ -1,5 +1,6 @@
 """Los ejercicios en la página: se responden, se corrigen, se guardan y se entregan, de una carpeta y sin red."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -185,6 +186,29 @@ def test_what_is_written_stays_and_is_handed_in(page, tmp_path):
     page.locator("input[type=file]").set_input_files(path)
     expect(page.locator(".answers-kept [role=status]")).to_have_text("Traídas las respuestas de 3.1.")
     assert place(page).locator(".cm-content").inner_text().strip() == DIVIDES.strip()
+
+
+TYPED = """node => {
+    for (const letter of 'abc') {
+        node.value += letter;
+        node.dispatchEvent(new Event('input'));
+    }
+}"""
+
+
+@navegador
+def test_what_is_written_is_read_in_another_tab_that_takes_nothing_back(page):
+    """Aunque la otra lo sepa tarde: cuando aún va por la primera letra."""
+    here = page.locator(".exercise textarea").last  # el editor, que llega después, cuenta lo mismo
+    start = here.input_value()
+    with contextlib.closing(page.context.new_page()) as other:
+        other.goto(page.url)
+        here.evaluate(TYPED)
+        expect(other.locator(".exercise textarea").last).to_have_value(f"{start}abc")
+        other.wait_for_timeout(200)
+        assert here.input_value() == f"{start}abc"
+        page.reload()
+        expect(here).to_have_value(f"{start}abc")
 
 
 # --- Las celdas de la lección, y la biblioteca ----------------------------------------------------

@@ -96,6 +96,11 @@ globalThis.course ??= {};
       onChange(text);
       place.text = text;
     };
+    one.show = text => {
+      if (text === one.text) return;
+      one.text = text;
+      place.text = text;
+    };
     blocks[number] = one;
   }
 
@@ -177,10 +182,9 @@ globalThis.course ??= {};
   kept.append(make('div', { className: 'exercise-buttons' }, saver, bringer, shelf, file), status);
   document.querySelectorAll('.exercise').forEach(alive);
 
-  // En otra pestaña se ha escrito: lo último que se escribe es lo que vale, en las dos.
-  addEventListener('storage', ({ key, newValue }) => {
+  // En otra pestaña se ha escrito. Aquí se enseña lo último, y no se guarda: allí ya puede haber más.
+  addEventListener('storage', ({ key }) => {
     const one = Object.entries(blocks).find(([number]) => memory.name(number) === key)?.[1];
-    const text = newValue ?? one?.start;
-    if (one && one.text !== text) one.set(text);
+    one?.show(memory.read(key) ?? one.start);
   });
 }
