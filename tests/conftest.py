@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections import Counter
+from datetime import date
 
 import pytest
 from helpers_browser import VIEWPORT, find_chromium, open_browser, open_lab
@@ -78,6 +80,8 @@ GROUPS = (
 # la 13 ni la 14, que entrenan modelos o los miden. Los demás comprueban lo mismo con otros ejercicios.
 EVERY_DAY = r"notebooks/(0\d_|11_)"
 
+TURNS = 3  # en cuántas noches se hacen todos los casos de lo que va por turnos
+
 
 def pytest_addoption(parser):
     parser.addoption(
@@ -85,17 +89,42 @@ def pytest_addoption(parser):
     )
 
 
+def pytest_configure(config):
+    """Qué tercio toca, si se hacen todas: el del día, o el que diga CURSO_NOCHE, que puede ser «todas»."""
+    if config.option.todo and config.args_source is config.ArgsSource.TESTPATHS:
+        os.environ.setdefault("CURSO_NOCHE", str(date.today().toordinal() % TURNS))
+
+
+def pytest_report_header(config):
+    if config.option.todo and (night := os.environ.get("CURSO_NOCHE", "todas")) != "todas":
+        return f"Lo que va por turnos, un tercio: CURSO_NOCHE={night}. Con CURSO_NOCHE=todas, entero."
+    return None
+
+
 def pytest_collection_modifyitems(config, items):
     """Deja para la noche las pruebas lentas, salvo que se pidan, y pone delante las que más tardan."""
     for item in items:
         if hasattr(item, "output_timeout"):  # nbval: lo que espera una salida que ya ha salido
             item.output_timeout = 120  # los 5 segundos de siempre no bastan a un ordenador ocupado
-    if not (config.option.todo or "lenta" in config.option.markexpr):
-        slow = [item for item in items if is_slow(item)]
-        items[:] = [item for item in items if not is_slow(item)]
-        config.hook.pytest_deselected(items=slow)
+    everything = config.option.todo or "lenta" in config.option.markexpr
+    left = set(other_nights(items) if everything else filter(is_slow, items))
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
+    items[:] = [item for item in items if item not in left]
     order = [name for name, _ in GROUPS]
     items.sort(key=lambda item: [*order, group(item.nodeid)].index(group(item.nodeid)))
+
+
+def other_nights(items):
+    """De cada prueba que va por turnos, los casos de otras dos noches."""
+    night = os.environ.get("CURSO_NOCHE", "todas")
+    turns, left = Counter(), []
+    for item in items if night != "todas" else ():
+        if item.get_closest_marker("turnos"):
+            name = item.nodeid.split("[")[0]
+            turns[name] += 1
+            if turns[name] % TURNS != int(night) % TURNS and is_slow(item):
+                left.append(item)
+    return left
 
 
 def is_slow(item):

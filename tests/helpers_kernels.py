@@ -25,7 +25,7 @@ class Kernel:
 
     def poll(self):
         try:
-            os.kill(self.pid, 0)
+            return os.kill(self.pid, 0)  # nada, si sigue vivo
         except ProcessLookupError:
             return 0
 

@@ -848,6 +848,7 @@ def test_what_is_not_data_arrives_as_a_name():
 
 
 @pytest.mark.lenta
+@pytest.mark.turnos
 @caged
 @pytest.mark.parametrize("number", sorted(submissions.lessons()))
 def test_the_solutions_of_a_lesson_get_every_point(number):

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from conftest import is_slow
+from conftest import is_slow, other_nights
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -742,7 +742,25 @@ def test_what_is_slow_is_done_every_night():
     assert "run: python curso.py probar\n" in everyday.read_text(encoding="utf-8")
     text = night.read_text(encoding="utf-8")
     assert "run: python curso.py probar --todo\n" in text
+    assert "CURSO_NOCHE: ${{ strategy.job-index }}\n" in text
     assert re.search(r"schedule:\n    - cron: ", text)
+
+
+def test_in_three_nights_all_the_cases_in_turns_are_done_and_each_one_once(monkeypatch):
+    def case(name, *marks):
+        return SimpleNamespace(nodeid=name, get_closest_marker=lambda mark: mark in marks)
+
+    items = [case(f"a.py::{name}[{k}]", "turnos", "lenta") for k in range(7) for name in ("uno", "dos")]
+    items += [case("a.py::uno[dia]", "turnos"), case("a.py::otra[1]", "lenta")]
+    done = []
+    for night in range(5, 8):
+        monkeypatch.setenv("CURSO_NOCHE", str(night))
+        left = other_nights(items)
+        done += [one.nodeid for one in items if one not in left]
+    always = ["a.py::uno[dia]", "a.py::otra[1]"]
+    assert sorted(done) == sorted([one.nodeid for one in items] + always * 2)
+    monkeypatch.setenv("CURSO_NOCHE", "todas")
+    assert other_nights(items) == []
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ def shown(nb):
 # --- Andar ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.turnos
 @pytest.mark.parametrize(
     "path",
     [  # la más corta; y, de noche, la más larga y otra con mucho plegado

@@ -260,6 +260,7 @@ def test_it_waits_with_patience(browser, name):
     page.close()
 
 
+@pytest.mark.turnos
 @pytest.mark.navegador
 @pytest.mark.parametrize("path", [
     pytest.param(path, id=path.stem, marks=() if path.stem[:2] == "05" else pytest.mark.lenta)

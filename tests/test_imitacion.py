@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from datetime import date
 from types import ModuleType
 
 import numpy as np
@@ -27,7 +26,6 @@ from sitio import exercises
 JUDGE = ROOT / "tests/tools/judge.py"
 ALIKE = 0.98  # los informes que tienen que ser iguales, letra a letra
 REFUSED = 0.01  # las respuestas de las que se puede decir «en la página no está»
-NIGHT = int(os.environ.get("CURSO_NOCHE", date.today().toordinal())) % 3  # qué tercio toca
 TIES = 3  # en otro procesador, los empates de redondeo pueden caer en otras
 # Las que tienen otro texto, y las que no están imitadas.
 OTHERS = (ROOT / "tests/otros_informes.txt").read_text(encoding="utf-8").splitlines()
@@ -83,15 +81,12 @@ def test_almost_every_report_is_the_same():
 
 
 @pytest.mark.lenta
+@pytest.mark.turnos
 @pytest.mark.parametrize("lesson", sorted({number.split(".")[0] for number in EXERCISES}, key=int))
 def test_the_verdicts_of_a_lesson_are_those_of_torch(imitated, lesson):
-    """Cada noche, un tercio; en tres, todas; y cada día, dentro del navegador, unas pocas.
-
-    En el proceso que ya las ha juzgado con torch. Para repetir una noche, ``CURSO_NOCHE``.
-    """
-    tonight = {id(answer) for answer in ANSWERS[NIGHT::3]}
-    other, told = judged(imitated, lambda a: id(a) in tonight and a.exercise.startswith(f"{lesson}."))
-    assert other == [], f"con CURSO_NOCHE={NIGHT}"
+    """En el proceso que ya las ha juzgado con torch. Cada día, dentro del navegador, unas pocas."""
+    other, told = judged(imitated, lambda a: a.exercise.startswith(f"{lesson}."))
+    assert other == []
     assert len(told) <= TIES, told
 
 
@@ -308,6 +303,7 @@ def lesson_cells(imitated, tmp_path, name, chosen):
 
 
 @pytest.mark.lenta
+@pytest.mark.turnos
 @pytest.mark.parametrize("name", [name for name in exercises.RUNNABLE if exercises.runnable(name)])
 def test_the_cells_of_a_lesson_give_in_the_page_what_is_saved(imitated, tmp_path, name):
     assert lesson_cells(imitated, tmp_path, name, exercises.runnable(name)) == {}

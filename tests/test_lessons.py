@@ -50,11 +50,13 @@ def saved(lab, request):
         lab.close()
 
 
+@pytest.mark.turnos
 def test_saved_lesson_looks_right(lab, saved, tmp_path):
     path, found = saved
     look(lab, path, list(found), tmp_path)
 
 
+@pytest.mark.turnos
 def test_its_explorers_live_with_no_kernel(lab, saved):
     """Con el cuaderno guardado y de confianza, responden sin ejecutar nada."""
     path, _ = saved

@@ -47,7 +47,7 @@ LESSON, CROSS = "05_atencion", "09_encoder_decoder"
 DECK = f"clases/{LESSON}"
 MARKUP = '<img src=x onerror="document.title=1"> it'
 NEW = "The cat was hungry, so it ate the fish"
-lenta, navegador = pytest.mark.lenta, pytest.mark.navegador
+lenta, navegador, turnos = pytest.mark.lenta, pytest.mark.navegador, pytest.mark.turnos
 
 
 def read(name):
@@ -680,6 +680,7 @@ def test_who_wants_no_motion_sees_a_still_picture(browser, whole):
 
 
 @lenta
+@turnos
 @navegador
 @pytest.mark.parametrize(
     ("address", "name"),
@@ -718,6 +719,7 @@ def test_each_page_is_sound(browser, whole, address, name):
 
 
 @lenta
+@turnos
 @navegador
 @pytest.mark.parametrize("name", ["index", *EXPLORERS])
 def test_in_a_phone_nothing_jumps_while_one_scrolls(browser, whole, name):
@@ -739,6 +741,7 @@ SEEN = """async count => {
 
 
 @lenta
+@turnos
 @navegador
 @pytest.mark.parametrize("name", DECKS)
 def test_each_slide_fits_and_is_printed_on_its_page(browser, whole, name):
@@ -757,6 +760,7 @@ def test_each_slide_fits_and_is_printed_on_its_page(browser, whole, name):
 
 
 @lenta
+@turnos
 @navegador
 @pytest.mark.parametrize(
     ("address", "name"),
@@ -787,6 +791,7 @@ STATE = """node => JSON.stringify(Object.entries(node.model.state)
 
 
 @lenta
+@turnos
 @navegador
 @pytest.mark.parametrize("name", ALL_ALONE)
 def test_an_explorer_alone_is_embedded_as_it_was_left(browser, whole, tmp_path, name):

@@ -424,6 +424,7 @@ def test_what_does_not_fit_is_seen(lab):
 
 
 @pytest.mark.lenta
+@pytest.mark.turnos
 @pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)
 def test_every_slide_fits(lab, path):
     """Todas en la pantalla pequeña, y una en las dos: la letra y las figuras crecen con ella."""
