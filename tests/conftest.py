@@ -7,8 +7,8 @@ from datetime import date
 
 import pytest
 from helpers_browser import VIEWPORT, find_chromium, open_browser, open_lab
-from helpers_kernels import launch
-from jupyter_client.provisioning import local_provisioner
+from helpers_kernels import start
+from nbval import kernel
 from xdist.scheduler import LoadScopeScheduling
 
 from course_tools.cells import BESIDE, tagged
@@ -21,7 +21,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 os.environ["CURSO_PROGRESO"] = "no"  # ninguna prueba resuelve ejercicios en nombre de nadie
 os.environ.pop("CURSO_DESDE", None)  # cada prueba se pone en su carpeta
 if hasattr(os, "fork"):
-    local_provisioner.launch_kernel = launch
+    kernel.start_new_kernel = start
 
 
 @pytest.fixture(scope="session")
