@@ -1,6 +1,6 @@
 """Cada lección en JupyterLab: como está guardada y ejecutada.
 
-Cada día se mira así una; cada noche, todas como están guardadas y tres ejecutadas. Las salidas las
+Cada día se mira así una; cada noche, tres ejecutadas y, por turnos, todas como están guardadas. Las salidas las
 compara nbval: cada día, las del camino.
 """
 
