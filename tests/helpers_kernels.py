@@ -29,7 +29,7 @@ class Kernel:
 
     def poll(self):
         try:
-            return os.kill(self.pid, 0)  # nada, si sigue vivo
+            return os.kill(self.pid, 0)  # da None: sigue vivo
         except ProcessLookupError:
             return 0
 
