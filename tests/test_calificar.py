@@ -381,7 +381,7 @@ def test_every_lesson_says_what_it_asks_for():
 
 def needed(target, *sources):
     cells = [cell for k, source in enumerate(sources) for cell in student.split(k, source)]
-    return [int(cell.label[7:-1]) for cell in student.needed(cells, target)]
+    return [int(cells[k].label[7:-1]) for k in student.needed(cells, [target])]
 
 
 def test_only_what_the_answer_needs_is_run():
@@ -583,7 +583,8 @@ def test_what_is_seen_inside_knows_no_answer():
     """Lo del curso que se ve: la biblioteca y lo que acompaña a la respuesta, que no importa más."""
     inside = ROOT / "course_checkers/inside"
     ours = [path for path in cage.seen()[1] if path != Path(sys.prefix)]
-    assert ours == [ROOT / "course_lib", inside, ROOT / "aula/calificar/student.py"]
+    tools = [ROOT / "course_tools" / name for name in ("__init__.py", "code.py")]
+    assert ours == [ROOT / "course_lib", inside, ROOT / "aula/calificar/student.py", *tools]
     text = "\n".join(path.read_text(encoding="utf-8") for path in inside.glob("*.py"))
     named = re.findall(r"^ *(?:from|import) (course_\w+[\w.]*|aula[\w.]*)", text, re.MULTILINE)
     assert set(named) == {name for name in named if name.startswith("course_checkers.inside")}

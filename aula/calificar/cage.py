@@ -22,7 +22,8 @@ from aula.calificar.text import SAYS
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STUDENT = HERE / "student.py"
-OURS = (ROOT / "course_lib", ROOT / "course_checkers/inside", STUDENT)
+OURS = [ROOT / "course_lib", ROOT / "course_checkers/inside", STUDENT]
+OURS += [ROOT / "course_tools" / name for name in ("__init__.py", "code.py")]
 NOBODY = 65534
 RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 CAUSES, PARTS = SAYS["causas"], SAYS["jaula"]

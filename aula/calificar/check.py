@@ -80,10 +80,14 @@ def receive(pipe):
 
 
 class Cage:
-    """Una entrega, con sus celdas (número, código), en su jaula. Si se cierra, se abre otra al seguir."""
+    """Una entrega, con sus celdas (número, código), en su jaula. Si se cierra, se abre otra al seguir.
 
-    def __init__(self, cells, caged, seconds=CELLS):
-        self.cells, self.caged, self.seconds = cells, caged, seconds
+    ``course``, el código de las celdas de su lección: las demás las ha escrito quien entrega.
+    """
+
+    def __init__(self, cells, caged, seconds=CELLS, course=()):
+        self.cells, self.caged, self.seconds, self.course = cells, caged, seconds, course
+        self.plan, self.plans, self.raised = 0, (), False  # con qué celdas (``student.plans``)
         self.process, self.target, self.noticed, self.closed = None, None, [], False
         self.uses = defaultdict(set)  # de cada respuesta, los nombres que usa
         self.endless, self.reader = TEXTS["no_acaba"].format(seconds), ThreadPoolExecutor(1)
@@ -96,7 +100,8 @@ class Cage:
         self.process = subprocess.Popen(order, env=settings, start_new_session=True, **pipes)
         most = limits.inside(4 * self.seconds)
         try:
-            self.send(self.cells, most, course_checkers.__all__, seconds=START)
+            given = [(k, source, source.strip() not in self.course) for k, source in self.cells]
+            self.send(given, most, course_checkers.__all__, seconds=START)
         except (Gone, TimeoutError):
             raise OSError("la jaula no se abre") from None
 
@@ -126,7 +131,9 @@ class Cage:
         self.target, self.closed = target, False
         if self.process is None:
             self.open()
-        return self.ask("get", target, seconds=self.seconds)
+        found, values = self.ask("get", target, self.plan, seconds=self.seconds)
+        self.plans, self.raised = found.get("plans", ()), "error" in found or "missing" in found
+        return found, values
 
     def ask(self, *order, seconds):
         """Lo que contesta a una orden. Si no contesta bien, o no acaba, cierra la jaula."""
@@ -142,7 +149,8 @@ class Cage:
             raise
         if order[0] == "get":
             self.uses[order[1]] = {str(name) for name in message.get("uses", ())}
-        self.noticed = [str(text)[:200] for text in message.get("noticed", self.noticed)][:5]
+        noticed = [*self.noticed, *(str(text)[:200] for text in message.get("noticed", ()))]
+        self.noticed = list(dict.fromkeys(noticed))[:5]  # también lo de otra jaula, antes
         return message, values
 
     def call(self, *arguments, holder=None, name=""):
@@ -161,6 +169,7 @@ class Cage:
             if str(k) in values:
                 change(argument, values[str(k)])
         if "error" in answer:
+            self.raised = True
             raise rebuilt(answer["error"])
         return values.get("value")
 
@@ -186,8 +195,27 @@ def exercises():
 def check(cage, exercise, target):
     """El informe de un ejercicio de una entrega.
 
-    Si una llamada no acaba, se prueba otra vez: quizá el ordenador estaba ocupado en otra cosa.
+    Si con las celdas que parecen bastar no está bien, se prueba con más (``student.plans``): con las de quien
+    entrega y, si algo se para, con el cuaderno entero. Lo que sale de ellas es lo que sale en JupyterLab.
     """
+    best = patient(cage, exercise, target)
+    kinds, raised = cage.plans, cage.raised
+    for cage.plan in range(1, len(kinds)):
+        how = kinds[cage.plan]
+        if best.ok or how != "parte" and best.unsolved or how == "entero" and not raised:
+            continue
+        cage.kill()
+        report = patient(cage, exercise, target)
+        if report.ok or how == "entero" and not {f.id for f in report.findings} & {"no-acaba", "tarda"}:
+            best = replace(report, notes=(*report.notes, TEXTS[how]) if report.ok else report.notes)
+    if cage.plan:
+        cage.kill()
+        cage.plan = 0
+    return best
+
+
+def patient(cage, exercise, target):
+    """Si una llamada no acaba, se prueba otra vez: quizá el ordenador estaba ocupado en otra cosa."""
     report = once(cage, exercise, target)
     late = [f.id in ("no-acaba", "tarda") and f.text != cage.endless for f in report.findings]
     return once(cage, exercise, target) if any(late) else report
@@ -264,12 +292,13 @@ def clipped(report):
     return replace(report, findings=tuple(cut))
 
 
-def grade(cells, answers, caged, seconds=CELLS, right=None):
+def grade(cells, answers, caged, seconds=CELLS, right=None, course=()):
     """Los informes de una entrega, lo que ha intentado hacer fuera de lo suyo y los errores de arrastre.
 
-    ``answers`` da el nombre de la respuesta de cada ejercicio, y ``right``, el código bueno de un nombre.
+    ``answers`` da el nombre de la respuesta de cada ejercicio; ``right``, el código bueno de un nombre, y
+    ``course``, las celdas de la lección.
     """
-    cage = Cage(cells, caged, seconds)
+    cage = Cage(cells, caged, seconds, course)
     try:
         reports = [check(cage, exercises()[number], name) for number, name in answers.items()]
     finally:
@@ -290,7 +319,7 @@ def carried(cage, reports, answers, right):
         codes = {other: right(answers[other]) for other in used}
         if not codes:
             continue
-        second = Cage(with_right(cage.cells, number, codes), cage.caged, cage.seconds)
+        second = Cage(with_right(cage.cells, number, codes), cage.caged, cage.seconds, cage.course)
         try:
             if once(second, exercises()[number], answers[number]).ok:
                 found[number] = used

@@ -5,19 +5,16 @@ comprueba está fuera (``check``), manda los argumentos y solo se cree números 
 """
 
 import ast
-import builtins
 import contextlib
 import ctypes
 import inspect
 import io
 import json
-import linecache
 import os
 import pickle
 import random
 import re
 import struct
-import symtable
 import sys
 import tempfile
 import traceback
@@ -26,13 +23,11 @@ import warnings
 from pathlib import Path
 from unittest.mock import MagicMock
 
+from course_tools.code import Code, Nothing, execute, needed, remember
+
 INSIDE = Path(__file__).resolve().parents[2] / "course_checkers/inside"
 LABEL = "<celda {}>"
-CHANCE = "·azar"  # lo que usa quien pide números al azar y cambia quien pone la semilla
-SEEDS = re.compile(r"\b(manual_seed|random\.seed)\(")
-DRAWS = re.compile(r"\brand\w*\(|\bnormal_?\(|\bnn\.\w+\(|\bmultinomial\(|\bshuffle\(")
-ORDERS = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)  # las de Jupyter, que no son Python
-MAKES = re.compile(r"^(?:(?:def|class)\s+)?(\w+)\s*[(=:]", re.MULTILINE)
+ANSWER = re.compile(r"\s*# (Ejercicio|Comprobación) \d")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -93,71 +88,52 @@ def told(error):
 # --- Las celdas que hacen falta -------------------------------------------------------------------
 
 
-class Cell:
-    """Una celda de código: los nombres que crea o cambia, y los que usa."""
+class Cell(Code):
+    """Una celda de código; ``own``, si la ha escrito o cambiado quien entrega."""
 
-    def __init__(self, index, source):
-        self.label, self.source, self.tree = LABEL.format(index), source, None
-        self.needs, self.binds, self.done, self.error = set(), set(), False, None
-        for text in (source, ORDERS.sub(r"\1pass", source)):
-            with contextlib.suppress(SyntaxError, ValueError):
-                table, self.tree = symtable.symtable(text, self.label, "exec"), ast.parse(text)
-                break
-        if self.tree is None:  # se sabrá al ejecutarla: mientras, lo que parece que crea
-            self.binds = set(MAKES.findall(source))
-            return
-        from course_checkers.inside.names import names
-
-        self.binds, self.needs = names(table)
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.AugAssign):
-                self.needs.add(root(node.target))
-            if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
-                self.binds.add(root(node))
-        self.binds |= {CHANCE} if SEEDS.search(source) else set()
-        self.needs |= {CHANCE} if DRAWS.search(source) else set()
+    def __init__(self, index, source, own=True):
+        super().__init__(source)
+        self.label, self.own = LABEL.format(index), own and not ANSWER.match(source)
+        self.done, self.stopped = False, None
 
     def run(self, namespace):
         """La ejecuta una vez, y apunta su error si se para."""
         if self.done:
             return
         self.done = True
-        linecache.cache[self.label] = (0, None, self.source.splitlines(True), self.label)
+        remember(self.label, self.source)
         try:
-            exec(compile(self.tree or self.source, self.label, "exec"), namespace)
+            if self.error:
+                raise self.error
+            execute(self.nodes, self.label, namespace, show=True)
         except BaseException as error:  # también SystemExit
-            self.error = told(error)
+            self.stopped = told(error)
 
 
-def root(node):
-    """El nombre con el que empieza ``node``: de ``table['a'].b``, ``table``."""
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return getattr(node, "id", "")
-
-
-def split(index, source):
+def split(index, source, own=True):
     """Una celda o, si solo importa, una por cada línea: se importa solo lo que hace falta."""
-    cell = Cell(index, source)
-    body = cell.tree.body if cell.tree else ()
-    if all(isinstance(node, ast.Import | ast.ImportFrom | ast.Expr) for node in body) and body:
-        return [Cell(index, ast.unparse(node)) for node in body]
+    cell = Cell(index, source, own)
+    if cell.nodes and all(isinstance(node, ast.Import | ast.ImportFrom) for node in cell.nodes):
+        return [Cell(index, ast.unparse(node), own) for node in cell.nodes]
     return [cell]
 
 
-def needed(cells, target):
-    """Las celdas que hacen falta para tener ``target``, en su orden."""
-    chosen, pending = set(), [(target, len(cells))]
-    while pending:
-        name, before = pending.pop()
-        makers = [k for k, cell in enumerate(cells) if name in cell.binds]
-        earlier = [k for k in makers if k < before]
-        # Una función puede usar lo que se crea más abajo.
-        for k in earlier[-1:] or makers[: name != CHANCE]:
-            if k not in chosen:
-                chosen.add(k)
-                pending += [(other, k) for other in cells[k].needs - {target, *dir(builtins)}]
-    return [cells[k] for k in sorted(chosen)]
+def plans(cells, target):
+    """Las celdas con las que se puede tener ``target``, de menos a más: (cómo, sus índices).
+
+    ``parte``: las que hacen falta al final o, si después cambian, en su comprobación. ``propio``: además,
+    todas las de quien entrega. ``entero``: el cuaderno, en su orden, hasta la respuesta.
+    """
+    asked = re.compile(rf"\bcheck_\w+\([^()]*\b{re.escape(target)}\b")
+    ends = [len(cells), *(k for k, cell in enumerate(cells) if asked.search(cell.source))]
+    found = [("parte", needed(cells[:end], [target])) for end in ends]
+    if not found[0][1]:  # ninguna la crea
+        return found[:1]
+    own = [k for k, cell in enumerate(cells) if cell.own]
+    found += [("propio", needed(cells[:end], [target], [k for k in own if k < end])) for end in ends]
+    last = max((k for _, chosen in found for k in chosen), default=-1)
+    found += [("entero", [*range(last + 1)])] if own else []
+    return [one for k, one in enumerate(found) if one[1] not in [other for _, other in found[:k]]]
 
 
 def set_limits(forbidden, **most):
@@ -223,21 +199,36 @@ class Student:
     """La entrega: sus celdas y la función que se llama."""
 
     def __init__(self, given):
-        self.given, self.cells = given, None
-        self.module, self.function = types.ModuleType("__main__"), None
-        self.module.display = self.module.get_ipython = lambda *_, **__: None
-        sys.modules["__main__"] = self.module
+        self.given, self.cells, self.module = given, None, None
+        self.restart()
 
-    def get(self, target):
-        """Ejecuta lo que hace falta para tener ``target`` y dice qué es."""
-        self.cells = self.cells or [c for one in self.given for c in split(*one)]
-        space, chosen = vars(self.module), needed(self.cells, target)
+    def restart(self):
+        """Un cuaderno en el que todavía no se ha ejecutado nada."""
+        self.module, self.function = types.ModuleType("__main__"), None
+        self.module.display = lambda *_, **__: None
+        self.module.get_ipython = Nothing
+        sys.modules["__main__"] = self.module
+        for cell in self.cells or ():
+            cell.done = False
+
+    def get(self, target, plan=0):
+        """Ejecuta lo que hace falta para tener ``target`` (``plans``) y dice qué es."""
+        self.cells = self.cells or [cell for one in self.given for cell in split(*one)]
+        known = plans(self.cells, target)
+        chosen = [self.cells[k] for k in known[plan][1]]
+        done = [cell.done for cell in chosen]
+        if True in done and False in done[: len(done) - done[::-1].index(True)]:
+            self.restart()  # una de antes, después de otra de después
+        space = vars(self.module)
+        if "IPython" in sys.modules:
+            sys.modules["IPython"].get_ipython = Nothing
         for cell in chosen:
             cell.run(space)
         # Lo que usa: quizá, la respuesta de otro ejercicio.
-        uses = {"uses": sorted(set().union(*(c.binds | c.needs for c in chosen)))[:500]}
+        used = set().union(*(c.makes | c.binds | c.needs | c.later for c in chosen))
+        uses = {"uses": sorted(used)[:500], "plans": [how for how, _ in known]}
         if target not in space:
-            failed = [cell.error for cell in chosen if cell.error]
+            failed = [cell.stopped for cell in chosen if cell.stopped]
             return (failed[-1] if failed else {"missing": True}) | uses, {}
         value = self.function = space[target]
         if not callable(value):
@@ -298,6 +289,7 @@ def main():
         os.dup2(nowhere, descriptor)
     os.makedirs(os.environ["HOME"], exist_ok=True)
     os.chdir(os.path.dirname(os.environ["HOME"]))
+    sys.path.append("")  # lo que escriba aquí con %%writefile se puede importar
     set_limits(**limits)
     noticed, student, answer, values = {}, Student(cells), {}, {}
     watch(noticed)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from aula.calificar import student
 from aula.calificar.text import Unreadable, plain
+from course_tools.code import needed
 from course_tools.renewed import renewed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,6 +41,7 @@ class Lesson(NamedTuple):
     answers: dict  # número del ejercicio → nombre de la respuesta
     points: dict
     checks: dict  # número → código de su comprobación
+    cells: tuple  # el código de sus celdas
     sections: dict  # "9.3" → título
 
 
@@ -48,7 +50,7 @@ def lessons():
     """Las lecciones con ejercicios, por su número."""
     found = {}
     for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")):
-        answers, points, checks, sections, title = {}, {}, {}, {}, ""
+        answers, points, checks, cells, sections, title = {}, {}, {}, [], {}, ""
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             source, marks = "".join(cell["source"]), cell["metadata"].get("nbgrader", {})
             if cell["cell_type"] == "markdown":
@@ -56,13 +58,16 @@ def lessons():
                     title = title or head.split("·")[-1].strip()
                     if match := re.match(r"(\d+(?:\.\d+)?)[. ]+(.+)", head):
                         sections.setdefault(match[1], match[2].replace("Para profundizar: ", ""))
-            elif marks.get("grade"):
+                continue
+            cells.append(source.strip())
+            if marks.get("grade"):
                 number = EXERCISE.match(source)[2]
                 answers[number] = ast.parse(source).body[-1].value.args[-1].id
                 points[number], checks[number] = marks["points"], source.strip()
         if answers:
             name = path.stem
-            found[name[:2]] = Lesson(name[:2], name, title, answers, points, checks, sections)
+            more = points, checks, tuple(cells), sections
+            found[name[:2]] = Lesson(name[:2], name, title, answers, *more)
     return found
 
 
@@ -74,7 +79,8 @@ def right(lesson):
         book = json.loads(path.read_text(encoding="utf-8"))["cells"]
         sources = ["".join(cell["source"]) for cell in book if cell["cell_type"] == "code"]
         cells = [one for k, source in enumerate(sources) for one in student.split(k, source)]
-        return lambda name: "\n".join(CHECKS.sub("", c.source) for c in student.needed(cells, name))
+        chosen = lambda name: (cells[k] for k in needed(cells, [name]))  # noqa: E731
+        return lambda name: "\n".join(CHECKS.sub("", cell.source) for cell in chosen(name))
     return None
 
 

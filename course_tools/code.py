@@ -1,0 +1,384 @@
+"""El código de una celda: qué crea, qué cambia y qué necesita. Se lee como Jupyter, y sin ejecutarlo.
+
+Con esto se sabe qué celdas hacen falta para tener un nombre: al calificar, en la página y al guardar tu
+biblioteca. ``student``, en la jaula, y la página lo ejecutan también: solo usa Python y el lector de IPython.
+"""
+
+import ast
+import builtins
+import contextlib
+import functools
+import linecache
+import re
+import symtable
+import sys
+from collections import defaultdict
+
+CHANCE = "·azar"  # lo que usa quien pide números al azar y cambia quien pone la semilla
+SEEDS = re.compile(r"\b(manual_seed|random\.seed|default_rng)\(")
+DRAWS = re.compile(r"\brand\w*\(|\bnormal_?\(|\bnn\.\w+\(|\bmultinomial\(|\bshuffle\(")
+MAKES = re.compile(r"^(?:(?:async )?(?:def|class)\s+)?(\w+)\s*[(=:]", re.MULTILINE)
+# Puede crear o cambiar cualquier nombre.
+WILD = re.compile(r"\b(exec|eval|globals|locals|user_ns|__main__|__builtins__|builtins|import_module)\b|\.push\(|%run\b")
+# Una orden de una línea que se entiende sin su %: IPython lo mira si la celda no tiene más.
+ORDER = re.compile(r"(?:pip|conda|mamba|uv|cd|ls|pwd|cat|cp|mv|rm|mkdir|matplotlib|load_ext|reload_ext|autoreload"
+                   r"|config|env|run|time|timeit|who|whos|history|reset|clear)\b(?!\s*[=(.,\[])")  # fmt: skip
+# Las celdas %% que no ejecutan aquí lo que llevan dentro.
+OTHER = set(
+    "bash sh script html HTML javascript js latex markdown svg SVG perl ruby python python2 python3 pypy system sx cmd"
+    " ! timeit writefile file sql cython".split()
+)
+TIMED = {"time", "prun", "memit", "capture", "debug"}  # las % que sí, en una línea
+# Los métodos y las funciones que cambian lo que se les da; y los que acaban en «_» o empiezan como aquí.
+CHANGING = set(
+    "append extend insert remove pop clear sort reverse update add discard setdefault popitem appendleft extendleft"
+    " popleft rotate fill put itemset resize setattr delattr shuffle insort insort_left insort_right heappush heappop"
+    " heapify copyto fill_diagonal apply train eval step backward zero_grad add_module write seek put_nowait"
+    " intersection_update difference_update symmetric_difference_update move_to_end __setitem__ __delitem__".split()
+)
+STARTS = ("set_", "register", "load_state", "__setattr", "__iadd", "__ior")
+FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}
+
+
+# --- Como lo entiende Jupyter ---------------------------------------------------------------------
+
+
+def as_python(source):
+    """Una celda en Python: sus órdenes %, ! y ?, sin los «>>>» de delante y sin el sangrado que le sobre."""
+    with contextlib.suppress(SyntaxError, ValueError):
+        ast.parse(source)
+        if not re.match(r"\s*In ?\[\d*\]:", source):
+            return source
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    if "\n" not in (line := source.strip()) and ORDER.match(line):
+        source = f"%{line}"
+    return TransformerManager().transform_cell(source)
+
+
+class Orders(ast.NodeTransformer):
+    """Pone en su sitio el código que va dentro de una orden, «%time x = f()», o de una celda «%%time»."""
+
+    def visit_Expr(self, node):
+        if (found := ordered(node.value)) is None:
+            return self.generic_visit(node)
+        return [ast.increment_lineno(one, node.lineno - 1 + found[1]) for one in parse(found[0]).body]
+
+    def visit_Call(self, node):
+        if (found := ordered(node)) is not None:
+            return ast.copy_location(ast.parse(found[0], mode="eval").body, node)
+        return self.generic_visit(node)
+
+
+def ordered(node):
+    """El código que va dentro de una orden de Jupyter y cuántas líneas más abajo; ``None`` si no lo hay."""
+    match node:
+        case ast.Call(ast.Attribute(_, "run_line_magic"), [ast.Constant(name), ast.Constant(code)]):
+            return (code, 0) if name in TIMED else None
+        case ast.Call(
+            ast.Attribute(_, "run_cell_magic"), [ast.Constant(name), ast.Constant(line), ast.Constant(code)]
+        ):
+            kept = f"{line.split()[-1]} = get_ipython()\n" if name == "capture" and line.strip() else ""
+            return None if name in OTHER else (kept + code, not kept)
+    return None
+
+
+@functools.lru_cache(4096)
+def parse(source):
+    """El árbol de una celda.
+
+    Raises:
+        SyntaxError: si Jupyter tampoco lo entiende.
+    """
+    return ast.fix_missing_locations(Orders().visit(ast.parse(as_python(source))))
+
+
+class Nothing(list):
+    """Lo que da una orden de Jupyter que aquí no se hace: una lista vacía, que a todo contesta con otra."""
+
+    def __call__(self, *_, **__):
+        return self
+
+    def __getattr__(self, name):
+        if name[:2] == "__":
+            raise AttributeError(name)
+        return self
+
+    def run_cell_magic(self, name, line, text):
+        """``%%writefile``: lo que se escribe se puede importar después. Las demás, nada."""
+        if name in ("writefile", "file"):
+            *options, path = line.split()
+            with open(path, "a" if "-a" in options else "w", encoding="utf-8") as file:
+                file.write(text)
+        return self
+
+    def run_line_magic(self, name, line, *_, **__):
+        """``%run programa.py``: sus nombres quedan en el cuaderno. Las demás, nada."""
+        if name == "run" and line:
+            import __main__
+
+            with open(line.split()[0], encoding="utf-8") as file:
+                exec(compile(file.read(), line, "exec"), vars(__main__))
+        return self
+
+
+def execute(nodes, label, space, show=False):
+    """Ejecuta unas instrucciones, también con ``await``; con ``show``, la última dice lo que da, como en Jupyter."""
+    last = nodes[-1:] if show and nodes and isinstance(nodes[-1], ast.Expr) else []
+    parts = [(ast.Module(nodes[: len(nodes) - len(last)], []), "exec"), (ast.Interactive(last), "single")]
+    for tree, mode in parts[: 1 + len(last)]:
+        code = compile(tree, label, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        waiting = eval(code, space)
+        if waiting is not None:
+            run_until_done(waiting)
+
+
+def run_until_done(coroutine):
+    """Espera a que acabe lo que lleva ``await``."""
+    if sys.platform != "emscripten":
+        import asyncio
+
+        return asyncio.run(coroutine)
+    with contextlib.suppress(StopIteration):  # en el navegador no se puede esperar
+        coroutine.send(None)
+        raise RuntimeError("en la página no se puede esperar con await a algo que tarda")
+
+
+def remember(label, source):
+    """Para que un error enseñe su línea, la de la celda."""
+    linecache.cache[label] = len(source), None, source.splitlines(True), label
+
+
+# --- Lo que crea, cambia y necesita ---------------------------------------------------------------
+
+
+class Code:
+    """Un trozo de código: una celda, o una instrucción.
+
+    Attributes:
+        makes: los nombres que crea siempre: lo que había con ese nombre ya no cuenta.
+        binds: los que crea o quita, quizá.
+        needs, later: los que usa al ejecutarse, y los que usan después sus funciones.
+        touches, hidden: lo que puede cambiar, como (con qué, qué nombres): al ejecutarse, y sus funciones después.
+        changing: sus funciones y métodos que cambian lo que reciben.
+        alike: parejas de nombres que pueden ser lo mismo: «a = b».
+        star, wild: si importa «*», o puede crear cualquier nombre.
+    """
+
+    def __init__(self, source, nodes=None):
+        self.source, self.error = source, None
+        self.makes, self.binds, self.needs, self.later = set(), set(), set(), set()
+        self.touches, self.hidden, self.alike = [], [], []
+        self.changing, self.star, self.wild = {}, False, bool(WILD.search(source))
+        try:
+            self.nodes = parse(source).body if nodes is None else nodes
+        except (SyntaxError, ValueError, RecursionError) as error:  # mientras, lo que parece que crea
+            self.nodes, self.error, self.makes = None, error, set(MAKES.findall(source))
+            return
+        for node in self.nodes:
+            self.read(node)
+        if written := re.match(r"\s*%%(?:writefile|file)\b.*?([\w-]+)\.py\s*$", source, re.MULTILINE):
+            self.binds.add(f"·{written[1]}")
+        if SEEDS.search(source):
+            self.makes.add(CHANCE)
+        if DRAWS.search(source):
+            self.needs.add(CHANCE)
+
+    def read(self, node):
+        if isinstance(node, ast.Import | ast.ImportFrom):  # quizá, de un módulo escrito con %%writefile
+            self.star |= node.names[0].name == "*"
+            self.needs |= {f"·{name}" for name in (getattr(node, "module", None), node.names[0].name) if name}
+        binds, needs, later = names(node)
+        self.needs |= needs - self.makes
+        self.later |= later
+        self.binds |= binds
+        self.makes |= made(node)
+        for one in ast.walk(node):
+            if isinstance(one, FUNCTIONS):
+                self.read_function(one, later)
+            self.alike += [(a, b) for to, of in pairs(one) for a in roots(to) for b in roots(of)]
+        self.touches += touched(node)
+
+    def read_function(self, one, outside):
+        """Lo que cambia una función: de fuera de ella, y de lo que recibe."""
+        body = [one.body] if isinstance(one, ast.Lambda) else one.body
+        inner = [touch for part in body for touch in touched(part, bodies=True)]
+        self.hidden += [(verb, kept) for verb, found in inner if (kept := found & outside)]
+        if not isinstance(one, ast.Lambda) and one.name != "__init__":
+            self.hidden += [("", {*part.names}) for part in ast.walk(one) if isinstance(part, ast.Global)]
+            mine = one.args.posonlyargs + one.args.args + one.args.kwonlyargs
+            own = {arg.arg for arg in (*mine, one.args.vararg, one.args.kwarg) if arg}
+            self.changing[one.name] = [(verb, found & own) for verb, found in inner if found & own]
+
+
+def names(node):
+    """Los nombres de fuera que una instrucción escribe, los que lee y los que leen después sus funciones."""
+    binds, needs, later = set(), roots(node.target) if isinstance(node, ast.AugAssign) else set(), set()
+    top = symtable.symtable(ast.unparse(node), "celda", "exec")
+    rooms = [(top, False)]
+    while rooms:
+        room, inside = rooms.pop()
+        inside |= room.get_type() == "function" and room.get_name() not in COMPREHENSIONS
+        rooms += ((child, inside) for child in room.get_children())
+        for symbol in room.get_symbols():
+            if room is top or symbol.is_global():
+                if symbol.is_assigned() or symbol.is_imported():
+                    binds.add(symbol.get_name())
+                if symbol.is_referenced():
+                    (later if inside else needs).add(symbol.get_name())
+    return binds, needs, later
+
+
+def made(node):
+    """Los nombres que una instrucción crea siempre."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(one.asname or one.name.split(".")[0]) for one in node.names} - {"*"}
+    targets = getattr(node, "targets", []) if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.AnnAssign) and node.value:
+        targets = [node.target]
+    found = [one for target in targets for one in ast.walk(target)]
+    return {one.id for one in found if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+
+
+def roots(node):
+    """Los nombres de los que sale un valor: de ``table['a'].b``, ``table``; de ``next(iter(x))``, ``x``."""
+    match node:
+        case ast.Name(name):
+            return {name}
+        case ast.Attribute(value) | ast.Subscript(value) | ast.Starred(value) | ast.Await(value):
+            return roots(value)
+        case ast.NamedExpr(target, value):
+            return roots(target) | roots(value)
+        case ast.Call(function, given):
+            inside = roots(function) if isinstance(function, ast.Attribute) else set()
+            return inside.union(*map(roots, given), *(roots(one.value) for one in node.keywords))
+        case ast.Tuple(parts) | ast.List(parts) | ast.Set(parts) | ast.Dict(_, parts) | ast.BoolOp(_, parts):
+            return set().union(*map(roots, parts))
+        case ast.IfExp(_, one, other):
+            return roots(one) | roots(other)
+        case ast.ListComp() | ast.GeneratorExp() | ast.SetComp() | ast.DictComp():
+            return set().union(*(roots(one.iter) for one in node.generators))
+    return set()
+
+
+def pairs(node):
+    """Lo que puede ser lo mismo: el destino y el valor de una asignación, un bucle o un ``with``."""
+    match node:
+        case ast.Assign(targets, value):
+            return [(target, value) for target in targets]
+        case ast.For(target, value) | ast.comprehension(target, value) | ast.NamedExpr(target, value):
+            return [(target, value)]
+        case ast.withitem(value, target) if target:
+            return [(target, value)]
+    return []
+
+
+def touched(node, bodies=False):
+    """Lo que puede cambiar: (con qué, los nombres), con «» si es seguro."""
+    found, pending = [], [node]
+    while pending:
+        one = pending.pop()
+        if bodies or not isinstance(one, FUNCTIONS):
+            pending += ast.iter_child_nodes(one)
+        else:
+            pending += [*one.args.defaults, *filter(None, one.args.kw_defaults), *getattr(one, "decorator_list", ())]
+        if isinstance(one, ast.Attribute | ast.Subscript) and not isinstance(one.ctx, ast.Load):
+            found.append(("", roots(one)))
+        elif isinstance(one, ast.Attribute):
+            found.append((one.attr, roots(one)))
+        elif isinstance(one, ast.Call):
+            verb = getattr(one.func, "attr", getattr(one.func, "id", ""))
+            given = [*one.args, *(word.value for word in one.keywords)]
+            found += [(verb, roots(value)) for value in given]
+            found += [("", roots(word.value)) for word in one.keywords if word.arg == "out"]
+        elif isinstance(one, ast.AugAssign):
+            found.append(("", roots(one.target)))
+    return [(verb, names) for verb, names in found if names]
+
+
+def is_changing(verb, known):
+    """Si algo que se llama así cambia lo que se le da."""
+    own = verb[-1:] == "_" and verb[-2:] != "__"
+    return not verb or own or verb in known or verb.startswith(STARTS)
+
+
+def changes(codes):
+    """De cada trozo, los nombres que cambia o que quizá crea, sabiendo qué hacen las funciones de todos."""
+    modules, others, known, grown = set(), set(), set(CHANGING), True
+    for code in codes:
+        for node in code.nodes or ():
+            place = modules if isinstance(node, ast.Import | ast.ImportFrom) else others
+            place |= made(node)
+    while grown:  # una función que llama a otra que cambia lo que recibe también lo cambia
+        every = (one for code in codes for one in code.changing.items())
+        grown = {name for name, inner in every if any(is_changing(verb, known) for verb, _ in inner)} - known
+        known |= grown
+
+    def of(touches):
+        """Los nombres que cambian; a un módulo, solo lo que se le pone: «torch.softmax = otra»."""
+        sure = {name for verb, found in touches if not verb or verb.startswith(STARTS) for name in found}
+        return sure | {n for verb, found in touches if is_changing(verb, known) for n in found - (modules - others)}
+
+    effects, alike = defaultdict(set), defaultdict(set)  # lo que cambia quien usa un nombre, y lo que puede ser él
+    for _ in range(3):
+        for code in codes:
+            used = (code.needs | code.later) & effects.keys()
+            if found := of(code.hidden).union(*map(effects.get, used)):
+                for name in code.makes | code.binds:
+                    effects[name] |= found
+    for code in codes:
+        for one, other in code.alike:
+            if not {one, other} & (modules - others):
+                alike[one].add(other)
+                alike[other].add(one)
+    changed = []
+    for code in codes:
+        own = of(code.touches) | code.binds - code.makes
+        own = own.union(*map(effects.get, code.needs & effects.keys()))
+        changed.append(own.union(*map(alike.get, own & alike.keys())))
+    return changed
+
+
+def needed(codes, wanted, also=()):
+    """Los trozos que hacen falta para tener unos nombres al final, en su orden.
+
+    Args:
+        codes: los ``Code``, en el orden en que se ejecutan.
+        wanted: los nombres.
+        also: los índices de los que hacen falta de todas formas.
+
+    Returns:
+        Sus índices. Si un nombre solo lo crea uno de más abajo, ese.
+    """
+    changed, end = changes(codes), len(codes)
+    seen, chosen, pending = set(), set(), [(name, end) for name in wanted]
+
+    def choose(k, before):
+        if k not in chosen:
+            chosen.add(k)
+            pending.extend((name, k) for name in codes[k].needs)
+        pending.extend((name, at) for name in codes[k].later for at in {k, before})
+
+    for k in {*also, *(k for k, code in enumerate(codes) if code.star or code.wild)}:
+        choose(k, end)
+    while pending:
+        if (asked := pending.pop()) in seen:
+            continue
+        seen.add(asked)
+        name, before = asked
+        found = False
+        for k in reversed(range(before)):
+            if name in codes[k].makes or name in changed[k]:
+                found = True
+                choose(k, before)
+                if name in codes[k].makes:
+                    break
+        if not found and before < end and not hasattr(builtins, name):
+            for k in range(before, end):
+                if name in codes[k].makes or name in codes[k].binds:
+                    choose(k, end)
+                    break
+    return sorted(chosen)
