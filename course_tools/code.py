@@ -169,7 +169,7 @@ class Code:
     def __init__(self, source, nodes=None):
         self.source, self.error = source, None
         self.makes, self.binds, self.needs, self.later = set(), set(), set(), set()
-        self.touches, self.hidden, self.alike = [], [], []
+        self.touches, self.hidden, self.alike, self.taken = [], [], [], set()
         self.changing, self.star, self.wild = {}, False, bool(WILD.search(source))
         try:
             self.nodes = parse(source).body if nodes is None else nodes
@@ -190,7 +190,9 @@ class Code:
             self.star |= node.names[0].name == "*"
             self.needs |= {f"·{name}" for name in (getattr(node, "module", None), node.names[0].name) if name}
         binds, needs, later = names(node)
-        self.needs |= needs - self.makes
+        if isinstance(node, ast.For | ast.AsyncFor):  # lo que va tomando los valores
+            self.taken |= roots(node.target) - roots(node.iter)
+        self.needs |= needs - self.makes - self.taken
         self.later |= later
         self.binds |= binds
         self.makes |= made(node)

@@ -7,7 +7,6 @@ hacen falta.
 
 import ast
 import json
-import linecache
 import re
 import sys
 import threading
@@ -16,8 +15,9 @@ import types
 from pathlib import Path
 from unittest import mock
 
-import cells
 import reader
+
+from course_tools.code import Code, Nothing, execute, needed, parse, remember
 
 ROOMS = "torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.linalg"
 FIGURES = []  # las que ha pedido lo que se ejecuta
@@ -88,13 +88,6 @@ class Inline:
         return False
 
 
-def no_screen():
-    """IPython, que aquí no está: quien lo busca ve que no hay kernel."""
-    ipython = types.ModuleType("IPython")
-    ipython.get_ipython = lambda: None
-    return ipython
-
-
 def no_figure(*_, **__):
     """En lugar de las gráficas, que en la página no se dibujan."""
     FIGURES.append(True)
@@ -102,7 +95,7 @@ def no_figure(*_, **__):
 
 def prepare():
     """Deja listas las comprobaciones."""
-    sys.modules["IPython"], threading.Thread = no_screen(), Inline
+    threading.Thread = Inline
     silent = types.ModuleType("prediction")  # en la página, lo predicho se contesta en su sitio
     silent.Prediction = silent.reveal = lambda *_, **__: None
     sys.modules["course_checkers.engine.prediction"] = silent
@@ -179,22 +172,23 @@ class Page:
             restore(self.kept)
         return json.dumps({"need": sorted(reader.WANTED)} if reader.WANTED else found)
 
-    def rebuilt(self, asked, sources):
-        """Los nombres de la lección que usan esos programas, después de ejecutar las celdas que los hacen."""
+    def rebuilt(self, asked, codes, last):
+        """Los nombres que necesita el último trozo, después de ejecutar los de la lección que los hacen."""
         from torch import overrides
 
         from course_checkers.engine import running
         from course_tools.opening import library
 
-        space, lost = {"__name__": "__main__", "In": list(asked["lesson"])}, {}
+        space, lost = {"__name__": "__main__", "In": list(asked["lesson"]), "get_ipython": Nothing}, {}
         kept = [library.Piece(*one, line=0) for one in asked.get("library", ())]
         library.read = lambda: (library.HEAD, kept)
-        if not (chosen := cells.needed(asked["lesson"], sources)):
+        chosen = [codes[k] for k in last if k < len(asked["lesson"])]
+        if not chosen:
             return space, lost
         with mock.patch.object(Inline, "limit", LESSON):
-            outcome = running.call(lambda: cells.rebuild(chosen, space, lost), seconds=LESSON)
+            outcome = running.call(lambda: rebuild(chosen, space, lost), seconds=LESSON)
         if outcome.problem:  # una no acaba: faltan sus nombres y los de las que van detrás
-            made = set().union(*(cells.names(one)[0] for one in chosen))
+            made = set().union(*(code.makes for code in chosen))
             lost |= dict.fromkeys(made - space.keys(), str(outcome.problem))
         overrides.REFUSED.clear()  # lo que una no ha podido hacer lo sabrá quien la use
         return space, lost
@@ -206,31 +200,33 @@ class Page:
         source = asked["source"]
         if problem := unreadable("celda", source):
             return told("", [problem])
-        space, lost = self.rebuilt(asked, [source])
-        if missing := sorted(lost.keys() & cells.names(source)[1]):
+        codes = [*map(Code, asked["lesson"]), Code(source)]
+        space, lost = self.rebuilt(asked, codes, needed(codes, (), [len(codes) - 1]))
+        if missing := sorted(lost.keys() & (codes[-1].needs | codes[-1].later)):
             return told("", [f"«{missing[0]}» no está, porque su celda se ha parado: {lost[missing[0]]}"])
         FIGURES.clear()
         with mock.patch.object(Inline, "limit", LESSON):
-            outcome = running.call(lambda: cells.show(compiled("celda", source, "tree"), space), seconds=LESSON)
+            outcome = running.call(lambda: run("celda", source, space, show=True), seconds=LESSON)
         notes = ["aquí no se dibujan figuras. La de lo que cambies la ves en JupyterLab."] if FIGURES else []
         return told("", [str(outcome.problem)] if outcome.problem else [], outcome.printed, notes)
 
     def judged(self, asked):
         from course_checkers.engine import running, written
 
-        before = [*asked["before"].values()]
-        needed = cells.needed(before, [asked["answer"]])
-        space, _ = self.rebuilt(asked, [*needed, asked["answer"]])
-        for number, source in asked["undone"].items():
+        title, (number, answer) = f"Ejercicio {asked['number']}", (asked["number"], asked["answer"])
+        before = [*asked["before"].items(), (number, answer)]
+        codes = [*map(Code, asked["lesson"]), *(Code(source) for _, source in before)]
+        chosen = needed(codes, (), [len(codes) - 1])
+        space, _ = self.rebuilt(asked, codes, chosen)
+        for other, source in asked["undone"].items():
             for name in re.findall(r"^(?:def|class) (\w+)", source, re.MULTILINE):
-                space[name] = Undone(name, number)
-        for number, source in asked["before"].items():
-            if source in needed:
-                running.call(run, number, source, space)
-        title = f"Ejercicio {asked['number']}"
-        if problem := unreadable(asked["number"], asked["answer"]):
+                space[name] = Undone(name, other)
+        for k in chosen[:-1]:
+            if k >= len(asked["lesson"]):
+                running.call(run, *before[k - len(asked["lesson"])], space)
+        if problem := unreadable(number, answer):
             return told(f"✗ {title}: todavía no.", [problem])
-        outcome = running.call(run, asked["number"], asked["answer"], space)
+        outcome = running.call(run, number, answer, space)
         if outcome.problem:
             return told(f"✗ {title}: todavía no.", [str(outcome.problem)], outcome.printed)
         call = ast.parse(asked["check"]).body[-1].value
@@ -242,7 +238,7 @@ class Page:
         )  # fmt: skip
         learner = space.get(getattr(call.args[-1], "id", ""))
         if report.ok and callable(learner):
-            space["In"] += [*before, asked["answer"]]
+            space["In"] += [source for _, source in before]
             mine = written.written(learner, asked["number"], space)
             found["piece"] = piece(asked["number"], report.title, mine)
         return found
@@ -279,17 +275,12 @@ def in_spanish(message):
 def unreadable(number, source):
     """Por qué Python no entiende un programa, si no lo entiende."""
     try:
-        compiled(number, source)
+        remember(f"<ejercicio {number}>", source)
+        compile(parse(source), f"<ejercicio {number}>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except SyntaxError as error:
         line = (error.text or "").strip()
         where = f"la línea {error.lineno}" + (f", «{line[:90]}»" if line else "")
         return f"Python no entiende {where}: {in_spanish(error.msg)}."
-
-
-def compiled(number, source, kind="exec"):
-    name = f"<ejercicio {number}>"
-    linecache.cache[name] = len(source), None, source.splitlines(True), name
-    return (name, ast.parse(source)) if kind == "tree" else compile(source, name, kind)
 
 
 def piece(number, title, found):
@@ -299,8 +290,24 @@ def piece(number, title, found):
     return found and [number, found[0], library.heading(number, title, *found), f"\n\n{found[1].strip()}\n"]
 
 
-def run(number, source, space):
-    exec(compiled(number, source), space)
+def run(number, source, space, show=False):
+    remember(f"<ejercicio {number}>", source)
+    execute(parse(source).body, f"<ejercicio {number}>", space, show)
+
+
+def rebuild(chosen, space, lost):
+    """Ejecuta unas celdas. Lo que una instrucción no puede hacer, falta: en ``lost``, por qué."""
+    for node in (node for code in chosen for node in code.nodes or ()):
+        names = node.names if isinstance(node, ast.Import | ast.ImportFrom) else [None]
+        for name in names:  # un ``import`` de varios nombres, uno a uno
+            one = type(node)(**vars(node) | {"names": [name]}) if name else node
+            try:
+                execute([one], "<ejercicio lección>", space)
+            except Exception as error:
+                made = Code("", [one])
+                lost |= dict.fromkeys(made.makes | made.binds, f"{type(error).__name__}: {error}")
+                for gone in made.makes | made.binds:
+                    space.pop(gone, None)
 
 
 def told(head, findings, printed="", notes=(), ok=False, unsolved=False):
