@@ -19,7 +19,7 @@ SEEDS = re.compile(r"\b(manual_seed|random\.seed|default_rng)\(")
 DRAWS = re.compile(r"\brand\w*\(|\bnormal_?\(|\bnn\.\w+\(|\bmultinomial\(|\bshuffle\(")
 MAKES = re.compile(r"^(?:(?:async )?(?:def|class)\s+)?(\w+)\s*[(=:]", re.MULTILINE)
 # Puede crear o cambiar cualquier nombre.
-WILD = re.compile(r"\b(exec|eval|globals|locals|user_ns|__main__|__builtins__|builtins|import_module)\b|\.push\(|%run\b")
+WILD = re.compile(r"(?<![\w.])(exec|eval|globals|locals|import_module)\(|\buser_ns\b|__main__|\.push\(|%run\b")
 # Una orden de una línea que se entiende sin su %: IPython lo mira si la celda no tiene más.
 ORDER = re.compile(r"(?:pip|conda|mamba|uv|cd|ls|pwd|cat|cp|mv|rm|mkdir|matplotlib|load_ext|reload_ext|autoreload"
                    r"|config|env|run|time|timeit|who|whos|history|reset|clear)\b(?!\s*[=(.,\[])")  # fmt: skip
@@ -92,6 +92,24 @@ def parse(source):
         SyntaxError: si Jupyter tampoco lo entiende.
     """
     return ast.fix_missing_locations(Orders().visit(ast.parse(as_python(source))))
+
+
+def inside(source):
+    """Las instrucciones de una celda, una a una: su texto, con los comentarios de justo encima, y su árbol."""
+    source = as_python(source)
+    lines, body = source.split("\n"), []
+    with contextlib.suppress(SyntaxError, ValueError):
+        body = ast.parse(source).body
+    for node in body:
+        found = ordered(node.value) if isinstance(node, ast.Expr) else None
+        if found is not None:
+            yield from inside(found[0])
+            continue
+        starts = [node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))]
+        first = min(starts) - 1
+        while first and lines[first - 1].startswith("#"):
+            first -= 1
+        yield "\n".join(lines[first : node.end_lineno]), node
 
 
 class Nothing(list):
@@ -364,23 +382,23 @@ def needed(codes, wanted, also=()):
             pending.extend((name, k) for name in codes[k].needs)
         pending.extend((name, at) for name in codes[k].later for at in {k, before})
 
-    for k in {*also, *(k for k, code in enumerate(codes) if code.star or code.wild)}:
+    for k in also:
         choose(k, end)
     while pending:
-        if (asked := pending.pop()) in seen:
+        name, before = asked = pending.pop()
+        if asked in seen:
             continue
         seen.add(asked)
-        name, before = asked
-        found = False
-        for k in reversed(range(before)):
-            if name in codes[k].makes or name in changed[k]:
-                found = True
-                choose(k, before)
-                if name in codes[k].makes:
-                    break
-        if not found and before < end and not hasattr(builtins, name):
-            for k in range(before, end):
-                if name in codes[k].makes or name in codes[k].binds:
-                    choose(k, end)
-                    break
+        makers = [k for k, code in enumerate(codes) if name in code.makes or name in changed[k]]
+        earlier = [k for k in makers if k < before]
+        for k in reversed(earlier):
+            choose(k, before)
+            if name in codes[k].makes:  # lo de más arriba ya no cuenta
+                break
+        if not earlier and name[0] != "·":  # quizá, de un «*»; o de lo que puede crear cualquier cosa
+            for k in range(before):
+                if codes[k].star or codes[k].wild and not hasattr(builtins, name):
+                    choose(k, before)
+            for k in makers[:1]:
+                choose(k, end)
     return sorted(chosen)

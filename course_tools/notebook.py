@@ -9,11 +9,11 @@ import re
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
-from symtable import symtable
 
 from IPython import get_ipython
 
 from course_tools.cells import BESIDE, FOLDED, tagged
+from course_tools.code import Code
 
 RUN_ABOVE = ("Run", "Ejecutar todo por encima de la celda seleccionada")  # así, en los menús
 OLD_PLACE = "course_lib.checkers"  # donde estaban las comprobaciones
@@ -71,14 +71,13 @@ def advice(error):
     here = kernel and kernel.get_parent().get("metadata", {}).get("cellId")
     code = cells(os.environ.get("JPY_SESSION_NAME", ""), "code") if type(error) is NameError else []
     for _, source, _ in takewhile(lambda cell: cell[0] != here, code):
-        with suppress(SyntaxError, KeyError):  # una celda que no es solo Python, o sin ese nombre
-            symbol = symtable(source, "celda", "exec").lookup(error.name)
-            if symbol.is_assigned() or symbol.is_imported():
-                menu, order = RUN_ABOVE
-                return (
-                    f"«{error.name}» sale de una celda de más arriba. Vuelve a esta y, en el menú "
-                    f"«{menu}», elige «{order}»; cuando acabe, ejecútala otra vez."
-                )
+        made = Code(source)
+        if error.name in made.makes | made.binds:
+            menu, order = RUN_ABOVE
+            return (
+                f"«{error.name}» sale de una celda de más arriba. Vuelve a esta y, en el menú "
+                f"«{menu}», elige «{order}»; cuando acabe, ejecútala otra vez."
+            )
     return ""
 
 

@@ -98,8 +98,7 @@ def test_a_new_version_replaces_the_old_one_and_nothing_else(solve, file):
     [
         (["from mi_biblioteca import my_softmax"], "# Necesita my_softmax, otra pieza."),
         (["# Ejercicio 3.1\ndef my_softmax(x):\n    return x"], "# Necesita my_softmax, la pieza 3.1."),
-        (["for my_softmax in (abs,):\n    pass"], "# Necesita my_softmax, que no está aquí."),
-        (["%%time\ndef my_softmax(x):\n    return x"], "# Necesita my_softmax, que no está aquí."),
+        (["get_ipython().user_ns['my_softmax'] = abs"], "# Necesita my_softmax, que no está aquí."),
     ],
 )  # fmt: skip
 def test_a_piece_that_needs_another_says_so(solve, file, cells, said):

@@ -9,53 +9,46 @@ import builtins
 import contextlib
 import inspect
 import re
-from symtable import symtable
-from typing import NamedTuple
 
-from course_checkers.inside.names import names
+from course_tools.code import CHANCE, Code, changes, inside, needed
 from course_tools.opening.library import MODULE
 
 EXERCISE = re.compile(r"# Ejercicio (\d+\.\d+)\s*$", re.MULTILINE)
 NEEDS = "# Necesita {}{}."
 MADE = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-KEPT = MADE | ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign
 
 
-class Statement(NamedTuple):
-    """Una instrucción de una celda: su texto, su árbol, el ejercicio de la celda y la celda entera."""
+class Statement(Code):
+    """Una instrucción: lo que hace (``Code``), su texto, su árbol, el ejercicio de su celda y la celda entera."""
 
-    text: str
-    node: ast.AST
-    exercise: str
-    cell: str
+    def __init__(self, text, node, exercise, cell):
+        super().__init__(text, [node])
+        self.text, self.node, self.exercise, self.cell = text, node, exercise, cell
+        self.needs.discard(CHANCE)
 
-    def names(self):
-        """Los nombres que crea y los que necesita."""
-        return names(symtable(ast.unparse(self.node), "celda", "exec"))
+    def answers(self, number):
+        """Si es la respuesta de otro ejercicio, u otra pieza: se dice, y no se copia."""
+        other = isinstance(self.node, MADE) and self.exercise not in ("", number)
+        return getattr(self.node, "module", "") == MODULE or other and self.node.name[:2].lower() == "my"
+
+    def only_looks(self, wanted, own):
+        """Si solo mira lo que hay: ni hace nada de lo que hace falta ni lo cambia."""
+        value = getattr(self.node, "value", None) if isinstance(self.node, ast.Expr | ast.Assign) else None
+        acts = getattr(getattr(value, "func", None), "id", "") in own
+        touched = {name for _, found in self.touches for name in found} & wanted
+        shown = isinstance(self.node, ast.Expr) and re.match(r"(print|display|check_\w+|show_\w+)\(", self.text)
+        return bool(shown) or value is not None and not (acts or touched or self.makes & wanted)
 
 
 def statements(cells):
     """Las instrucciones de unas celdas, cada una con los comentarios que lleva justo encima."""
     for cell in cells:
-        body, lines = [], cell.split("\n")
-        with contextlib.suppress(SyntaxError, ValueError):
-            body = ast.parse(cell).body
         exercise = EXERCISE.match(cell)
-        for node in body:
-            starts = [node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))]
-            first = min(starts) - 1
-            while first and lines[first - 1].startswith("#"):
-                first -= 1
-            text = EXERCISE.sub("", "\n".join(lines[first : node.end_lineno])).strip("\n")
+        for text, node in inside(cell):
+            if "get_ipython" in text:  # fuera de un cuaderno no está
+                continue
+            text = EXERCISE.sub("", text).strip("\n")
             yield Statement(text, node, exercise[1] if exercise else "", cell)
-
-
-def maker(name, every, now=""):
-    """La última instrucción que crea ``name``, o ``None``. ``now``: el texto que tiene que estar en su celda."""
-    for k in reversed(range(len(every))):
-        if name in every[k].text and now in every[k].cell and name in every[k].names()[0]:
-            return k
-    return None
 
 
 def written(learner, number, space):
@@ -72,50 +65,38 @@ def written(learner, number, space):
     every = list(statements(space.get("In", ())))
     with contextlib.suppress(OSError, TypeError):  # lo que se ejecutó, si se sabe
         now = inspect.getsource(inspect.unwrap(learner)).strip()
-    if not name or (found := maker(name, every, now)) is None:
+    if now and any(name in one.makes and now in one.cell for one in every):  # una celda que se paró antes no la creó
+        every = [one for one in every if name not in one.makes or now in one.cell or name in one.needs]
+    if not name or not any(name in made for made in (*changes(every), *(one.makes for one in every))):
         return None
-    chosen, others, missing, seen, pending = {found: set()}, {}, set(), {name}, [found]
-    while pending:
-        for need in every[pending.pop()].names()[1] - seen:
-            seen.add(need)
-            k = maker(need, every)
-            if k is None:
-                missing |= {need} - set(dir(builtins))
-                continue
-            one = every[k]
-            if getattr(one.node, "module", "") == MODULE or (
-                isinstance(one.node, MADE)
-                and need[:2].lower() == "my"
-                and one.exercise not in ("", number)
-            ):
-                others[need] = one.exercise
-            elif isinstance(one.node, KEPT):
-                pending += [k] * (k not in chosen)
-                chosen.setdefault(k, set()).add(need)
-            else:
-                missing.add(need)
-    stars = [k for k, one in enumerate(every) if "*" in imported(one.node)] if missing else []
-    if stars:  # de alguno vendrá
-        chosen, missing = chosen | {k: {"*"} for k in stars}, set()
-    return name, "\n\n\n".join(filter(None, parts(every, chosen, others, missing)))
+    others = {name: one.exercise for one in every if one.answers(number) for name in one.makes}
+    for one in every:
+        if one.answers(number):
+            one.needs = one.later = set()
+    chosen = [every[k] for k in needed(every, [name])]
+    wanted = {name}.union(*(one.needs | one.later for one in chosen))
+    mine = {name for one in every if isinstance(one.node, MADE) for name in one.makes}
+    kept = [one for one in chosen if not one.answers(number) and not one.only_looks(wanted, mine)]
+    wanted = {name}.union(*(one.needs | one.later for one in kept))
+    made = set(dir(builtins)).union(*(one.makes | one.binds for one in kept))
+    missing = set() if any(one.star for one in kept) else {n for n in wanted - made - others.keys() if n[0] != "·"}
+    return name, "\n\n\n".join(filter(None, parts(kept, wanted, others, missing)))
 
 
 def imported(node):
     return [a.name for a in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
 
 
-def parts(every, chosen, others, missing):
+def parts(kept, wanted, others, missing):
     """Lo que se escribe: los ``import``, solo con los nombres que hacen falta; lo que falta; y lo demás."""
     lines, rest = [], []
-    for k in sorted(chosen):
-        if imported(every[k].node):
-            used = [
-                a for a in every[k].node.names if (a.asname or a.name.split(".")[0]) in chosen[k]
-            ]
-            lines.append(ast.unparse(type(every[k].node)(**{**vars(every[k].node), "names": used})))
+    for one in kept:
+        if names := imported(one.node):
+            used = [a for a in one.node.names if (a.asname or a.name.split(".")[0]) in wanted or "*" in names]
+            lines.append(ast.unparse(type(one.node)(**{**vars(one.node), "names": used})))
         else:
-            rest.append(every[k].text)
-    for need in sorted(others):
+            rest.append(one.text)
+    for need in sorted(others.keys() & wanted):
         where = f", la pieza {others[need]}" if others[need] else ", otra pieza"
         lines.append(NEEDS.format(need, where))
     lines += [NEEDS.format(need, ", que no está aquí") for need in sorted(missing)]
