@@ -33,7 +33,7 @@ TIMED = {"time", "prun", "memit", "capture", "debug"}  # las % que sí, en una l
 CHANGING = set(
     "append extend insert remove pop clear sort reverse update add discard setdefault popitem appendleft extendleft"
     " popleft rotate fill put itemset resize setattr delattr shuffle insort insort_left insort_right heappush heappop"
-    " heapify copyto fill_diagonal apply train eval step backward zero_grad add_module write seek put_nowait"
+    " heapify next copyto fill_diagonal apply train eval step backward zero_grad add_module write seek put_nowait"
     " intersection_update difference_update symmetric_difference_update move_to_end __setitem__ __delitem__".split()
 )
 STARTS = ("set_", "register", "load_state", "__setattr", "__iadd", "__ior")
@@ -109,7 +109,11 @@ def inside(source):
         first = min(starts) - 1
         while first and lines[first - 1].startswith("#"):
             first -= 1
-        yield "\n".join(lines[first : node.end_lineno]), node
+        text = "\n".join(lines[first : node.end_lineno])
+        if "_magic(" in text:  # una orden dentro de un ``if``, o detrás de un igual
+            node = ast.fix_missing_locations(Orders().visit(node))
+            text = ast.unparse(node)
+        yield text, node
 
 
 class Nothing(list):
@@ -215,6 +219,8 @@ class Code:
         self.binds |= binds
         self.makes |= made(node)
         for one in ast.walk(node):
+            if isinstance(one, ast.Nonlocal):  # una función que recuerda cambia cuando se la llama
+                self.changing["__call__"] = [("", {"self"})]
             if isinstance(one, FUNCTIONS):
                 self.read_function(one, later)
             self.alike += [(a, b) for to, of in pairs(one) for a in roots(to) for b in roots(of)]
@@ -313,6 +319,7 @@ def touched(node, bodies=False):
             verb = getattr(one.func, "attr", getattr(one.func, "id", ""))
             given = [*one.args, *(word.value for word in one.keywords)]
             found += [(verb, roots(value)) for value in given]
+            found += [("__call__", roots(one.func))] if isinstance(one.func, ast.Name) else []
             found += [("", roots(word.value)) for word in one.keywords if word.arg == "out"]
         elif isinstance(one, ast.AugAssign):
             found.append(("", roots(one.target)))

@@ -376,31 +376,6 @@ def test_every_lesson_says_what_it_asks_for():
     assert set(numbers) == set(check.exercises())
 
 
-# --- Las celdas que hacen falta -------------------------------------------------------------------
-
-
-def needed(target, *sources):
-    cells = [cell for k, source in enumerate(sources) for cell in student.split(k, source)]
-    return [int(cells[k].label[7:-1]) for k in student.needed(cells, [target])]
-
-
-def test_only_what_the_answer_needs_is_run():
-    assert needed(
-        "f",
-        "import torch\nimport math\nprint('hola')",
-        "slow = compute()",
-        "k = 2",
-        "k += 1",
-        "table = {}",
-        "table['a'] = k",
-        "def f(x):\n    slow = helper(x)\n    return math.sqrt(table['a'])",
-        "def helper(x): return x",
-        "f(3)",
-    ) == [0, 2, 3, 4, 5, 6, 7]
-    assert needed("f", "def f(): return 1", "def f(): return 2", "def f(:") == [2]
-    assert needed("x", "torch.manual_seed(0)", "%time\nx = torch.randn(2)", "y = x") == [0, 1]
-
-
 # --- Quien hace trampa ----------------------------------------------------------------------------
 
 WRONG = "def my_attention(query, key, value, mask=None):\n    return value[..., :1, :1], value"

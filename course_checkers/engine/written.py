@@ -19,11 +19,11 @@ MADE = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class Statement(Code):
-    """Una instrucción: lo que hace (``Code``), su texto, su árbol, el ejercicio de su celda y la celda entera."""
+    """Una instrucción: lo que hace (``Code``), su texto, su árbol, el ejercicio de su celda, la celda y su línea."""
 
-    def __init__(self, text, node, exercise, cell):
+    def __init__(self, text, node, exercise, cell, place):
         super().__init__(text, [node])
-        self.text, self.node, self.exercise, self.cell = text, node, exercise, cell
+        self.text, self.node, self.exercise, self.cell, self.place = text, node, exercise, cell, place
         self.needs.discard(CHANCE)
 
     def answers(self, number):
@@ -34,21 +34,30 @@ class Statement(Code):
     def only_looks(self, wanted, own):
         """Si solo mira lo que hay: ni hace nada de lo que hace falta ni lo cambia."""
         value = getattr(self.node, "value", None) if isinstance(self.node, ast.Expr | ast.Assign) else None
-        acts = getattr(getattr(value, "func", None), "id", "") in own
-        touched = {name for _, found in self.touches for name in found} & wanted
-        shown = isinstance(self.node, ast.Expr) and re.match(r"(print|display|check_\w+|show_\w+)\(", self.text)
-        return bool(shown) or value is not None and not (acts or touched or self.makes & wanted)
+        if value is None or self.wild or (self.makes | self.binds) & wanted:
+            return False
+        if isinstance(self.node, ast.Expr) and re.match(r"(print|display|check_\w+|show_\w+)\(", self.text):
+            return True
+        caller = ast.walk(getattr(value, "func", None) or ast.Constant(None)) if isinstance(self.node, ast.Expr) else ()
+        acts = own & {getattr(one, "id", "") for one in caller}
+        return not (acts or {name for _, found in self.touches for name in found} & wanted)
+
+
+def waits(node):
+    """Si tiene un ``await`` fuera de una función."""
+    made = MADE | ast.Lambda
+    return isinstance(node, ast.Await) or not isinstance(node, made) and any(map(waits, ast.iter_child_nodes(node)))
 
 
 def statements(cells):
     """Las instrucciones de unas celdas, cada una con los comentarios que lleva justo encima."""
-    for cell in cells:
+    for k, cell in enumerate(cells):
         exercise = EXERCISE.match(cell)
         for text, node in inside(cell):
-            if "get_ipython" in text:  # fuera de un cuaderno no está
-                continue
+            if "get_ipython" in text or waits(node):
+                continue  # fuera de un cuaderno no se puede
             text = EXERCISE.sub("", text).strip("\n")
-            yield Statement(text, node, exercise[1] if exercise else "", cell)
+            yield Statement(text, node, exercise[1] if exercise else "", cell, (k, node.lineno))
 
 
 def written(learner, number, space):
@@ -75,7 +84,7 @@ def written(learner, number, space):
             one.needs = one.later = set()
     chosen = [every[k] for k in needed(every, [name])]
     wanted = {name}.union(*(one.needs | one.later for one in chosen))
-    mine = {name for one in every if isinstance(one.node, MADE) for name in one.makes}
+    mine = {name for one in every if not imported(one.node) for name in one.makes}
     kept = [one for one in chosen if not one.answers(number) and not one.only_looks(wanted, mine)]
     wanted = {name}.union(*(one.needs | one.later for one in kept))
     made = set(dir(builtins)).union(*(one.makes | one.binds for one in kept))
@@ -89,15 +98,15 @@ def imported(node):
 
 def parts(kept, wanted, others, missing):
     """Lo que se escribe: los ``import``, solo con los nombres que hacen falta; lo que falta; y lo demás."""
-    lines, rest = [], []
+    lines, rest = [], {}
     for one in kept:
         if names := imported(one.node):
             used = [a for a in one.node.names if (a.asname or a.name.split(".")[0]) in wanted or "*" in names]
             lines.append(ast.unparse(type(one.node)(**{**vars(one.node), "names": used})))
         else:
-            rest.append(one.text)
+            rest[one.place] = one.text  # varias en una línea, una vez
     for need in sorted(others.keys() & wanted):
         where = f", la pieza {others[need]}" if others[need] else ", otra pieza"
         lines.append(NEEDS.format(need, where))
     lines += [NEEDS.format(need, ", que no está aquí") for need in sorted(missing)]
-    return ["\n".join(dict.fromkeys(lines)), *dict.fromkeys(rest)]
+    return ["\n".join(dict.fromkeys(lines)), *rest.values()]

@@ -1,0 +1,215 @@
+"""Lo que necesita una respuesta, esté escrita como esté: lo que da el cuaderno entero, en su orden.
+
+Quien lo dice es IPython, que ejecuta las mismas celdas. Con ello tienen que dar lo mismo al calificar, en la
+página y en tu biblioteca.
+"""
+
+import json
+import sys
+from pathlib import Path
+from unittest import mock
+
+import helpers_ways as ways
+import pytest
+import torch
+from helpers_answers import ALL, EXERCISES
+from IPython.core.interactiveshell import InteractiveShell
+from test_imitacion import imitated  # noqa: F401
+from traitlets.config import Config
+
+from aula.calificar import cage, check, student, submissions
+from course_checkers.engine import written
+from course_checkers.engine.comparing import clone, same
+from course_tools.code import Code, needed
+
+NAMES = {number: name for one in submissions.lessons().values() for number, name in one.answers.items()}
+
+
+class Notebook:
+    """Un cuaderno de verdad: lo que queda en él al ejecutar sus celdas, en su orden."""
+
+    def __init__(self):
+        self.shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
+
+    def run(self, cells):
+        with mock.patch("gc.collect"):  # lo que más tarda
+            self.shell.reset(new_session=True)
+        self.shell.user_ns["check_answer_of"] = lambda answer: None
+        for cell in cells:
+            with torch.random.fork_rng():
+                assert self.shell.run_cell(cell, store_history=True).success, cell
+        return self.shell.user_ns
+
+
+@pytest.fixture(scope="module")
+def notebook():
+    return Notebook()
+
+
+def outputs(exercise, code):
+    """Lo que da una respuesta en la primera prueba de su ejercicio: con ella se usa lo que la respuesta necesita."""
+    attempts = exercise.prepare(code)
+    if not isinstance(attempts, list):
+        return attempts
+    outcome = exercise.call(attempts[0].learner, *clone(exercise.all_cases()[0].arguments))
+    return outcome.value if outcome.problem is None else outcome.problem.text
+
+
+def graded(cells, name):
+    """Lo que queda con las celdas que elige quien califica: con las primeras o, si no, con las demás."""
+    every = [cell for k, source in enumerate(cells) for cell in student.split(k, source)]
+    for how, chosen in student.plans(every, name):
+        one = student.Student([])
+        one.module.check_answer_of = lambda answer: None
+        for k in chosen if how != "entero" else ():
+            every[k].done = False
+            every[k].run(vars(one.module))
+        yield vars(one.module).get(name)
+
+
+def kept(space, number, name):
+    """Lo que da tu biblioteca: la pieza, ejecutada sola."""
+    called, code = written.written(space[name], number, space)
+    alone = {"__name__": "mi_biblioteca"}
+    exec(compile(code, "mi_biblioteca.py", "exec"), alone)
+    return alone[called]
+
+
+def disagreements(answer, notebook):
+    """Las formas de escribir una respuesta en que no se tiene lo mismo que en el cuaderno, y cuántas son."""
+    number, exercise = answer.exercise, EXERCISES[answer.exercise]
+    base, found = ways.as_written(answer, NAMES[number]), []
+    wanted = outputs(exercise, answer.code)
+    alike = lambda code: code is not None and same(outputs(exercise, code), wanted, 0, 0)  # noqa: E731
+    every = list(ways.notebooks(base, number))
+    for way in every:
+        until = (*way.before, way.answer, *way.more, f"check_answer_of({base.name})")
+        space = notebook.run(until)
+        if not alike(space[base.name]):
+            found.append(f"{way.name}: en el cuaderno")
+        if not any(map(alike, graded((*until, *way.after), base.name))):
+            found.append(f"{way.name}: al calificar")
+        if way.piece and not alike(kept(space, number, base.name)):
+            found.append(f"{way.name}: en la biblioteca")
+    return found, len(every)
+
+
+def chosen(kind, number, every=1):
+    return [one for one in ALL if one.kind == kind and one.exercise == number][::every]
+
+
+@pytest.fixture
+def aside(tmp_path, monkeypatch):
+    """Una carpeta para lo que una celda escriba en otro archivo."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("written_aside", None)
+
+
+def all_alike(answers, notebook):
+    found = {f"{one.exercise} {one.name}": disagreements(one, notebook) for one in answers}
+    assert {name: wrong for name, (wrong, _) in found.items() if wrong} == {}
+    assert min(many for _, many in found.values()) >= 50
+
+
+@pytest.mark.usefixtures("aside")
+@pytest.mark.parametrize("number", ["5.1", "6.2"])
+def test_what_is_right_in_a_notebook_is_right_however_it_is_written(notebook, number):
+    all_alike(chosen("buena", number)[:1], notebook)
+
+
+@pytest.mark.lenta
+@pytest.mark.usefixtures("aside")
+@pytest.mark.parametrize("number", EXERCISES)
+def test_every_right_answer_is_right_however_it_is_written(notebook, number):
+    all_alike(chosen("buena", number), notebook)
+
+
+@pytest.mark.lenta
+@pytest.mark.usefixtures("aside")
+@pytest.mark.parametrize("number", EXERCISES)
+def test_a_wrong_answer_gives_the_same_however_it_is_written(notebook, number):
+    all_alike(chosen("mala", number, 40), notebook)
+
+
+# --- Calificada de verdad, y en la página ---------------------------------------------------------
+
+CAGED = cage.works()
+
+
+def some(answers, step):
+    """De cada respuesta, una forma, cada vez otra."""
+    for k, one in enumerate(answers):
+        base = ways.as_written(one, NAMES[one.exercise])
+        if "answers" not in base.text:  # las que se pueden escribir
+            every = list(ways.notebooks(base, one.exercise))
+            yield one, base, every[k * step % len(every)]
+
+
+@pytest.mark.lenta
+@pytest.mark.parametrize("number", EXERCISES)
+def test_the_mark_is_the_one_it_deserves_in_any_of_its_ways(number):
+    answers = chosen("buena", number, 4) + chosen("mala", number, 60)
+    for k, (one, base, way) in enumerate(some(answers, 7 * int(number.split(".")[0]) + 1)):
+        cells = [*way.before, way.answer, *way.more, f"check_answer_of({base.name})", *way.after]
+        [report], *_ = check.grade([*enumerate(["check_answer_of = print", *cells])], {number: base.name}, CAGED)
+        assert report.ok == (one.kind == "buena"), (one.name, way.name, k, str(report))
+
+
+PAGE = """
+import json, sys
+sys.path.insert(0, {tools!r})
+import page_cells
+here, found = page_cells.prepared(), []
+for asked in {asked!r}:
+    told = json.loads(here.check(json.dumps(asked)))
+    found.append([told["ok"] or bool(told["refused"]), told["findings"], told.get("piece") is not None])
+json.dump(found, sys.stdout)
+"""
+
+
+def in_the_page(imitated, tmp_path, answers, step):
+    asked, names = [], []
+    for one, base, way in some(answers, step):
+        if way.more or way.after or "await" in way.name or "%%writefile" in way.name:
+            continue  # en la página, una respuesta se escribe una vez
+        lesson = next(le for le in submissions.lessons().values() if one.exercise in le.answers)
+        check_it = lesson.checks[one.exercise]
+        more = {"number": one.exercise, "answer": way.answer, "check": check_it, "before": {}, "undone": {}}
+        asked.append({"lesson": list(way.before)} | more)
+        names.append(f"{one.exercise} {one.name}, {way.name}")
+    program = PAGE.format(tools=str(Path(__file__).parent / "tools"), asked=asked)
+    (tmp_path / "programa.py").write_text(program, encoding="utf-8")
+    found = json.loads(imitated(tmp_path / "programa.py"))
+    assert [(name, one) for name, one in zip(names, found, strict=True) if not one[0]] == []
+    return len(found)
+
+
+def test_some_are_right_in_the_page_too(imitated, tmp_path):  # noqa: F811
+    assert in_the_page(imitated, tmp_path, chosen("buena", "5.1"), 3) > 5
+
+
+@pytest.mark.lenta
+def test_the_right_ones_are_right_in_the_page_too(imitated, tmp_path):  # noqa: F811
+    assert in_the_page(imitated, tmp_path, [one for one in ALL if one.kind == "buena"], 5) > 250
+
+
+# --- Qué celdas hacen falta -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "cells", "wanted"),
+    [
+        ("f", ["import torch\nimport math\nprint('hola')", "slow = 1", "def f():\n    return math.pi", "f()"], [0, 2]),
+        ("f", ["def f(): return 1", "def f(): return 2", "def f(:"], [2]),
+        ("f", ["def f(): return h()", "def h(): return 1"], [0, 1]),
+        ("x", ["torch.manual_seed(0)", "%time\nx = torch.randn(2)", "y = x"], [0, 1]),
+        ("f", ["x = 1", "y = x", "print(x)", "x.mean()", "def f(): return x"], [0, 4]),
+        ("f", ["model = make()", "model.eval()", "def f(): return model"], [0, 1, 2]),
+        ("f", ["import torch", "torch.manual_seed(0)", "torch.relu = None", "def f(): return torch"], [0, 2, 3]),
+        ("g", ["def f(): pass", "def h(x): x.append(1)"], []),
+    ],
+)
+def test_only_what_the_answer_needs_is_run(target, cells, wanted):
+    assert needed([Code(cell) for cell in cells], [target]) == wanted
