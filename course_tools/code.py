@@ -19,7 +19,10 @@ SEEDS = re.compile(r"\b(manual_seed|random\.seed|default_rng)\(")
 DRAWS = re.compile(r"\brand\w*\(|\bnormal_?\(|\bnn\.\w+\(|\bmultinomial\(|\bshuffle\(")
 MAKES = re.compile(r"^(?:(?:async )?(?:def|class)\s+)?(\w+)\s*[(=:]", re.MULTILINE)
 # Puede crear o cambiar cualquier nombre.
-WILD = re.compile(r"(?<![\w.])(exec|eval|globals|locals|import_module)\(|\buser_ns\b|__main__|\.push\(|%run\b")
+WILD = re.compile(
+    r"(?<![\w.])(exec|eval|globals|locals|import_module)\(|\b(user_ns|__main__|sys\.modules|vars\(\)|builtins\.)"
+    r"|\.(push|run_cell|ex)\(|%run\b"
+)
 # Una orden de una línea que se entiende sin su %: IPython lo mira si la celda no tiene más.
 ORDER = re.compile(r"(?:pip|conda|mamba|uv|cd|ls|pwd|cat|cp|mv|rm|mkdir|matplotlib|load_ext|reload_ext|autoreload"
                    r"|config|env|run|time|timeit|who|whos|history|reset|clear)\b(?!\s*[=(.,\[])")  # fmt: skip
@@ -127,6 +130,14 @@ class Nothing(list):
             raise AttributeError(name)
         return self
 
+    def run_cell(self, text, *_, **__):
+        import __main__
+
+        execute(parse(text).body, "<celda>", vars(__main__))
+        return self
+
+    ex = run_cell
+
     def run_cell_magic(self, name, line, text):
         """``%%writefile``: lo que se escribe se puede importar después. Las demás, nada."""
         if name in ("writefile", "file"):
@@ -138,10 +149,8 @@ class Nothing(list):
     def run_line_magic(self, name, line, *_, **__):
         """``%run programa.py``: sus nombres quedan en el cuaderno. Las demás, nada."""
         if name == "run" and line:
-            import __main__
-
-            with open(line.split()[0], encoding="utf-8") as file:
-                exec(compile(file.read(), line, "exec"), vars(__main__))
+            with open(line.split()[-1], encoding="utf-8") as file:
+                self.run_cell(file.read())
         return self
 
 

@@ -134,19 +134,22 @@ class Written(NamedTuple):
 
 def as_written(answer, name):
     """Una respuesta del corpus, como se escribe en un cuaderno; la que no es un ``def``, se importa."""
-    code, module = answer.code, inspect.getmodule(answer.code)
-    place = next((m for m in sys.modules if m.startswith("answers.") and getattr(sys.modules[m], answer.name, 0) is code), "")
-    if not (inspect.isfunction(code) or inspect.isclass(code)) or module is None or not place:
-        holder = "next(one.code for one in __import__('answers').ANSWERS if (one.exercise, one.name) == "
-        return Written((), f"{name} = {holder}{(answer.exercise, answer.name)!r})", name)
-    codes = [Code(text, [node]) for text, node in inside(inspect.getsource(sys.modules[place]))]
+    code = answer.code
+    place = next((m for m in sys.modules if m.startswith("answers.") and vars(sys.modules[m]).get(answer.name) is code), "")
+    codes = [Code(text, [node]) for text, node in inside(inspect.getsource(sys.modules[place]))] if place else []
     made = [k for k, one in enumerate(codes) if answer.name in one.makes]
-    node = codes[made[-1]].nodes[0]
+    node = codes[made[-1]].nodes[0] if made else None
+    others = [k for k in needed(codes, [answer.name]) if k != made[-1]] if made else []
+    if not isinstance(node, ast.FunctionDef | ast.ClassDef) or any(answer.name in codes[k].needs for k in others):
+        found = f"next(one.code for one in ANSWERS if (one.exercise, one.name) == {(answer.exercise, answer.name)!r})"
+        text = f"def {name}(*given, **more):\n    return ready_made(*given, **more)"
+        if inspect.isclass(code):
+            text = f"class {name}(ready_made):\n    def __init__(self, *given):\n        super().__init__(*given)"
+        return Written(("from answers import ANSWERS", f"ready_made = {found}"), text, name)
     before = []
-    for k in needed(codes, [answer.name]):
-        own = codes[k].nodes[0]
-        if k != made[-1] and "answers" not in (getattr(own, "module", "") or ""):
-            own.decorator_list = [] if hasattr(own, "decorator_list") else None
+    for own in (codes[k].nodes[0] for k in others):
+        if "answers" not in (getattr(own, "module", "") or ""):
+            vars(own).get("decorator_list", []).clear()
             before.append(ast.unparse(own))
     node.decorator_list, node.name = [], name
     for one in ast.walk(node):
@@ -159,8 +162,6 @@ def that_checks(written, holds):
     """La misma respuesta, que al usarla comprueba además eso."""
     tree = ast.parse(written.text)
     [node] = tree.body
-    if isinstance(node, ast.Assign):
-        return f"assert {holds}\n{written.text}"
     for one in [node] if isinstance(node, ast.FunctionDef) else node.body:
         if isinstance(one, ast.FunctionDef):
             doc = isinstance(one.body[0], ast.Expr) and isinstance(one.body[0].value, ast.Constant)

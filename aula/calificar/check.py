@@ -88,6 +88,7 @@ class Cage:
     def __init__(self, cells, caged, seconds=CELLS, course=()):
         self.cells, self.caged, self.seconds, self.course = cells, caged, seconds, course
         self.plan, self.plans, self.raised = 0, (), False  # con qué celdas (``student.plans``)
+        self.stopped = None  # el error de la primera que se para
         self.process, self.target, self.noticed, self.closed = None, None, [], False
         self.uses = defaultdict(set)  # de cada respuesta, los nombres que usa
         self.endless, self.reader = TEXTS["no_acaba"].format(seconds), ThreadPoolExecutor(1)
@@ -133,6 +134,7 @@ class Cage:
             self.open()
         found, values = self.ask("get", target, self.plan, seconds=self.seconds)
         self.plans, self.raised = found.get("plans", ()), "error" in found or "missing" in found
+        self.stopped = found.get("stopped")
         return found, values
 
     def ask(self, *order, seconds):
@@ -208,6 +210,9 @@ def check(cage, exercise, target):
         report = patient(cage, exercise, target)
         if report.ok or how == "entero" and not {f.id for f in report.findings} & {"no-acaba", "tarda"}:
             best = replace(report, notes=(*report.notes, TEXTS[how]) if report.ok else report.notes)
+    if stopped := not best.ok and raised and cage.stopped:  # tampoco seguiría en JupyterLab
+        line = TEXTS["se_para"].format(str(stopped["line"])[:90], str(stopped["name"])[:60])
+        best = replace(best, notes=(*best.notes, line))
     if cage.plan:
         cage.kill()
         cage.plan = 0

@@ -227,6 +227,7 @@ class Student:
         # Lo que usa: quizá, la respuesta de otro ejercicio.
         used = set().union(*(c.makes | c.binds | c.needs | c.later for c in chosen))
         uses = {"uses": sorted(used)[:500], "plans": [how for how, _ in known]}
+        uses["stopped"] = next((cell.stopped["error"] for cell in chosen if cell.stopped), None)
         if target not in space:
             failed = [cell.stopped for cell in chosen if cell.stopped]
             return (failed[-1] if failed else {"missing": True}) | uses, {}

@@ -23,6 +23,7 @@ ROOMS = "torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.lina
 FIGURES = []  # las que ha pedido lo que se ejecuta
 SLOWER = 2  # cuántas veces más tiempo que en JupyterLab se da a una comprobación entera
 CALL = 6.0  # segundos que se dan a una llamada: en la página, un bucle de Python tarda diez veces más
+WHOLE = "para tenerla se han ejecutado todas las celdas del cuaderno, en su orden."
 LESSON = 20.0  # segundos que se dan a una celda de la lección, con las que le hacen falta
 
 
@@ -211,34 +212,46 @@ class Page:
         return told("", [str(outcome.problem)] if outcome.problem else [], outcome.printed, notes)
 
     def judged(self, asked):
+        """El informe de una respuesta; si no está bien y hay celdas de quien responde, con el cuaderno en su orden."""
+        number, answer = asked["number"], asked["answer"]
+        if problem := unreadable(number, answer):
+            return told(f"✗ Ejercicio {number}: todavía no.", [problem])
+        call = ast.parse(asked["check"]).body[-1].value
+        after = [("celda", source) for source in asked.get("after", ())]
+        cells = [*asked["before"].items(), (number, answer), *after]
+        codes = [*map(Code, asked["lesson"]), *(Code(source) for _, source in cells)]
+        mine, name = len(codes) - 1 - len(after), getattr(call.args[-1], "id", "")
+        found = self.tried(asked, call, cells, codes, needed(codes, [name], [mine]))
+        if asked.get("own") and not found["ok"]:
+            whole = self.tried(asked, call, cells, codes, range(len(codes)))
+            if whole["ok"]:
+                found = whole | {"notes": [*whole["notes"], WHOLE]}
+        return found
+
+    def tried(self, asked, call, cells, codes, chosen):
+        """El informe, después de ejecutar esas celdas."""
         from course_checkers.engine import running, written
 
-        title, (number, answer) = f"Ejercicio {asked['number']}", (asked["number"], asked["answer"])
-        before = [*asked["before"].items(), (number, answer)]
-        codes = [*map(Code, asked["lesson"]), *(Code(source) for _, source in before)]
-        chosen = needed(codes, (), [len(codes) - 1])
         space, _ = self.rebuilt(asked, codes, chosen)
         for other, source in asked["undone"].items():
             for name in re.findall(r"^(?:def|class) (\w+)", source, re.MULTILINE):
                 space[name] = Undone(name, other)
-        for k in chosen[:-1]:
-            if k >= len(asked["lesson"]):
-                running.call(run, *before[k - len(asked["lesson"])], space)
-        if problem := unreadable(number, answer):
-            return told(f"✗ {title}: todavía no.", [problem])
-        outcome = running.call(run, number, answer, space)
-        if outcome.problem:
-            return told(f"✗ {title}: todavía no.", [str(outcome.problem)], outcome.printed)
-        call = ast.parse(asked["check"]).body[-1].value
+        printed, skipped = "", len(asked["lesson"])
+        for k in (k for k in chosen if k >= skipped):
+            outcome = running.call(run, *cells[k - skipped], space)
+            if cells[k - skipped][0] == asked["number"]:
+                printed = outcome.printed
+                if outcome.problem:
+                    return told(f"✗ Ejercicio {asked['number']}: todavía no.", [str(outcome.problem)], printed)
         own = {call.func.id: getattr(self.checkers, call.func.id)}
         report = eval(ast.unparse(call), space | own)
         found = told(
-            report.head, [str(one) for one in report.findings], report.printed or outcome.printed,
+            report.head, [str(one) for one in report.findings], report.printed or printed,
             report.notes, report.ok, report.unsolved,
         )  # fmt: skip
         learner = space.get(getattr(call.args[-1], "id", ""))
         if report.ok and callable(learner):
-            space["In"] += [source for _, source in before]
+            space["In"] += [source for _, source in cells]
             mine = written.written(learner, asked["number"], space)
             found["piece"] = piece(asked["number"], report.title, mine)
         return found
