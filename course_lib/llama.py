@@ -9,6 +9,7 @@ transformers.
 
 import math
 import os
+import warnings
 from pathlib import Path
 
 import torch
@@ -17,7 +18,7 @@ from course_lib.decoder_only import DecoderOnly
 from course_lib.model_files import Kind, ModelUnavailableError
 from course_lib.model_files.folders import read_model, read_plain_tokenizer
 from course_lib.model_files.hub import hub_folder
-from course_lib.model_files.sentences import why_broken
+from course_lib.model_files.sentences import TokenizationWarning, advice, listed, remedy, why_broken
 from course_lib.model_files.smollm import smollm_folder
 from course_lib.model_files.weights import WithoutDraws, read_weights
 
@@ -189,9 +190,11 @@ def encode(tokenizer, text, limit=2048):
     Raises:
         TypeError: si no es un texto.
         ValueError: si está vacío, tiene un carácter roto o pasa de ``limit`` tokens.
+
+    Avisa con ``TokenizationWarning`` de los signos que no se ven y de las ligaduras: los lee tal cual.
     """
     if not isinstance(text, str):
-        raise TypeError(f"encode: text = {text!r:.40} y tiene que ser un texto.")
+        raise TypeError(f"encode: text = {text!r:.40} y tiene que ser un texto.{remedy(text)}")
     if not text:
         raise ValueError("encode: el texto está vacío. Escribe por lo menos una palabra.")
     if reason := why_broken("la frase", text):
@@ -202,4 +205,9 @@ def encode(tokenizer, text, limit=2048):
             f"encode: el texto tiene {len(ids)} tokens y aquí caben {limit}. Escribe menos, o cambia "
             f"limit = {limit}."
         )
+    unseen = [x for x in dict.fromkeys(text) if not (x.isprintable() or x.isspace() or x == "\u200d")]
+    unseen += ["\ufffd"] * ("\ufffd" in text)
+    told = [f"el modelo lee también {listed(unseen, text)}: quítalo si sobra."] if unseen else []
+    for note in told + advice(text):
+        warnings.warn(note, TokenizationWarning, stacklevel=2)
     return torch.tensor([ids])

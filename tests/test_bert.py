@@ -18,6 +18,7 @@ from types import SimpleNamespace
 
 import httpx
 import huggingface_hub
+import numpy as np
 import pytest
 import torch
 import transformers
@@ -458,6 +459,8 @@ def test_the_result_is_the_students():
     (None, TypeError, ["NoneType", "None", "una frase (str) o una lista"]),
     (7, TypeError, ["int", "7", "una frase (str)"]),
     (b"hola", TypeError, ["bytes", "b'hola'", '.decode("utf-8")']),
+    (Path("hola"), TypeError, ["Path", "Usa .read_text()."]),
+    (np.array(["a", "b"]), TypeError, ["ndarray", "Usa .tolist()."]),
     ({"a": 1}, TypeError, ["dict", "una lista de frases"]),
     (["bien", None], TypeError, ["el elemento 1 es NoneType", "None"]),
     ([["una", "dos"]], TypeError, ["el elemento 0 es list", "['una', 'dos']"]),
@@ -499,6 +502,13 @@ def test_in_a_batch_the_warning_says_which_sentence():
     ("🐶 and 🦴", [r"no tiene 2 fragmento\(s\)"]),
     (SPANISH, [r"quita las tildes.*tenía → ten ##ia.*hecho para inglés"]),
     ("¿Dónde está el niño 🐶?", [r"no tiene 1 fragmento", r"Dónde → don ##de.*niño → nino"]),
+    ("a ﬂower", [r"«ﬂ» no es «fl»: escribe lo segundo"]),
+    ("an oﬃce ①", [r"2 fragmento.*\(«ﬃ», «①»\)", r"«ﬃ» no es «ffi», «①» no es «1»"]),
+    ("Ｄｏｇ 𝐛𝐢𝐠", [r"perdido \(«Ｄ», «ｏ», «ｇ», «𝐛», «𝐢» y 1 más\)", r"«Ｄ» no es «D»"]),
+    ("the\0 dog\x0b\x85", [r"no conoce U\+0000 \(nulo, carácter 4\), U\+000B .*, U\+0085 \(de control,"]),
+    ("do\ufffdg \ue000", [r"U\+FFFD \(.*no supo leer, carácter 3\), U\+E000 \(de uso privado, carácter 6\)"]),
+    ("\ufeffzero\u200b wi\xaddth \u202e", [r"U\+FEFF \(marca BOM, .*U\+200B .*U\+00AD .*U\+202E"]),
+    ("\u0301 dog \uffff", [r"U\+0301 \(marca suelta, carácter 1\)", r"perdido \(U\+FFFF \(sin asignar,"]),
 ])  # fmt: skip
 def test_what_the_tokenizer_loses(sentence, expected):
     """Emojis y español funcionan, y un aviso dice qué ha hecho el tokenizador."""
@@ -509,6 +519,12 @@ def test_what_the_tokenizer_loses(sentence, expected):
     for message, pattern in zip(messages, expected, strict=True):
         assert re.search(pattern, message), message
     assert result.contextual_embeddings.isfinite().all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_it_reads_well_is_not_said():
+    """Fracciones, comillas, espacios y saltos de línea de otros programas: los lee."""
+    extract_embeddings("“½ the\u00a0dog’s” № 5™ m² €5…\u2028the\r\nend\t3\u3000%")
 
 
 @pytest.mark.filterwarnings("error")

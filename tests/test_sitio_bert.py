@@ -221,6 +221,7 @@ WRONG = [
 NOTED = [
     "Hola 😀 niño", "El niño, «¿dónde?» «niño» 1\u0301 él, después también…", "[UNK] 🦴 [UNK]", "ΟΔΟΣ ς İ",
     "ﬁn naïve [SEP]é", "“quoted” — café's", "東京 dog é\u3000ñ", "Æ ŉ ß ẞ",
+    "\ufeffdog\u200bs\x0b oﬃce ½ \ufffd\0", "Ｄｏｇ ①Ⅳ\ue000\uffff 5㎏ \u0301 ❤️ a\xadb",
 ]  # fmt: skip
 REQUESTS = {
     AttentionExplorer: [

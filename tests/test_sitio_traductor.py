@@ -103,7 +103,7 @@ AWKWARD = [
     "We know Brunhilde, Xochitl and Wojciech very well.", "Dracorex bit Zzyzx near Ghqwrt in 1789 and 12,345.",
     "ΑΒΓ dog δεζ", "٣ dogs", "१२ cats and 12 cats",
     "The 𝐝𝐨𝐠 eats.", "Ａｂｃ dogs", "x\u0338 = y", "Call +34 912 345 678 now.", "¡Hello! ¿Tom?", "'Tis the dogs' bone.",
-    "a\u202eb", "One<br>two.", "123 456 789", "HELLO", "The gato y la mesa.",
+    "a\u202eb", "half \ud83d emoji", "2½ cups of ﬂour№5 dog™ 10² m² 5㎏", "One<br>two.", "123 456 789", "HELLO", "The gato y la mesa.",
 ]  # fmt: skip
 
 KINDS = (
@@ -205,6 +205,13 @@ def test_the_same_translations_of_many_sentences(page):
     assert_same(page, first_sentences()[::4] + aligned[::4] + gendered[::4] + long)
 
 
+def test_the_same_reading(page):
+    """Lo que viene de otros programas se cambia, se quita o se dice igual."""
+    texts = [frame.format(odd, odd) for odd in ODD + AWKWARD for frame in FRAMES]
+    for text, there in zip(texts, page.evaluate(READ, texts), strict=True):
+        assert there == reading(text), ascii(text)
+
+
 def test_the_same_warnings_and_errors_of_some(page):
     assert_same(page, AWKWARD[::5])
 
@@ -222,11 +229,14 @@ def test_the_same_reading_with_every_character(page):
     letters = filter(is_shown, map(chr, range(0x110000)))
     texts = [f"{x} i{x}i {x}{x}at" for x in letters]
     for text, there in zip(texts, many(page, READ, texts), strict=True):
-        try:
-            here = list(read_sentence(load_translator().tokenizer, text, 127))
-        except TranslatorError as error:
-            here = error.reason
-        assert there == here, ascii(text)
+        assert there == reading(text), ascii(text)
+
+
+def reading(text):
+    try:
+        return list(read_sentence(load_translator().tokenizer, text, 127))
+    except TranslatorError as error:
+        return error.reason
 
 
 def is_shown(x):

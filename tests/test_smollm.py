@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
 from types import SimpleNamespace
 
 import gguf
@@ -201,8 +202,21 @@ def test_from_the_hub_it_is_written_alike(apart, tmp_path):
     ("", ValueError, "está vacío"),
     ("medio \ud83d", ValueError, "carácter roto"),
     (None, TypeError, "text = None"),
+    (b"Hello", TypeError, "text = b'Hello'.* Usa .decode"),
     ("dog " * 5000, ValueError, r"tiene 50\d\d tokens y aquí caben 2048"),
 ])  # fmt: skip
 def test_what_cannot_be_read(smol, text, error, said):
     with pytest.raises(error, match=said):
         encode(smol[1], text)
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("a ﬂower", "«ﬂ» no es «fl»"),
+    ("a\u200b \ufffd", r"lee también U\+200B \(espacio sin ancho, carácter 2\), U\+FFFD "),
+    ("½ № dog™ 👍🏽 ❤️ 👨\u200d👩 café, ¿niño?\r\n\u00a0\u2028", None),
+])  # fmt: skip
+def test_what_is_not_seen_is_said(smol, text, said):
+    """Se lee tal cual: ningún signo se pierde ni cambia."""
+    with pytest.warns(match=said) if said else warnings.catch_warnings():
+        warnings.simplefilter("always" if said else "error")
+        assert smol[1].decode(encode(smol[1], text)[0].tolist()) == text

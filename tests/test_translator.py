@@ -8,6 +8,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from helpers import few
@@ -26,7 +27,12 @@ from course_lib.translator import (
     read_translator,
     words_of,
 )
-from course_lib.translator_model.checks import LONGEST_SEEN, doubtful_words, looks_spanish
+from course_lib.translator_model.checks import (
+    LONGEST_SEEN,
+    doubtful_words,
+    looks_spanish,
+    read_sentence,
+)
 from course_tools.training.phrase_book import phrase_pairs
 from course_tools.training.train_translator import FINISHING, RECIPE, WITH_PHRASES
 
@@ -287,7 +293,7 @@ def test_nothing_to_align(translator, spanish):
         translator.align("Hello.", spanish)
 
 
-@pytest.mark.parametrize("wrong", [None, 3, b"Hello", ["Hello"]])
+@pytest.mark.parametrize("wrong", [None, 3, b"Hello", ["Hello"], Path("hello"), np.array(["Hello"])])
 def test_not_a_text(translator, wrong):
     with pytest.raises(TypeError, match="tiene que ser un texto"):
         translator.translate(wrong)
@@ -303,6 +309,8 @@ def test_bad_beam(translator, beam):
     ("sentence", "warning"),
     [
         ("I love you 😀.", "no conoce «😀»"),
+        ("I \u200blove\ufffd you.", r"no conoce U\+200B \(espacio sin ancho, carácter 3\), U\+FFFD "),
+        ("😀👍🦴🐶 dogs 日本", "«😀», «👍», «🦴», «🐶», «日» y 1 más: no"),
         ("THE DOG IS VERY HUNGRY.", "en mayúsculas: se ha leído en minúsculas"),
         ("El perro de la casa tiene hambre.", "parece española"),
         ("¿Dónde está?", "parece española"),
@@ -316,6 +324,25 @@ def test_warnings(translator, sentence, warning):
         found = translator.translate(sentence)
     assert found.text
     assert {one.filename for one in told} == {__file__}, "señala a quien lo ha pedido"
+
+
+@pytest.mark.parametrize(("sentence", "read"), [
+    ("My ﬂower in the oﬃce.", "My flower in the office."), ("Use 2½ cups.", "Use 2 1/2 cups."),
+    ("№5 is a dog™.", "No 5 is a dog TM."), ("It is 5㎏, 3 m² and 10².", "It is 5 kg, 3 m2 and 10 2."),
+    ("The Ｄｏｇ 𝐞𝐚𝐭𝐬 ②.", "The Dog eats 2."), ("The dřevo (½).", "The drevo (1/2)."),
+])  # fmt: skip
+def test_what_other_programs_write_is_read_and_said(translator, sentence, read):
+    _, _, (first, *_) = found = read_sentence(translator.tokenizer, sentence, 127)
+    assert found[0] == read
+    odd = [sign for sign in dict.fromkeys(sentence) if not sign.isascii()]
+    assert first.count(" como ") == len(odd)
+    assert all(f"«{sign}» como «" in first for sign in odd)
+
+
+@pytest.mark.parametrize("broken", ["a\ud83d", "\udc00 dog", "\ud83d"])
+def test_half_an_emoji(translator, broken):
+    with pytest.raises(TranslatorError, match="la frase tiene un carácter roto"):
+        translator.translate(broken)
 
 
 @pytest.mark.lenta  # un Python nuevo, con sus filtros de avisos

@@ -1,15 +1,16 @@
 """Qué token sigue, según un LLM: en cada capa, y cómo se sortea, con temperatura y cortes."""
 
 import os
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import torch
 import traitlets
 
 from course_lib.cache import DecoderCache
-from course_lib.explorers.base import SHARED, AskingExplorer, esm, refusal
+from course_lib.explorers.base import SHARED, AskingExplorer, esm, refusal, with_warnings
 from course_lib.llama import ENVIRONMENT_VARIABLE, encode, load_llama
 from course_lib.masks import causal_mask
+from course_lib.model_files.sentences import TokenizationWarning
 from course_lib.sampling import next_token_probabilities
 
 BEST, SHOWN = 8, 40  # los tokens que viajan a la página: de cada capa, y de la última
@@ -97,7 +98,9 @@ class LlmExplorer(AskingExplorer):
     def _read(self, text, written):
         reader = _reader(os.environ.get(ENVIRONMENT_VARIABLE))
         try:
-            start = encode(reader.tokenizer, text, LONGEST)[0].tolist()
+            # Lo que no se ve, aquí se ve: cada token, con su código.
+            read = partial(encode, reader.tokenizer, limit=LONGEST)
+            start = with_warnings(read, text, TokenizationWarning)[0][0].tolist()
         except (TypeError, ValueError) as error:
             reason = str(error).removeprefix("encode: ").partition(", o cambia")[0]
             raise refusal("LlmExplorer", f"{reason.rstrip('.')}.") from None

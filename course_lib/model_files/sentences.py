@@ -3,7 +3,9 @@
 El tokenizador de un BERT quita lo que no entiende sin decir nada. Aquí se dice.
 """
 
+import unicodedata
 import warnings
+from functools import cache
 
 import torch
 from tokenizers import Tokenizer
@@ -58,12 +60,9 @@ def check_sentences(sentences):
     if isinstance(sentences, str):
         sentences = [sentences]
     if not isinstance(sentences, (list, tuple)):
-        decode = (
-            ' Si son bytes en UTF-8, usa .decode("utf-8").' if isinstance(sentences, bytes) else ""
-        )
         raise TypeError(
             f"extract_embeddings: has pasado {type(sentences).__name__} ({sentences!r:.40}) y espera "
-            f"una frase (str) o una lista de frases.{decode}"
+            f"una frase (str) o una lista de frases.{remedy(sentences)}"
         )
     if not sentences:
         raise ValueError("extract_embeddings: la lista está vacía. Pásale al menos una frase.")
@@ -71,7 +70,7 @@ def check_sentences(sentences):
         if not isinstance(sentence, str):
             raise TypeError(
                 f"extract_embeddings: el elemento {i} es {type(sentence).__name__} "
-                f"({sentence!r:.40}) y tiene que ser un texto."
+                f"({sentence!r:.40}) y tiene que ser un texto.{remedy(sentence)}"
             )
         name = f"la frase {i}"
         if reason := why_blank(name, sentence) or why_broken(name, sentence):
@@ -79,34 +78,67 @@ def check_sentences(sentences):
     return list(sentences)
 
 
-def why_blank(name, sentence):
-    """Por qué no sirve una frase vacía, dicho con el nombre que se le da; si no lo está, nada.
+def remedy(value):
+    """Cómo se hace un texto de algo que no lo es, si se sabe."""
+    ways = {"decode": '.decode("utf-8")', "read_text": ".read_text()", "tolist": ".tolist()"}
+    return next((f" Usa {way}." for name, way in ways.items() if hasattr(value, name)), "")
 
-    Args:
-        name, sentence: cómo se la llama, «la frase 0», y la frase.
-    """
+
+def why_blank(name, sentence):
+    """Por qué no sirve una frase vacía, con el nombre que se le da, «la frase 0»; si sirve, nada."""
     return "" if sentence.strip() else f"{name} está vacía. Escribe alguna palabra."
 
 
 def why_broken(name, sentence):
-    """Lo mismo, de una con un carácter roto.
-
-    Args:
-        name, sentence: como en ``why_blank``.
-    """
+    """Lo mismo, de una con un carácter roto."""
     whole = sentence.encode("utf-8", "ignore").decode() == sentence
     return "" if whole else f"{name} tiene un carácter roto (medio emoji). Vuelve a escribirla."
 
 
 def why_invisible(name, sentence, ids, tokenizer):
-    """Lo mismo, de una de la que solo quedan las marcas.
-
-    Args:
-        name, sentence, ids, tokenizer: cómo se la llama, la frase, sus ids y el tokenizador que los da.
-    """
+    """Lo mismo, de una de la que solo quedan las marcas: ``ids``, los que da ``tokenizer``."""
     if len(ids) > tokenizer.num_special_tokens_to_add():
         return ""
     return f"{name}, {sentence!r:.40}, no tiene ningún carácter visible. Escribe alguna palabra."
+
+
+# Los signos que no se ven, y de dónde vienen: cada uno, o los de su clase de Unicode.
+HIDDEN = {
+    "\0": "nulo", "\x0b": "tabulación vertical", "\x0c": "salto de página", "\xad": "guion opcional",
+    "\u200b": "espacio sin ancho", "\u200c": "separa letras", "\u200d": "une letras",
+    "\u200e": "hacia la derecha", "\u200f": "hacia la izquierda", "\u2060": "une palabras",
+    "\ufeff": "marca BOM", "\ufffd": "lo que otro programa no supo leer", "Cc": "de control",
+    "Cf": "de formato", "Co": "de uso privado", "Cn": "sin asignar", "M": "marca suelta",
+}  # fmt: skip
+CASED = ("Ll", "Lt", "Lu")
+
+
+def listed(signs, text):
+    """Unos signos de un texto, para decirlos: de los que no se ven, el código, el nombre y el sitio."""
+    shown = []
+    for sign in signs:
+        kind = unicodedata.category(sign)
+        name = HIDDEN.get(sign) or HIDDEN.get(kind) or HIDDEN.get(kind[0])
+        where = f"U+{ord(sign):04X} ({name}, carácter {text.find(sign) + 1})"
+        shown.append(where if name else f"«{sign}»")
+    return ", ".join(shown[:5]) + (f" y {len(shown) - 5} más" if len(shown) > 5 else "")
+
+
+def usual(sign):
+    """Lo que dice un signo, con los de siempre: «ﬂ» → «fl», «½» → «1/2»; casi todos, él mismo."""
+    return unicodedata.normalize("NFKC", sign).replace("\u2044", "/")
+
+
+def advice(text, unknown=()):
+    """Qué escribir en vez de una ligadura, de una letra de otro ancho o de un signo de ``unknown``."""
+    odd = [
+        f"«{sign}» no es «{usual(sign)}»"
+        for sign in dict.fromkeys(text)
+        if sign != usual(sign)
+        and usual(sign).isascii()
+        and (sign in unknown or unicodedata.category(sign) in CASED)
+    ]
+    return [f"para el modelo, {', '.join(odd[:5])}: escribe lo segundo."] if odd else []
 
 
 def tokenize(sentences, tokenizer, limit):
@@ -146,19 +178,41 @@ def _warn_about_losses(sentences, tokens, lengths, tokenizer, limit):
                 f"{where}tiene {length} tokens y el modelo admite {limit}: se han cortado los "
                 f"{length - limit} últimos."
             )
+        text = unicodedata.normalize("NFC", sentence)
+        dropped, unread = _signs(text, tokenizer)
+        if dropped:
+            _warn(f"{where}el modelo no conoce {listed(dropped, text)}: no lo ha leído.")
         unknown = row.count(tokenizer.unk_token) - sentence.count(tokenizer.unk_token)
         if unknown > 0:
+            which = f" ({listed(unread, text)})" if unread else ""
             _warn(
                 f"{where}el vocabulario no tiene {unknown} fragmento(s) del texto y en su lugar pone "
-                f"{tokenizer.unk_token}: lo que dijeran se ha perdido."
+                f"{tokenizer.unk_token}: lo que dijeran se ha perdido{which}."
             )
-        stripped = _words_that_lose_accents(sentence, tokenizer)
+        for note in advice(text, unread):
+            _warn(where + note)
+        seen = "".join(sign for sign in sentence if sign not in dropped or sign.isspace())
+        stripped = _words_that_lose_accents(seen, tokenizer)
         if stripped:
             examples = ", ".join(f"{word} → {' '.join(pieces)}" for word, pieces in stripped[:3])
             _warn(
                 f"{where}este tokenizador quita las tildes y trocea lo que no conoce ({examples}). "
                 "Está hecho para inglés: funciona, pero entiende peor el texto."
             )
+
+
+def _signs(text, tokenizer):
+    """Los signos que el tokenizador quita, menos las tildes de una letra, y los que no conoce."""
+    dropped, unread, split = {}, {}, cache(tokenizer.tokenize)
+    for before, sign in zip(f" {text}", text):
+        kind = unicodedata.category(before)[0] + unicodedata.category(sign)
+        if sign.isascii() and sign.isprintable() or kind in ("LMn", "MMn"):
+            continue
+        if tokenizer.unk_token in split(sign):
+            unread[sign] = None
+        elif not split(sign) and split(f"a{sign}a") == split("aa"):
+            dropped[sign] = None
+    return dropped, unread
 
 
 def _words_that_lose_accents(sentence, tokenizer):

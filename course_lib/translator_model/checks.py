@@ -5,7 +5,9 @@ Un error es de lo que no se puede traducir. Un aviso, de lo que se traduce con a
 
 import re
 import unicodedata
+from functools import cache
 
+from course_lib.model_files.sentences import listed, remedy, usual, why_broken
 from course_lib.translator_model.marks import EOS, UNKNOWN
 
 LONGEST_SEEN = 39  # tokens de la frase más larga del entrenamiento
@@ -57,9 +59,12 @@ def read_sentence(tokenizer, sentence, room, what="la frase", spanish=False):
     if not isinstance(sentence, str):
         raise TypeError(
             f"translate: {what} es {type(sentence).__name__} ({sentence!r:.40}) y tiene que ser "
-            "un texto."
+            f"un texto.{remedy(sentence)}"
         )
-    text = " ".join(unicodedata.normalize("NFC", sentence).split())
+    if reason := why_broken(what, sentence):
+        raise TranslatorError(reason, "translate")
+    whole = unicodedata.normalize("NFC", sentence)
+    text = " ".join(whole.split())
     if not text:
         language = "español" if spanish else "inglés"
         raise TranslatorError(f"{what} está vacía. Escribe una frase en {language}.", "translate")
@@ -67,15 +72,17 @@ def read_sentence(tokenizer, sentence, room, what="la frase", spanish=False):
     if tags := TAG.findall(text):
         text = " ".join(TAG.sub(" ", text).split())
         notes.append(f"{', '.join(f'«{tag}»' for tag in tags[:3])}: las etiquetas no se leen.")
-    text, lost = _known(tokenizer, text)
+    text, changed, lost = _known(tokenizer, text)
     if not any(map(str.isalnum, text)):
         raise TranslatorError(
             f"en {sentence[:40]!r} no hay ninguna palabra que el modelo pueda leer. "
             "Conoce las letras del inglés y del español.",
             "translate",
         )
+    if changed:
+        notes.append(f"se ha leído {', '.join(changed)}.")
     if lost:
-        notes.append(f"el modelo no conoce {', '.join(lost)}: no lo ha leído.")
+        notes.append(f"el modelo no conoce {listed(lost, whole)}: no lo ha leído.")
     words = text.split()
     if len(words) > 1 and text.isupper() and any(len(word) > 2 for word in words):
         text = text.capitalize()
@@ -104,19 +111,26 @@ TAG = re.compile(r"</?[a-zA-Z][^<>]*>")  # de HTML: «<b>», «</p>»
 
 
 def _known(tokenizer, text):
-    """Cambia una letra que el modelo no conoce por la misma sin tilde, o la quita."""
-    lost, kept = {}, []
-    for character in text:
-        if character.isspace() or _reads(tokenizer, character):
-            kept.append(character)
+    """Cambia un signo que el modelo no conoce por los que dicen lo mismo, o sin tilde, o lo quita."""
+    changed, lost, kept = {}, {}, ""
+    reads = cache(lambda sign: sign == " " or _reads(tokenizer, sign))
+    for sign in text:
+        if reads(sign):
+            kept += sign
             continue
-        plain = unicodedata.normalize("NFKD", character)[0]
-        if plain != character and _reads(tokenizer, plain):
-            kept.append(plain)
+        bare = [x if reads(x) else unicodedata.normalize("NFKD", x)[0] for x in usual(sign)]
+        said = "".join(bare)
+        if all(map(reads, said)) and " " not in said:
+            changed[f"«{sign}» como «{said}»"] = None
+            kept += said if sign.isalpha() or sign.isdecimal() else f"\0{said}\1"
         else:
-            lost[f"«{character}»"] = None
-    text = re.sub(r"\s+([.,;:!?])", r"\1", " ".join("".join(kept).split()))
-    return text, list(lost)[:5]
+            lost[sign] = None
+    kept = re.sub("[\0\1]", "", APART.sub(" ", kept))
+    return re.sub(r"\s+([.,;:!?])", r"\1", " ".join(kept.split())), list(changed), list(lost)
+
+
+# Dónde empieza y acaba lo cambiado que va aparte: «2½», «№5» → «2 1/2», «No 5»; pero «m²» → «m2».
+APART = re.compile(r"(?<=\d)\0(?=\w)|(?<=\w)\0(?=[^\W\d])|(?<=\w)\x01\0?(?=\w)")
 
 
 def _reads(tokenizer, character):

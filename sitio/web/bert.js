@@ -4,6 +4,7 @@
 {
   globalThis.course ??= {};
   const { assemble, attend, addAndNorm, linear } = course.counts;
+  const { listed, advice } = course.signs;
 
   const [LAYERS, HEADS, WIDTH, INNER] = [6, 12, 384, 1536]; // capas, h, d_model y la red densa
   const SIZE = WIDTH / HEADS; // d_k
@@ -116,11 +117,30 @@
     return length === 2 && `, ${shown}, no tiene ningún carácter visible. Escribe alguna palabra.`;
   }
 
+  /** Los signos que el tokenizador quita, menos las tildes de una letra, y los que no conoce. */
+  function signs(text, split) {
+    const [dropped, unread] = [new Set(), new Set()];
+    let before = ' ';
+    for (const sign of text) {
+      const accent = /\p{Mn}/u.test(sign) && /[\p{L}\p{M}]/u.test(before);
+      before = sign;
+      if (/[ -~]/.test(sign) || accent || dropped.has(sign) || unread.has(sign)) continue;
+      const parts = split(sign);
+      if (parts.includes('[UNK]')) unread.add(sign);
+      else if (!parts.length && split(`a${sign}a`).length === 1) dropped.add(sign);
+    }
+    return [dropped, unread];
+  }
+
   /** Los avisos de lo que se pierde, con las palabras de `model_files/sentences.py`. */
   function losses(sentence, tokens, split) {
     const count = parts => parts.filter(part => part === '[UNK]').length;
     const unknown = count(tokens) - count(sentence.split(/(\[UNK\])/));
-    const foreign = sentence.split(SPACES).filter(word => /[^\0-\x7f]/.test(word));
+    const text = sentence.normalize('NFC');
+    const [dropped, unread] = signs(text, split);
+    const which = unread.size ? ` (${listed(unread, text)})` : '';
+    const seen = [...sentence].filter(sign => !dropped.has(sign) || isBlank(sign)).join('');
+    const foreign = seen.split(SPACES).filter(word => /[^\0-\x7f]/.test(word));
     const stripped = [...new Set(foreign.map(word => word.replace(EDGES, '')))].flatMap(word => {
       const parts = /\p{L}/u.test(word) ? split(word) : [];
       const again = parts.map(part => part.replace(/^##/, '')).join('');
@@ -128,9 +148,11 @@
       return same ? [] : [`${word} → ${parts.join(' ')}`];
     });
     return [
+      dropped.size > 0 && `el modelo no conoce ${listed(dropped, text)}: no lo ha leído.`,
       unknown > 0 &&
         `el vocabulario no tiene ${unknown} fragmento(s) del texto y en su lugar pone [UNK]: lo ` +
-          'que dijeran se ha perdido.',
+          `que dijeran se ha perdido${which}.`,
+      ...advice(text, unread),
       stripped.length > 0 &&
         'este tokenizador quita las tildes y trocea lo que no conoce ' +
           `(${stripped.slice(0, 3).join(', ')}). Está hecho para inglés: funciona, pero entiende ` +

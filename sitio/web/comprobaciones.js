@@ -4,6 +4,8 @@
 {
   globalThis.course ??= {};
 
+  const { listed, usual } = course.signs;
+
   /** El traductor no puede con esa frase: se dice por qué y qué hacer. */
   const refuse = reason => {
     throw new Error(reason);
@@ -12,6 +14,9 @@
   // Los espacios, las letras y las cifras de Python no son los de `\s`, `\w` y `\b`.
   const SPACES = /[\p{White_Space}\x1c-\x1f]+/gu;
   const LONE_I = /(?<![\p{L}\p{N}])i(?![\p{L}\p{N}])/gu;
+  // Dónde empieza y acaba lo cambiado que va aparte: «2½», «№5» → «2 1/2», «No 5»; pero «m²» → «m2».
+  const APART =
+    /(?<=\d)\0(?=[\p{L}\p{N}])|(?<=[\p{L}\p{N}])\0(?=\p{L})|(?<=[\p{L}\p{N}])\x01\0?(?=[\p{L}\p{N}])/gu;
   const TAG = /<\/?[a-zA-Z][^<>]*>/g; // de HTML: «<b>», «</p>»
   const tidy = text => text.replace(SPACES, ' ').replace(/^ | $/g, '');
   const list = words => words.map(word => `«${word}»`).join(', ');
@@ -32,24 +37,32 @@
   course.readSentence = (tokenizer, sentence, facts) => {
     const reads = sign => !tokenizer.encode(sign).includes(tokenizer.unknown);
     const notes = [];
-    let text = tidy(sentence.normalize('NFC'));
+    if (/\p{Surrogate}/u.test(sentence))
+      refuse('la frase tiene un carácter roto (medio emoji). Vuelve a escribirla.');
+    const whole = sentence.normalize('NFC');
+    let text = tidy(whole);
     if (!text) refuse('la frase está vacía. Escribe una frase en inglés.');
     const tags = text.match(TAG) ?? [];
     if (tags.length) notes.push(`${list(tags.slice(0, 3))}: las etiquetas no se leen.`);
-    // Una letra que el modelo no conoce se cambia por la misma sin tilde, o se quita.
-    const lost = new Set();
+    // Un signo que el modelo no conoce se cambia por los que dicen lo mismo, o sin tilde, o se quita.
+    const [changed, lost] = [new Set(), new Set()];
     const kept = Array.from(text.replace(TAG, ' '), sign => {
-      const known = [sign, [...sign.normalize('NFKD')][0]].find(reads);
-      return known ?? (lost.add(sign), '');
+      if (reads(sign)) return sign;
+      const bare = Array.from(usual(sign), x => (reads(x) ? x : [...x.normalize('NFKD')][0]));
+      if (!bare.every(reads) || bare.includes(' ')) return lost.add(sign), '';
+      const said = bare.join('');
+      changed.add(`«${sign}» como «${said}»`);
+      return /[\p{L}\p{Nd}]/u.test(sign) ? said : `\0${said}\x01`;
     });
-    text = tidy(kept.join('')).replace(/ +([.,;:!?])/g, '$1');
+    const joined = kept.join('').replace(APART, ' ').replace(/[\0\x01]/g, '');
+    text = tidy(joined).replace(/ +([.,;:!?])/g, '$1');
     if (!/[\p{L}\p{N}]/u.test(text))
       refuse(
         `en ${repr([...sentence].slice(0, 40).join(''))} no hay ninguna palabra que el modelo ` +
           'pueda leer. Conoce las letras del inglés y del español.',
       );
-    if (lost.size)
-      notes.push(`el modelo no conoce ${list([...lost].slice(0, 5))}: no lo ha leído.`);
+    if (changed.size) notes.push(`se ha leído ${[...changed].join(', ')}.`);
+    if (lost.size) notes.push(`el modelo no conoce ${listed(lost, whole)}: no lo ha leído.`);
     const upper = text === text.toUpperCase() && text !== text.toLowerCase();
     if (upper && text.includes(' ') && /[^ ]{3}/.test(text)) {
       text = text.toLowerCase();

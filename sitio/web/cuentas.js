@@ -1,6 +1,6 @@
 'use strict';
 // Las cuentas de un Transformer dentro de la página: las de BERT y las del traductor. Una matriz (L, n) es un
-// Float32Array, con una fila tras otra.
+// Float32Array, con una fila tras otra. Y cómo se dicen los signos que un modelo no lee.
 {
   globalThis.course ??= {};
 
@@ -104,5 +104,48 @@
     return result;
   }
 
+  // --- Los signos de un texto, con las palabras de `model_files/sentences.py` ----------------------
+
+  const HIDDEN = {
+    '\0': 'nulo', '\x0b': 'tabulación vertical', '\x0c': 'salto de página', '\xad': 'guion opcional',
+    '\u200b': 'espacio sin ancho', '\u200c': 'separa letras', '\u200d': 'une letras',
+    '\u200e': 'hacia la derecha', '\u200f': 'hacia la izquierda', '\u2060': 'une palabras',
+    '\ufeff': 'marca BOM', '\ufffd': 'lo que otro programa no supo leer',
+  }; // prettier-ignore
+  const KINDS = [
+    [/\p{Cc}/u, 'de control'],
+    [/\p{Cf}/u, 'de formato'],
+    [/\p{Co}/u, 'de uso privado'],
+    [/\p{Cn}/u, 'sin asignar'],
+    [/\p{M}/u, 'marca suelta'],
+  ];
+
+  /** Unos signos de un texto, para decirlos: de los que no se ven, el código, el nombre y el sitio. */
+  function listed(signs, text) {
+    const letters = [...text];
+    const shown = [...signs].map(sign => {
+      const name = HIDDEN[sign] ?? KINDS.find(([kind]) => kind.test(sign))?.[1];
+      const code = sign.codePointAt(0).toString(16).toUpperCase().padStart(4, '0');
+      return name ? `U+${code} (${name}, carácter ${letters.indexOf(sign) + 1})` : `«${sign}»`;
+    });
+    return shown.slice(0, 5).join(', ') + (shown.length > 5 ? ` y ${shown.length - 5} más` : '');
+  }
+
+  /** Lo que dice un signo, con los de siempre: «ﬂ» → «fl», «½» → «1/2»; casi todos, él mismo. */
+  const usual = sign => sign.normalize('NFKC').replaceAll('\u2044', '/');
+
+  /** Qué escribir en vez de una ligadura, de una letra de otro ancho o de un signo de `unknown`. */
+  function advice(text, unknown) {
+    const odd = [...new Set(text)].filter(
+      sign =>
+        sign !== usual(sign) &&
+        /^[\0-\x7f]*$/.test(usual(sign)) &&
+        (unknown.has(sign) || /[\p{Ll}\p{Lt}\p{Lu}]/u.test(sign)),
+    );
+    const told = odd.slice(0, 5).map(sign => `«${sign}» no es «${usual(sign)}»`);
+    return told.length ? [`para el modelo, ${told.join(', ')}: escribe lo segundo.`] : [];
+  }
+
+  course.signs = { listed, usual, advice };
   course.counts = { assemble, linear, attend, sum, softmax, addAndNorm };
 }
