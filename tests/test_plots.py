@@ -279,6 +279,17 @@ def test_cell_text_contrasts_with_any_cell(name):
         (lambda: plot_lines([1, 2, 3], {"y": [1, 2]}), ["3 puntos", "«y»", "2"]),
         (lambda: plot_stacks({"una": {"a": -1}}), ["-1.0", "0 o más"]),
         (lambda: plot_stacks({"una": {"a": float("nan")}}), ["nan", "0 o más"]),
+        (lambda: plot_stacks({"una": {"a": float("inf")}}), ["inf", "0 o más"]),
+        (lambda: plot_stacks({}), ["rows = {}", "un diccionario con alguna serie"]),
+        (lambda: plot_rows({}, []), ["rows = {}", "un diccionario con alguna serie"]),
+        (lambda: plot_lines([1], [[1]]), ["series = [[1]]", "un diccionario con alguna serie"]),
+        (lambda: plot_distributions({}), ["samples = {}", "un diccionario con alguna serie"]),
+        (lambda: plot_rows({"a": ["x"]}, "a"), ["a es list", "números reales"]),
+        (lambda: plot_lines([1], {"a": [1j]}), ["a es list", "números reales"]),
+        (lambda: plot_lines([1], {"a": torch.ones(1, device="meta")}), ["a es Tensor", "números"]),
+        (lambda: plot_heatmap([[1], [1, 2]]), ["matrix es list", "filas iguales"]),
+        (lambda: plot_distributions({"a": [-np.inf, 1]}), ["a contiene 1 NaN o ∞"]),
+        (lambda: plot_vectors([[-np.inf, 1]]), ["vectors contiene 1 NaN o ∞"]),
     ],
 )
 def test_bad_input_says_what_and_why(call, words):
@@ -312,6 +323,93 @@ def test_the_notebook_shows_our_image(setup):
     page, _ = HTMLExporter().from_notebook_node(nb)
     assert [image["alt"] for image in images(page)] == [figure.description]
     assert page.count(figure.description) == 1, "un lector de pantalla la dice una sola vez"
+
+
+# --- Lo que llega de fuera --------------------------------------------------------------------------
+
+NAMED = {
+    "filas": lambda series, **more: plot_rows(series, [1, 2], **more),
+    "curvas": lambda series, **more: plot_lines([1, 2], series, xlabel=more.get("title"), **more),
+    "distribuciones": lambda series, **more: plot_distributions(series, **more),
+    "partes": lambda series, **more: plot_stacks({"una": {k: sum(x) for k, x in series.items()}}, **more),
+    "barras": lambda series, **more: plot_stacks({k: {"a": 1, "b": x[0]} for k, x in series.items()}, **more),
+}  # fmt: skip
+each_named = pytest.mark.parametrize("draw", NAMED.values(), ids=NAMED)
+
+
+def shown(figure):
+    """Los nombres de la leyenda, o del eje si la leyenda es otra cosa, una vez dibujada sin avisos."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure.savefig(io.BytesIO(), dpi=20, bbox_inches="tight")
+    (ax,) = figure.axes
+    figure.description.encode()
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    return [text.get_text() for text in ax.get_yticklabels()] if legend == ["a", "b"] else legend
+
+
+@each_named
+@pytest.mark.parametrize("count", [7, pytest.param(24, marks=pytest.mark.lenta)])
+def test_any_number_of_series(draw, count):
+    figure = draw({f"_serie {i}": [1 + i, 2] for i in range(count)})
+    names = shown(figure)
+    assert [name.partition(":")[0] for name in names] == [f"_serie {i}" for i in range(count)]
+    (ax,) = figure.axes
+    bars = [(one[0].get_facecolor(), one[0].get_hatch()) for one in ax.containers]
+    lines = [(one.get_color(), one.get_linestyle()) for one in ax.lines if not bars]
+    steps = [(one.get_edgecolor(), one.get_linestyle()) for one in ax.patches if not bars]
+    assert len({*bars, *lines, *steps}) == len(bars + lines + steps), "dos series se dibujan igual"
+
+
+@each_named
+@pytest.mark.parametrize("name", [
+    "_a", *(pytest.param(name, marks=pytest.mark.lenta) for name in (
+        "", None, 3, ("a", 1), b"x", "$x_1$", "a^b", "\\alpha", "50 %", "a\nb", "\t", "\0", "\ud83d",
+        "שלום 🐶 日本", "x" * 200)),
+], ids=ascii)  # fmt: skip
+def test_any_name(draw, name):
+    figure = draw({name: [1, 2], "otra": [2, 1]}, title=name)
+    first, second = (one.partition(": media")[0] for one in shown(figure))
+    plain = str(name).replace("\t", "\\t").replace("\0", "\\x00").replace("\ud83d", "\\ud83d")
+    assert first.replace("\n", "") == (plain.replace("\n", "") or second and "«»") or not name
+    assert second == "otra"
+    assert max(map(len, figure.axes[0].get_title("left").split("\n"))) <= 90
+
+
+def test_names_that_are_written_the_same_are_two():
+    assert shown(plot_rows({1: [1, 2], "1": [2, 1]}, ["a", "a"])) == ["1", "1"]
+
+
+@pytest.mark.parametrize("given", [
+    torch.tensor([1, 0]), torch.tensor([True, False]), torch.tensor([1.0, 0]).bfloat16(), np.array([1, 0]),
+    torch.tensor([1.0, 0], requires_grad=True), torch.tensor([1.0, 0]).to_sparse(), [True, False], (1, 0),
+    [torch.tensor(1.0, requires_grad=True), torch.tensor(0)], range(1, -1, -1), {"a": 1, "b": 0.0}.values(),
+    np.array([1, 0], dtype=object), torch.tensor([1.0, 0]).to(torch.float8_e4m3fn),
+], ids=lambda x: f"{type(x).__name__} {getattr(x, 'dtype', '')}")  # fmt: skip
+def test_any_numbers(given):
+    told = {
+        plot_rows({"a": given}, list("xy")): "«x» 1.00, «y» 0.00",
+        plot_lines([1, 2], {"a": given}): "a: de 1.00 a 0.00",
+        plot_distributions({"a": given}): "a: media 0.50, desviación típica 0.50",
+        plot_vectors([given, [1, 1]]): "0 = (1.00, 0.00)",
+        plot_heatmap([given]): "«0» → «0» 1.00",
+        plot_stacks({"f": dict(zip("xy", given))}): "f: 1 (x 1)",
+    }
+    assert [words for figure, words in told.items() if words not in figure.description] == []
+
+
+def test_one_point_and_one_value_are_seen():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert plot_lines([3], {"a": [1]}).axes[0].lines[0].get_marker() == "o"
+        assert "media 2.00" in plot_distributions({"a": [2, 2, 2]}).description
+        assert "x 0" not in plot_stacks({"a": {"x": 0}}).description
+
+
+def test_what_is_blocked_is_a_bar_that_says_it():
+    figure = plot_rows({"a": [1.0, -np.inf]}, ["x", "y"])
+    assert [bar.get_height() for bar in figure.axes[0].patches] == [1, 0]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["1.00", "−∞"]
 
 
 def test_describe_a_plain_figure():

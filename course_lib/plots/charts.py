@@ -1,21 +1,26 @@
 """Barras, histogramas y curvas."""
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from course_lib.plots import palette
-from course_lib.plots.figure import STYLE, CourseFigure
+from course_lib.plots.figure import CourseFigure, add_legend, drawing, titled
 from course_lib.plots.inputs import (
     as_array,
+    as_series,
+    check_named,
     check_labels,
     every_value,
+    fitted,
     number_text,
+    numbers,
     short_label,
     top_values,
+    visible,
 )
 
 HATCHES = ("", "///", "...", "xx")
+WIDEST, MOST_COLUMNS = 14, 6  # de unas barras, en pulgadas, y de su leyenda
 
 
 def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
@@ -31,38 +36,40 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
     Raises:
         ValueError: si algún vector no mide lo que ``labels`` o hay NaN.
     """
-    rows = {name: as_array(row, name, 1) for name, row in rows.items()}
-    labels = check_labels(labels, len(next(iter(rows.values()))), "labels")
-    for name, row in rows.items():
+    names, rows = as_series(rows, "rows", 1)
+    labels = check_labels(labels, len(rows[0]), "labels")
+    for name, row in zip(names, rows):
         check_labels(labels, len(row), f"labels para «{name}»")
     highlight = np.atleast_1d([] if highlight is None else highlight).astype(int).tolist()
     positions, width = np.arange(len(labels)), 0.8 / len(rows)
-    with rc_context(STYLE):
-        figure = CourseFigure(figsize=(max(5.0, len(labels) * (0.22 + 0.42 * len(rows))), 3.6))
+    wide = len(labels) * (0.22 + 0.42 * len(rows))
+    with drawing():
+        figure = CourseFigure(figsize=(min(max(5.0, wide), WIDEST), 3.6))
         ax = figure.subplots()
-        for i, (name, row) in enumerate(rows.items()):
+        for i, row in enumerate(rows):
+            color, hatch = palette.series(i, HATCHES)
             bars = ax.bar(
-                positions + (i - (len(rows) - 1) / 2) * width, row, width * 0.94, label=name,
-                color=palette.CYCLE[i], hatch=HATCHES[i % 4], edgecolor=palette.PAPER, linewidth=0,
+                positions + (i - (len(rows) - 1) / 2) * width, np.nan_to_num(row, neginf=0), width * 0.94,
+                color=color, hatch=hatch, edgecolor=palette.PAPER, linewidth=0,
             )  # fmt: skip
-            ax.bar_label(bars, [number_text(x, 2) for x in row], fontsize=9.5, padding=2)
+            if wide <= WIDEST:  # si no, se pisan
+                ax.bar_label(bars, [number_text(x, 2) for x in row], fontsize=9.5, padding=2)
         ax.set_xticks(positions, map(short_label, labels))
         ax.tick_params(axis="x", length=0)
-        ax.set_ylabel(ylabel)
+        ax.set_ylabel(visible(ylabel))
         ax.margins(x=0.01, y=0.12)
         ax.axhline(0, color=palette.GREY, linewidth=0.8)
         for i in highlight:
             ax.get_xticklabels()[i].set_fontweight("bold")
         if len(rows) > 1:  # debajo: dentro puede tapar una barra
-            ax.legend(frameon=False, ncols=len(rows), loc="upper left", bbox_to_anchor=(0, -0.1))
-        if title:
-            ax.set_title(title)
+            columns = min(len(rows), MOST_COLUMNS)
+            add_legend(ax, ax.containers, names, ncols=columns, loc="upper left", bbox_to_anchor=(0, -0.1))
+        named = titled(ax, title)
     few = len(labels) <= 8  # se dicen todas; si no, las mayores
     sentences = [
         f"{name}: " + (every_value(row, labels) if few else top_values(row, labels))
-        for name, row in rows.items()
+        for name, row in zip(names, rows)
     ]
-    named = f"Título: {title}. " if title else ""
     figure.description = (
         f"Barras para {len(labels)} etiquetas. {named}" + ". ".join(sentences) + "."
     )
@@ -78,28 +85,24 @@ def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
         title, xlabel: título y nombre del eje.
         log: si el eje vertical es logarítmico.
     """
-    samples = {name: as_array(x, name, None).ravel() for name, x in samples.items()}
-    edges = np.linspace(
-        min(x.min() for x in samples.values()), max(x.max() for x in samples.values()), bins + 1
-    )
-    facts = {
-        name: f"media {number_text(x.mean(), 2)}, desviación típica {number_text(x.std(), 2)}"
-        for name, x in samples.items()
-    }
-    with rc_context(STYLE):
+    names, samples = as_series(samples, "samples", None, finite=True)
+    samples = [x.ravel() for x in samples]
+    edges = np.histogram_bin_edges(np.concatenate(samples), bins)
+    facts = [
+        f"{name}: media {number_text(x.mean(), 2)}, desviación típica {number_text(x.std(), 2)}"
+        for name, x in zip(names, samples)
+    ]
+    with drawing():
         figure = CourseFigure(figsize=(7.6, 3.8))
         ax = figure.subplots()
-        for i, (name, x) in enumerate(samples.items()):
-            ax.hist(x, edges, density=True, histtype="step", linewidth=2.2, log=log,
-                    color=palette.CYCLE[i % len(palette.CYCLE)], linestyle=("-", "--", ":", "-.")[i % 4],
-                    label=f"{name}: {facts[name]}")  # fmt: skip
-        ax.set(xlabel=xlabel or "", ylabel="densidad")
-        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(0, -0.15))  # debajo
-        if title:
-            ax.set_title(title)
-    named = f"Título: {title}. " if title else ""
-    listed = "; ".join(f"{name}: {fact}" for name, fact in facts.items())
-    figure.description = f"Histogramas de {len(samples)} conjuntos. {named}{listed}."
+        for i, x in enumerate(samples):
+            color, style = palette.series(i, ("-", "--", ":", "-."))
+            ax.hist(x, edges, density=True, histtype="step", linewidth=2.2, log=log, color=color,
+                    linestyle=style)  # fmt: skip
+        ax.set(xlabel=visible(xlabel or ""), ylabel="densidad")
+        add_legend(ax, ax.patches, facts, loc="upper left", bbox_to_anchor=(0, -0.15))  # debajo
+        named = titled(ax, title)
+    figure.description = f"Histogramas de {len(samples)} conjuntos. {named}{'; '.join(facts)}."
     return figure
 
 
@@ -118,20 +121,22 @@ def plot_lines(
     Raises:
         ValueError: si alguna curva no tiene n puntos o hay NaN.
     """
-    x = as_array(x, "x", 1)
-    series = {name: as_array(y, name, 1) for name, y in series.items()}
-    for name, y in series.items():
+    x = as_array(x, "x", 1, finite=True)
+    names, series = as_series(series, "series", 1)
+    for name, y in zip(names, series):
         if len(y) != len(x):
             raise ValueError(f"plot_lines: x tiene {len(x)} puntos y «{name}» tiene {len(y)}.")
-    with rc_context(STYLE):
+    with drawing():
         figure = CourseFigure(figsize=(7.6, 3.8))
         ax = figure.subplots()
-        for i, (name, y) in enumerate(series.items()):
-            color, style = palette.CYCLE[i % len(palette.CYCLE)], ("-", "--", "-.", ":")[i % 4]
-            ax.plot(x, y, color=color, linestyle=style, linewidth=2.4, label=name)
+        for i, y in enumerate(series):
+            color, style = palette.series(i, ("-", "--", "-.", ":"))
+            point = "o" if len(x) == 1 else None  # una curva de un punto no se ve
+            ax.plot(x, y, color=color, linestyle=style, linewidth=2.4, marker=point)
+        lines = list(ax.lines)
         if reference is not None:
             ax.axhline(reference, color=palette.GREY, linewidth=1, linestyle=(0, (6, 4)))
-        ax.set(xlabel=xlabel or "", ylabel=ylabel or "")
+        ax.set(xlabel=visible(xlabel or ""), ylabel=visible(ylabel or ""))
         ax.set(xscale="log" if logx else "linear", yscale="log" if logy else "linear")
         for axis, log in ((ax.xaxis, logx), (ax.yaxis, logy)):
             if log:
@@ -141,14 +146,14 @@ def plot_lines(
                 axis.set_major_formatter(lambda value, _: f"{value:g}")  # 0.1, 1, 10…
                 axis.set_minor_formatter(NullFormatter())
         ax.grid(color=palette.MIST)
-        ax.legend(frameon=False)
-        if title:
-            ax.set_title(title)
-    named = f"Título: {title}. " if title else ""
+        outside = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if len(lines) > len(palette.CYCLE) else {}
+        add_legend(ax, lines, names, **outside)
+        named = titled(ax, title)
     listed = "; ".join(
-        f"{name}: de {number_text(y[0], 2)} a {number_text(y[-1], 2)}" for name, y in series.items()
+        f"{name}: de {number_text(y[0], 2)} a {number_text(y[-1], 2)}"
+        for name, y in zip(names, series)
     )
-    axis = f"{xlabel or 'x'} va de {number_text(x[0], 2)} a {number_text(x[-1], 2)}"
+    axis = f"{visible(xlabel or 'x')} va de {number_text(x[0], 2)} a {number_text(x[-1], 2)}"
     figure.description = f"Curvas. {named}{axis}. {listed}."
     return figure
 
@@ -165,36 +170,41 @@ def plot_stacks(rows, *, title=None, xlabel=None, decimals=0):
     Raises:
         ValueError: si alguna parte es negativa o NaN.
     """
-    names = list(dict.fromkeys(part for row in rows.values() for part in row))
-    table = np.array([[float(row.get(part, 0)) for part in names] for row in rows.values()])
-    if not (table >= 0).all():
-        raise ValueError(f"plot_stacks: las partes son {table.tolist()} y tienen que ser 0 o más.")
+    check_named(rows, "rows")
+    parts = list(dict.fromkeys(part for row in rows.values() for part in row))
+    table = numbers([[row.get(part, 0) for part in parts] for row in rows.values()], "rows")
+    if not table.size or not ((table >= 0) & (table < np.inf)).all():
+        raise ValueError(
+            f"plot_stacks: las partes son {table.tolist()}; haz que haya alguna y sean 0 o más."
+        )
+    names, bars = list(map(visible, parts)), list(map(visible, rows))
     totals, places = table.sum(axis=1), np.arange(len(rows))
-    with rc_context(STYLE):
+    with drawing():
         figure = CourseFigure(figsize=(8.2, 0.95 + 0.5 * len(rows)))
         ax = figure.subplots()
-        ax.barh(places, totals.max(), 0.62, color="none", edgecolor=palette.GREY, linestyle=":")
+        longest = totals.max() or 1
+        ax.barh(places, longest, 0.62, color="none", edgecolor=palette.GREY, linestyle=":")
         start = np.zeros(len(rows))
-        for i, (part, wide) in enumerate(zip(names, table.T)):
-            ax.barh(places, wide, 0.62, left=start, label=part, color=palette.CYCLE[i],
-                    hatch=HATCHES[i % 4], edgecolor=palette.PAPER, linewidth=0)  # fmt: skip
+        for i, wide in enumerate(table.T):
+            color, hatch = palette.series(i, HATCHES)
+            ax.barh(places, wide, 0.62, left=start, color=color, hatch=hatch, edgecolor=palette.PAPER,
+                    linewidth=0)  # fmt: skip
             start += wide
         for y, total in enumerate(totals):
-            ax.text(totals.max() * 1.015, y, number_text(total, decimals), va="center", fontsize=11)
-        ax.set_yticks(places, list(rows))
+            ax.text(longest * 1.015, y, number_text(total, decimals), va="center", fontsize=11)
+        ax.set_yticks(places, [fitted(name, 40) for name in bars])
         ax.tick_params(axis="y", length=0)
         ax.invert_yaxis()
-        ax.set(xlabel=xlabel or "", xlim=(0, totals.max() * 1.1))
+        ax.set(xlabel=visible(xlabel or ""), xlim=(0, longest * 1.1))
         ax.spines["left"].set_visible(False)
-        ax.legend(frameon=False, ncols=len(names), loc="lower left", bbox_to_anchor=(0, 1))
-        if title:
-            ax.set_title(title, pad=34)
-    named = f"Título: {title}. " if title else ""
+        columns = min(len(names), MOST_COLUMNS)
+        add_legend(ax, ax.containers[1:], names, ncols=columns, loc="lower left", bbox_to_anchor=(0, 1))
+        named = titled(ax, title, pad=34 + 20 * ((len(names) - 1) // MOST_COLUMNS))
     told = [
         f"{name}: {number_text(total, decimals)} ("
         + ", ".join(f"{part} {number_text(x, decimals)}" for part, x in zip(names, row) if x)
         + ")"
-        for name, row, total in zip(rows, table, totals)
+        for name, row, total in zip(bars, table, totals)
     ]
-    figure.description = f"Barras apiladas. {named}{xlabel or ''}. {'; '.join(told)}."
+    figure.description = f"Barras apiladas. {named}{visible(xlabel or '')}. {'; '.join(told)}."
     return figure

@@ -4,12 +4,14 @@ import base64
 import html
 import io
 import warnings
+from contextlib import contextmanager
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from PIL import Image
 
 from course_lib.plots import palette
+from course_lib.plots.inputs import fitted, visible
 
 DPI = 160  # el doble de lo que se muestra: nítido en un proyector
 STYLE = {
@@ -30,6 +32,29 @@ STYLE = {
 }
 
 
+@contextmanager
+def drawing():
+    """Dibuja con el estilo del curso; el signo que no está en la letra se ve como un recuadro."""
+    with rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        yield
+
+
+def titled(ax, title, **where):
+    """Pone el título, si lo hay. Devuelve lo que dice de él la descripción."""
+    if not title:
+        return ""
+    ax.set_title(fitted(visible(title), 90), **where)
+    return f"Título: {visible(title)}. "
+
+
+def add_legend(ax, drawn, names, **where):
+    """La leyenda, con cada nombre tal cual: matplotlib se calla los vacíos y los que empiezan por «_»."""
+    legend = ax.legend(drawn, ["·"] * len(drawn), frameon=False, **where)
+    for text, name in zip(legend.get_texts(), names):
+        text.set_text(fitted(name or "«»", 80))
+
+
 class CourseFigure(Figure):
     """Una figura de matplotlib con su descripción en ``description``."""
 
@@ -40,6 +65,11 @@ class CourseFigure(Figure):
 
     __str__ = __repr__
 
+    def savefig(self, *args, **options):
+        """Como la de matplotlib, con el estilo del curso."""
+        with drawing():
+            super().savefig(*args, **options)
+
     def _repr_mimebundle_(self, include=None, exclude=None):
         """PNG nítido y ligero, con la descripción como texto alternativo y como texto llano.
 
@@ -47,9 +77,7 @@ class CourseFigure(Figure):
         alternativo de los metadatos; un PDF y los visores que no aceptan el HTML, el PNG.
         """
         raw, small = io.BytesIO(), io.BytesIO()
-        with rc_context(STYLE), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph .* missing")  # un emoji se ve como un recuadro
-            self.savefig(raw, format="png", dpi=DPI, bbox_inches="tight", pad_inches=0.12)
+        self.savefig(raw, format="png", dpi=DPI, bbox_inches="tight", pad_inches=0.12)
         picture = Image.open(raw).convert("RGB").quantize(256, dither=Image.Dither.NONE)
         picture.save(small, format="png", optimize=True)
         png = small.getvalue()

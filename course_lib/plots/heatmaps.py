@@ -3,19 +3,21 @@
 import math
 
 import numpy as np
-from matplotlib import colormaps, rc_context
+from matplotlib import colormaps
 from matplotlib.colors import Normalize, to_hex
 from matplotlib.patches import Rectangle
 
 from course_lib.plots import palette
-from course_lib.plots.figure import STYLE, CourseFigure
+from course_lib.plots.figure import CourseFigure, drawing, titled
 from course_lib.plots.inputs import (
     as_array,
     check_labels,
     check_weights,
+    fitted,
     number_text,
     short_label,
     top_values,
+    visible,
 )
 
 
@@ -49,6 +51,7 @@ def plot_heatmap(
         ValueError: si la matriz o las etiquetas no encajan, o hay NaN.
     """
     matrix = as_array(matrix, "matrix", 2)
+    row_title, col_title = visible(row_title), visible(col_title)
     if kind not in ("weights", "scores"):
         raise ValueError(f'plot_heatmap: kind = {kind!r}. Elige "weights" o "scores".')
     if kind == "weights":
@@ -60,17 +63,15 @@ def plot_heatmap(
     cols = check_labels(col_labels, L_k, "col_labels")
     values = max(L_q, L_k) <= 20 if values is None else values
     cell = 0.2 + 0.095 * (decimals + 2) if values else max(0.2, 7.5 / max(L_q, L_k, 20))
-    with rc_context(STYLE):
+    with drawing():
         figure = CourseFigure(figsize=(L_k * cell + 1.6, L_q * cell + 1.6))
         ax = figure.subplots()
         image = _heatmap(ax, matrix, rows, cols, kind, decimals if values else None, highlight_row)
         ax.set_xlabel(f"{col_title} →", loc="left")
         ax.set_ylabel(f"← {row_title}", loc="top")
-        if title:
-            ax.set_title(title)
+        named = titled(ax, title)
         if not values:
             figure.colorbar(image, ax=ax, shrink=0.8)
-    named = f"Título: {title}. " if title else ""
     figure.description = (
         f"Mapa de calor de {L_q} × {L_k}. {named}Filas: {row_title}; columnas: {col_title}. "
         + _describe_matrix(matrix, rows, cols, decimals, highlight_row)
@@ -118,7 +119,7 @@ def plot_heads(
     n_cols = min(max_columns, len(heads))
     n_rows = math.ceil(len(heads) / n_cols)
     side = max(2.0, 0.2 * len(tokens), 0.2 * len(col_tokens))
-    with rc_context(STYLE):
+    with drawing():
         figure = CourseFigure(figsize=(n_cols * (side + 0.2) + 0.9, n_rows * (side + 0.4) + 0.9))
         axes = figure.subplots(
             n_rows, n_cols, squeeze=False, gridspec_kw={"wspace": 0.08, "hspace": 0.2}
@@ -130,7 +131,7 @@ def plot_heads(
             _heatmap(
                 ax, weights[heads[i]], tokens, col_tokens, "weights", None, highlight_row, size=10
             )
-            ax.set_title(titles[i], fontsize=11, pad=4 if i >= n_cols else 8)
+            ax.set_title(fitted(titles[i], 40), fontsize=11, pad=4 if i >= n_cols else 8)
             if i % n_cols:
                 ax.set_yticklabels([])
             if i >= n_cols:

@@ -1,13 +1,14 @@
 """Lo que reciben las gráficas, comprobado, y cómo se escriben sus números y sus etiquetas."""
 
+import textwrap
+import unicodedata
+
 import numpy as np
 
 
-def as_array(x, name, ndim):
-    """Copia en numpy de un tensor, un array o una lista, comprobada."""
-    if hasattr(x, "detach"):
-        x = x.detach().cpu().double().numpy()
-    array = np.array(x, dtype=float)
+def as_array(x, name, ndim, finite=False):
+    """Copia en numpy de un tensor, un array o una lista, comprobada. Con ``finite``, tampoco −∞."""
+    array = numbers(x, name)
     if array.size == 0:
         raise ValueError(f"plots: {name} está vacío: su forma es {array.shape}.")
     if ndim is not None and array.ndim != ndim:
@@ -15,10 +16,49 @@ def as_array(x, name, ndim):
         raise ValueError(
             f"plots: {name} tiene forma {array.shape} y tiene que tener {ndim} eje(s).{advice}"
         )
-    bad = np.isnan(array) | np.isposinf(array)
+    bad = ~np.isfinite(array) if finite else np.isnan(array) | np.isposinf(array)
     if bad.any():
-        raise ValueError(f"plots: {name} contiene {bad.sum()} NaN o +∞. Busca de dónde salen.")
+        sign = "" if finite else "+"
+        raise ValueError(f"plots: {name} contiene {bad.sum()} NaN o {sign}∞. Busca de dónde salen.")
     return array
+
+
+def numbers(x, name):
+    """Copia en numpy de lo que son números: también de listas de tensores, y sin su gradiente."""
+    try:
+        plain = _plain(x)
+        if not np.iscomplexobj(plain):
+            return np.array(plain, dtype=float)
+    except (TypeError, ValueError, RuntimeError):  # con textos, huecos, filas desiguales…
+        pass
+    raise ValueError(
+        f"plots: {name} es {type(x).__name__} y tiene que ser un tensor, un array o una lista de "
+        "números reales, con todas las filas iguales."
+    )
+
+
+def _plain(x):
+    if hasattr(x, "detach"):
+        x = x.detach().cpu().to_dense()
+        return (x if x.is_complex() else x.double()).numpy()
+    whole = hasattr(x, "__array__") or isinstance(x, (str, bytes, dict)) or not hasattr(x, "__iter__")
+    return x if whole else [_plain(part) for part in x]
+
+
+def as_series(series, name, ndim, finite=False):
+    """De un diccionario de nombre → vector, los nombres, que se pueden dibujar, y los arrays."""
+    check_named(series, name)
+    arrays = [as_array(x, visible(key), ndim, finite) for key, x in series.items()]
+    return list(map(visible, series)), arrays
+
+
+def check_named(series, name):
+    """Comprueba que es un diccionario y tiene algo."""
+    if not hasattr(series, "items") or not len(series):
+        raise ValueError(
+            f"plots: {name} = {series!r:.40}, y tiene que ser un diccionario con alguna serie, como "
+            '{"una": [1, 2]}.'
+        )
 
 
 def check_weights(array, name):
@@ -32,10 +72,23 @@ def check_weights(array, name):
 
 def check_labels(labels, count, name):
     """Las etiquetas como textos; si faltan, los números de orden. Comprueba que hay ``count``."""
-    labels = [str(i) for i in range(count)] if labels is None else [str(label) for label in labels]
+    labels = range(count) if labels is None else getattr(labels, "tolist", lambda: labels)()
+    labels = [visible(label) for label in labels]
     if len(labels) != count:
         raise ValueError(f"plots: {name} tiene {len(labels)} etiquetas y hacen falta {count}.")
     return labels
+
+
+def visible(label):
+    """Una etiqueta como texto; lo que no se puede dibujar, con su código."""
+    text = str(label)
+    coded = lambda c: unicodedata.category(c)[0] == "C" and (c != "\n" or text.isspace())  # noqa: E731
+    return "".join(ascii(c)[1:-1] if coded(c) else c for c in text)
+
+
+def fitted(text, width):
+    """Un texto, en varias líneas si hace falta."""
+    return text if max(map(len, text.split("\n"))) <= width else textwrap.fill(text, width)
 
 
 def short_label(label):
@@ -47,6 +100,8 @@ def number_text(value, decimals):
     """Un número redondeado, con el signo menos de verdad y sin «−0.00»."""
     if not np.isfinite(value):
         return "∞" if value > 0 else "−∞"
+    if abs(value) >= 1e12:
+        return f"{value:.2g}".replace("-", "−")
     return f"{round(float(value), decimals) + 0.0:.{decimals}f}".replace("-", "−")
 
 

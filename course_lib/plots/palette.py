@@ -24,6 +24,12 @@ VALUE = GREEN  # los values, V
 
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 
+
+def series(i, looks):
+    """El color de la serie i y cuál de sus cuatro trazos o tramas: en 24, ninguna pareja se repite."""
+    return CYCLE[i % 6], looks[(i + i // 12) % 4]
+
+
 FONT = "DejaVu Sans"  # viene con matplotlib: igual en todas las máquinas
 
 # Los mismos, y los que solo usan las hojas de estilo, con el nombre que tienen en ellas: de día y de

@@ -1,13 +1,12 @@
 """Vectores del plano, con su ángulo y su proyección."""
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.patches import Arc
 from matplotlib.ticker import MaxNLocator
 
 from course_lib.plots import palette
-from course_lib.plots.figure import STYLE, CourseFigure
-from course_lib.plots.inputs import as_array, check_labels, number_text
+from course_lib.plots.figure import CourseFigure, drawing, titled
+from course_lib.plots.inputs import as_array, check_labels, fitted, number_text
 
 
 def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, limits=None):
@@ -24,7 +23,7 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
     Raises:
         ValueError: si los vectores no son del plano o las etiquetas no encajan.
     """
-    vectors = np.stack([as_array(vector, "vectors", 1) for vector in vectors])
+    vectors = as_array(vectors, "vectors", 2, finite=True)
     if vectors.shape[1] != 2:
         raise ValueError(
             f"plot_vectors: los vectores miden {vectors.shape[1]}, y en el plano miden 2."
@@ -37,7 +36,7 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
         limits = (low[0] - left, high[0] + margin, low[1] - margin, high[1] + margin)
     x_min, x_max, y_min, y_max = limits
     scale = 5.2 / max(x_max - x_min, y_max - y_min)
-    with rc_context(STYLE):
+    with drawing():
         figure = CourseFigure(
             figsize=((x_max - x_min) * scale + 0.6, (y_max - y_min) * scale + 0.6)
         )
@@ -54,11 +53,12 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
                 "arrowstyle": "-|>,head_width=0.35,head_length=0.7",
                 "color": color,
                 "linewidth": 2.6,
+                "linestyle": ("-", "--", ":", "-.")[i // 6 % 4],
             }
             ax.annotate("", vector, (0, 0), arrowprops={**arrow, "shrinkA": 0, "shrinkB": 0})
             away = vector / (np.linalg.norm(vector) or 1) * 13
             ax.annotate(
-                f"{label} ({number_text(vector[0], 1)}, {number_text(vector[1], 1)})", vector, away,
+                f"{fitted(label, 40)} ({number_text(vector[0], 1)}, {number_text(vector[1], 1)})", vector, away,
                 textcoords="offset points", ha="left" if away[0] > 4 else "right" if away[0] < -4 else "center",
                 va="center", fontweight="bold", annotation_clip=False,
                 bbox={"facecolor": palette.PAPER, "edgecolor": "none", "pad": 1.5, "alpha": 0.8},
@@ -70,13 +70,11 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
             foot = vectors[j] * (vectors[i] @ vectors[j]) / (vectors[j] @ vectors[j])
             ax.plot(*zip(vectors[i], foot), color=palette.GREY, linestyle=":", linewidth=1.6)
             ax.plot(*zip((0, 0), foot), color=palette.INK, linewidth=5, alpha=0.35)
-        if title:
-            ax.set_title(title)
+        named = titled(ax, title)
     listed = "; ".join(
         f"{label} = ({', '.join(number_text(x, 2) for x in vector)}), norma {number_text(np.linalg.norm(vector), 2)}"
         for label, vector in zip(labels, vectors)
     )
-    named = f"Título: {title}. " if title else ""
     between = ""
     if angle is not None:
         i, j = angle

@@ -10,9 +10,23 @@ globalThis.course ??= {};
   const blocks = {}; // número → lo suyo
   const LINE = /^\s*# Ejercicio (\d+\.\d+)\b/;
 
-  /** Lo que guarda el navegador. Si no deja, se dice una vez. */
+  // Lo que no se puede guardar se dice una vez, junto a lo que se escribe.
+  const lost = new Set();
+  const notice = make('p', { className: 'exercise-unkept' });
+  notice.setAttribute('role', 'alert');
+  const always = 'unkept' in document.documentElement.dataset;
+  function warn(host) {
+    if (!always && !lost.size) return notice.remove();
+    if (!notice.isConnected) host.before(notice);
+    notice.textContent =
+      'Este navegador no deja guardar nada aquí, o no le queda sitio: lo que escribes se pierde al cerrar. ' +
+      'Antes, pulsa «Guardar mis respuestas», al final.';
+  }
+
+  /** Lo que guarda el navegador. */
   const memory = {
     name: number => `atencion/${lesson}/${number}`,
+    other: number => `${memory.name(number)}/otra`,
     read(name) {
       try {
         return localStorage.getItem(name);
@@ -20,14 +34,15 @@ globalThis.course ??= {};
         return null;
       }
     },
-    write(name, text) {
+    write(name, text, host = kept) {
       try {
         if (text === null) localStorage.removeItem(name);
         else localStorage.setItem(name, text);
+        lost.delete(name);
       } catch {
-        status.textContent =
-          'Este navegador no deja guardar nada aquí: antes de cerrar, guarda tus respuestas en un archivo.';
+        lost.add(name);
       }
+      warn(host);
     },
   };
 
@@ -55,7 +70,9 @@ globalThis.course ??= {};
 
   function alive(host) {
     const { number, start, check } = JSON.parse(host.querySelector('script').textContent);
-    const one = { start, text: memory.read(memory.name(number)) ?? start };
+    const name = memory.name(number);
+    const one = { start, text: memory.read(name) ?? start, mine: false };
+    const other = memory.other(number); // lo que se escribió en otra pestaña, si no es lo mismo
 
     async function ask(say, signal) {
       const [before, undone] = [{}, {}];
@@ -75,7 +92,8 @@ globalThis.course ??= {};
     const onChange = text => {
       if (text === one.text) return;
       one.text = text;
-      memory.write(memory.name(number), text === start ? null : text);
+      one.mine = true;
+      memory.write(name, text === start ? null : text, host);
     };
     const place = desk({
       host,
@@ -96,11 +114,38 @@ globalThis.course ??= {};
       onChange(text);
       place.text = text;
     };
+    const choice = make('div', { className: 'exercise-other' });
+    const settle = text => {
+      memory.write(other, null, host);
+      choice.remove();
+      if (text !== one.text) place.text = text;
+      one.text = text;
+      one.mine = true;
+      memory.write(name, text === start ? null : text, host);
+      place.focus();
+    };
+    /** Enseña la de otra pestaña, para que elija quien escribe. Sin ella, no hay nada que elegir. */
+    one.offer = text => {
+      if (text === null || text === one.text) return choice.remove();
+      const button = (label, chosen) => make('button', { type: 'button', onclick: () => settle(chosen()) }, label);
+      const mine = button('Quedarme con esta', () => one.text);
+      const theirs = button('Poner la otra', () => text);
+      const said = make('p', {}, `En otra pestaña has escrito otra respuesta al ejercicio ${number}:`);
+      choice.replaceChildren(said, make('pre', {}, text), make('div', { className: 'exercise-buttons' }, mine, theirs));
+      if (!choice.isConnected) host.append(choice);
+    };
+    /** Lo que se acaba de escribir en otra pestaña: si aquí también se ha escrito, se guardan las dos. */
     one.show = text => {
       if (text === one.text) return;
+      if (one.mine && one.text !== start) {
+        memory.write(other, one.text, host);
+        return one.offer(text === start ? null : text);
+      }
       one.text = text;
+      one.mine = false;
       place.text = text;
     };
+    one.offer(memory.read(other));
     blocks[number] = one;
   }
 
@@ -181,10 +226,12 @@ globalThis.course ??= {};
   const shelf = make('button', { type: 'button', onclick: saveLibrary }, 'Guardar mi biblioteca');
   kept.append(make('div', { className: 'exercise-buttons' }, saver, bringer, shelf, file), status);
   document.querySelectorAll('.exercise').forEach(alive);
+  warn(document.querySelector('.exercise') ?? kept);
 
-  // En otra pestaña se ha escrito. Aquí se enseña lo último, y no se guarda: allí ya puede haber más.
+  // En otra pestaña se ha escrito.
   addEventListener('storage', ({ key }) => {
-    const one = Object.entries(blocks).find(([number]) => memory.name(number) === key)?.[1];
-    one?.show(memory.read(key) ?? one.start);
+    for (const [number, one] of Object.entries(blocks))
+      if (key === memory.name(number)) one.show(memory.read(key) ?? one.start);
+      else if (key === memory.other(number)) one.offer(memory.read(key));
   });
 }

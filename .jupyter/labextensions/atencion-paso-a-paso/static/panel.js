@@ -27,9 +27,17 @@ const wordsOf = text =>
 
 /** Enseña u oculta el código de los cuadernos, también otro día; el de los ejercicios se queda. */
 const HIDE = 'curso:sin-codigo';
+/** Lo que guarda el navegador, si deja. */
+function kept(what, ...given) {
+  try {
+    return localStorage[what](HIDE, ...given);
+  } catch {
+    return null;
+  }
+}
 function hideCode(hide) {
   document.body.classList.toggle('cu-bare', hide);
-  localStorage.setItem(HIDE, hide ? 'si' : '');
+  kept('setItem', hide ? 'si' : '');
 }
 async function markCode({ context, content }) {
   await context.ready;
@@ -119,6 +127,6 @@ export function coursePanel(Widget, desk, tracker) {
   desk.changed = () => panel.isVisible && show();
   tracker.currentChanged.connect(desk.changed);
   tracker.widgetAdded.connect((_, added) => markCode(added));
-  hideCode(localStorage.getItem(HIDE) === 'si');
+  hideCode(kept('getItem') === 'si');
   return { panel, refresh };
 }
