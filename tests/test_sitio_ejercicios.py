@@ -10,7 +10,7 @@ from helpers_answers import ALL as ANSWERS
 from helpers_answers import EXERCISES, report_of
 from helpers_browser import AXE, PHONE, ROOT
 from helpers_firefox import find_firefox, open_firefox
-from helpers_sitio import LAPTOP, OPEN_ALL, reading, small_site
+from helpers_sitio import LAPTOP, OPEN_ALL, reading, serve, small_site
 from playwright.sync_api import expect
 from test_imitacion import compared
 from test_sitio import AUDIT
@@ -294,6 +294,102 @@ OWN = """import torch
 def my_attention(query, key, value, mask=None):
     weights = torch.softmax(query @ key.mT / key.shape[-1] ** 0.5, -1)
     return torch.softmax(query @ key.mT / key.shape[-1] ** 0.5, -1) @ value, weights"""
+
+
+# --- Lo que guarda el navegador ---------------------------------------------------------------------
+
+FORBIDDEN = """for (const name of ["localStorage", "sessionStorage", "indexedDB"])
+    Object.defineProperty(window, name, {configurable: true, get() { throw new DOMException("", "SecurityError"); }});"""
+PRIVATE = "Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); };"
+MISSING = "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, {value: null});"
+UNKEPT = "no deja guardar nada aquí, o no le queda sitio"
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    with serve(folder) as address:
+        yield address
+
+
+def opened(page, address, caged):
+    """Una página; si se pide, dentro de otra que no la deja guardar nada."""
+    if not caged:
+        page.goto(address)
+        return page
+    style = "position: fixed; inset: 0; width: 100%; height: 100%"
+    cage = f'<iframe sandbox="allow-scripts" src="{address}" style="{style}"></iframe>'
+    page.route("**/jaula.html", lambda route: route.fulfill(body=cage, content_type="text/html"))
+    page.goto(address.rpartition("/")[0] + "/jaula.html")
+    return page.frames[-1]
+
+
+@navegador
+@pytest.mark.parametrize(("script", "caged"), [
+    pytest.param("", True, id="encerrada"), *(
+        pytest.param(script, False, id=name, marks=lenta)
+        for name, script in (("prohibido", FORBIDDEN), ("privado", PRIVATE), ("sin nada", MISSING)))
+])  # fmt: skip
+def test_where_nothing_is_kept_everything_goes_on_and_it_is_said_once(browser, address, script, caged):
+    with reading(browser, address, "index.html", "woff2|ERR_FAILED", script=script) as page:
+        found = opened(page, f"{address}search.html?q=softmax", caged)
+        expect(found.locator("#search-results li").first).to_be_visible()
+        lesson = opened(page, f"{address}{LESSON}.html", caged)
+        lesson.get_by_role("button", name="Tema").click()
+        lesson.get_by_role("button", name="Oscuro").click()
+        expect(lesson.locator("html")).to_have_attribute("data-theme", "dark")
+        lesson.evaluate(OPEN_ALL)
+        expect(lesson.locator(".exercise-unkept")).to_contain_text(UNKEPT)
+        place(lesson).get_by_role("textbox").focus()
+        place(lesson).locator(".cm-content").wait_for()
+        page.keyboard.type("# mío")
+        expect(place(lesson).locator(".cm-content")).to_contain_text("# mío")
+        expect(lesson.locator(".exercise-unkept")).to_have_count(1)
+        assert lesson.evaluate("localStorage.getItem('atencion/03_softmax_y_escalado/3.1')").endswith("# mío")
+
+
+@navegador
+def test_what_does_not_fit_is_said_and_stays_on_the_screen(browser, address):
+    with reading(browser, address, f"{LESSON}.html") as page:
+        page.evaluate(OPEN_ALL)
+        write(page, "# corto")
+        expect(page.locator(".exercise-unkept")).to_have_count(0)
+        page.evaluate("""() => { for (let size = 2 ** 23; size >= 8; size /= 2)
+            try { localStorage.setItem('otro' + size, '-'.repeat(size)); } catch {} }""")
+        write(page, f"# {'largo ' * 50}")
+        expect(page.locator(".exercise-unkept")).to_contain_text(UNKEPT)
+        expect(place(page).locator(".cm-content")).to_contain_text("largo largo")
+        page.evaluate("for (const key of Object.keys(localStorage)) if (key.startsWith('otro')) localStorage.removeItem(key)")
+        write(page, f"# {'cabe ' * 50}")
+        expect(page.locator(".exercise-unkept")).to_have_count(0)
+        page.reload()
+        expect(place(page).get_by_role("textbox")).to_have_value(f"# {'cabe ' * 50}")
+
+
+@navegador
+@pytest.mark.parametrize("chosen", ["Quedarme con esta", "Poner la otra"])
+def test_two_tabs_keep_both_answers_and_the_reader_chooses(browser, address, chosen):
+    with reading(browser, address, f"{LESSON}.html") as one:
+        other = one.context.new_page()
+        other.goto(one.url)
+        for page in (one, other):
+            page.evaluate(OPEN_ALL)
+        write(one, "# de la primera")
+        expect(place(other).get_by_role("textbox")).to_have_value("# de la primera")  # allí no se había escrito
+        write(other, "# de la segunda")
+        expect(place(one).locator(".exercise-other pre")).to_have_text("# de la segunda")
+        expect(place(one).locator(".cm-content")).to_have_text("# de la primera")
+        expect(place(other).locator(".exercise-other pre")).to_have_text("# de la primera")
+        one.close()
+        other.reload()  # y las dos siguen ahí
+        other.evaluate(OPEN_ALL)
+        expect(place(other).get_by_role("textbox").first).to_have_value("# de la segunda")
+        expect(place(other).locator(".exercise-other pre")).to_have_text("# de la primera")
+        place(other).get_by_role("button", name=chosen).click()
+        expect(other.locator(".exercise-other")).to_have_count(0)
+        other.reload()
+        expect(other.locator(".exercise-other")).to_have_count(0)
+        left = "# de la segunda" if chosen == "Quedarme con esta" else "# de la primera"
+        expect(place(other).get_by_role("textbox")).to_have_value(left)
 
 
 @navegador
