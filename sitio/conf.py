@@ -141,7 +141,7 @@ def add_scripts(app, pagename, templatename, context, doctree):
     needed = [name for kind in sorted(kinds) for name in ANSWERS.get(kind, ())]
     answers = 'class="exercise"' in body
     scripts = dict.fromkeys([*(["piezas"] if needed or answers else []), *needed])
-    own = ["python", "mesa", "ejercicios", "celdas"] if answers else []
+    own = ["python", "mesa", "propias", "ejercicios", "celdas"] if answers else []
     linked = ["enlaces"] if 'Explorer" id="' in body else []
     names = [*scripts, *(["exploradores", *linked, "modelo"] if kinds else []), "pagina", *own]
     context["ours"] = {f"_static/{name}.js" for name in names}

@@ -393,6 +393,39 @@ def test_two_tabs_keep_both_answers_and_the_reader_chooses(browser, address, cho
 
 
 @navegador
+@pytest.mark.parametrize("old", [False, pytest.param(True, marks=lenta)])
+def test_a_notebook_that_is_brought_keeps_its_own_cells(browser, folder, tmp_path, old):
+    """La respuesta usa lo que hacen otras celdas, de antes y de después; y no se pierden al guardarla."""
+    uses = "# Ejercicio 3.1\ndef my_softmax(scores):\n    return rest(scores) / some[0](rest(scores))\n"
+    lesson = json.loads((ROOT / f"notebooks/{LESSON}.ipynb").read_text("utf-8"))["cells"]
+    at = next(k for k, cell in enumerate(lesson) if exercises.exercise_of(cell) == "3.1")
+    own = ["import torch", "some = []", "%time some.append(lambda x: x.sum(-1, keepdim=True))", "1 + 1?"]
+    after = "def rest(x):\n    return torch.exp(x - x.amax(-1, keepdim=True))"
+    cells = [*lesson[:at], *map(own_cell, own), lesson[at] | {"source": uses}, own_cell(after), *lesson[at + 1 :]]
+    book = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
+    if old:
+        cells = [{**cell, "input": cell["source"]} for cell in cells]
+        book = {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [{"cells": cells}]}
+    (tmp_path / "mío.ipynb").write_text(json.dumps(book), encoding="utf-8")
+    with reading(browser, f"{folder.as_uri()}/", f"{LESSON}.html") as page:
+        page.locator("input[type=file]").set_input_files(tmp_path / "mío.ipynb")
+        said = "Traídas las respuestas de 3.1. Con 5 celdas tuyas, que se ejecutan en su sitio."
+        expect(page.locator(".answers-kept [role=status]")).to_have_text(said)
+        place(page).get_by_role("button", name="Comprobar").click()
+        expect(place(page)).to_have_attribute("data-checked", "1", timeout=90_000)
+        expect(place(page).locator(".exercise-report")).to_contain_text("está bien")
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="Guardar mis respuestas").click()
+        waiting.value.save_as(tmp_path / "guardado.ipynb")
+    saved = [source for _, source in submissions.read_notebook(tmp_path / "guardado.ipynb").cells]
+    assert [source for source in saved if source in (*own, after, uses)] == [*own, uses, after]
+
+
+def own_cell(source):
+    return {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source}
+
+
+@navegador
 def test_a_file_that_is_not_a_notebook_changes_nothing(page, tmp_path):
     for text in ("", "{", '{"cells": 3}', '{"cells": []}', '{"cells": [{"cell_type": "code", "source": "x"}]}'):
         (tmp_path / "otro.ipynb").write_text(text)

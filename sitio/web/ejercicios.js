@@ -49,6 +49,7 @@ globalThis.course ??= {};
   // --- Lo que ya está bien: las piezas de mi_biblioteca.py, de todas las lecciones -----------------
 
   const PIECES = 'atencion/mi_biblioteca';
+  const OWN = memory.name('celdas');
   const order = ([number]) => number.split('.').reduce((n, part) => 100 * n + Number(part), 0);
 
   /** Las piezas, por orden: número, nombre, cabecera y código. */
@@ -66,6 +67,17 @@ globalThis.course ??= {};
     memory.write(PIECES, JSON.stringify([...others, piece].sort((a, b) => order(a) - order(b))));
   }
 
+  /** Las celdas que ha traído, con sus respuestas, quien responde. */
+  function ownCells() {
+    try {
+      const { own, changed } = JSON.parse(memory.read(OWN));
+      if (Array.isArray(own) && changed) return { own, changed };
+    } catch {
+      // ahí no había nada, u otra cosa
+    }
+    return { own: [], changed: {} };
+  }
+
   // --- Un ejercicio ---------------------------------------------------------------------------
 
   function alive(host) {
@@ -75,15 +87,16 @@ globalThis.course ??= {};
     const other = memory.other(number); // lo que se escribió en otra pestaña, si no es lo mismo
 
     async function ask(say, signal) {
-      const [before, undone] = [{}, {}];
+      const [done, undone] = [{}, {}];
       for (const other in blocks) {
         if (other === number) break;
         const { text, start: empty } = blocks[other];
-        (text === empty ? undone : before)[other] = text;
+        (text === empty ? undone : done)[other] = text;
       }
-      const mine = cell => LINE.exec(python.textOf(cell))?.[1] === number;
-      const cells = python.before(await python.notebook(lesson), mine);
-      const asked = { lesson: cells, before, undone, number, answer: one.text, check };
+      const mine = ownCells();
+      const cells = course.own.around(course.own.merged(await python.notebook(lesson), mine), number, done);
+      const own = mine.own.length + Object.keys(mine.changed).length > 0;
+      const asked = { ...cells, undone, number, answer: one.text, check, own };
       const found = await python.ask(asked, say, signal);
       if (found.piece) keep(found.piece);
       return found;
@@ -174,8 +187,10 @@ globalThis.course ??= {};
 
   async function save() {
     try {
-      const notebook = await python.notebook(lesson);
+      const notebook = course.own.merged(await python.notebook(lesson), ownCells());
       for (const cell of notebook.cells) {
+        if (cell.own) cell.id = `propia-${notebook.cells.indexOf(cell)}`;
+        delete cell.own;
         const number = cell.cell_type === 'code' && LINE.exec(python.textOf(cell))?.[1];
         if (number && blocks[number]) cell.source = blocks[number].text;
       }
@@ -187,33 +202,34 @@ globalThis.course ??= {};
   }
 
   async function bring(file) {
-    let cells;
+    let brought;
     try {
-      if (file.size > 20e6) throw new Error();
-      cells = JSON.parse(await file.text()).cells.filter(({ cell_type: kind }) => kind === 'code');
+      if (file.size > 250e6) throw new Error();
+      brought = course.own.read(JSON.parse(await file.text()), await python.notebook(lesson));
     } catch {
       status.textContent = `«${file.name}» no se puede leer como cuaderno. No ha cambiado nada.`;
       return;
     }
-    const found = {};
-    for (const cell of cells) {
-      const text = python.textOf(cell);
-      const number = LINE.exec(text)?.[1];
-      if (number && blocks[number]) found[number] = text;
-    }
+    const { answers, ...mine } = brought;
+    const found = Object.fromEntries(Object.entries(answers).filter(([number]) => blocks[number]));
     const numbers = Object.keys(found).filter(n => found[n] !== blocks[n].text);
-    if (!numbers.length && Object.keys(found).length) {
-      status.textContent = `Lo que hay en «${file.name}» ya estaba aquí. No ha cambiado nada.`;
+    if (!Object.keys(found).length) {
+      status.textContent = `En «${file.name}» no hay ninguna respuesta de esta lección. No ha cambiado nada.`;
       return;
     }
-    if (!numbers.length) {
-      status.textContent = `En «${file.name}» no hay ninguna respuesta de esta lección. No ha cambiado nada.`;
+    const many = mine.own.length + Object.keys(mine.changed).length;
+    const more = many ? ` Con ${many === 1 ? 'una celda tuya, que se ejecuta' : `${many} celdas tuyas, que se ejecutan`} en su sitio.` : '';
+    const kept = JSON.stringify(mine) === JSON.stringify(ownCells());
+    if (!numbers.length && kept) {
+      status.textContent = `Lo que hay en «${file.name}» ya estaba aquí. No ha cambiado nada.`;
       return;
     }
     const lost = numbers.filter(n => blocks[n].text !== blocks[n].start);
     if (lost.length && !confirm(`Se cambia lo que has escrito en ${lost.join(', ')}. ¿Sigo?`)) return;
     for (const number of numbers) blocks[number].set(found[number]);
-    status.textContent = `Traídas las respuestas de ${numbers.join(', ')}.`;
+    memory.write(OWN, many ? JSON.stringify(mine) : null);
+    const first = numbers.length ? `Traídas las respuestas de ${numbers.join(', ')}.` : 'Las respuestas ya estaban.';
+    status.textContent = first + more;
   }
 
   const file = make('input', { type: 'file', accept: '.ipynb', hidden: true });

@@ -90,7 +90,7 @@ globalThis.course ??= {};
     return JSON.parse(new TextDecoder().decode(await unpacked(bytes)));
   }
 
-  const textOf = ({ source }) => [source].flat().join('');
+  const textOf = ({ source, input }) => [source ?? input].flat().join('');
 
   /** Lo que hay escrito en las celdas de código de antes de una, sin las respuestas. */
   function before({ cells }, isLast, edited = {}) {
