@@ -12,7 +12,7 @@ from course_tools.opening import library, progress
 
 UNKNOWN = (
     f"está bien, pero no va a {library.MODULE}.py: no encuentro dónde la has escrito. Dale un nombre en una "
-    "celda que no empiece por %%, ejecútala y repite esta."
+    "celda, ejecútala y repite esta."
 )
 _recording = True
 
