@@ -27,18 +27,22 @@ WILD = re.compile(
 ORDER = re.compile(r"(?:pip|conda|mamba|uv|cd|ls|pwd|cat|cp|mv|rm|mkdir|matplotlib|load_ext|reload_ext|autoreload"
                    r"|config|env|run|time|timeit|who|whos|history|reset|clear)\b(?!\s*[=(.,\[])")  # fmt: skip
 # Las celdas %% que no ejecutan aquí lo que llevan dentro.
-OTHER = set(
-    "bash sh script html HTML javascript js latex markdown svg SVG perl ruby python python2 python3 pypy system sx cmd"
-    " ! timeit writefile file sql cython".split()
-)
+OTHER = {
+    "bash", "sh", "script", "html", "HTML", "javascript", "js", "latex", "markdown", "svg",
+    "SVG", "perl", "ruby", "python", "python2", "python3", "pypy", "system", "sx", "cmd", "!",
+    "timeit", "writefile", "file", "sql", "cython",
+}  # fmt: skip
 TIMED = {"time", "prun", "memit", "capture", "debug"}  # las % que sí, en una línea
 # Los métodos y las funciones que cambian lo que se les da; y los que acaban en «_» o empiezan como aquí.
-CHANGING = set(
-    "append extend insert remove pop clear sort reverse update add discard setdefault popitem appendleft extendleft"
-    " popleft rotate fill put itemset resize setattr delattr shuffle insort insort_left insort_right heappush heappop"
-    " heapify next copyto fill_diagonal apply train eval step backward zero_grad add_module write seek put_nowait"
-    " intersection_update difference_update symmetric_difference_update move_to_end __setitem__ __delitem__".split()
-)
+CHANGING = {
+    "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "add",
+    "discard", "setdefault", "popitem", "appendleft", "extendleft", "popleft", "rotate", "fill",
+    "put", "itemset", "resize", "setattr", "delattr", "shuffle", "insort", "insort_left",
+    "insort_right", "heappush", "heappop", "heapify", "next", "copyto", "fill_diagonal",
+    "apply", "train", "eval", "step", "backward", "zero_grad", "add_module", "write", "seek",
+    "put_nowait", "intersection_update", "difference_update", "symmetric_difference_update",
+    "move_to_end", "__setitem__", "__delitem__",
+}  # fmt: skip
 STARTS = ("set_", "register", "load_state", "__setattr", "__iadd", "__ior")
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}
@@ -173,7 +177,7 @@ def run_until_done(coroutine):
         return asyncio.run(coroutine)
     with contextlib.suppress(StopIteration):  # en el navegador no se puede esperar
         coroutine.send(None)
-        raise RuntimeError("en la página no se puede esperar con await a algo que tarda")
+        raise RuntimeError("en la página no se puede esperar a algo que tarda")
 
 
 def remember(label, source):
@@ -188,13 +192,13 @@ class Code:
     """Un trozo de código: una celda, o una instrucción.
 
     Attributes:
-        makes: los nombres que crea siempre: lo que había con ese nombre ya no cuenta.
-        binds: los que crea o quita, quizá.
-        needs, later: los que usa al ejecutarse, y los que usan después sus funciones.
-        touches, hidden: lo que puede cambiar, como (con qué, qué nombres): al ejecutarse, y sus funciones después.
-        changing: sus funciones y métodos que cambian lo que reciben.
-        alike: parejas de nombres que pueden ser lo mismo: «a = b».
-        star, wild: si importa «*», o puede crear cualquier nombre.
+        ``makes``: los nombres que crea siempre: lo que había con ese nombre ya no cuenta.
+        ``binds``: los que crea o quita, quizá.
+        ``needs``, ``later``: los que usa al ejecutarse, y los que usan después sus funciones.
+        ``touches``, ``hidden``: lo que puede cambiar, como (con qué, qué nombres): al ejecutarse, y sus funciones.
+        ``changing``: sus funciones y métodos que cambian lo que reciben.
+        ``alike``: parejas de nombres que pueden ser lo mismo: «a = b».
+        ``star``, ``wild``: si importa «*», o puede crear cualquier nombre.
     """
 
     def __init__(self, source, nodes=None):
@@ -217,7 +221,7 @@ class Code:
             self.needs.add(CHANCE)
 
     def read(self, node):
-        if isinstance(node, ast.Import | ast.ImportFrom):  # quizá, de un módulo escrito con %%writefile
+        if isinstance(node, ast.Import | ast.ImportFrom):  # quizá, de un módulo que ha escrito otra celda
             self.star |= node.names[0].name == "*"
             self.needs |= {f"·{name}" for name in (getattr(node, "module", None), node.names[0].name) if name}
         binds, needs, later = names(node)

@@ -29,7 +29,7 @@ ON_THE_PATH = {
     "aula/first_cell.py",  # en Colab: el curso, que acaba de traer
     "aula/colab.py",  # en Colab: lo que allí falta
     "course_tools/download_models.py",  # en Colab: lo mismo
-    "aula/calificar/student.py",  # en la jaula: lo que una celda ha escrito con %%writefile
+    "aula/calificar/student.py",  # en la jaula: lo que escribe una celda
     "aula/calificar/gradebook.py",  # nbgrader, que se instala aparte
 }
 

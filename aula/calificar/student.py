@@ -290,7 +290,7 @@ def main():
         os.dup2(nowhere, descriptor)
     os.makedirs(os.environ["HOME"], exist_ok=True)
     os.chdir(os.path.dirname(os.environ["HOME"]))
-    sys.path.append("")  # lo que escriba aquí con %%writefile se puede importar
+    sys.path.append("")  # lo que una celda escriba aquí se puede importar
     set_limits(**limits)
     noticed, student, answer, values = {}, Student(cells), {}, {}
     watch(noticed)
