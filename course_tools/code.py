@@ -208,11 +208,11 @@ class Code:
         self.changing, self.star, self.wild = {}, False, bool(WILD.search(source))
         try:
             self.nodes = parse(source).body if nodes is None else nodes
-        except (SyntaxError, ValueError, RecursionError) as error:  # mientras, lo que parece que crea
+            for node in self.nodes:
+                self.read(node)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # mientras, lo que parece que crea
             self.nodes, self.error, self.makes = None, error, set(MAKES.findall(source))
             return
-        for node in self.nodes:
-            self.read(node)
         if written := re.match(r"\s*%%(?:writefile|file)\b.*?([\w-]+)\.py\s*$", source, re.MULTILINE):
             self.binds.add(f"·{written[1]}")
         if SEEDS.search(source):
@@ -254,7 +254,12 @@ class Code:
 def names(node):
     """Los nombres de fuera que una instrucción escribe, los que lee y los que leen después sus funciones."""
     binds, needs, later = set(), roots(node.target) if isinstance(node, ast.AugAssign) else set(), set()
-    top = symtable.symtable(ast.unparse(node), "celda", "exec")
+    try:
+        text = ast.unparse(node)
+    except (ValueError, RecursionError):  # un árbol que no se deja escribir: todos sus nombres
+        every = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+        return made(node), every, every
+    top = symtable.symtable(text, "celda", "exec")
     rooms = [(top, False)]
     while rooms:
         room, inside = rooms.pop()

@@ -213,6 +213,9 @@ def test_the_right_ones_are_right_in_the_page_too(imitated, tmp_path):  # noqa: 
         ("f", ["model = make()", "model.eval()", "def f(): return model"], [0, 1, 2]),
         ("f", ["import torch", "torch.manual_seed(0)", "torch.relu = None", "def f(): return torch"], [0, 2, 3]),
         ("g", ["def f(): pass", "def h(x): x.append(1)"], []),
+        ("f", ["nonlocal x", "return 3\ndef f(): return 1", "def g(): return f'{1!r:>{4}}'"], [1]),
+        ("w", ["opt = Adam(model.parameters())", "model = make()", "opt.step()", "w = model"], [0, 1, 2, 3]),
+        ("f", ["from torch import Tensor\nTensor.soft = 3", "import os", "os.environ['X'] = '1'", "def f(): return os"], [1, 2, 3]),
     ],
 )
 def test_only_what_the_answer_needs_is_run(target, cells, wanted):
