@@ -5,9 +5,10 @@ import re
 import sys
 from collections import Counter
 from datetime import date
+from functools import partial
 
 import pytest
-from helpers_browser import VIEWPORT, find_chromium, open_browser, open_lab
+from helpers_browser import VIEWPORT, find_chromium, open_browser, open_lab, show
 from helpers_kernels import start
 from nbval import kernel
 from xdist.scheduler import LoadScopeScheduling
@@ -48,6 +49,14 @@ def lab(shared_lab):
     shared_lab.page.set_viewport_size(VIEWPORT)
     yield shared_lab
     shared_lab.close()
+
+
+@pytest.fixture
+def shown(lab):
+    """Escribe un cuaderno con un explorador y lo enseña. Al acabar, la consola no se ha quejado."""
+    yield partial(show, lab)
+    assert lab.messages == []
+    lab.close()
 
 
 # --- Cuáles se hacen, y en qué orden --------------------------------------------------------------

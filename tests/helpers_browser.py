@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import nbformat
 from helpers_server import serve_lab
 from nbformat.sign import NotebookNotary
-from nbformat.v4 import new_notebook
+from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import TimeoutError, expect, sync_playwright
 from tools import notebooks
 
@@ -492,6 +492,14 @@ def write(lab, *cells):
     metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
     nbformat.write(new_notebook(cells=cells, metadata=metadata), lab.folder / SCRATCH)
     return SCRATCH
+
+
+def show(lab, *lines):
+    """Ejecuta un cuaderno con un explorador, que es la última línea, y devuelve su sitio en la página."""
+    *before, call = lines
+    code = "\n".join(["from course_lib.explorers import *", *before, f"explorer = {call}", "explorer"])
+    assert lab.faults(write(lab, new_code_cell(code))) == []
+    return lab.page.locator(".exp")
 
 
 # --- La orden -------------------------------------------------------------------------------------

@@ -1,7 +1,11 @@
-"""Los exploradores guardados en las lecciones, y cómo se manejan en un navegador."""
+"""Los exploradores guardados en las lecciones, y cómo se manejan en Python y en un navegador."""
 
+import pytest
+import traitlets
 from helpers_browser import ROOT
 from tools import notebooks
+
+from course_lib.explorers.base import esm
 
 FOLDER = ROOT / "course_lib" / "explorers"
 WIDGETS = "application/vnd.jupyter.widget-state+json"
@@ -21,6 +25,66 @@ def drawn(path):
 
 SAVED = [path for path in notebooks.course_notebooks() if saved_explorers(path)]
 LESSONS = [path for path in SAVED if not notebooks.is_deck(path) and drawn(path)]
+
+
+# --- En Python ------------------------------------------------------------------------------------
+
+
+def ask(explorer, **asked):
+    """Pide como lo hace la página y comprueba que hay respuesta."""
+    serial = explorer.answered + 1
+    explorer.request = {"serial": serial, **asked}
+    assert explorer.answered == serial
+
+
+def refuses(kind, name, value, message):
+    """Comprueba que ni al crearlo ni después admite ese valor, y que se queda como estaba."""
+    explorer = kind()
+    before = explorer.describe(), getattr(explorer, name)
+    with pytest.raises(traitlets.TraitError, match=message):
+        setattr(explorer, name, value)
+    assert (explorer.describe(), getattr(explorer, name)) == before
+    with pytest.raises(traitlets.TraitError, match=message):
+        kind(**{name: value})
+
+
+def near(value, **tolerance):
+    """Lo mismo, con sus números a falta de un redondeo: lo de Python, para lo que da JavaScript."""
+    if isinstance(value, dict):
+        return {name: near(part, **tolerance) for name, part in value.items()}
+    if isinstance(value, list):
+        return [near(part, **tolerance) for part in value]
+    tolerance = {"rel": 1e-9, "abs": 1e-9} | tolerance
+    return pytest.approx(value, **tolerance) if isinstance(value, float) else value
+
+
+# --- En un navegador ------------------------------------------------------------------------------
+
+
+IN_JS = """async ([text, code, value]) => {
+    const module = await import(URL.createObjectURL(new Blob([text], {type: 'text/javascript'})));
+    return new Function('module', 'value', 'return ' + code)(module, value);
+}"""
+
+
+def in_js(lab, name, code, value):
+    """Lo que vale una expresión de JavaScript con el `module` de un explorador y un `value`."""
+    return lab.page.evaluate(IN_JS, [esm(name), code, value])
+
+
+def agrees(lab, name, compute, cases, **tolerance):
+    """Comprueba que con cada caso, los argumentos de `compute`, JavaScript da lo que Python."""
+    cases = [list(case) for case in cases]
+    found = in_js(lab, name, "value.map(all => module.compute(...all))", cases)
+    for case, theirs in zip(cases, found, strict=True):
+        assert theirs == near(compute(*case), **tolerance), case
+
+
+def says(page, text):
+    """Espera a que lo diga su frase, que no cambia hasta que la mano para."""
+    page.wait_for_function(
+        "text => document.querySelector('.exp-say')?.textContent.includes(text)", arg=text
+    )
 
 
 def controls(explorer):

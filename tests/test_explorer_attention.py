@@ -9,13 +9,11 @@ import struct
 import pytest
 import torch
 import traitlets
-from helpers_browser import write
-from nbformat.v4 import new_code_cell
+from helpers_explorers import agrees, ask, in_js, says
 
 from course_lib.bert import extract_embeddings, load_bert
 from course_lib.explorers import base
 from course_lib.explorers.attention import DEFAULT, STEPS, AttentionExplorer, compute
-from course_lib.explorers.base import esm
 from course_lib.model_files import ModelUnavailableError
 
 LONG = "a " * 2500  # 5000 caracteres
@@ -41,11 +39,8 @@ def unpack(data):
     return [n / STEPS for n in struct.unpack(f"<{len(raw) // 2}H", raw)]
 
 
-def ask(explorer, *sentences):
-    """Pide como lo hace la página y comprueba que hay respuesta."""
-    serial = explorer.answered + 1
-    explorer.request = {"serial": serial, "sentences": [*sentences, ""][:2]}
-    assert explorer.answered == serial
+def send(explorer, one, other=""):
+    ask(explorer, sentences=[one, other])
 
 
 @pytest.mark.parametrize(("weights", "query", "other"), list(states(40)))
@@ -123,14 +118,14 @@ def test_wrong_sentences_are_refused(text):
         AttentionExplorer(text)
     explorer = AttentionExplorer()
     before = explorer.data
-    ask(explorer, "Hello", text if text.strip() else "\u200f")
+    send(explorer, "Hello", text if text.strip() else "\u200f")
     assert explorer.error.startswith("La segunda frase")
-    ask(explorer, text)
+    send(explorer, text)
     assert explorer.error.startswith("La primera frase")
     assert WRONG[text] in explorer.error
     assert explorer.sentences == DEFAULT
     assert explorer.data is before
-    ask(explorer, "Hello")
+    send(explorer, "Hello")
     assert (explorer.error, explorer.sentences) == ("", ["Hello"])
 
 
@@ -145,7 +140,7 @@ def test_what_is_not_a_sentence_is_refused(value):
 
 def test_losses_are_notes_and_not_stderr(recwarn, capsys):
     explorer = AttentionExplorer(["Hola 😀 niño", "Hello"])
-    ask(explorer, "Adiós 😀", '"><script>alert(1)</script>')
+    send(explorer, "Adiós 😀", '"><script>alert(1)</script>')
     first, second = explorer.data
     assert len(first["notes"]) == 2
     assert "[UNK]" in first["notes"][0]
@@ -157,7 +152,7 @@ def test_losses_are_notes_and_not_stderr(recwarn, capsys):
 
 def test_a_shorter_sentence_moves_the_query():
     explorer = AttentionExplorer(query=11)
-    ask(explorer, "Hi")
+    send(explorer, "Hi")
     assert explorer.query == 2
     explorer.sentences = [*DEFAULT]  # sigue a [SEP]
     assert explorer.query == 11
@@ -171,24 +166,24 @@ def test_a_failure_is_answered(monkeypatch, failure):
         raise failure
 
     monkeypatch.setattr(base, "extract_embeddings", fail)
-    ask(explorer, f"Nobody has read {type(failure).__name__}")
+    send(explorer, f"Nobody has read {type(failure).__name__}")
     assert explorer.error == f"No he podido calcular los pesos: {failure}"
     assert explorer.sentences == DEFAULT
     explorer.request = {"serial": 99}
     assert explorer.answered == 99
     monkeypatch.undo()
-    ask(explorer, "Hello")
+    send(explorer, "Hello")
     assert explorer.error == ""
 
 
 def test_another_sentence_follows_the_same_token():
     explorer = AttentionExplorer()
     assert explorer.query == 8  # «it»
-    ask(explorer, "I gave a bone to the dog because it was hungry")
+    send(explorer, "I gave a bone to the dog because it was hungry")
     assert explorer.data[0]["tokens"][explorer.query] == "it"
-    ask(explorer, "it said it was old")  # el más cercano, si hay varios
+    send(explorer, "it said it was old")  # el más cercano, si hay varios
     assert explorer.query == 3
-    ask(explorer, "The cat")  # si ya no está, la misma posición, sin salirse
+    send(explorer, "The cat")  # si ya no está, la misma posición, sin salirse
     assert explorer.query == 3
 
 
@@ -200,76 +195,43 @@ def test_what_rounds_to_zero_is_not_said():
 
 # --- En un navegador ------------------------------------------------------------------------------
 
-IN_JS = """async ([text, states, data]) => {
-    const blob = new Blob([text], {type: 'text/javascript'});
-    const module = await import(URL.createObjectURL(blob));
-    const {layers, heads, matrix} = module.unpack(data);
-    const flat = [];
-    for (let l = 0; l < layers; l++) for (let h = 0; h < heads; h++) flat.push(...matrix(l, h).flat());
-    return [states.map(state => module.compute(...state)), flat];
+FLAT = """() => {
+    const {layers, heads, matrix} = module.unpack(value);
+    return Array.from({length: layers * heads}, (_, n) => matrix(Math.floor(n / heads), n % heads)).flat(2);
 }"""
 
 
 @pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
-    cases, data = list(states(100)), AttentionExplorer().data[0]
-    theirs, flat = lab.page.evaluate(IN_JS, [esm("attention"), cases, data])
-    assert flat == unpack(data)
-    for case, other in zip(cases, theirs, strict=True):
-        mine = compute(*case)
-        assert mine.keys() == other.keys()
-        assert mine["top"] == other["top"]
-        assert mine["row"] == pytest.approx(other["row"], abs=1e-12)
-        if mine["difference"] is None:
-            assert other["difference"] is None
-        else:
-            assert mine["difference"] == pytest.approx(other["difference"], abs=1e-12)
-
-
-def open_explorer(lab):
-    path = write(
-        lab,
-        new_code_cell(
-            "from course_lib.explorers.attention import AttentionExplorer\n"
-            "explorer = AttentionExplorer()\nexplorer"
-        ),
-    )
-    assert lab.faults(path) == []
-    return lab.page, lab.page.locator(".exp")
+    data = AttentionExplorer().data[0]
+    assert in_js(lab, "attention", f"({FLAT})()", data) == unpack(data)
+    agrees(lab, "attention", compute, states(100), abs=1e-12)
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):
-    page, explorer = open_explorer(lab)
-
-    def says(text):
-        page.wait_for_function(
-            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
-        )
-
-    says(
-        "En la primera, «it» mira a «dog» (0.53) y a «bone» (0.22). En la segunda, «it» mira a «bone»"
-    )
+def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
+    explorer, page = shown("AttentionExplorer()"), lab.page
+    says(page, "En la primera, «it» mira a «dog» (0.53) y a «bone» (0.22). En la segunda, «it»")
     change = explorer.get_by_role("row", name="segunda − primera").get_by_role("cell")
     assert change.nth(6).inner_text() == "+0.47"
 
     # El ratón: pasar por un token lo lee; al salir, vuelve el elegido; con un clic se queda.
     group = explorer.get_by_role("radiogroup").first
     group.get_by_role("radio", name="bone, posición 6").hover()
-    says("En la primera, «bone» mira")
+    says(page, "En la primera, «bone» mira")
     explorer.get_by_role("button", name="Calcular").hover()
-    says("En la primera, «it» mira")
+    says(page, "En la primera, «it» mira")
     group.get_by_role("radio", name="was, posición 9").click()
-    says("En la primera, «was» mira")
+    says(page, "En la primera, «was» mira")
 
     # El teclado: de token en token, sin que JupyterLab se entere.
     active = page.evaluate("lesson.content.activeCellIndex")
     for _ in range(3):
         page.keyboard.press("ArrowDown")
-    says("En la primera, «[SEP]» mira")
+    says(page, "En la primera, «[SEP]» mira")
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
-    says("En la primera, «i» mira")
+    says(page, "En la primera, «i» mira")
     assert page.evaluate("lesson.content.activeCellIndex") == active
     assert page.evaluate("document.activeElement.getAttribute('aria-checked')") == "true"
 
@@ -278,7 +240,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     row = grid["height"] * (1 - 9.5 / 12 * (1 - 78 / 320))
     page.mouse.click(grid["x"] + grid["width"] / 2, grid["y"] + row)
     page.mouse.move(0, 0)
-    says("En la primera, «gave» mira")
+    says(page, "En la primera, «gave» mira")
 
     # Capa y cabeza, con los desplegables y con las miniaturas.
     explorer.get_by_label("Capa", exact=True).select_option("5")
@@ -290,15 +252,13 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
 
     # Y Python también manda.
     lab.ask("explorer.layer, explorer.head, explorer.query = 3, 1, 8")
-    says("En la primera, «it» mira a «dog» (0.53)")
-    assert lab.messages == []
-    lab.close()
+    says(page, "En la primera, «it» mira a «dog» (0.53)")
 
 
 @pytest.mark.lenta
 @pytest.mark.navegador
-def test_it_asks_the_kernel_for_sentences(lab):
-    page, explorer = open_explorer(lab)
+def test_it_asks_the_kernel_for_sentences(lab, shown):
+    explorer, page = shown("AttentionExplorer()"), lab.page
     first = explorer.get_by_label("Frase", exact=True)
     second = explorer.get_by_label("Otra frase (opcional)")
     error, tokens = explorer.get_by_role("alert"), explorer.get_by_role("radio")
@@ -339,15 +299,13 @@ def test_it_asks_the_kernel_for_sentences(lab):
         in explorer.get_by_role("region", name="La fila, en números").inner_text()
     )
     assert page.evaluate("window.hacked") == 0
-    assert lab.messages == []
-    lab.close()
 
 
 @pytest.mark.lenta  # espera de verdad; cada día, con otro reloj, test_it_waits_with_patience
 @pytest.mark.navegador
-def test_the_page_alone(lab):
+def test_the_page_alone(lab, shown):
     """Sin kernel se sigue cambiando de cabeza; pedir una frase lo dice, ofrece ejecutar y no borra nada."""
-    page, explorer = open_explorer(lab)
+    explorer, page = shown("AttentionExplorer()"), lab.page
     first = explorer.get_by_label("Frase", exact=True)
     tokens = explorer.get_by_role("radio")
     page.evaluate("lesson.sessionContext.shutdown()")
@@ -364,5 +322,4 @@ def test_the_page_alone(lab):
     assert first.input_value() == "The cat sat down"
     # JupyterLab apunta que no tiene a quién mandar lo que se ha cambiado, ni a quién depurar: nada más.
     known = re.compile("Could not (send widget sync|restore the debugger state)")
-    assert [text for text in lab.messages if not known.search(text)] == []
-    lab.close()
+    lab.messages[:] = [text for text in lab.messages if not known.search(text)]

@@ -5,13 +5,10 @@ import random
 
 import pytest
 import torch
-import traitlets
-from helpers_browser import write
-from nbformat.v4 import new_code_cell
+from helpers_explorers import agrees, refuses, says
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.bert import extract_embeddings
-from course_lib.explorers.base import esm
 from course_lib.explorers.blocks import HEAD, LAYER, BlocksExplorer, compute
 from course_lib.explorers.qkv import DEFAULT
 from course_lib.masks import causal_mask
@@ -122,57 +119,26 @@ def test_its_text_says_its_state():
     ],
 )
 def test_wrong_values_are_refused(name, value, message):
-    explorer = BlocksExplorer()
-    with pytest.raises(traitlets.TraitError) as error:
-        setattr(explorer, name, value)
-    assert message in str(error.value)
-    assert explorer.describe() == BlocksExplorer().describe()
-    with pytest.raises(traitlets.TraitError):
-        BlocksExplorer(**{name: value})
+    refuses(BlocksExplorer, name, value, message)
 
 
 # --- En un navegador ------------------------------------------------------------------------------
 
-LOAD = """const module = await import(
-    URL.createObjectURL(new Blob([text], {type: 'text/javascript'})));"""
-
 
 @pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
-    cases = [list(state) for state in states(200)]
-    code = f"async ([text, states]) => {{{LOAD} return states.map(s => module.compute(...s)); }}"
-    for state, theirs in zip(cases, lab.page.evaluate(code, [esm("blocks"), cases]), strict=True):
-        mine = compute(*state)
-        assert theirs.keys() == mine.keys()
-        for name, value in mine.items():
-            if name == "steps":
-                for one, other in zip(theirs[name], value, strict=True):
-                    assert one == pytest.approx(other, rel=1e-9, abs=1e-9)
-            elif name == "keys":
-                assert theirs[name] == value
-            else:
-                assert theirs[name] == pytest.approx(value, rel=1e-9, abs=1e-9)
+    agrees(lab, "blocks", compute, states(200))
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):
-    code = (
-        "from course_lib.explorers.blocks import BlocksExplorer\n"
-        "explorer = BlocksExplorer()\nexplorer"
-    )
-    assert lab.faults(write(lab, new_code_cell(code))) == []
-    explorer, page = lab.page.locator(".exp-blocks"), lab.page
-
-    def said(text):
-        page.wait_for_function(
-            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
-        )
+def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
+    explorer, page = shown("BlocksExplorer()"), lab.page
 
     def marks():
         texts = explorer.locator("svg").first.locator("text").all_text_contents()
         return "".join(texts[13:])  # detrás de «keys» y de los doce tokens
 
-    said("«it», bloque de keys 1 de 3: m = 2.23; l = 1.87. La salida aún no es")
+    says(page, "«it», bloque de keys 1 de 3: m = 2.23; l = 1.87. La salida aún no es")
     assert marks() == "✓✓✓✓✓✓▶"
     held, lived = (explorer.locator("table").nth(n) for n in range(2))
     assert held.locator("td").count() == 16
@@ -185,9 +151,9 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     forward = explorer.get_by_role("button", name="adelante")
     forward.focus()
     page.keyboard.press("ArrowRight")
-    said("bloque de keys 2 de 3")
+    says(page, "bloque de keys 2 de 3")
     page.keyboard.press("Enter")
-    said("Es el último, y la salida es la de la atención entera: se separan 0.000000.")
+    says(page, "Es el último, y la salida es la de la atención entera: se separan 0.000000.")
     assert marks() == "✓✓✓✓✓✓✓✓▶"
     numbers = compute(state.scores, state.values, 8, 4, False, 3)["steps"][2]
     cells = [f"{numbers[name]:.2f}" for name in ("m", "factor", "added", "total")]
@@ -196,36 +162,24 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     page.keyboard.press("ArrowRight")  # no hay más: ni se mueve ni falla
     for _ in range(3):
         page.keyboard.press("ArrowLeft")
-    said("«because», bloque de keys 3 de 3")  # el bloque de queries de antes
+    says(page, "«because», bloque de keys 3 de 3")  # el bloque de queries de antes
     assert lab.prints("print(explorer.query, explorer.step)", "7 12")
     page.keyboard.press("ArrowRight")
-    said("«it», bloque de keys 1 de 3")
+    says(page, "«it», bloque de keys 1 de 3")
 
     # Con máscara causal, el futuro no se calcula; y otro tamaño y otra fila.
     explorer.get_by_label("máscara causal").check()
     assert marks() == "✓××✓✓×▶"
     explorer.get_by_role("slider", name="bloque").focus()
     page.keyboard.press("ArrowRight")
-    said("«it», bloque de keys 1 de 2")
+    says(page, "«it», bloque de keys 1 de 2")
     assert marks() == "✓××▶×"
     explorer.get_by_label("fila").select_option("0")
-    said("«[CLS]», bloque de keys 1 de 1")
+    says(page, "«[CLS]», bloque de keys 1 de 1")
     assert held.locator("td").all_inner_texts().count("−∞") == 10
     explorer.get_by_role("button", name="atrás").press("Enter")
-    said("no ha visto ninguna key")
+    says(page, "no ha visto ninguna key")
     assert held.locator("td").count() == 0
     assert page.evaluate("lesson.content.activeCellIndex") == active
     assert lab.prints("print(explorer.query, explorer.block, explorer.causal)", "0 5 True")
     assert explorer.bounding_box()["height"] <= 800
-    assert lab.messages == []
-    lab.close()
-
-
-@pytest.mark.navegador
-def test_it_never_overflows(lab):
-    code = "from course_lib.explorers.blocks import BlocksExplorer\nBlocksExplorer(block=12)"
-    assert lab.faults(write(lab, new_code_cell(code))) == []
-    lab.page.evaluate("document.querySelector('.exp-blocks').parentElement.style.width = '360px'")
-    box, inside = lab.page.locator(".exp-blocks").evaluate("n => [n.clientWidth, n.scrollWidth]")
-    assert inside <= box
-    lab.close()

@@ -1,17 +1,15 @@
 """El explorador de atención cruzada: sus cuentas, sus límites y lo que hace en un navegador."""
 
 import contextlib
+import itertools
 
 import pytest
 import torch
 import traitlets
-from helpers_browser import write
-from helpers_explorers import CUT, SHOW
-from nbformat.v4 import new_code_cell
+from helpers_explorers import CUT, SHOW, agrees, ask, in_js, says
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from playwright.sync_api import expect
 
-from course_lib.explorers.base import esm
 from course_lib.explorers.cross import CrossAttentionExplorer, compute, looks, show
 from course_lib.translator import load_translator
 
@@ -104,13 +102,6 @@ def test_wrong_weights_are_refused(weights, message):
 # --- Otra frase -----------------------------------------------------------------------------------
 
 
-def ask(explorer, **asked):
-    """Pide como lo hace la página y comprueba que hay respuesta."""
-    serial = explorer.answered + 1
-    explorer.request = {"serial": serial, **asked}
-    assert explorer.answered == serial
-
-
 def test_another_sentence_is_translated():
     built = explorer(random_weights(6), step=2, head=5, sentence="I gave my dog a bone.")
     assert built.describe() == explorer(random_weights(6), step=2, head=5).describe()
@@ -176,29 +167,12 @@ def test_wrong_values_are_refused(name, value):
 
 # --- En un navegador ------------------------------------------------------------------------------
 
-COMPUTE_IN_JS = """async ([text, weights, states]) => {
-    const blob = new Blob([text], {type: 'text/javascript'});
-    const module = await import(URL.createObjectURL(blob));
-    return states.map(state => module.compute(weights, ...state));
-}"""
-
 
 @pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
     weights = random_weights(7, 11, 9).double().tolist()
-    states = [[head, step] for head in range(-1, 7) for step in range(11)]
-    theirs = lab.page.evaluate(COMPUTE_IN_JS, [esm("cross"), weights, states])
-    for state, result in zip(states, theirs, strict=True):
-        mine = compute(weights, *state)
-        assert result["row"] == pytest.approx(mine["row"], abs=1e-12)
-        for name in ("best", "even", "ties", "near", "mostly"):
-            assert result[name] == mine[name]
-
-
-WORDS_IN_JS = COMPUTE_IN_JS.replace(
-    "module.compute(weights, ...state)",
-    "module.looks(module.compute(weights, 0, state), [...'abcdefghijkl'])",
-)
+    states = itertools.product(range(-1, 7), range(11))
+    agrees(lab, "cross", compute, [[weights, *state] for state in states], abs=1e-12)
 
 
 @pytest.mark.navegador
@@ -208,43 +182,28 @@ def test_javascript_says_the_same(lab, origin):
     sharpness = torch.linspace(0, 2, 120)[:, None]
     rows = torch.softmax(sharpness * torch.randn(120, origin, generator=generator), dim=-1)
     weights = [[[round(x, 4) for x in row] for row in rows.double().tolist()]]
-    theirs = lab.page.evaluate(WORDS_IN_JS, [esm("cross"), weights, list(range(120))])
-    assert theirs == [looks(compute(weights, 0, step), "abcdefghijkl") for step in range(120)]
+    code = "value[0].map((_, n) => module.looks(module.compute(value, 0, n), [...'abcdefghijkl']))"
+    expected = [looks(compute(weights, 0, step), "abcdefghijkl") for step in range(120)]
+    assert in_js(lab, "cross", code, weights) == expected
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):
-    path = write(
-        lab,
-        new_code_cell(
-            "from course_lib.explorers import CrossAttentionExplorer\n"
-            "weights = [[[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]], [[0.1, 0.2, 0.7], [0.3, 0.3, 0.4]]]\n"
-            "CrossAttentionExplorer(['<img src=x onerror=alert(1)>', 'dog', '🦴'], ['<inicio>', 'el'],\n"
-            "                       ['el', 'perro'], weights, head=0)"
-        ),
-    )
-    assert lab.faults(path) == []
-    page, box = lab.page, lab.page.locator(".exp")
-
-    def says(text):
-        page.wait_for_function(
-            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
-        )
-
+def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
+    hostile = "['<img src=x onerror=alert(1)>', 'dog', '🦴'], ['<inicio>', 'el'], ['el', 'perro']"
+    weights = [[[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]], [[0.1, 0.2, 0.7], [0.3, 0.3, 0.4]]]
+    box, page = shown(f"CrossAttentionExplorer({hostile}, {weights}, head=0)"), lab.page
     told = "Paso 1: entra «<inicio>» y, para predecir «el», mira sobre todo a «<img src=x onerror=alert"
-    says(told + "(1)>» (0.70")
+    says(page, told + "(1)>» (0.70")
     assert box.locator("img").count() == 0
     box.get_by_role("button", name="siguiente →").click()
-    says("Paso 2: entra «el» y, para predecir «perro», mira sobre todo a «dog» (0.80")
+    says(page, "Paso 2: entra «el» y, para predecir «perro», mira sobre todo a «dog» (0.80")
     box.get_by_role("slider", name="paso").focus()
     page.keyboard.press("ArrowLeft")
-    says("Paso 1")
+    says(page, "Paso 1")
     box.get_by_role("combobox", name="pesos de").select_option("cabeza 1")
-    says("a «🦴» (0.70")
+    says(page, "a «🦴» (0.70")
     box.get_by_role("combobox", name="pesos de").select_option("media")
-    says("(0.40")
-    assert lab.messages == []
-    lab.close()
+    says(page, "(0.40")
 
 
 @pytest.mark.navegador
@@ -304,36 +263,25 @@ def test_the_ends_keep_the_focus_and_a_word_shows_only_its_arcs(lab):
 
 
 @pytest.mark.navegador
-def test_another_sentence_is_written(lab):
+def test_another_sentence_is_written(lab, shown):
     """Con Intro y con el botón; lo que no sirve se dice, y lo de antes sigue a la vista."""
-    path = write(
-        lab,
-        new_code_cell(
-            "from course_lib import load_translator\n"
-            "from course_lib.explorers import CrossAttentionExplorer\n"
-            "one = load_translator().translate('I gave my dog a bone.')\n"
-            "explorer = CrossAttentionExplorer(one.source_tokens, one.seen_tokens, one.target_tokens,\n"
-            "    one.cross_attention[-1], step=3, head=2, sentence=one.source)\n"
-            "explorer"
-        ),
+    cross = shown(
+        "from course_lib import load_translator",
+        "one = load_translator().translate('I gave my dog a bone.')",
+        "CrossAttentionExplorer(one.source_tokens, one.seen_tokens, one.target_tokens, "
+        "one.cross_attention[-1], step=3, head=2, sentence=one.source)",
     )
-    assert lab.faults(path) == []
-    page, cross = lab.page, lab.page.locator(".exp-cross")
-    box, send = (cross.get_by_label("Frase"), cross.get_by_role("button", name="Calcular"))
+    page, box = lab.page, cross.get_by_label("Frase")
+    send = cross.get_by_role("button", name="Calcular")
     alert, notes = cross.get_by_role("alert"), cross.locator(".exp-asks .exp-note")
     assert box.input_value() == "I gave my dog a bone."
 
-    def says(text):
-        page.wait_for_function(
-            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
-        )
-
-    says("Paso 4")
+    says(page, "Paso 4")
     box.fill("dog " * 38)
     box.press("Enter")
     alert.wait_for()
     assert "No se ha podido: la frase tiene 40 tokens y su traducción, 90" in alert.inner_text()
-    says("Paso 4: entra «a» y, para predecir «mi»")
+    says(page, "Paso 4: entra «a» y, para predecir «mi»")
 
     # Se lee desde el primer paso, con la misma cabeza, y los números son los de la frase nueva.
     active = page.evaluate("lesson.content.activeCellIndex")
@@ -347,8 +295,8 @@ def test_another_sentence_is_written(lab):
     assert page.evaluate("lesson.content.activeCellIndex") == active
     expected = load_translator().translate("I sent my brother a letter.")
     first = compute(expected.cross_attention[-1], 2, 0)
-    says(f"Paso 1: entra «<s>» y, para predecir «{expected.target_tokens[0]}», ")
-    says(looks(first, expected.source_tokens))
+    says(page, f"Paso 1: entra «<s>» y, para predecir «{expected.target_tokens[0]}», ")
+    says(page, looks(first, expected.source_tokens))
     assert (
         cross.get_by_label("pesos de", exact=True).input_value() == "3"
     )  # la cabeza 2, tras la media
@@ -358,16 +306,14 @@ def test_another_sentence_is_written(lab):
     bar.focus()
     for _ in range(step):
         page.keyboard.press("ArrowRight")
-    says("para predecir «carta», mira sobre todo a «letter»")
+    says(page, "para predecir «carta», mira sobre todo a «letter»")
     assert lab.prints("print(explorer.step, explorer.head)", f"{step} 2")
 
     # Con las mismas palabras los pesos son los mismos, y el aviso se va.
     box.fill("I sent my brother a letter.")
     send.click()
     notes.wait_for(state="detached")
-    says("Paso 1")
-    assert lab.messages == []
-    lab.close()
+    says(page, "Paso 1")
 
 
 @pytest.mark.navegador

@@ -6,13 +6,11 @@ import random
 import pytest
 import torch
 import traitlets
-from helpers_browser import write
-from nbformat.v4 import new_code_cell
+from helpers_explorers import agrees, ask, in_js, says
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention
 from course_lib.explorers import heads as library
-from course_lib.explorers.base import esm
 from course_lib.explorers.heads import NAMES, STATIONS, MultiHeadExplorer, compute, pack
 
 
@@ -182,13 +180,6 @@ def test_what_it_takes():
     assert len(str(big.get_state()).encode()) < 140_000
 
 
-def ask(explorer, **asked):
-    """Pide como lo hace la página y comprueba que hay respuesta."""
-    serial = explorer.answered + 1
-    explorer.request = {"serial": serial, **asked}
-    assert explorer.answered == serial
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_another_sentence_brings_its_own_numbers():
     from course_lib.bert import extract_embeddings
@@ -330,34 +321,13 @@ def test_its_numbers_are_not_changed_by_halves():
 
 # --- En un navegador ------------------------------------------------------------------------------
 
-LOAD = """const module = await import(
-    URL.createObjectURL(new Blob([text], {type: 'text/javascript'})));"""
-
-COMPUTE_IN_JS = f"""async ([text, states]) => {{
-    {LOAD}
-    return states.map(state => module.compute(...state));
-}}"""
-
-SAY_IN_JS = f"""async ([text, data, view]) => {{
-    {LOAD}
-    return module.sentence(module.compute(data, view.query, view.muted), data, view);
-}}"""
-
-
-def flat(value):
-    """Los números de una lista de listas, en una sola."""
-    return [x for part in value for x in flat(part)] if isinstance(value, list) else [value]
+SENTENCE = """module.sentence(
+    module.compute(value.data, value.query, value.muted), value.data, value)"""
 
 
 @pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
-    cases = [list(state) for state in states(60)]
-    answers = lab.page.evaluate(COMPUTE_IN_JS, [esm("heads"), cases])
-    for state, theirs in zip(cases, answers, strict=True):
-        mine = compute(*state)
-        assert theirs.keys() == mine.keys()
-        for key in mine:
-            assert flat(theirs[key]) == pytest.approx(flat(mine[key]), rel=1e-9, abs=1e-9), key
+    agrees(lab, "heads", compute, states(60))
 
 
 @pytest.mark.navegador
@@ -377,22 +347,13 @@ def test_javascript_computes_the_same(lab):
     ],
 )  # fmt: skip
 def test_its_sentence(lab, view, expected):
-    view = {"query": 1, "head": 0, "station": 1, "muted": []} | view
-    assert expected in lab.page.evaluate(SAY_IN_JS, [esm("heads"), MultiHeadExplorer().data, view])
-
-
-def open_explorer(lab, arguments=""):
-    code = (
-        "from course_lib.explorers.heads import MultiHeadExplorer\n"
-        f"explorer = MultiHeadExplorer({arguments})\nexplorer"
-    )
-    assert lab.faults(write(lab, new_code_cell(code))) == []
-    return lab.page.locator(".exp-heads")
+    first = {"data": MultiHeadExplorer().data, "query": 1, "head": 0, "station": 1, "muted": []}
+    assert expected in in_js(lab, "heads", SENTENCE, first | view)
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):
-    explorer, page = open_explorer(lab), lab.page
+def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
+    explorer, page = shown("MultiHeadExplorer()"), lab.page
     data = MultiHeadExplorer().data
     back, forward = (
         explorer.get_by_role("button", name=text) for text in ("anterior", "siguiente")
@@ -410,11 +371,6 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
 
     def texts(numbers):
         return [f"{round(x, 9):z.2f}".replace("-", "−") for x in numbers]
-
-    def said(text):
-        page.wait_for_function(
-            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
-        )
 
     def state_is(text):
         return lab.prints(
@@ -440,7 +396,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     page.keyboard.press("Space")
     assert current() == "3 · repartir"
     assert strip("q: (12,)") == strip("q, repartida: (3, 4)") == texts(result["Q"][1])
-    said("se reparten en 3 trozos de 4")
+    says(page, "se reparten en 3 trozos de 4")
 
     # La cabeza y el token, con las flechas.
     explorer.get_by_label("mira de cerca la").focus()
@@ -481,7 +437,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     assert row("cabeza 1") == texts(
         [*off["contributions"][1], math.hypot(*off["contributions"][1])]
     )
-    said("Con las cabezas 0 y 2 apagadas cambian 8 de 12 números en Concat y 12 de 12")
+    says(page, "Con las cabezas 0 y 2 apagadas cambian 8 de 12 números en Concat y 12 de 12")
     forward.press("Enter")
     assert current() == "6 · mezclar"
     assert page.evaluate("document.activeElement.textContent") == "siguiente →"
@@ -490,16 +446,14 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
 
     # Y lo que se cambia en Python se ve; lo que está mal, no.
     lab.ask("explorer.muted, explorer.station, explorer.query = [], 1, 4")
-    said("«bone» entra")
+    says(page, "«bone» entra")
     assert not explorer.get_by_label("apaga la cabeza 0").is_checked()
-    assert lab.messages == []
-    lab.close()
 
 
 @pytest.mark.navegador
-def test_another_sentence_is_written(lab):
+def test_another_sentence_is_written(lab, shown):
     """Con Intro y con el botón; lo que no sirve se dice, y lo de antes sigue a la vista."""
-    explorer, page = open_explorer(lab, "query=4, station=6, muted=[0]"), lab.page
+    explorer, page = shown("MultiHeadExplorer(query=4, station=6, muted=[0])"), lab.page
     box, send = (explorer.get_by_label("Frase"), explorer.get_by_role("button", name="Calcular"))
     names, alert = explorer.get_by_label("sigue a").locator("option"), explorer.get_by_role("alert")
     assert box.input_value() == "the dog found a bone"
@@ -547,23 +501,20 @@ def test_another_sentence_is_written(lab):
     box.fill("bone bone")
     send.press("Enter")
     shows("bone (0)", "bone (1)")
-    page.wait_for_function("document.querySelector('.exp-say').textContent.includes('bone (1)')")
+    says(page, "bone (1)")
     explorer.get_by_label("sigue a").focus()
     page.keyboard.press("ArrowUp")
-    page.wait_for_function("document.querySelector('.exp-say').textContent.includes('bone (0)')")
+    says(page, "bone (0)")
     assert explorer.locator(".exp-heads .exp-heads, .exp .exp").count() == 0
-    assert lab.messages == []
-    lab.close()
 
 
 @pytest.mark.lenta
 @pytest.mark.navegador
-def test_every_state_is_drawn(lab):
+def test_every_state_is_drawn(lab, shown):
     """Con sesgos, tokens repetidos y lo más grande: cada estación, sin desbordar lo estrecho."""
-    explorer = open_explorer(
-        lab,
-        "['a', '<b>'] * 4, [[i - j / 9 for j in range(24)] for i in range(8)],"
-        "__import__('course_lib').MultiHeadAttention(6, 24)",
+    explorer = shown(
+        "MultiHeadExplorer(['a', '<b>'] * 4, [[i - j / 9 for j in range(24)] for i in range(8)],"
+        "__import__('course_lib').MultiHeadAttention(6, 24))"
     )
     lab.page.evaluate("document.querySelector('.exp-heads').parentElement.style.width = '360px'")
     for station in range(1, 7):
@@ -575,24 +526,3 @@ def test_every_state_is_drawn(lab):
         "a (0)", "<b> (1)",
     ]  # fmt: skip
     assert explorer.get_by_role("row", name="sesgo b_O").count() == 1
-    assert lab.messages == []
-    lab.close()
-
-
-@pytest.mark.lenta  # cada día, en el de la softmax
-@pytest.mark.navegador
-def test_a_late_kernel_does_not_undo_what_the_hand_does(lab):
-    explorer, page = open_explorer(lab), lab.page
-    busy = (
-        "lesson.sessionContext.session.kernel.requestExecute({code: 'import time; time.sleep(1)'})"
-    )
-    page.evaluate(f"void {busy}")
-    explorer.get_by_label("apaga la cabeza 0").check()
-    page.wait_for_timeout(300)  # se envía, y el kernel, ocupado, no contesta todavía
-    forward = explorer.get_by_role("button", name="siguiente")
-    for _ in range(4):
-        forward.click()
-        page.wait_for_timeout(300)
-    assert explorer.locator("[aria-current=step]").inner_text().startswith("5")
-    assert lab.prints("print(explorer.station, explorer.muted)", "5 [0]")
-    lab.close()

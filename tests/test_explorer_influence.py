@@ -1,13 +1,14 @@
 """El explorador de influencia: sus mapas, sus límites y lo que hace en un navegador."""
 
+import itertools
+
 import pytest
 import torch
-import traitlets
 from helpers_browser import write
+from helpers_explorers import agrees, in_js, refuses, says
 from nbformat.v4 import new_code_cell
 
 from course_lib import causal_mask
-from course_lib.explorers.base import esm
 from course_lib.explorers.influence import (
     LAYERS,
     InfluenceExplorer,
@@ -73,35 +74,21 @@ def test_the_first_token_has_nothing_before(masked):
 
 @pytest.mark.parametrize(("name", "value"), [("token", -1), ("token", 12), ("layers", 0), ("layers", 4)])  # fmt: skip
 def test_wrong_values_are_refused(name, value):
-    explorer = InfluenceExplorer()
-    with pytest.raises(traitlets.TraitError, match=f"{name} = {value}"):
-        setattr(explorer, name, value)
-    assert (explorer.token, explorer.layers) == (8, 1)
+    refuses(InfluenceExplorer, name, value, f"{name} = {value}")
 
 
 # --- En un navegador ------------------------------------------------------------------------------
 
-COMPUTE_IN_JS = """async ([text, maps, states]) => {
-    const blob = new Blob([text], {type: 'text/javascript'});
-    const module = await import(URL.createObjectURL(blob));
-    return states.map(state => module.compute(maps, ...state));
-}"""
-
 
 @pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
+    states = itertools.product(range(1, LAYERS + 1), (True, False), range(12))
     maps = InfluenceExplorer().maps
-    states = [[k, m, t] for k in range(1, LAYERS + 1) for m in (True, False) for t in range(12)]
-    theirs = lab.page.evaluate(COMPUTE_IN_JS, [esm("influence"), maps, states])
-    assert theirs == [compute(maps, *state) for state in states]
+    agrees(lab, "influence", compute, [[maps, *state] for state in states])
 
 
-ENDS_IN_JS = """async ([text, states]) => {
-    const blob = new Blob([text], {type: 'text/javascript'});
-    const module = await import(URL.createObjectURL(blob));
-    return states.map(([moved, token, masked]) =>
-        module.sentence({moved, leaks: moved.filter(i => i < token)}, [...'abcd'], token, masked));
-}"""
+SENTENCES = """value.map(([moved, token, masked]) =>
+    module.sentence({moved, leaks: moved.filter(i => i < token)}, [...'abcd'], token, masked))"""
 
 
 @pytest.mark.navegador
@@ -109,7 +96,7 @@ def test_what_it_says_is_true_in_every_case(lab):
     """Con máscara o sin ella, en el primero, en medio o al final, se mueva lo que se mueva."""
     sets = [[i for i in range(4) if number >> i & 1] for number in range(16)]
     states = [[moved, t, masked] for moved in sets for t in range(4) for masked in (True, False)]
-    texts = lab.page.evaluate(ENDS_IN_JS, [esm("influence"), states])
+    texts = in_js(lab, "influence", SENTENCES, states)
     for (moved, token, masked), text in zip(states, texts, strict=True):
         leaks = sum(i < token for i in moved)
         names = f": {', '.join('abcd'[i] for i in moved)}" if moved else ""
@@ -153,9 +140,7 @@ def test_the_keys_move_the_token_and_never_the_notebook(lab):
         assert tokens.nth(now).get_attribute("aria-pressed") == "true", key
         assert tokens.nth(now).evaluate("node => node === document.activeElement"), key
         assert page.evaluate(place) == pytest.approx(top, abs=0.5), key
-    page.wait_for_function(
-        "document.querySelector('.exp-say').textContent.includes('Es el primero: antes no hay nada.')"
-    )  # la frase espera a que la mano pare
+    says(page, "Es el primero: antes no hay nada.")
 
     # El foco del primero y del último cabe en el dibujo, y el mapa lleva los nombres.
     scene, grid = explorer.locator("svg").first, explorer.locator("svg").last
@@ -172,34 +157,18 @@ def test_the_keys_move_the_token_and_never_the_notebook(lab):
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):
-    path = write(
-        lab,
-        new_code_cell(
-            "from course_lib.explorers import InfluenceExplorer\n"
-            "explorer = InfluenceExplorer()\nexplorer"
-        ),
-    )
-    assert lab.faults(path) == []
-    page, explorer = lab.page, lab.page.locator(".exp")
-
-    def says(text):
-        page.wait_for_function(
-            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
-        )
-
-    says("«it» mueve 4 de 12")
+def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
+    explorer, page = shown("InfluenceExplorer()"), lab.page
+    says(page, "«it» mueve 4 de 12")
     explorer.get_by_role("button", name="Tocar gave").click()
-    says("«gave» mueve 10 de 12")
+    says(page, "«gave» mueve 10 de 12")
     page.keyboard.press("ArrowRight")
-    says("«the» mueve 9 de 12")
+    says(page, "«the» mueve 9 de 12")
     page.keyboard.press("End")
-    says("«[SEP]» mueve 1 de 12")
+    says(page, "«[SEP]» mueve 1 de 12")
     explorer.get_by_label("máscara causal").uncheck()
-    says("Van antes 11: a ellas les llega el futuro.")
+    says(page, "Van antes 11: a ellas les llega el futuro.")
     layers = explorer.get_by_role("slider", name="capas")
     layers.focus()
     page.keyboard.press("ArrowRight")
     assert layers.get_attribute("aria-valuetext") == "2"
-    assert lab.messages == []
-    lab.close()

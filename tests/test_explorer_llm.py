@@ -8,13 +8,12 @@ from functools import cache
 import pytest
 import torch
 import traitlets
-from helpers_browser import ROOT, write
-from helpers_explorers import CUT, SHOW
-from nbformat.v4 import new_code_cell
+from helpers_browser import ROOT, show
+from helpers_explorers import CUT, SHOW, in_js, says
+from helpers_explorers import ask as ask_for
 
 from course_lib import load_llama
 from course_lib.explorers import llm
-from course_lib.explorers.base import esm
 from course_lib.explorers.llm import LlmExplorer, Reader, pack
 from course_lib.model_files import ModelUnavailableError
 from sitio.explorers import explorer_html, program
@@ -138,10 +137,8 @@ def test_what_is_saved_is_small_and_names_are_seen():
 
 
 def ask(explorer, text=None, **asked):
-    """Pide como lo hace la página y comprueba que hay respuesta."""
-    serial = explorer.answered + 1
-    explorer.request = {"serial": serial, "text": explorer.text if text is None else text, **asked}
-    assert explorer.answered == serial
+    """Pide detrás de ese texto o, si no, del que ya lee."""
+    ask_for(explorer, text=explorer.text if text is None else text, **asked)
 
 
 def test_its_text_says_its_state():
@@ -279,18 +276,13 @@ def test_a_failure_is_answered(monkeypatch, failure):
 
 # --- En un navegador ------------------------------------------------------------------------------
 
-IN_JS = """async ([text, cases]) => {
-    const module = await import(URL.createObjectURL(new Blob([text], {type: 'text/javascript'})));
-    return cases.map(([data, ...state]) => module.compute(data, ...state));
-}"""
-
 
 @pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
     """También cuando el corte cae entre los que no viajan, que van en un histograma."""
     cases = list(states(300))
     packed = [[pack(scores[None].repeat(2, 1), str), *rest] for scores, *rest in cases]
-    answers = lab.page.evaluate(IN_JS, [esm("llm"), packed])
+    answers = in_js(lab, "llm", "value.map(state => module.compute(...state))", packed)
     beyond = 0
     for (scores, temperature, *cuts), theirs in zip(cases, answers, strict=True):
         before, kept, lost = by_hand(scores, temperature, *cuts)
@@ -302,26 +294,12 @@ def test_javascript_computes_the_same(lab):
     assert beyond > 10
 
 
-def open_explorer(lab, code="LlmExplorer()"):
-    cell = new_code_cell(
-        f"from course_lib.explorers.llm import LlmExplorer\nexplorer = {code}\nexplorer"
-    )
-    assert lab.faults(write(lab, cell)) == []
-    return lab.page, lab.page.locator(".exp")
-
-
-def says(page, text):
-    page.wait_for_function(
-        "text => document.querySelector('.exp-say')?.textContent.includes(text)", arg=text
-    )
-
-
 FOCUSED = "document.activeElement.textContent"
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):
-    page, explorer = open_explorer(lab)
+def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
+    explorer, page = shown("LlmExplorer()"), lab.page
     bars = explorer.get_by_role("group", name="Los tokens que pueden seguir").get_by_role("button")
     read = explorer.locator(".l-read span span")
     says(page, "Lo más probable es que siga «␣Paris» (0.77), y después «␣the» (0.06).")
@@ -397,14 +375,12 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     # Y Python también manda.
     lab.ask("explorer.temperature, explorer.top_p, explorer.layer = 1.5, None, 29")
     says(page, "Con T = 1.5, lo más probable es «␣Paris»")
-    assert lab.messages == []
-    lab.close()
 
 
 @pytest.mark.lenta
 @pytest.mark.navegador
-def test_it_asks_the_kernel_for_texts(lab):
-    page, explorer = open_explorer(lab)
+def test_it_asks_the_kernel_for_texts(lab, shown):
+    explorer, page = shown("LlmExplorer()"), lab.page
     box, error = explorer.get_by_label("Principio del texto"), explorer.get_by_role("alert")
     read = explorer.locator(".l-read span span")
 
@@ -447,8 +423,6 @@ def test_it_asks_the_kernel_for_texts(lab):
     page.wait_for_function("document.querySelectorAll('.l-read span span').length === 4")
     assert box.input_value() == "otra cosa"
     assert lab.prints("print(len(explorer.written))", "1")
-    assert lab.messages == []
-    lab.close()
 
 
 # Lo dice JupyterLab; si el kernel se para antes de que se entere de que hay exploradores, el explorador.
@@ -458,7 +432,7 @@ NO_KERNEL = re.compile("Para contestar hace falta el kernel|El kernel no contest
 @pytest.mark.navegador
 def test_the_page_alone(lab):
     """Sin kernel, la capa, la temperatura y los cortes se mueven; escribir lo pide, y nada se pierde."""
-    page, explorer = open_explorer(lab, "LlmExplorer(top_k=3)")
+    page, explorer = lab.page, show(lab, "LlmExplorer(top_k=3)")
     says(page, "Con top-k = 3, pueden salir 3 tokens")
     page.evaluate("lesson.sessionContext.shutdown()")
     page.wait_for_function("!lesson.sessionContext.session?.kernel")

@@ -7,12 +7,9 @@ import re
 import numpy as np
 import pytest
 import torch
-import traitlets
-from helpers_browser import write
-from nbformat.v4 import new_code_cell
+from helpers_explorers import agrees, in_js, refuses, says
 
 from course_lib import causal_mask, convert_mask, scaled_dot_product_attention
-from course_lib.explorers.base import esm
 from course_lib.explorers.mask import PRESETS, SCORES, MaskExplorer, compute, name_of, preset
 from course_lib.masks import CONVENTIONS
 
@@ -150,65 +147,34 @@ def test_its_traits():
     ],
 )
 def test_what_is_wrong_is_refused(name, wrong, message):
-    explorer = MaskExplorer()
-    before = repr(explorer), getattr(explorer, name)
-    with pytest.raises(traitlets.TraitError, match=message):
-        setattr(explorer, name, wrong)
-    assert (repr(explorer), getattr(explorer, name)) == before
-    with pytest.raises(traitlets.TraitError, match=message):
-        MaskExplorer(**{name: wrong})
+    refuses(MaskExplorer, name, wrong, message)
 
 
 # --- En un navegador ------------------------------------------------------------------------------
 
-COMPUTE_IN_JS = """async ([text, states]) => {
-    const blob = new Blob([text], {type: 'text/javascript'});
-    const module = await import(URL.createObjectURL(blob));
-    return states.map(([scores, values, mask]) => {
-        const result = module.compute(scores, values, mask);
-        const name = module.nameOf(mask, 1);
-        const state = {...result, words: mask.map((_, i) => 't' + i), row: 0, name};
-        return [result, name, module.sentence(state)];
-    });
-}"""
-PRESETS_IN_JS = """async ([text, cases]) => {
-    const blob = new Blob([text], {type: 'text/javascript'});
-    const module = await import(URL.createObjectURL(blob));
-    return cases.map(([name, length, padding]) => module.preset(name, length, padding));
-}"""
+SAID = """value.map(([scores, values, mask]) => {
+    const name = module.nameOf(mask, 1), words = mask.map((_, i) => 't' + i);
+    const state = {...module.compute(scores, values, mask), words, row: 0, name};
+    return [name, module.sentence(state)];
+})"""
 
 
 @pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
     cases = list(states(250))
-    answers = lab.page.evaluate(COMPUTE_IN_JS, [esm("mask"), cases])
-    for (scores, values, mask), (theirs, name, said) in zip(cases, answers, strict=True):
-        mine = compute(scores, values, mask)
-        assert theirs.keys() == mine.keys()
-        for key in ("block", "additive", "masked", "empty"):
-            assert theirs[key] == mine[key], key
-        for key in ("weights", "output"):
-            for row, other in zip(mine[key], theirs[key], strict=True):
-                assert row == pytest.approx(other, abs=1e-9)
+    agrees(lab, "mask", compute, cases)
+    found = in_js(lab, "mask", SAID, cases)
+    for (scores, values, mask), (name, said) in zip(cases, found, strict=True):
         assert name == name_of(mask)
-        assert ("NaN" in said) == bool(mine["empty"])
+        assert ("NaN" in said) == bool(compute(scores, values, mask)["empty"])
     cases = [[name, L, pad] for name in PRESETS for L in (4, 5, 6) for pad in range(1, L - 1)]
-    theirs = lab.page.evaluate(PRESETS_IN_JS, [esm("mask"), cases])
+    theirs = in_js(lab, "mask", "value.map(one => module.preset(...one))", cases)
     assert theirs == [preset(*case) for case in cases]
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):
-    path = write(
-        lab,
-        new_code_cell(
-            "from course_lib.explorers.mask import MaskExplorer\n"
-            "explorer = MaskExplorer(mask=[[True] * 4] * 4)\nexplorer"
-        ),
-    )
-    assert lab.faults(path) == []
-    page = lab.page
-    explorer = page.locator(".exp")
+def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
+    explorer, page = shown("MaskExplorer(mask=[[True] * 4] * 4)"), lab.page
 
     def cell(query, key):
         return explorer.get_by_role("button", name=f"{query} puede mirar a {key}", exact=True)
@@ -222,15 +188,10 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
         )
         return found.get_by_role("cell").all_inner_texts()
 
-    def says(text):
-        page.wait_for_function(
-            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
-        )
-
     def choose(name):
         explorer.get_by_role("button", name=name, exact=True).click()
 
-    says("Sin máscara.")
+    says(page, "Sin máscara.")
 
     # El ratón: una pulsación tapa una casilla; otra la deja como estaba.
     cell("el", "pan").click()
@@ -249,8 +210,8 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     page.mouse.move(first["x"] + 9, first["y"] - 20)  # suelto ya no escribe
     assert pressed() == [[True] * 4] * 2 + [[False] * 4] + [[True] * 4]
     assert row("salida", "come") == ["0.00", "0.00"]
-    says("«come» no tiene a nadie a quien mirar: en el curso, sus pesos y su salida valen 0")
-    says("NaN")
+    says(page, "«come» no tiene a nadie a quien mirar: en el curso, sus pesos y su salida valen 0")
+    says(page, "NaN")
     assert lab.prints("print(explorer.mask[2])", str([False] * 4))
 
     # El teclado: flechas, espacio y Mayús con flecha. El cuaderno no se mueve de celda.
@@ -266,7 +227,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     assert explorer.locator(".m-grid [tabindex='0']").count() == 1
     assert page.evaluate("document.activeElement.ariaLabel") == "come puede mirar a pan"
     assert page.evaluate("lesson.content.activeCellIndex") == active
-    says("«come» reparte su peso")
+    says(page, "«come» reparte su peso")
 
     # Los tres convenios: otra escritura, los mismos permisos.
     choose("causal")
@@ -284,13 +245,11 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     explorer.get_by_label("tokens de relleno, al final").press("ArrowRight")
     assert pressed() == preset("las dos", 4, 2)
     choose("invertida")
-    says("Máscara causal y de relleno, invertida")
+    says(page, "Máscara causal y de relleno, invertida")
     text = "Máscara causal y de relleno, invertida, escrita como block: 9 permisos"
     assert lab.prints(f"print(explorer.padding, str(explorer)[:{len(text)}])", f"2 {text}")
 
     # Y de Python a la página.
     lab.ask("explorer.mask = [[True] * 4] * 4; explorer.padding = 1")
-    says("Sin máscara.")
+    says(page, "Sin máscara.")
     assert pressed() == [[True] * 4] * 4
-    assert lab.messages == []
-    lab.close()

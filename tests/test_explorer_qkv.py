@@ -2,15 +2,13 @@
 
 import math
 import random
+import re
 
 import pytest
 import torch
-import traitlets
-from helpers_browser import write
-from nbformat.v4 import new_code_cell
+from helpers_explorers import agrees, ask, in_js, refuses, says
 
 from course_lib.bert import extract_embeddings, load_bert
-from course_lib.explorers.base import esm
 from course_lib.explorers.qkv import DEFAULT, QKVExplorer, compute, pack, unpack
 
 
@@ -89,27 +87,19 @@ def test_its_text_says_its_state():
     ],
 )
 def test_wrong_values_are_refused(name, value, message):
-    explorer = QKVExplorer()
-    with pytest.raises(traitlets.TraitError) as error:
-        setattr(explorer, name, value)
-    assert message in str(error.value)
-    assert explorer.describe() == QKVExplorer().describe()
-    with pytest.raises(traitlets.TraitError):
-        QKVExplorer(**{name: value})
+    refuses(QKVExplorer, name, value, re.escape(message))
 
 
-def test_the_page_always_gets_an_answer(monkeypatch):
+def test_the_page_always_gets_an_answer():
     explorer = QKVExplorer()
-    explorer.request = {"serial": 1, "sentence": "The dog slept", "layer": 2}
-    assert (explorer.answered, explorer.error, explorer.layer) == (1, "", 2)
-    explorer.request = {"serial": 2, "sentence": " ", "layer": 2}
-    assert explorer.answered == 2
+    ask(explorer, sentence="The dog slept", layer=2)
+    assert (explorer.error, explorer.layer) == ("", 2)
+    ask(explorer, sentence=" ", layer=2)
     assert "vacía" in explorer.error
     assert explorer.sentence == "The dog slept"
-    explorer.request = {"serial": 3, "sentence": "The dog slept", "layer": 2}
-    assert (explorer.answered, explorer.error) == (3, "")
-    explorer.request = {"serial": 4}
-    assert explorer.answered == 4
+    ask(explorer, sentence="The dog slept", layer=2)
+    assert explorer.error == ""
+    ask(explorer)
     assert explorer.error
 
 
@@ -121,42 +111,23 @@ def test_the_longest_sentence_is_small_enough():
 
 # --- En un navegador ------------------------------------------------------------------------------
 
-LOAD = """const module = await import(
-    URL.createObjectURL(new Blob([text], {type: 'text/javascript'})));"""
-
 
 @pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
-    cases = [list(state) for state in states(120)]
-    code = f"async ([text, states]) => {{{LOAD} return states.map(s => module.compute(...s)); }}"
-    for state, theirs in zip(cases, lab.page.evaluate(code, [esm("qkv"), cases]), strict=True):
-        mine = compute(*state)
-        assert theirs["top"] == mine["top"] or sum(map(abs, state[0])) == 0
-        for name in ("products", "scores"):
-            assert theirs[name] == pytest.approx(mine[name], rel=1e-9, abs=1e-9)
-        for one, other in zip(theirs["parts"], mine["parts"], strict=True):
-            assert one == pytest.approx(other, rel=1e-9, abs=1e-9)
+    agrees(lab, "qkv", compute, states(120))
     packed = pack("The dog slept", 1)["k"]
-    code = f"async ([text, packed]) => {{{LOAD} return module.unpack(packed); }}"
-    theirs = torch.tensor(lab.page.evaluate(code, [esm("qkv"), packed]), dtype=torch.float64)
+    theirs = torch.tensor(in_js(lab, "qkv", "module.unpack(value)", packed), dtype=torch.float64)
     torch.testing.assert_close(theirs, unpack(packed))
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):
-    code = "from course_lib.explorers.qkv import QKVExplorer\nexplorer = QKVExplorer()\nexplorer"
-    assert lab.faults(write(lab, new_code_cell(code))) == []
-    explorer, page = lab.page.locator(".exp-qkv"), lab.page
-
-    def said(text):
-        page.wait_for_function(
-            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
-        )
+def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
+    explorer, page = shown("QKVExplorer()"), lab.page
 
     def row(name):
         return explorer.get_by_role("row", name=name).locator("td").all_inner_texts()
 
-    said("Capa 0, cabeza 2: «bone (6)» puntúa más a «a (5)»")
+    says(page, "Capa 0, cabeza 2: «bone (6)» puntúa más a «a (5)»")
     Q, K = (unpack(pack(DEFAULT, 0)[name])[2] for name in "qk")
     result = compute(Q[6], K)
     for j, name in ((4, "dog (4)"), (5, "▶ a (5)")):
@@ -173,16 +144,16 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     active = page.evaluate("lesson.content.activeCellIndex")
     explorer.get_by_label("Cabeza").focus()
     page.keyboard.press("ArrowDown")
-    said("cabeza 3")
+    says(page, "cabeza 3")
     explorer.get_by_label("Pregunta").focus()
     page.keyboard.press("ArrowDown")
-    said("«because (7)»")
+    says(page, "«because (7)»")
     assert page.evaluate("lesson.content.activeCellIndex") == active
     assert lab.prints("print(explorer.head, explorer.query)", "3 7")
 
     # Otra capa y otra frase, por el kernel; lo escrito es texto, y lo que no sirve se dice.
     explorer.get_by_label("Capa").select_option("3")
-    said("Capa 3, cabeza 3")
+    says(page, "Capa 3, cabeza 3")
     box = explorer.get_by_label("Frase", exact=True)
     box.fill("The <b>cat</b> slept")
     box.press("Enter")
@@ -195,15 +166,3 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     assert "vacía" in explorer.get_by_role("alert").inner_text()
     assert explorer.get_by_role("row", name="slept").count() == 1
     assert explorer.bounding_box()["height"] <= 800
-    assert lab.messages == []
-    lab.close()
-
-
-@pytest.mark.navegador
-def test_it_never_overflows(lab):
-    code = "from course_lib.explorers.qkv import QKVExplorer\nQKVExplorer(' '.join(['dog'] * 22))"
-    assert lab.faults(write(lab, new_code_cell(code))) == []
-    lab.page.evaluate("document.querySelector('.exp-qkv').parentElement.style.width = '360px'")
-    box, inside = lab.page.locator(".exp-qkv").evaluate("n => [n.clientWidth, n.scrollWidth]")
-    assert inside <= box
-    lab.close()

@@ -6,10 +6,8 @@ import random
 import pytest
 import torch
 import traitlets
-from helpers_browser import write
-from nbformat.v4 import new_code_cell
+from helpers_explorers import agrees, in_js, says
 
-from course_lib.explorers.base import esm
 from course_lib.explorers.softmax import LIMIT, SoftmaxExplorer, compute
 
 
@@ -133,32 +131,10 @@ def test_wrong_values_are_refused(name, value, message):
 
 # --- En un navegador ------------------------------------------------------------------------------
 
-LOAD = """const module = await import(
-    URL.createObjectURL(new Blob([text], {type: 'text/javascript'})));"""
-
-COMPUTE_IN_JS = f"""async ([text, states]) => {{
-    {LOAD}
-    return states.map(state => module.compute(...state));
-}}"""
-
-SAY_IN_JS = f"""async ([text, states]) => {{
-    {LOAD}
-    return states.map(state => module.sentence(module.compute(...state)));
-}}"""
-
 
 @pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
-    cases = [list(state) for state in states(300)]
-    answers = lab.page.evaluate(COMPUTE_IN_JS, [esm("softmax"), cases])
-    for state, theirs in zip(cases, answers, strict=True):
-        mine = compute(*state)
-        assert theirs.keys() == mine.keys()
-        for key in mine:
-            if mine[key] is None:
-                assert theirs[key] is None, (key, state)
-            else:
-                assert theirs[key] == pytest.approx(mine[key], rel=1e-9, abs=1e-12), (key, state)
+    agrees(lab, "softmax", compute, states(300), abs=1e-12)
 
 
 @pytest.mark.navegador
@@ -175,32 +151,18 @@ def test_javascript_computes_the_same(lab):
     ],
 )
 def test_its_sentence(lab, state, expected):
-    [said] = lab.page.evaluate(SAY_IN_JS, [esm("softmax"), [state]])
+    said = in_js(lab, "softmax", "module.sentence(module.compute(...value))", state)
     for part in expected:
         assert part in said
 
 
 @pytest.mark.navegador
-def test_it_answers_to_the_hand_and_to_the_keys(lab):
-    path = write(
-        lab,
-        new_code_cell(
-            "from course_lib.explorers.softmax import SoftmaxExplorer\n"
-            "explorer = SoftmaxExplorer()\nexplorer"
-        ),
-    )
-    assert lab.faults(path) == []
-    page = lab.page
-    explorer = page.locator(".exp-softmax")
+def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
+    explorer, page = shown("SoftmaxExplorer()"), lab.page
     second = explorer.get_by_role("slider", name="Puntuación 2", exact=True)
 
     def column(number):
         return explorer.locator(f"th ~ td:nth-of-type({number})").all_inner_texts()[:-1]
-
-    def said(text):
-        page.wait_for_function(
-            "text => document.querySelector('.exp-say').textContent.includes(text)", arg=text
-        )
 
     def state_is(text):
         return lab.prints("print(explorer.logits, explorer.temperature, explorer.shift)", text)
@@ -219,7 +181,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     page.mouse.move(*point(5), steps=5)
     page.mouse.up()
     assert column(1) == ["1.0", "5.0", "3.0"]
-    said("x₂")
+    says(page, "x₂")
 
     # El teclado: x₂ sigue con el foco.
     active = page.evaluate("lesson.content.activeCellIndex")
@@ -252,7 +214,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
     assert column(4) == ["0.0900", "0.2447", "0.6652"]
     assert percentages == ["0.1667", "0.3333", "0.5000"]
     assert column(5) == ["no existe"] * 3
-    said("no existe")
+    says(page, "no existe")
 
     # La temperatura cambia los pesos; y de un extremo al otro no se atasca.
     explorer.get_by_label("temperatura T").focus()
@@ -265,22 +227,13 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab):
 
     # Y lo que se cambia en Python se ve.
     lab.ask("explorer.logits = [2, 2, 2, 2]")
-    said("Empatan todas")
+    says(page, "Empatan todas")
     assert column(4) == ["0.2500"] * 4
-    assert lab.messages == []
-    lab.close()
 
 
 @pytest.mark.navegador
-def test_a_late_kernel_does_not_undo_what_the_hand_does(lab):
-    path = write(
-        lab,
-        new_code_cell(
-            "from course_lib.explorers.softmax import SoftmaxExplorer\n"
-            "explorer = SoftmaxExplorer()\nexplorer"
-        ),
-    )
-    assert lab.faults(path) == []
+def test_a_late_kernel_does_not_undo_what_the_hand_does(lab, shown):
+    shown("SoftmaxExplorer()")
     page = lab.page
     busy = (
         "lesson.sessionContext.session.kernel.requestExecute({code: 'import time; time.sleep(1)'})"
@@ -294,4 +247,3 @@ def test_a_late_kernel_does_not_undo_what_the_hand_does(lab):
         page.wait_for_timeout(40)
     assert first.get_attribute("aria-valuenow") == "4.1"
     assert lab.prints("print(explorer.logits)", "[4.1, 2.0, 3.0]")
-    lab.close()

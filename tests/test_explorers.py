@@ -58,6 +58,8 @@ def test_changing_a_trait_never_breaks_it(name):
     explorer = getattr(explorers, name)(**EXAMPLES.get(name, {}))
     for trait in explorer.traits(sync=True):
         if not trait.startswith("_") and trait not in ("layout", "tabbable", "tooltip"):
+            # Con eco, lo que llega tarde desharía lo que la mano ya ha movido.
+            assert explorer.trait_metadata(trait, "echo_update") is False
             explorer.notify_change(
                 {"name": trait, "old": None, "new": getattr(explorer, trait), "owner": explorer,
                  "type": "change"}
@@ -257,6 +259,17 @@ def test_it_waits_with_patience(browser, name):
     assert state.inner_text() == ""
     page.clock.run_for(20_000)
     assert state.inner_text() == ""
+    page.close()
+
+
+@pytest.mark.navegador
+def test_the_widest_fit_a_narrow_page(browser):
+    page = browser.new_page(viewport={"width": 360, "height": 800})
+    widest = explorers.BlocksExplorer(block=12), explorers.QKVExplorer("dog " * 22)
+    page.evaluate(SHOW, [one.get_state() for one in widest])
+    sizes = page.locator(".exp").evaluate_all("all => all.map(n => [n.clientWidth, n.scrollWidth])")
+    assert len(sizes) == 2
+    assert all(inside <= box for box, inside in sizes)
     page.close()
 
 
