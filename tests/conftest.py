@@ -111,6 +111,12 @@ def pytest_report_header(config):
     return None
 
 
+def pytest_itemcollected(item):
+    """Lo que pide el navegador lleva su marca."""
+    if "browser" in getattr(item, "fixturenames", ()):
+        item.add_marker("navegador")
+
+
 def pytest_collection_modifyitems(config, items):
     """Deja para la noche las pruebas lentas, salvo que se pidan, y pone delante las que más tardan."""
     for item in items:

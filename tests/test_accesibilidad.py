@@ -152,7 +152,7 @@ APART = """async ([index, targets, effects, seen]) => {
 IN_THEME = """name => document.body.dataset.jpThemeName === name
     && document.querySelector('.exp').checkVisibility({visibilityProperty: true})"""
 
-pytestmark = [pytest.mark.navegador, pytest.mark.lenta]  # ejecuta todos los exploradores
+pytestmark = pytest.mark.lenta  # ejecuta todos los exploradores
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,6 @@ import pytest
 from helpers_browser import Lab, write
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-pytestmark = pytest.mark.navegador
-
 
 def test_a_notebook_half_saved_is_waited_for(tmp_path):
     path, content = tmp_path / "a.ipynb", nbformat.writes(new_notebook())

@@ -572,7 +572,6 @@ def page(browser):
         yield page
 
 
-@pytest.mark.navegador
 @pytest.mark.parametrize("path", [
     pytest.param(path, id=path.stem, marks=() if k % 7 == 0 else pytest.mark.lenta)
     for k, path in enumerate(DECKS)
@@ -581,7 +580,6 @@ def test_the_sheet_is_one_page(page, sheets, path):
     assert paper(page, notebooks.read(path), "hoja", sheets) == (1, [])
 
 
-@pytest.mark.navegador
 @pytest.mark.parametrize("long", [False, True])
 def test_the_sheet_of_the_small_deck(page, sheets, deck, long):
     """Con poco texto llena una página; con demasiado, se ve que son dos."""
@@ -589,7 +587,6 @@ def test_the_sheet_of_the_small_deck(page, sheets, deck, long):
     assert paper(page, deck, "hoja", sheets) == (1 + long, [])
 
 
-@pytest.mark.navegador
 def test_the_handout_and_the_script_are_drawn_without_network(page, sheets):
     """Con un explorador, que se dibuja sin kernel, como está guardado."""
     lesson = notebooks.read(ROOT / "notebooks/03_softmax_y_escalado.ipynb")
@@ -610,7 +607,6 @@ def test_the_handout_and_the_script_are_drawn_without_network(page, sheets):
 
 
 @pytest.mark.lenta
-@pytest.mark.navegador
 def test_the_pdf_is_left_beside(browser, printer, tmp_path):
     code = f"import pathlib; from aula import sheets; sheets.DECKS = pathlib.Path({str(tmp_path / 'clases')!r})"
     code += f"; sheets.main(['--notas', '--carpeta', {str(tmp_path)!r}])"

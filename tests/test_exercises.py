@@ -414,7 +414,6 @@ def follow(page, text, path, tries=3):
 
 
 @pytest.mark.lenta
-@pytest.mark.navegador
 def test_in_jupyterlab_a_report_lands_and_a_missing_name_says_what_to_run(lab):
     """Una lección que se abre sola, la misma ya abierta, y la que se está leyendo."""
     folder, filler = "de_prueba", "Un párrafo.\n\n" * 6

@@ -201,14 +201,12 @@ FLAT = """() => {
 }"""
 
 
-@pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
     data = AttentionExplorer().data[0]
     assert in_js(lab, "attention", f"({FLAT})()", data) == unpack(data)
     agrees(lab, "attention", compute, states(100), abs=1e-12)
 
 
-@pytest.mark.navegador
 def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     explorer, page = shown("AttentionExplorer()"), lab.page
     says(page, "En la primera, «it» mira a «dog» (0.53) y a «bone» (0.22). En la segunda, «it»")
@@ -256,7 +254,6 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
 
 
 @pytest.mark.lenta
-@pytest.mark.navegador
 def test_it_asks_the_kernel_for_sentences(lab, shown):
     explorer, page = shown("AttentionExplorer()"), lab.page
     first = explorer.get_by_label("Frase", exact=True)
@@ -302,7 +299,6 @@ def test_it_asks_the_kernel_for_sentences(lab, shown):
 
 
 @pytest.mark.lenta  # espera de verdad; cada día, con otro reloj, test_it_waits_with_patience
-@pytest.mark.navegador
 def test_the_page_alone(lab, shown):
     """Sin kernel se sigue cambiando de cabeza; pedir una frase lo dice, ofrece ejecutar y no borra nada."""
     explorer, page = shown("AttentionExplorer()"), lab.page

@@ -125,12 +125,10 @@ def test_wrong_values_are_refused(name, value, message):
 # --- En un navegador ------------------------------------------------------------------------------
 
 
-@pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
     agrees(lab, "blocks", compute, states(200))
 
 
-@pytest.mark.navegador
 def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     explorer, page = shown("BlocksExplorer()"), lab.page
 

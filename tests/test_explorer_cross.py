@@ -168,14 +168,12 @@ def test_wrong_values_are_refused(name, value):
 # --- En un navegador ------------------------------------------------------------------------------
 
 
-@pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
     weights = random_weights(7, 11, 9).double().tolist()
     states = itertools.product(range(-1, 7), range(11))
     agrees(lab, "cross", compute, [[weights, *state] for state in states], abs=1e-12)
 
 
-@pytest.mark.navegador
 @pytest.mark.parametrize("origin", [1, 2, 3, 5, 8, 12])
 def test_javascript_says_the_same(lab, origin):
     generator = torch.Generator().manual_seed(origin)
@@ -187,7 +185,6 @@ def test_javascript_says_the_same(lab, origin):
     assert in_js(lab, "cross", code, weights) == expected
 
 
-@pytest.mark.navegador
 def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     hostile = "['<img src=x onerror=alert(1)>', 'dog', '🦴'], ['<inicio>', 'el'], ['el', 'perro']"
     weights = [[[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]], [[0.1, 0.2, 0.7], [0.3, 0.3, 0.4]]]
@@ -206,7 +203,6 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     says(page, "(0.40")
 
 
-@pytest.mark.navegador
 def test_the_ends_keep_the_focus_and_a_word_shows_only_its_arcs(lab):
     """Al llegar al final con Intro, el foco se queda; y una palabra tocada se queda sola."""
     page = lab.page.context.new_page()
@@ -262,7 +258,6 @@ def test_the_ends_keep_the_focus_and_a_word_shows_only_its_arcs(lab):
     page.close()
 
 
-@pytest.mark.navegador
 def test_another_sentence_is_written(lab, shown):
     """Con Intro y con el botón; lo que no sirve se dice, y lo de antes sigue a la vista."""
     cross = shown(
@@ -316,7 +311,6 @@ def test_another_sentence_is_written(lab, shown):
     says(page, "Paso 1")
 
 
-@pytest.mark.navegador
 def test_without_a_sentence_there_is_no_box(lab):
     page = lab.page.context.new_page()
     page.goto("about:blank")

@@ -140,7 +140,6 @@ def test_moving_one_leaves_the_example_alone():
 # --- En un navegador ------------------------------------------------------------------------------
 
 
-@pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
     cases = list(states(100))
     found = in_js(lab, "geometry", "value.map(module.compute)", cases)
@@ -149,7 +148,6 @@ def test_javascript_computes_the_same(lab):
         assert theirs == near(mine) | {"angles": near(mine["angles"], abs=1e-5)}, state
 
 
-@pytest.mark.navegador
 @pytest.mark.parametrize(
     ("part", "change", "said"),
     [
@@ -170,7 +168,6 @@ def test_what_it_says(lab, part, change, said):
     assert said in in_js(lab, "geometry", "module.sentence(value, module.compute(value), 2)", state)
 
 
-@pytest.mark.navegador
 def test_names_keep_clear_of_each_other(lab):
     draw = random.Random(2)
     cases = [[[50, 0]] * 4, [[0, 0]] * 4, [[170, 0], [170, 5], [-170, 0], [0, 170]]]
@@ -201,7 +198,6 @@ def drag(lab, plane, start, *route, limits=LIMITS["K"]):
     lab.page.mouse.up()
 
 
-@pytest.mark.navegador
 def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     explorer = shown("GeometryExplorer('producto')")
     page, questions = lab.page, explorer.locator("ol")
@@ -241,7 +237,6 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     assert lab.prints("print(explorer.asks, explorer.K[2])", "1 [1.0, 0.0]")
 
 
-@pytest.mark.navegador
 def test_everything_moves_together(lab, shown):
     """Con la query mueve los pesos y la salida; con un value, solo la salida."""
     explorer = shown("GeometryExplorer('salida')")
@@ -261,7 +256,6 @@ def test_everything_moves_together(lab, shown):
 
 
 @pytest.mark.lenta
-@pytest.mark.navegador
 def test_the_keys_that_move_the_page_do_not_move_it(lab, shown):
     explorer = shown("GeometryExplorer('softmax')")
     page, handles = lab.page, explorer.locator(".exp-handle")
@@ -287,7 +281,6 @@ def test_the_keys_that_move_the_page_do_not_move_it(lab, shown):
 
 
 @pytest.mark.lenta
-@pytest.mark.navegador
 def test_a_finger_drags_a_tip_and_scrolls_the_rest(shown):
     explorer = shown("GeometryExplorer('pesos')")
     touch = "node => getComputedStyle(node).touchAction"

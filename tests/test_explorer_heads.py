@@ -325,12 +325,10 @@ SENTENCE = """module.sentence(
     module.compute(value.data, value.query, value.muted), value.data, value)"""
 
 
-@pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
     agrees(lab, "heads", compute, states(60))
 
 
-@pytest.mark.navegador
 @pytest.mark.parametrize(
     ("view", "expected"),
     [
@@ -351,7 +349,6 @@ def test_its_sentence(lab, view, expected):
     assert expected in in_js(lab, "heads", SENTENCE, first | view)
 
 
-@pytest.mark.navegador
 def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     explorer, page = shown("MultiHeadExplorer()"), lab.page
     data = MultiHeadExplorer().data
@@ -450,7 +447,6 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     assert not explorer.get_by_label("apaga la cabeza 0").is_checked()
 
 
-@pytest.mark.navegador
 def test_another_sentence_is_written(lab, shown):
     """Con Intro y con el botón; lo que no sirve se dice, y lo de antes sigue a la vista."""
     explorer, page = shown("MultiHeadExplorer(query=4, station=6, muted=[0])"), lab.page
@@ -509,7 +505,6 @@ def test_another_sentence_is_written(lab, shown):
 
 
 @pytest.mark.lenta
-@pytest.mark.navegador
 def test_every_state_is_drawn(lab, shown):
     """Con sesgos, tokens repetidos y lo más grande: cada estación, sin desbordar lo estrecho."""
     explorer = shown(

@@ -80,7 +80,6 @@ def test_wrong_values_are_refused(name, value):
 # --- En un navegador ------------------------------------------------------------------------------
 
 
-@pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
     states = itertools.product(range(1, LAYERS + 1), (True, False), range(12))
     maps = InfluenceExplorer().maps
@@ -91,7 +90,6 @@ SENTENCES = """value.map(([moved, token, masked]) =>
     module.sentence({moved, leaks: moved.filter(i => i < token)}, [...'abcd'], token, masked))"""
 
 
-@pytest.mark.navegador
 def test_what_it_says_is_true_in_every_case(lab):
     """Con máscara o sin ella, en el primero, en medio o al final, se mueva lo que se mueva."""
     sets = [[i for i in range(4) if number >> i & 1] for number in range(16)]
@@ -109,7 +107,6 @@ def test_what_it_says_is_true_in_every_case(lab):
 
 
 @pytest.mark.lenta
-@pytest.mark.navegador
 def test_the_keys_move_the_token_and_never_the_notebook(lab):
     path = write(
         lab,
@@ -156,7 +153,6 @@ def test_the_keys_move_the_token_and_never_the_notebook(lab):
     lab.close()
 
 
-@pytest.mark.navegador
 def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     explorer, page = shown("InfluenceExplorer()"), lab.page
     says(page, "«it» mueve 4 de 12")

@@ -277,7 +277,6 @@ def test_a_failure_is_answered(monkeypatch, failure):
 # --- En un navegador ------------------------------------------------------------------------------
 
 
-@pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
     """También cuando el corte cae entre los que no viajan, que van en un histograma."""
     cases = list(states(300))
@@ -297,7 +296,6 @@ def test_javascript_computes_the_same(lab):
 FOCUSED = "document.activeElement.textContent"
 
 
-@pytest.mark.navegador
 def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     explorer, page = shown("LlmExplorer()"), lab.page
     bars = explorer.get_by_role("group", name="Los tokens que pueden seguir").get_by_role("button")
@@ -378,7 +376,6 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
 
 
 @pytest.mark.lenta
-@pytest.mark.navegador
 def test_it_asks_the_kernel_for_texts(lab, shown):
     explorer, page = shown("LlmExplorer()"), lab.page
     box, error = explorer.get_by_label("Principio del texto"), explorer.get_by_role("alert")
@@ -429,7 +426,6 @@ def test_it_asks_the_kernel_for_texts(lab, shown):
 NO_KERNEL = re.compile("Para contestar hace falta el kernel|El kernel no contesta")
 
 
-@pytest.mark.navegador
 def test_the_page_alone(lab):
     """Sin kernel, la capa, la temperatura y los cortes se mueven; escribir lo pide, y nada se pierde."""
     page, explorer = lab.page, show(lab, "LlmExplorer(top_k=3)")
@@ -447,7 +443,6 @@ def test_the_page_alone(lab):
     lab.close()
 
 
-@pytest.mark.navegador
 def test_in_the_site_it_moves_and_says_that_writing_needs_jupyterlab(browser):
     page = browser.new_page()
     explorer = LlmExplorer()
@@ -467,7 +462,6 @@ def test_in_the_site_it_moves_and_says_that_writing_needs_jupyterlab(browser):
     page.close()
 
 
-@pytest.mark.navegador
 @pytest.mark.parametrize("width", [320, 1920, *(pytest.param(n, marks=pytest.mark.lenta) for n in (390, 640))])
 def test_nothing_is_cut_with_the_longest_and_the_strangest(browser, width):
     page = browser.new_page(viewport={"width": width, "height": 800})

@@ -159,7 +159,6 @@ SAID = """value.map(([scores, values, mask]) => {
 })"""
 
 
-@pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
     cases = list(states(250))
     agrees(lab, "mask", compute, cases)
@@ -172,7 +171,6 @@ def test_javascript_computes_the_same(lab):
     assert theirs == [preset(*case) for case in cases]
 
 
-@pytest.mark.navegador
 def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     explorer, page = shown("MaskExplorer(mask=[[True] * 4] * 4)"), lab.page
 

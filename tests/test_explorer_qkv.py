@@ -112,7 +112,6 @@ def test_the_longest_sentence_is_small_enough():
 # --- En un navegador ------------------------------------------------------------------------------
 
 
-@pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
     agrees(lab, "qkv", compute, states(120))
     packed = pack("The dog slept", 1)["k"]
@@ -120,7 +119,6 @@ def test_javascript_computes_the_same(lab):
     torch.testing.assert_close(theirs, unpack(packed))
 
 
-@pytest.mark.navegador
 def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     explorer, page = shown("QKVExplorer()"), lab.page
 

@@ -132,12 +132,10 @@ def test_wrong_values_are_refused(name, value, message):
 # --- En un navegador ------------------------------------------------------------------------------
 
 
-@pytest.mark.navegador
 def test_javascript_computes_the_same(lab):
     agrees(lab, "softmax", compute, states(300), abs=1e-12)
 
 
-@pytest.mark.navegador
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
@@ -156,7 +154,6 @@ def test_its_sentence(lab, state, expected):
         assert part in said
 
 
-@pytest.mark.navegador
 def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     explorer, page = shown("SoftmaxExplorer()"), lab.page
     second = explorer.get_by_role("slider", name="Puntuación 2", exact=True)
@@ -231,7 +228,6 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     assert column(4) == ["0.2500"] * 4
 
 
-@pytest.mark.navegador
 def test_a_late_kernel_does_not_undo_what_the_hand_does(lab, shown):
     shown("SoftmaxExplorer()")
     page = lab.page

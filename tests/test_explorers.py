@@ -208,7 +208,6 @@ def test_it_stands_in_its_lessons_with_a_question(name):
 # --- En un navegador ------------------------------------------------------------------------------
 
 
-@pytest.mark.navegador
 def test_the_notebook_can_be_saved_from_a_control(lab):
     """Las flechas son del explorador; Ctrl + S, de JupyterLab."""
     path = write(lab, new_code_cell("from course_lib.explorers import *\nSoftmaxExplorer()"))
@@ -229,7 +228,6 @@ def test_the_notebook_can_be_saved_from_a_control(lab):
     lab.close()
 
 
-@pytest.mark.navegador
 @pytest.mark.parametrize(
     "name", ["AttentionExplorer", "LlmExplorer", "MultiHeadExplorer", "QKVExplorer"]
 )
@@ -262,7 +260,6 @@ def test_it_waits_with_patience(browser, name):
     page.close()
 
 
-@pytest.mark.navegador
 def test_the_widest_fit_a_narrow_page(browser):
     page = browser.new_page(viewport={"width": 360, "height": 800})
     widest = explorers.BlocksExplorer(block=12), explorers.QKVExplorer("dog " * 22)
@@ -274,7 +271,6 @@ def test_the_widest_fit_a_narrow_page(browser):
 
 
 @pytest.mark.turnos
-@pytest.mark.navegador
 @pytest.mark.parametrize("path", [
     pytest.param(path, id=path.stem, marks=() if path.stem[:2] == "05" else pytest.mark.lenta)
     for path in LESSONS

@@ -25,8 +25,6 @@ EACH = [
     for path in LESSONS
 ]
 
-pytestmark = pytest.mark.navegador
-
 
 def look(lab, path, found, tmp_path):
     """Falla si hay algo que se ve mal, y guarda entonces cómo se ve la lección."""

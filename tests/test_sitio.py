@@ -47,7 +47,7 @@ LESSON, CROSS = "05_atencion", "09_encoder_decoder"
 DECK = f"clases/{LESSON}"
 MARKUP = '<img src=x onerror="document.title=1"> it'
 NEW = "The cat was hungry, so it ate the fish"
-lenta, navegador, turnos = pytest.mark.lenta, pytest.mark.navegador, pytest.mark.turnos
+lenta, turnos = pytest.mark.lenta, pytest.mark.turnos
 
 
 def read(name):
@@ -351,7 +351,6 @@ def test_a_page_carries_the_style_it_uses():
 
 
 @lenta
-@navegador
 def test_a_page_only_runs_the_programs_it_was_made_with(browser, tmp_path):
     program = "<script>document.title += {}</script>"
     page = "<head><title>a</title>" + program.format(1) + "</head>"
@@ -426,7 +425,6 @@ FAULTS = r"""async () => {
 }"""
 
 
-@navegador
 @pytest.mark.parametrize(
     "name", ["index", "glosario", LESSON, pytest.param(CROSS, marks=pytest.mark.lenta)]
 )
@@ -437,7 +435,6 @@ def test_a_page_is_sound(browser, small, name):
         assert (page.locator("math").count() > 10) == (name != "index")
 
 
-@navegador
 def test_a_prediction_is_answered_in_the_page(browser, small):
     with reading(browser, f"{small[0].as_uri()}/", f"{LESSON}.html") as page:
         place = page.locator("[data-explorer=Prediction]").first
@@ -452,7 +449,6 @@ def test_a_prediction_is_answered_in_the_page(browser, small):
 ALONE = "exploradores/09-CrossAttentionExplorer.html"
 
 
-@navegador
 def test_an_address_carries_what_the_hand_has_moved(browser, small):
     address = f"{small[0].as_uri()}/"
     with reading(browser, address, f"{ALONE}#paso=7&cabeza=2") as page:
@@ -471,7 +467,6 @@ def test_an_address_carries_what_the_hand_has_moved(browser, small):
         assert page.locator(".course-explorer").evaluate(state) == [0, -1, 0]
 
 
-@navegador
 def test_a_class_is_walked_and_its_notes_are_apart(browser, small):
     with reading(browser, f"{small[0].as_uri()}/", f"{DECK}.html") as page:
         said, seen = page.locator("output"), []
@@ -499,7 +494,6 @@ def told(explorer):
     return explorer.describe().partition(f"posición {explorer.query}; ")[2]
 
 
-@navegador
 def test_bert_reads_a_sentence_in_the_page(browser, small):
     python = AttentionExplorer()
     with reading(browser, f"{small[0].as_uri()}/", f"{LESSON}.html") as page:
@@ -593,7 +587,6 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(monkeypatch, er
 
 
 @lenta
-@navegador
 def test_the_dark_page_is_printed_black_on_white(browser, whole):
     options = {"color_scheme": "dark"}
     with reading(browser, whole[2]["carpeta"], f"{LESSON}.html", **options) as page:
@@ -606,7 +599,6 @@ def test_the_dark_page_is_printed_black_on_white(browser, whole):
 
 
 @lenta
-@navegador
 def test_a_phone_reads_the_glossary_as_a_list_and_the_answer_stays(browser, whole):
     with reading(browser, whole[2]["carpeta"], "glosario.html", viewport=PHONE) as page:
         assert all(
@@ -624,7 +616,6 @@ WIDER = """() => [...document.querySelectorAll('.bd-article :is(table, .text_htm
 
 
 @lenta
-@navegador
 @pytest.mark.parametrize("name", ["guia_docente", "09_encoder_decoder", "14_leer_un_llm"])
 def test_in_a_phone_every_table_fits(browser, whole, name):
     with reading(browser, whole[2]["carpeta"], f"{name}.html", viewport=PHONE) as page:
@@ -640,7 +631,6 @@ ROOMS = "all => all.map(getComputedStyle).map(one => parseFloat(one.paddingRight
 
 
 @lenta
-@navegador
 def test_a_formula_keeps_room_for_its_last_letter(browser, whole):
     """Chromium dibuja una letra inclinada más allá de su sitio, y corta lo que sale de la fórmula: «P» sería «F»."""
     with reading(browser, whole[2]["carpeta"], f"{LESSON}.html") as page:
@@ -650,7 +640,6 @@ def test_a_formula_keeps_room_for_its_last_letter(browser, whole):
 
 
 @lenta
-@navegador
 def test_a_laptop_sees_the_whole_row_and_the_sentence_in_its_line(browser, whole):
     laptop = {"width": 1280, "height": 800}
     with reading(browser, whole[2]["carpeta"], "glosario.html", viewport=laptop) as page:
@@ -667,7 +656,6 @@ def test_a_laptop_sees_the_whole_row_and_the_sentence_in_its_line(browser, whole
 
 
 @lenta
-@navegador
 def test_who_wants_no_motion_sees_a_still_picture(browser, whole):
     with reading(
         browser, whole[2]["carpeta"], "01_producto_escalar.html", reduced_motion="reduce"
@@ -681,7 +669,6 @@ def test_who_wants_no_motion_sees_a_still_picture(browser, whole):
 
 @lenta
 @turnos
-@navegador
 @pytest.mark.parametrize(
     ("address", "name"),
     [("carpeta", name) for name in (*PAGES, "search")]
@@ -720,7 +707,6 @@ def test_each_page_is_sound(browser, whole, address, name):
 
 @lenta
 @turnos
-@navegador
 @pytest.mark.parametrize("name", ["index", *EXPLORERS])
 def test_in_a_phone_nothing_jumps_while_one_scrolls(browser, whole, name):
     with reading(browser, whole[2]["servidor"], f"{name}.html", script=SHIFTS, viewport=PHONE) as page:
@@ -742,7 +728,6 @@ SEEN = """async count => {
 
 @lenta
 @turnos
-@navegador
 @pytest.mark.parametrize("name", DECKS)
 def test_each_slide_fits_and_is_printed_on_its_page(browser, whole, name):
     with reading(browser, whole[2]["carpeta"], f"{name}.html") as page:
@@ -761,7 +746,6 @@ def test_each_slide_fits_and_is_printed_on_its_page(browser, whole, name):
 
 @lenta
 @turnos
-@navegador
 @pytest.mark.parametrize(
     ("address", "name"),
     [("carpeta", name) for name in EXPLORERS] + [("servidor", name) for name in (LESSON, CROSS)],
@@ -792,7 +776,6 @@ STATE = """node => JSON.stringify(Object.entries(node.model.state)
 
 @lenta
 @turnos
-@navegador
 @pytest.mark.parametrize("name", ALL_ALONE)
 def test_an_explorer_alone_is_embedded_as_it_was_left(browser, whole, tmp_path, name):
     """Lo que la mano mueve en su página, y lo que dice su dirección dentro de otra, es lo mismo."""
@@ -825,7 +808,6 @@ def test_an_explorer_alone_is_embedded_as_it_was_left(browser, whole, tmp_path, 
 
 
 @lenta
-@navegador
 def test_an_address_asks_for_its_sentence(browser, address):
     there = "11_el_traductor.html#explorador=CrossAttentionExplorer&frase=The+black+cat+sleeps.&paso=2"
     with reading(browser, address, there) as page:
@@ -836,7 +818,6 @@ def test_an_address_asks_for_its_sentence(browser, address):
 
 
 @lenta
-@navegador
 def test_with_a_sentence_of_ones_own_there_is_nothing_to_switch(browser, address):
     with reading(browser, address, "index.html") as page:
         explorer = page.locator(".exp-arcs")
@@ -849,7 +830,6 @@ def test_with_a_sentence_of_ones_own_there_is_nothing_to_switch(browser, address
 
 
 @lenta
-@navegador
 def test_the_search_forgives_accents(browser, address):
     with reading(browser, address, "index.html") as page:
         page.get_by_role("button", name="Búsqueda").click()
@@ -881,7 +861,6 @@ AUDIT = """async () => await Promise.allSettled(document.getAnimations()
 
 
 @lenta
-@navegador
 @pytest.mark.parametrize("kind", KINDS)
 def test_axe_finds_nothing(browser, whole, kind):
     name, options = KINDS[kind]
@@ -893,7 +872,6 @@ def test_axe_finds_nothing(browser, whole, kind):
 
 
 @lenta
-@navegador
 def test_what_is_beside_is_folded_until_it_is_asked_for_or_printed(browser, whole):
     with reading(browser, whole[2]["carpeta"], f"{LESSON}.html") as page:
         folded = page.locator("details.beside")
@@ -917,7 +895,6 @@ def test_what_is_beside_is_folded_until_it_is_asked_for_or_printed(browser, whol
 
 
 @lenta
-@navegador
 @pytest.mark.parametrize("name", EXPLORERS)
 def test_without_javascript_the_picture_and_the_words_are_there(browser, whole, name):
     with reading(browser, whole[2]["carpeta"], f"{name}.html", java_script_enabled=False) as page:
@@ -948,7 +925,6 @@ HARMS = {  # lo que le pasa a una pieza
 
 
 @lenta
-@navegador
 @pytest.mark.parametrize("harm", HARMS)
 def test_a_broken_piece_is_told_and_a_second_try_works(browser, address, harm):
     broken = "Failed to load resource|SyntaxError|Unexpected|Invalid|atob|base64"
@@ -969,7 +945,6 @@ def test_a_broken_piece_is_told_and_a_second_try_works(browser, address, harm):
 
 
 @lenta
-@navegador
 def test_the_download_is_stopped_at_once_and_goes_on_where_it_was(browser, address):
     held, asked = [], []
     route = f"**/{PIECE}.js", lambda route: held.append(route)

@@ -18,7 +18,6 @@ MINUTES, HOME = "en_seis_minutos.html", "index.html"
 OWN_BYTES = 250_000
 STEP = re.compile(r'<div class="paso" data-pieza="(\w+)" data-traits="(.*?)"></div>')
 STATE = "name => document.querySelector(`#${name} > div`).model?.state"
-navegador = pytest.mark.navegador
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +67,6 @@ def told(**traits):
     return f"{said[1 + one.shown]}."
 
 
-@navegador
 @pytest.mark.parametrize("options", [{"viewport": LAPTOP}, {"viewport": PHONE, "has_touch": True}])
 def test_the_home_answers_to_the_finger_and_to_the_keys(browser, folder, options):
     with reading(browser, f"{folder.as_uri()}/", HOME, **options) as page:
@@ -91,7 +89,6 @@ def test_the_home_answers_to_the_finger_and_to_the_keys(browser, folder, options
         assert not [name for name in asked if "modelos" in name]  # hasta que alguien escribe
 
 
-@navegador
 def test_the_scenes_advance_and_say_what_the_library_says(browser, folder):
     wanted = steps(folder)
     with reading(browser, f"{folder.as_uri()}/", MINUTES, reduced_motion="reduce") as page:
@@ -122,7 +119,6 @@ OUT = """() => [document.querySelector('.marco'), ...document.querySelectorAll('
 TALL = "() => { const m = document.querySelector('.marco'); return m.scrollHeight - m.clientHeight; }"
 
 
-@navegador
 @pytest.mark.parametrize("size", [LAPTOP, pytest.param({"width": 1024, "height": 768}, marks=pytest.mark.lenta)])
 def test_what_the_text_tells_is_seen(browser, folder, size):
     """La figura de cada escena cabe entera a su lado: también las puntuaciones, los pesos y la máscara."""
@@ -135,7 +131,6 @@ def test_what_the_text_tells_is_seen(browser, folder, size):
             page.keyboard.press("ArrowRight")
 
 
-@navegador
 def test_it_plays_and_stops(browser, folder):
     with reading(browser, f"{folder.as_uri()}/", MINUTES, reduced_motion="reduce") as page:
         first = page.locator(".rotulo.ahora").inner_text()
@@ -149,7 +144,6 @@ def test_it_plays_and_stops(browser, folder):
         assert page.locator(".rotulo.ahora").inner_text() == stopped
 
 
-@navegador
 @pytest.mark.parametrize(("size", "scheme"), [
     pytest.param(LAPTOP, "dark", id="1280, de noche"),
     pytest.param(PHONE, "light", id="390"),

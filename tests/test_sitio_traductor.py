@@ -16,7 +16,6 @@ from course_lib.translator_model.checks import doubtful_words, read_sentence
 from course_lib.translator_model.pieces import shown_tokens
 from sitio.pieces import translator_pieces
 
-pytestmark = pytest.mark.navegador
 SCRIPTS = ("cuentas", "bpe", "comprobaciones", "traductor")
 CLOSE = 1e-5
 

@@ -11,8 +11,6 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from playwright.sync_api import expect
 from tools import notebooks
 
-pytestmark = pytest.mark.navegador
-
 DECKS = [p.relative_to(ROOT) for p in notebooks.course_notebooks() if notebooks.is_deck(p)]
 EVERY_DAY = "03_softmax_y_escalado"
 CONTENT = "JSON.stringify(lesson.content.model.sharedModel.toJSON().cells)"
