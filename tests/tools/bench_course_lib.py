@@ -23,12 +23,13 @@ from torch import nn
 from course_lib import MultiHeadAttention, PositionalEncoding, extract_embeddings, load_bert
 from course_lib.bert import embedded_folder
 from tools.bench_support import (
-    CPU_TIME,
+    HOW,
     THREADS,
-    Table,
     clock,
     compare,
+    copy_weights,
     mebibytes,
+    registered,
     run_python,
     seconds,
     total_memory,
@@ -65,14 +66,12 @@ each_mode = pytest.mark.parametrize("train", [False, True], ids=["inferencia", "
 
 @pytest.fixture(scope="session")
 def table(request):
-    how = "1 hilo, tiempo de procesador" if CPU_TIME else f"{THREADS} hilo(s), tiempo de reloj"
-    table = Table(
+    return registered(
+        request,
         "Medidas de course_lib",
-        f"Cada cifra es una mediana; {how}, salvo al cargar el modelo y al arrancar Python (tiempo "
+        f"Cada cifra es una mediana; {HOW}, salvo al cargar el modelo y al arrancar Python (tiempo "
         "de reloj). «+» en un límite es lo que se perdona porque la medida oscila.",
     )
-    request.config.pluginmanager.register(table)
-    return table
 
 
 # --- La atención multicabeza ---------------------------------------------------------------------
@@ -98,7 +97,7 @@ def test_fused_attention(benchmark, table, size, heads, train):
     torch.testing.assert_close(course(), reference())
     measured = compare(benchmark, in_mode(course, train), in_mode(reference, train))
     what = f"`MultiHeadAttention`, sin pesos, {mode_name(train)}; referencia: a mano con torch"
-    add_times(table, benchmark, what, shape_name(size), measured, FUSED_LIMIT)
+    table.add_times(benchmark, what, shape_name(size), measured, FUSED_LIMIT)
 
 
 @each_mode
@@ -106,8 +105,8 @@ def test_fused_attention(benchmark, table, size, heads, train):
 def test_attention_with_weights(benchmark, table, size, heads, train):
     """Con los pesos de cada cabeza: como ``nn.MultiheadAttention``."""
     module, x = attention_and_input(size, heads)
-    theirs = torch_attention(module).train(train)
-    module.train(train)
+    theirs = nn.MultiheadAttention(size[-1], heads, batch_first=True).train(train)
+    copy_weights(theirs, module.train(train))
 
     def course():
         return module(x, x, x)
@@ -122,23 +121,12 @@ def test_attention_with_weights(benchmark, table, size, heads, train):
         in_mode(lambda: reference()[0], train),
     )
     what = f"`MultiHeadAttention`, con pesos, {mode_name(train)}; referencia: la de `torch.nn`"
-    add_times(table, benchmark, what, shape_name(size), measured, PARITY_LIMIT, PARITY_NOISE)
+    table.add_times(benchmark, what, shape_name(size), measured, PARITY_LIMIT, PARITY_NOISE)
 
 
 def attention_and_input(size, heads):
     torch.manual_seed(0)
     return MultiHeadAttention(heads, size[-1]).eval(), torch.randn(size)
-
-
-def torch_attention(module):
-    """``nn.MultiheadAttention`` con copias de los pesos de ``module``."""
-    theirs = nn.MultiheadAttention(module.dim_embedding, module.heads, batch_first=True)
-    layers = (module.query_projection, module.key_projection, module.value_projection)
-    with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.cat([layer.weight for layer in layers]))
-        theirs.in_proj_bias.copy_(torch.cat([layer.bias for layer in layers]))
-    theirs.out_proj.load_state_dict(module.output_projection.state_dict())
-    return theirs
 
 
 def in_mode(forward, train):
@@ -211,7 +199,7 @@ def test_positional_encoding(benchmark, table):
     torch.testing.assert_close(encoding, reference(), rtol=0, atol=1e-4)
     measured = compare(benchmark, lambda: PositionalEncoding(length, width), reference, rounds=3)
     what = "Construir `PositionalEncoding`; referencia: doble bucle de Python"
-    add_times(table, benchmark, what, f"({length}, {width})", measured, POSITIONS_LIMIT)
+    table.add_times(benchmark, what, f"({length}, {width})", measured, POSITIONS_LIMIT)
 
 
 # --- BERT -----------------------------------------------------------------------------------------
@@ -232,7 +220,7 @@ def test_extract_embeddings(benchmark, table, sentences):
     torch.testing.assert_close(ours.contextual_embeddings[real], theirs[real], rtol=1e-5, atol=1e-5)
     measured = compare(benchmark, lambda: extract_embeddings(sentences), reference)
     what = "`extract_embeddings`; referencia: tokenizar y llamar al modelo de transformers"
-    add_times(table, benchmark, what, batch_name(sentences), measured, EMBEDDINGS_LIMIT)
+    table.add_times(benchmark, what, batch_name(sentences), measured, EMBEDDINGS_LIMIT)
 
 
 @wall_time
@@ -251,14 +239,10 @@ def test_extract_embeddings_without_cache(benchmark, table):
             return model(**inputs, output_attentions=True, output_hidden_states=True)
 
     extract_embeddings(SENTENCE)
-    measured = compare(
-        benchmark,
-        lambda: extract_embeddings(SENTENCE),
-        reference,
-        timer=time.perf_counter,
-    )
+    course = lambda: extract_embeddings(SENTENCE)  # noqa: E731
+    measured = compare(benchmark, course, reference, timer=time.perf_counter)
     what = "`extract_embeddings`; referencia: cargar el modelo en cada llamada"
-    add_times(table, benchmark, what, batch_name(SENTENCE), measured)
+    table.add_times(benchmark, what, batch_name(SENTENCE), measured)
 
 
 # --- El arranque ----------------------------------------------------------------------------------
@@ -324,15 +308,10 @@ def test_first_embedding(benchmark, table):
         timer=time.perf_counter,
     )
     what = "Primer embedding desde que arranca Python; referencia: solo transformers"
-    add_times(table, benchmark, what, "3 arranques", measured)
+    table.add_times(benchmark, what, "3 arranques", measured)
 
 
 # --- Cómo se escribe cada fila --------------------------------------------------------------------
-
-
-def add_times(table, benchmark, what, size, measured, limit=None, noise=0.0):
-    course, reference = seconds(measured.course), seconds(measured.reference)
-    table.add(benchmark, what, size, course, reference, measured.ratio, limit, noise)
 
 
 def mode_name(train):

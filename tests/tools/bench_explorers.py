@@ -12,10 +12,10 @@ import textwrap
 from statistics import median
 
 import pytest
-from helpers_browser import write
+from helpers_browser import show, write
 from nbformat.v4 import new_code_cell
 
-from tools.bench_support import Table, seconds
+from tools.bench_support import registered, seconds
 
 LOOP_LIMIT = 1 / 5  # del bucle con matplotlib
 ROUNDS = 41
@@ -116,17 +116,12 @@ ASK = """async ([first, rounds]) => {
 
 @pytest.fixture(scope="module")
 def table(request):
-    table = Table(
+    return registered(
+        request,
         "Medidas de los exploradores",
         "Desde el cambio hasta que se ve, en milisegundos de reloj; medianas de "
         f"{ROUNDS} cambios. «Solo trabajo» no cuenta la espera al fotograma siguiente.",
     )
-    request.config.pluginmanager.register(table)
-    return table
-
-
-def show(lab, *cells):
-    assert lab.faults(write(lab, *map(new_code_cell, cells))) == []
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +135,7 @@ def loop(lab):
 
 
 def measure(benchmark, lab, code, script, argument):
-    show(lab, f"from course_lib.explorers import *\n{code}")
+    show(lab, code)
     times = benchmark.pedantic(lab.page.evaluate, (script, argument), rounds=1)
     assert lab.messages == []
     lab.close()

@@ -1,4 +1,4 @@
-"""Cómo se mide y cómo se cuenta lo medido: lo usan ``bench_course_lib.py`` y el de exploradores."""
+"""Cómo se mide y cómo se cuenta lo medido: lo usan los demás ``bench_*.py``."""
 
 import json
 import os
@@ -12,12 +12,14 @@ from statistics import median
 
 import pytest
 import torch
+from helpers import named_as_ours
 
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = int(os.environ.get("CURSO_HILOS", "1"))
 # Con un solo hilo cuenta el tiempo de procesador: no le afecta lo que haga el resto del ordenador.
 # Con varios no sirve (también cuenta las esperas de unos a otros), y en Windows es muy poco fino.
 CPU_TIME = THREADS == 1 and sys.platform != "win32"
+HOW = "1 hilo, tiempo de procesador" if CPU_TIME else f"{THREADS} hilo(s), tiempo de reloj"
 clock = time.process_time if CPU_TIME else time.perf_counter
 
 
@@ -103,6 +105,11 @@ class Table:
         if met is False:
             pytest.fail(f"{what}, {size}: razón {_ratio(ratio)}, límite {bar}", pytrace=False)
 
+    def add_times(self, benchmark, what, size, measured, limit=None, noise=0.0):
+        """Apunta una fila con los segundos de una ``Comparison``."""
+        course, reference = seconds(measured.course), seconds(measured.reference)
+        self.add(benchmark, what, size, course, reference, measured.ratio, limit, noise)
+
     def markdown(self):
         """El texto de la tabla, con la máquina y la manera de medir."""
         lines = [
@@ -122,6 +129,20 @@ class Table:
         if path:
             with Path(path).open("a", encoding="utf-8") as file:
                 file.write(f"{self.markdown()}\n")
+
+
+def registered(request, title, how):
+    """Una ``Table`` que se imprime al final."""
+    table = Table(title, how)
+    request.config.pluginmanager.register(table)
+    return table
+
+
+def copy_weights(theirs, ours):
+    """Escribe en un módulo de ``torch.nn`` los pesos del suyo del curso."""
+    mine = ours.state_dict()
+    for name, tensor in named_as_ours(theirs).items():
+        tensor.copy_(mine[name])
 
 
 def seconds(value):
