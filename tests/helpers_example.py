@@ -9,11 +9,7 @@ from course_lib.example import W_K, W_O, W_Q, W_V, X_D, X
 
 HALF = [slice(0, 2), slice(2, 4)]  # las columnas de cada cabeza
 # (quien pregunta, quien responde, la máscara)
-CASES = {
-    "entera": (X, X, None),
-    "causal": (X, X, causal_mask(3)),
-    "cruzada": (X_D, X, None),
-}
+CASES = {"entera": (X, X, None), "causal": (X, X, causal_mask(3)), "cruzada": (X_D, X, None)}
 
 
 def by_hand(query, key, mask, decimals=None):

@@ -51,10 +51,7 @@ class Class:
 @pytest.fixture(scope="module")
 def room():
     names = ["Ana de Prueba", "Berta de Prueba", "Tea de Prueba"]
-    with (
-        classroom(names, disk="80M", teachers=names[2:]) as hub,
-        asyncio.Runner() as runner,
-    ):
+    with classroom(names, disk="80M", teachers=names[2:]) as hub, asyncio.Runner() as runner:
         room = runner.run(make(hub, runner))
         yield room
         for one in (room.ana, room.berta, room.tea):

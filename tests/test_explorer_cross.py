@@ -138,10 +138,7 @@ def test_the_translator_s_warnings_are_notes(recwarn, capsys):
     [
         (" ", "la frase está vacía. Escribe una frase en inglés."),
         ("😀", "en '😀' no hay ninguna palabra que el modelo pueda leer. Conoce las letras"),
-        (
-            "dog " * 126,
-            "la frase tiene 128 tokens y caben 127. Traduce una frase cada vez.",
-        ),
+        ("dog " * 126, "la frase tiene 128 tokens y caben 127. Traduce una frase cada vez."),
         ("dog " * 38, "la frase tiene 40 tokens y su traducción, 90, y aquí caben 40. Escribe una"),
         (3, "algo ha fallado: translate: la frase es int"),
     ],

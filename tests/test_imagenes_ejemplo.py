@@ -53,12 +53,7 @@ EXPECTED = {
     "ejemplo-mezcla.svg": of_heads(FULL, "weights", "V", "heads"),
     "ejemplo-cabezas.svg": [*FULL["heads"], FULL["concat"]],
     "ejemplo-salida.svg": [FULL["concat"], W_O, FULL["change"], X, FULL["change"], FULL["sum"]],
-    "ejemplo-cruzada.svg": [
-        X_D,
-        W_Q,
-        CROSS["Q"],
-        *of_heads(CROSS, "Q", "KT", "scores", "weights"),
-    ],
+    "ejemplo-cruzada.svg": [X_D, W_Q, CROSS["Q"], *of_heads(CROSS, "Q", "KT", "scores", "weights")],
     "atencion-tres-pasos.svg": [
         FULL["scores"][0, ROW],
         FULL["weights"][0, ROW],

@@ -25,11 +25,7 @@ def heavy_after(code):
     """Qué paquetes pesados quedan cargados, en un Python nuevo, después de ``code``."""
     program = f"{code}\nimport sys\nprint(*[name for name in {HEAVY} if name in sys.modules])"
     run = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
     )
     return run.stdout.split()
 

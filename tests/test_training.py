@@ -9,14 +9,7 @@ import torch.nn.functional as F
 from safetensors import safe_open
 
 from course_lib import Transformer, padding_mask
-from course_lib.training import (
-    PAD,
-    learning_rate,
-    pad_ids,
-    shift_right,
-    smoothed_loss,
-    target_loss,
-)
+from course_lib.training import PAD, learning_rate, pad_ids, shift_right, smoothed_loss, target_loss
 from course_lib.translator import read_translator
 from course_lib.translator_model.marks import EOS
 from course_tools.training import train_translator as trainer

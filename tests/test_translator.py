@@ -414,10 +414,7 @@ Percival Quentin Ramona Roderick Saoirse Siobhan Tadeusz Thandiwe Ulrich Vikram 
 Yevgenia Zorblax Zuleika"""
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    ["{} is in the kitchen.", "We know {} very well."],
-)
+@pytest.mark.parametrize("sentence", ["{} is in the kitchen.", "We know {} very well."])
 @pytest.mark.lenta
 def test_an_unknown_name_is_copied_or_told(translator, sentence):
     copied = 0

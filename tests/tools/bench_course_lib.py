@@ -116,9 +116,7 @@ def test_attention_with_weights(benchmark, table, size, heads, train):
 
     torch.testing.assert_close(course(), reference())
     measured = compare(
-        benchmark,
-        in_mode(lambda: course()[0], train),
-        in_mode(lambda: reference()[0], train),
+        benchmark, in_mode(lambda: course()[0], train), in_mode(lambda: reference()[0], train)
     )
     what = f"`MultiHeadAttention`, con pesos, {mode_name(train)}; referencia: la de `torch.nn`"
     table.add_times(benchmark, what, shape_name(size), measured, PARITY_LIMIT, PARITY_NOISE)

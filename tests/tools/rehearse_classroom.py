@@ -69,11 +69,7 @@ class Student:
         """Escribe su nombre y su contraseña. Devuelve la respuesta."""
         async with self.web.get(f"{self.address}/hub/login") as page:
             form = re.search(r'name="_xsrf" value="([^"]*)"', await page.text())
-        data = {
-            "_xsrf": form[1],
-            "username": self.user,
-            "password": password or self.password,
-        }
+        data = {"_xsrf": form[1], "username": self.user, "password": password or self.password}
         url = f"{self.address}/hub/login"
         async with self.web.post(url, params={"next": then}, data=data) as answer:
             await answer.read()
