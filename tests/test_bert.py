@@ -45,20 +45,8 @@ SENTENCES = [
     "It works",
     "A much longer sentence, with commas, so that the others need padding.",
 ]
-VOCABULARY = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "Niño",
-    "niño",
-    "Ni",
-    "##ño",
-    "a",
-    "b",
-    "!",
-]
+MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+VOCABULARY = [*MARKS, "Niño", "niño", "Ni", "##ño", "a", "b", "!"]
 
 
 @pytest.fixture
@@ -434,12 +422,7 @@ def test_the_result_is_the_students():
     """Lo devuelto no lleva gradiente, y cambiarlo no cambia el modelo."""
     expected = extract_embeddings(HUNGRY).contextual_embeddings.clone()
     result = extract_embeddings(HUNGRY)
-    for name in (
-        "token_embeddings",
-        "positional_encodings",
-        "encoder_input",
-        "contextual_embeddings",
-    ):
+    for name in ("token_embeddings", "positional_encodings", "encoder_input", "contextual_embeddings"):
         assert not getattr(result, name).requires_grad
         getattr(result, name).fill_(7)
     assert torch.equal(extract_embeddings(HUNGRY).contextual_embeddings, expected)

@@ -52,15 +52,7 @@ GENDER_AND_NUMBER = {
     "unos": "mp", "unas": "fp", "este": "ms", "esta": "fs", "estos": "mp", "estas": "fp",
     "mi": ".s", "mis": ".p",
 }  # fmt: skip
-ENGLISH_NUMBER = {
-    "the": ".",
-    "a": "s",
-    "an": "s",
-    "some": "p",
-    "this": "s",
-    "these": "p",
-    "my": ".",
-}
+ENGLISH_NUMBER = dict(zip(("the", "a", "an", "some", "this", "these", "my"), ".sspsp."))
 ENGLISH_ADJECTIVES = each_word(
     "old small strange big elegant red white black yellow expensive green"
 )

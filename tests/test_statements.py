@@ -8,26 +8,16 @@ from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
 from course_checkers import read_llama
 from course_checkers.engine.mistakes import lines
-from course_checkers.lessons import l14_labels
 from course_checkers.engine.statements import Listing, ran, statements
+from course_checkers.lessons import l14_labels
 from course_lib.sampling import next_token_probabilities
 
 SECTIONS = lines(l14_labels.texts_of(l14_labels.__file__))
-OURS = {
-    where["dónde"][1].partition(":")[2]: where["dónde"][1]
-    for where in SECTIONS.values()
-    if "dónde" in where
-}
-THEIRS = {
-    name: f"{found['dónde'][0]}:{name}" for name, found in SECTIONS.items() if "dónde" in found
-}
-ATTENTION = {
-    "proyectar": [1, 2, 3, 4, 5],
-    "girar": [6, 7],
-    "guardar": [8, 9],
-    "atender": [10, 11],
-    "juntar": [12, 13, 14],
-}
+PLACES = {name: found["dónde"] for name, found in SECTIONS.items() if "dónde" in found}
+OURS = {ours.partition(":")[2]: ours for _, ours in PLACES.values()}
+THEIRS = {name: f"{theirs}:{name}" for name, (theirs, _) in PLACES.items()}
+LABELS = "proyectar", "girar", "guardar", "atender", "juntar"
+ATTENTION = dict(zip(LABELS, ([1, 2, 3, 4, 5], [6, 7], [8, 9], [10, 11], [12, 13, 14])))
 
 
 def sample(x, deep=False):
@@ -131,13 +121,8 @@ def test_it_is_shown_as_text_and_as_a_page():
 
 
 def test_transformers_cuts_in_the_order_that_the_lesson_says():
-    config = LlamaConfig(
-        vocab_size=50,
-        hidden_size=8,
-        intermediate_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-    )
+    sizes = {"vocab_size": 50, "hidden_size": 8, "intermediate_size": 8}
+    config = LlamaConfig(**sizes, num_hidden_layers=1, num_attention_heads=2)
     model = LlamaForCausalLM(config)
     asked = GenerationConfig(do_sample=True, temperature=2.0, top_k=5, top_p=0.7)
     steps = model._get_logits_processor(asked)

@@ -1,6 +1,5 @@
 """El traductor: qué devuelve, qué hace con lo raro, y que sus archivos son los que deben."""
 
-import json
 import pickle
 import shutil
 import subprocess
@@ -36,12 +35,7 @@ from course_lib.translator_model.checks import (
 from course_tools.training.phrase_book import phrase_pairs
 from course_tools.training.train_translator import FINISHING, RECIPE, WITH_PHRASES
 
-FOREIGN = (
-    "Der Hund schläft im Garten.",
-    "Le chat est noir.",
-    "Hunden sover i haven.",
-    "Kumusta ka na?",
-)
+FOREIGN = "Der Hund schläft im Garten.", "Le chat est noir.", "Hunden sover i haven.", "Kumusta ka na?"
 SENTENCE = "I gave the dog a bone because it was hungry."
 
 
@@ -123,34 +117,31 @@ def test_it_is_the_course_transformer(translator):
     assert tied is translator.model.encoder.input_embedding.table.weight
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda folder: (folder / "model.safetensors").unlink(),
-        lambda folder: (folder / "tokenizer.json").write_text("{"),
-        lambda folder: (folder / "config.json").write_text("[]"),
-        lambda folder: (folder / "words.json").unlink(),
-        lambda folder: (folder / "model.safetensors").write_bytes(b"\x00" * 100),
-        lambda folder: (folder / "config.json").write_text(
-            json.dumps({**json.loads((FOLDER / "config.json").read_text()), "Nx": 2})
-        ),
-        lambda folder: (folder / "tokenizer.json").write_text(
-            (FOLDER / "tokenizer.json").read_text("utf-8").replace('"</s>"', '"<fin>"'), "utf-8"
-        ),
-    ],
-    ids=[
-        "sin pesos",
-        "tokenizador roto",
-        "otra configuración",
-        "sin palabras",
-        "pesos rotos",
-        "sobran pesos",
-        "otras marcas",
-    ],
-)
-def test_damaged_files_say_so(tmp_path, spoil):
+def damaged(name, before="", after=""):
+    """Estropea un archivo: cambia un trozo suyo o, si no se dice cuál, escribe otra cosa."""
+
+    def spoil(folder):
+        text = (folder / name).read_text("utf-8").replace(before, after) if before else after
+        (folder / name).write_text(text, "utf-8")
+
+    return spoil
+
+
+SPOILED = {
+    "sin pesos": lambda folder: (folder / "model.safetensors").unlink(),
+    "tokenizador roto": damaged("tokenizer.json", after="{"),
+    "otra configuración": damaged("config.json", after="[]"),
+    "sin palabras": lambda folder: (folder / "words.json").unlink(),
+    "pesos rotos": damaged("model.safetensors", after="\0" * 100),
+    "sobran pesos": damaged("config.json", '"Nx": 3', '"Nx": 2'),
+    "otras marcas": damaged("tokenizer.json", '"</s>"', '"<fin>"'),
+}
+
+
+@pytest.mark.parametrize("how", SPOILED)
+def test_damaged_files_say_so(tmp_path, how):
     folder = shutil.copytree(FOLDER, tmp_path / "traductor")
-    spoil(folder)
+    SPOILED[how](folder)
     with pytest.raises(TranslatorError, match="faltan o están dañados .* Vuelve a descargar"):
         read_translator(folder)
 
@@ -243,14 +234,8 @@ def test_words_of():
 
 def test_pieces_of_a_word_are_joined(translator):
     found = quietly(translator.translate, "Zorblaxia's dog isn't here, is it?")
-    assert [word for word, _ in found.source_words] == [
-        "Zorblaxia's",
-        "dog",
-        "isn't",
-        "here",
-        "is",
-        "it",
-    ]
+    words = [word for word, _ in found.source_words]
+    assert words == ["Zorblaxia's", "dog", "isn't", "here", "is", "it"]
 
 
 def test_to_words_by_hand(translator):
@@ -389,22 +374,21 @@ def test_doubtful_words(translator, english, spanish, changed, unknown):
     assert doubtful_words(found, translator.known) == (changed, unknown)
 
 
-def test_a_word_it_does_not_know_is_told(translator, monkeypatch):
-    other = translator.tokenizer.encode("El pato es azul.").ids + [translator.eos]
-    monkeypatch.setattr(translator_module, "greedy_search", lambda *arguments: other)
-    monkeypatch.setattr(translator_module, "UNSURE", -99.0)
-    with pytest.warns(TranslatorWarning, match="no conoce «platypus»: puede habérselo inventado"):
-        translator.translate("The platypus is blue.")
-    with pytest.warns(TranslatorWarning, match="comprueba «Zorblax»: no está igual"):
-        translator.translate("This is Zorblax.")
-
-
-def test_a_number_that_changes_is_told(translator, monkeypatch):
-    other = translator.tokenizer.encode("La habitación es 4250.").ids + [translator.eos]
-    monkeypatch.setattr(translator_module, "greedy_search", lambda *arguments: other)
-    monkeypatch.setattr(translator_module, "UNSURE", -9.0)  # si duda de todo, dice eso y basta
-    with pytest.warns(TranslatorWarning, match="comprueba «4205»: no está igual"):
-        translator.translate("The room is 4205.")
+@pytest.mark.parametrize(
+    ("written", "unsure", "english", "told"),
+    [
+        ("El pato es azul.", -99.0, "The platypus is blue.", "no conoce «platypus»: puede habérselo inventado"),
+        ("El pato es azul.", -99.0, "This is Zorblax.", "comprueba «Zorblax»: no está igual"),
+        # Si duda de todo, dice eso y basta.
+        ("La habitación es 4250.", -9.0, "The room is 4205.", "comprueba «4205»: no está igual"),
+    ],
+)  # fmt: skip
+def test_a_word_or_a_number_that_changes_is_told(translator, monkeypatch, written, unsure, english, told):
+    ids = translator.tokenizer.encode(written).ids + [translator.eos]
+    monkeypatch.setattr(translator_module, "greedy_search", lambda *arguments: ids)
+    monkeypatch.setattr(translator_module, "UNSURE", unsure)
+    with pytest.warns(TranslatorWarning, match=told):
+        translator.translate(english)
 
 
 # Ninguno está en sus frases ni en el libro de frases.
