@@ -82,6 +82,25 @@ def fetch(room, student, url, **options):
     return room.do(get())
 
 
+def visit(room, user, password, url=None, **options):
+    """Alguien que entra con otro navegador, mira ``url``, si se dice, y se va.
+
+    Devuelve lo último que se le contesta, su texto y los nombres de las galletas que se lleva.
+    """
+
+    async def attempt():
+        visitor = Student(room.address, user, password)
+        answer = await visitor.log_in(**options)
+        if url:
+            answer = await visitor.web.get(f"{room.address}{url}")
+        told = await answer.text()
+        kept = {cookie.key for cookie in visitor.web.cookie_jar}
+        await visitor.close()
+        return answer, told, kept
+
+    return room.do(attempt())
+
+
 # --- Lo que recibe cada una -----------------------------------------------------------------------
 
 
@@ -108,45 +127,23 @@ def test_la_comprobacion_nombra_el_error_y_acepta_la_buena(room):
 
 @pytest.mark.parametrize("password", ["", "mala", "x" * 5000, "' OR 1=1 --"])
 def test_una_contrasena_mala_no_entra(room, password):
-    async def attempt():
-        stranger = Student(room.address, room.berta.user, password or "-")
-        answer = await stranger.log_in()
-        text = await answer.text()
-        cookies = {cookie.key for cookie in stranger.web.cookie_jar}
-        await stranger.close()
-        return answer.status, text, cookies
-
-    status, text, cookies = room.do(attempt())
-    assert status == 403
+    answer, text, cookies = visit(room, room.berta.user, password or "-")
+    assert answer.status == 403
     assert "Ese nombre y esa contraseña no van juntos" in text
     assert not {name for name in cookies if name.startswith("jupyterhub-hub-login")}
 
 
 @pytest.mark.parametrize("user", ["root", "nobody", "no-existe", "../root"])
 def test_quien_no_es_de_la_clase_no_entra(room, user):
-    async def attempt():
-        stranger = Student(room.address, user, "clave")
-        answer = await stranger.log_in()
-        await stranger.close()
-        return answer.status
-
-    assert room.do(attempt()) == 403
+    assert visit(room, user, "clave")[0].status == 403
 
 
 def test_una_cuenta_buena_de_fuera_del_grupo_no_entra(room):
     subprocess.run(["useradd", "--no-create-home", "fuera-de-clase"], check=True)
     try:
         subprocess.run(["chpasswd"], input=b"fuera-de-clase:una-clave-larga", check=True)
-
-        async def attempt():
-            stranger = Student(room.address, "fuera-de-clase", "una-clave-larga")
-            answer = await stranger.log_in()
-            text = await answer.text()
-            await stranger.close()
-            return answer.status, text
-
-        status, text = room.do(attempt())
-        assert status == 403
+        answer, text, _ = visit(room, "fuera-de-clase", "una-clave-larga")
+        assert answer.status == 403
         assert "esa cuenta no es de esta clase" in text
     finally:
         subprocess.run(["userdel", "fuera-de-clase"], check=True)
@@ -156,13 +153,8 @@ def test_una_cuenta_buena_de_fuera_del_grupo_no_entra(room):
     "link", ["https://malo.invalid/", "//malo.invalid/", "/\\malo.invalid", "http:malo.invalid"]
 )
 def test_un_enlace_falso_no_saca_del_aula(room, link):
-    async def attempt():
-        visitor = Student(room.address, room.berta.user, room.berta.password)
-        answer = await visitor.log_in(then=link)
-        await visitor.close()
-        return [str(one.url) for one in (*answer.history, answer)]
-
-    assert all(url.startswith(room.address) for url in room.do(attempt()))
+    answer, _, _ = visit(room, room.berta.user, room.berta.password, then=link)
+    assert all(str(one.url).startswith(room.address) for one in (*answer.history, answer))
 
 
 # --- Por la web -----------------------------------------------------------------------------------
@@ -476,14 +468,7 @@ def change(room, student, old, new, again=None):
 
 def enters(room, student, password):
     """Si entra con esa contraseña."""
-
-    async def attempt():
-        visitor = Student(room.address, student.user, password)
-        answer = await visitor.log_in()
-        await visitor.close()
-        return answer.status == 200
-
-    return room.do(attempt())
+    return visit(room, student.user, password)[0].status == 200
 
 
 def test_cada_una_cambia_su_contrasena_y_quien_da_la_clase_la_repone(room):
@@ -575,16 +560,8 @@ except OSError:
 
 @pytest.mark.parametrize("url", ["/hub/login", "/hub/home", "/hub/nada", "/hub/spawn/otra"])
 def test_las_paginas_estan_en_espanol(room, url):
-    async def look():
-        visitor = Student(room.address, room.berta.user, room.berta.password)
-        if url != "/hub/login":
-            await visitor.log_in()
-        async with visitor.web.get(f"{room.address}{url}") as answer:
-            text = await answer.text()
-        await visitor.close()
-        return text
-
-    text = room.do(look())
+    known = room.berta.user, room.berta.password
+    _, text, _ = visit(room, *(("nadie", "-") if url == "/hub/login" else known), url)
     assert '<html lang="es">' in text
     for english in ("Sign in", "Your server", "My Server", "Not Found", "Logout", "moons", "None"):
         assert english not in text
