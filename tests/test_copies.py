@@ -96,10 +96,8 @@ def test_an_answer_stays_in_its_place_with_its_output():
 
 
 def test_a_new_stub_is_shown_and_never_run_over_the_answer():
-    answer, stub = (
-        "# Ejercicio 5.1\ndef f(x):\n    return x",
-        "# Ejercicio 5.1\ndef f(x, y):\n    ...",
-    )
+    answer = "# Ejercicio 5.1\ndef f(x):\n    return x"
+    stub = "# Ejercicio 5.1\ndef f(x, y):\n    ..."
     result, _ = joined(BASE, edited(BASE, d=answer), edited(BASE, d=stub))
     assert sources(result)[3] == answer
     told = result["cells"][4]
@@ -133,10 +131,8 @@ def test_what_the_course_has_moved_is_renewed_in_your_cells_and_is_no_change_of_
     )
     # Sin tocar, o ya puesta al día por ti: la del curso, y nada tuyo.
     for mine in (before, after):
-        assert joined(before, copy.deepcopy(mine), after) == (
-            copies.deliver(copy.deepcopy(after)),
-            False,
-        )
+        got = joined(before, copy.deepcopy(mine), after)
+        assert got == (copies.deliver(copy.deepcopy(after)), False)
     # Con algo tuyo: se queda en su sitio, renovada, y no se dice que el curso la ha cambiado.
     mine = edited(before, a=f"import math\n{OLD}")
     mine["cells"].append(cell("yo", f"{OLD}\ncourse_lib.checkers.check_f(1)"))
@@ -310,6 +306,21 @@ def read(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+ANSWER = "# Ejercicio 5.1\nf = abs"
+
+
+@pytest.fixture
+def path(course):
+    """La copia de la lección de ese curso, recién hecha."""
+    copies.update()
+    return course / "mis_cuadernos" / "05_prueba.ipynb"
+
+
+def write(path, **texts):
+    """Cambia el texto de unas celdas de la copia."""
+    path.write_text(json.dumps(edited(read(path), **texts)), encoding="utf-8")
+
+
 def old_ones(root):
     return sorted((root / "mis_cuadernos" / "anteriores").glob("*-antes-*.ipynb"))
 
@@ -324,17 +335,15 @@ def test_the_first_time_makes_the_copies_and_the_second_does_nothing(course):
     assert copies.update()[1] == [path]
 
 
-def test_an_update_keeps_the_answer_and_the_old_copy(course):
-    copies.update()
-    path = course / "mis_cuadernos" / "05_prueba.ipynb"
-    path.write_text(json.dumps(edited(read(path), d="# Ejercicio 5.1\nf = abs")), encoding="utf-8")
+def test_an_update_keeps_the_answer_and_the_old_copy(course, path):
+    write(path, d=ANSWER)
     before = path.read_bytes()
     publish(course, edited(BASE, a="Otro texto"))
     told, written = copies.update()
     assert "lo tuyo dentro: 05" in told[0]
     assert written == [path]
     assert sources(read(path))[0] == "Otro texto"
-    assert sources(read(path))[3] == "# Ejercicio 5.1\nf = abs"
+    assert sources(read(path))[3] == ANSWER
     assert [old.read_bytes() for old in old_ones(course)] == [before]
     assert copies.update() == ([], [])
 
@@ -349,9 +358,7 @@ def test_an_untouched_copy_leaves_nothing_beside(course):
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", "{}", '{"cells": [1]}', '{"cells": [{"id": 3}]}']
 )
-def test_a_broken_copy_is_kept_and_a_clean_one_comes(course, content):
-    copies.update()
-    path = course / "mis_cuadernos" / "05_prueba.ipynb"
+def test_a_broken_copy_is_kept_and_a_clean_one_comes(course, path, content):
     path.write_text(content, encoding="utf-8")
     publish(course, edited(BASE, a="Otro texto"))
     assert "No se podía leer" in copies.update()[0][0]
@@ -359,24 +366,20 @@ def test_a_broken_copy_is_kept_and_a_clean_one_comes(course, content):
     assert old_ones(course)[0].read_text(encoding="utf-8") == content
 
 
-def test_without_the_record_nothing_is_lost(course):
-    copies.update()
-    path = course / "mis_cuadernos" / "05_prueba.ipynb"
-    path.write_text(json.dumps(edited(read(path), d="# Ejercicio 5.1\nf = abs")), encoding="utf-8")
+def test_without_the_record_nothing_is_lost(course, path):
+    write(path, d=ANSWER)
     (path.parent / copies.RECORD).unlink()
     publish(course, edited(BASE, a="Otro texto"))
     copies.update()
     there = Counter(sources(read(path)))
-    assert {"Otro texto", TEXT, "# Ejercicio 5.1\nf = abs"} <= set(there)
+    assert {"Otro texto", TEXT, ANSWER} <= set(there)
     assert there["x = 1"] == 1  # lo que es igual en las dos está una vez
 
 
 @pytest.mark.parametrize("touched", [True, False])
-def test_a_lesson_that_leaves_the_course_takes_no_answer_with_it(course, touched):
-    copies.update()
-    path = course / "mis_cuadernos" / "05_prueba.ipynb"
+def test_a_lesson_that_leaves_the_course_takes_no_answer_with_it(course, path, touched):
     if touched:
-        path.write_text(json.dumps(edited(read(path), b="x = 7")), encoding="utf-8")
+        write(path, b="x = 7")
     (course / "notebooks" / "05_prueba.ipynb").rename(course / "notebooks" / "06_prueba.ipynb")
     copies.update()
     assert not path.exists()
@@ -387,9 +390,7 @@ def test_a_lesson_that_leaves_the_course_takes_no_answer_with_it(course, touched
 @pytest.mark.parametrize(
     "asked", ["05", "5", "05_prueba.ipynb", 5, "mis_cuadernos/05_prueba.ipynb"]
 )
-def test_a_clean_lesson_keeps_the_old_one_with_its_date(course, asked):
-    copies.update()
-    path = course / "mis_cuadernos" / "05_prueba.ipynb"
+def test_a_clean_lesson_keeps_the_old_one_with_its_date(course, path, asked):
     path.write_text("mío", encoding="utf-8")
     told, written = copies.restore(asked)
     assert sources(read(path)) == sources(BASE)

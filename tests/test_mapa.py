@@ -22,26 +22,12 @@ archivo o cuarto (carpeta) que hay en {0}. Si has añadido uno, ponle su frase; 
 quita la suya. Un archivo nuevo va a un cuarto, salvo que lo enseñe una lección."""
 
 # Lo primero que ve quien abre la biblioteca: lo que enseñan las lecciones, en su orden.
-TAUGHT = ["example", "masks", "attention", "neighbours", "layers", "transformer", "cache", "training"]
-TAUGHT += [
-    "grammar",
-    "decoding",
-    "bert",
-    "translator",
-    "flash",
-    "decoder_only",
-    "sampling",
-    "llama",
-    "induction",
-    "plots",
-]
+TAUGHT = ["example", "masks", "attention", "neighbours", "layers", "transformer", "cache"]
+TAUGHT += ["training", "grammar", "decoding", "bert", "translator", "flash", "decoder_only"]
+TAUGHT += ["sampling", "llama", "induction", "plots"]
 
-PACKAGES = {
-    "course_lib": course_lib,
-    "course_tools": course_tools,
-    "course_checkers": course_checkers,
-}
-PACKAGES |= {"sitio": sitio, "aula": aula, "imagenes": imagenes}
+PACKAGES = {one.__name__: one for one in (course_lib, course_tools, course_checkers)}
+PACKAGES |= {one.__name__: one for one in (sitio, aula, imagenes)}
 each_package = pytest.mark.parametrize("package", PACKAGES)
 
 

@@ -24,6 +24,10 @@ LESSONS = sorted(ROOT.glob("notebooks/[0-9][0-9]_*.ipynb"))
 EDITABLE = (ROOT / "requirements.txt").read_text(encoding="utf-8")
 
 
+def run(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", **options)
+
+
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
     folder = tmp_path_factory.mktemp("puertas")
@@ -71,8 +75,7 @@ def test_in_colab_a_lesson_says_the_same_and_answers_nothing(published, lesson):
      "https://github.com/a/b/c", "https://github.com/a/..", 'https://github.com/a/b"', "https://x@github.com/a/b"],
 )  # fmt: skip
 def test_another_address_is_refused(wrong, tmp_path):
-    command = [sys.executable, "-m", "aula.publish", wrong, str(tmp_path / "x")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
+    done = run(sys.executable, "-m", "aula.publish", wrong, str(tmp_path / "x"), cwd=ROOT)
     assert done.returncode == 1
     assert done.stderr.startswith("No ha podido ser.")
     assert not (tmp_path / "x").exists()
@@ -88,10 +91,7 @@ HIDE = (
 def first_cell(address, folder, *before):
     """Ejecuta la primera celda en ``folder``, en un Python sin course_lib, y después «before»."""
     code = HIDE + publish.FETCH.format(url=address) + "\n".join(before)
-    command = [sys.executable, "-I", "-c", code]
-    return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=300
-    )
+    return run(sys.executable, "-I", "-c", code, cwd=folder, timeout=300)
 
 
 @pytest.fixture
@@ -103,11 +103,8 @@ def repository(tmp_path):
         (home / name / "__init__.py").touch()
     note = "import sys\ndef prepare():\n    print('preparado', sys.path[0])\n"
     (home / "aula/colab.py").write_text(note, encoding="utf-8")
-    for command in (
-        ["init", "-q"],
-        ["add", "."],
-        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
-    ):
+    commit = ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]
+    for command in (["init", "-q"], ["add", "."], commit):
         subprocess.run(["git", *command], cwd=home, check=True)
     return home.as_uri()
 
@@ -131,9 +128,7 @@ def test_without_network_the_first_cell_says_what_to_do(tmp_path):
 def test_where_the_course_is_installed_the_first_cell_does_nothing(tmp_path):
     """En JupyterLab, y al compararla con nbval."""
     code = publish.FETCH.format(url="file:///no/existe")
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=300
-    )
+    done = run(sys.executable, "-c", code, cwd=tmp_path, timeout=300)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert not list(tmp_path.iterdir())
 
@@ -194,7 +189,7 @@ def test_the_image_opens_the_students_copy(tmp_path):
     env.pop("PYTHONPATH", None)
     shown = ["bash", "-c", 'echo "$JUPYTER_CONFIG_PATH|$JUPYTER_PATH|$PYTHONPATH|$1"', "-", "lab"]
     command = ["bash", str(ROOT / ".binder/start"), *shown]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, encoding="utf-8")
+    done = run(*command, env=env)
     settings = str(ROOT / ".jupyter")
     assert done.stdout.splitlines()[-1] == f"{settings}|{settings}||lab"
     assert len(list(home.glob("mis_cuadernos/*.ipynb"))) == len(LESSONS)
@@ -204,19 +199,18 @@ def test_the_image_opens_the_students_copy(tmp_path):
     shutil.copytree(ROOT / "course_tools/opening", new / "course_tools/opening")
     for name in ("cells.py", "renewed.py"):
         shutil.copy(ROOT / "course_tools" / name, new / "course_tools")
-    (new / "course_lib").mkdir()
-    (new / "course_lib/__init__.py").touch()
-    (new / "course_tools/__init__.py").touch()
-    (new / "notebooks").mkdir()
-    (new / "imagenes").mkdir()
+    for name in ("course_lib", "notebooks", "imagenes"):
+        (new / name).mkdir()
+    for name in ("course_lib", "course_tools"):
+        (new / name / "__init__.py").touch()
     shutil.copy(LESSONS[0], new / "notebooks/15_nueva.ipynb")
-    done = subprocess.run(command, env=env, capture_output=True, text=True, encoding="utf-8")
+    done = run(*command, env=env)
     assert (home / "mis_cuadernos/15_nueva.ipynb").exists()
     assert [(home / name).resolve().parent for name in ("notebooks", "imagenes")] == [new, new]
 
     # Y si no se puede copiar, se abre igual.
     env["CURSO_CUADERNOS"] = "/dev/null/nada"
-    done = subprocess.run(command, env=env, capture_output=True, text=True, encoding="utf-8")
+    done = run(*command, env=env)
     assert "Tus copias se quedan como están." in done.stdout
     assert done.stdout.splitlines()[-1] == f"{settings}|{settings}|{home}/curso|lab"
 
@@ -236,9 +230,7 @@ def test_the_image_is_not_made_if_the_course_cannot_be_installed(tmp_path):
         )
         local = script.replace("/tmp/instalacion.log", str(tmp_path / "instalacion.log"))
         env = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-        done = subprocess.run(
-            ["bash", "-c", local], cwd=tmp_path, env=env, capture_output=True, text=True
-        )
+        done = run("bash", "-c", local, cwd=tmp_path, env=env)
         assert (done.returncode, done.stdout) == ((1, "lo que dice pip") if fails else (0, ""))
 
 
@@ -294,10 +286,8 @@ def test_the_values_agree_with_the_course(values):
 def test_a_student_fits_in_what_is_reserved(values):
     """Se reserva lo que se ha medido, y el límite da para la lección más grande."""
     memory, cpu = values["singleuser"]["memory"], values["singleuser"]["cpu"]
-    assert (memory["guarantee"], cpu["guarantee"]) == (
-        f"{costs.RESERVED_MIB}M",
-        costs.RESERVED_CORES,
-    )
+    reserved = f"{costs.RESERVED_MIB}M", costs.RESERVED_CORES
+    assert (memory["guarantee"], cpu["guarantee"]) == reserved
     assert costs.ALONE_MIB <= costs.RESERVED_MIB < 1024
     assert memory["limit"] == "1G"
 
@@ -346,5 +336,5 @@ def test_the_hub_pages_in_kubernetes_are_the_same_spanish_ones(values, tmp_path)
         "page = jinja2.Environment(extensions=[extension]).from_string('<html lang=\"en\">')\n"
         "print(page.render())"
     )
-    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True)
+    done = run(sys.executable, "-I", "-c", program)
     assert done.stdout.strip() == '<html lang="es">', done.stderr

@@ -56,20 +56,20 @@ def at(page):
     return where(page)[0]
 
 
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
 # --- Andar ----------------------------------------------------------------------------------------
 
 
 def test_forward_and_back_with_every_key_of_a_presenter(small):
-    for forward, back in (
-        ("PageDown", "PageUp"),
-        ("ArrowRight", "ArrowLeft"),
-        ("ArrowDown", "ArrowUp"),
-        ("Space", "Shift+Space"),
-        ("Enter", "Backspace"),
-    ):
+    there = "PageDown", "ArrowRight", "ArrowDown", "Space", "Enter"
+    for forward, back in zip(there, ("PageUp", "ArrowLeft", "ArrowUp", "Shift+Space", "Backspace")):
         seen = [at(small)]
-        for key in (forward, forward, forward, forward, back, back, back, back):
-            small.keyboard.press(key)
+        for key in [forward] * 4 + [back] * 4:
+            press(small, key)
             seen.append(at(small))
         assert seen == [1, 2, 2, 3, 3, 2, 2, 1, 1], forward  # en la 2 hay dos pasos
 
@@ -89,8 +89,7 @@ def test_jump_by_number_from_the_list_and_to_the_ends(small):
     assert at(small) == 3
     small.keyboard.press("g")
     assert small.locator(".pr-list button").all_text_contents() == ["Una", "Dos", "Tres"]
-    small.keyboard.press("ArrowUp")
-    small.keyboard.press("Enter")
+    press(small, "ArrowUp", "Enter")
     assert (at(small), small.locator(".pr-list").count()) == (2, 0)
     small.keyboard.press("End")
     assert at(small) == 3
@@ -148,25 +147,20 @@ def test_no_key_changes_inserts_or_deletes_a_cell(small):
 
 @pytest.mark.parametrize("key", ["Space", "ArrowRight"])
 def test_code_touched_with_the_mouse_lets_go_of_the_keys(small, key):
-    small.keyboard.press("PageDown")
-    small.keyboard.press("PageDown")
+    press(small, "PageDown", "PageDown")
     small.locator(".pr-on.jp-CodeCell .cm-content").click()
     small.keyboard.press(key)
     assert at(small) == 3
 
 
 def test_the_code_is_edited_only_if_asked(small):
-    small.keyboard.press("PageDown")
-    small.keyboard.press("PageDown")
-    small.keyboard.press("e")
-    small.keyboard.press("End")
+    press(small, "PageDown", "PageDown", "e", "End")
     small.keyboard.type(" + 1  # b dd")
     assert small.evaluate(SOURCES)[4] == "print(start + 2) + 1  # b dd"
     small.keyboard.press("Escape")
     small.keyboard.type("dd")
     assert small.evaluate(SOURCES)[4] == "print(start + 2) + 1  # b dd"
-    small.keyboard.press("e")
-    small.keyboard.press("PageDown")  # el mando manda también mientras se escribe
+    press(small, "e", "PageDown")  # el mando manda también mientras se escribe
     assert at(small) == 3
 
 
@@ -174,9 +168,7 @@ def test_the_code_is_edited_only_if_asked(small):
 
 
 def test_running_a_slide_runs_first_what_comes_before(small):
-    small.keyboard.press("PageDown")
-    small.keyboard.press("PageDown")
-    small.keyboard.press("Shift+Enter")
+    press(small, "PageDown", "PageDown", "Shift+Enter")
     small.wait_for_selector(".pr-on .jp-OutputArea-output:has-text('42')")
     assert at(small) == 2
 
@@ -228,10 +220,8 @@ def test_after_a_restart_running_a_slide_runs_what_it_needs(small, how, outside)
 
 
 def test_leaving_and_coming_back_keeps_the_clock(small):
-    clock, start = (
-        small.locator(".pr-bar span").nth(1),
-        "jupyterapp.commands.execute('presentar:empezar')",
-    )
+    clock = small.locator(".pr-bar span").nth(1)
+    start = "jupyterapp.commands.execute('presentar:empezar')"
     small.keyboard.press("PageDown")
     small.evaluate("Date.now = (now => () => now() + 754000)(Date.now)")
     small.keyboard.press("Escape")
@@ -244,15 +234,9 @@ def test_leaving_and_coming_back_keeps_the_clock(small):
 
 
 def test_it_says_how_late_one_is_and_what_can_be_left_out(lab):
-    deck(
-        lab,
-        cell("# Una", "slide"),
-        cell("**Minutos:** 3", "notes"),
-        cell("## Dos", "slide", "si-hay-tiempo"),
-        cell("**Minutos:** 2", "notes"),
-        cell("## Tres", "slide"),
-        cell("**Minutos:** 4", "notes"),
-    )
+    titles = cell("# Una", "slide"), cell("## Dos", "slide", "si-hay-tiempo"), cell("## Tres", "slide")
+    notes = (cell(f"**Minutos:** {minutes}", "notes") for minutes in (3, 2, 4))
+    deck(lab, *(one for both in zip(titles, notes) for one in both))
     with presented(lab) as page:
         place, clock = (page.locator(".pr-bar span").nth(k) for k in (0, 1))
         expect(clock).to_have_text(re.compile(r"^0:\d\d$"))
@@ -268,8 +252,7 @@ def test_it_says_how_late_one_is_and_what_can_be_left_out(lab):
 
 def test_F5_presents_a_class_and_reloads_what_is_not_one(small):  # noqa: N802
     small.evaluate("window.same = true")
-    small.keyboard.press("Escape")
-    small.keyboard.press("F5")
+    press(small, "Escape", "F5")
     small.wait_for_selector(".pr-place")
     small.keyboard.press("F5")  # ya presentando, nada
     assert (at(small), small.evaluate("window.same")) == (1, True)
@@ -329,8 +312,7 @@ def test_with_the_tab_key_the_control_has_them_until_escape(explorer):
         explorer.keyboard.press("Tab")
     explorer.keyboard.press("ArrowRight")
     assert (heat.input_value() != before, at(explorer)) == (True, 1)
-    explorer.keyboard.press("Escape")
-    explorer.keyboard.press("ArrowRight")
+    press(explorer, "Escape", "ArrowRight")
     assert at(explorer) == 2
     explorer.keyboard.press("Escape")
     assert explorer.locator(".pr-bar").count() == 0
@@ -358,8 +340,7 @@ def test_the_notes_are_seen_by_the_teacher_and_not_by_the_class(small):
 
 
 def test_it_leaves_no_trace(lab, small):
-    small.keyboard.press("PageDown")
-    small.keyboard.press("Escape")
+    press(small, "PageDown", "Escape")
     assert small.locator(".pr-bar, .pr-chain, .pr-panel, .pr-on, .pr-place").count() == 0
     assert small.locator("#jp-top-panel").is_visible()
     assert small.evaluate("lesson.content.activeCellIndex") == 3  # donde estaba la clase
