@@ -373,6 +373,12 @@ def both(*names, method=True, function=True):
     return keep
 
 
+def named(operation, name):
+    """Una operación hecha dentro de otra, con el nombre con el que se queja."""
+    operation.__name__ = name
+    return operation
+
+
 def moved(x, change, name=""):
     """Lo que solo mueve números: ``change`` vale para el array y, con sus puestos, para el gradiente."""
     array = change(x.array)

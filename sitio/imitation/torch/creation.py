@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from torch import types
-from torch.core import Tensor, apart, both, changed, grad_on, made, plain, refuse, summed, tensor_of
+from torch.core import Tensor, apart, both, changed, grad_on, made, named, plain, refuse, summed, tensor_of
 from torch.random import default_generator
 from torch.shapes import sizes
 from torch.shapes import stack as torch_stack
@@ -109,22 +109,19 @@ def filled(name, value):
         kind = dtype or types.default[0]
         return new(np.full(sizes(shape if size is None else (size,), f"{name}(): argument 'size'"), value, kind.stored), kind)
 
-    create.__name__ = name
-    creates(create)
+    creates(named(create, name))
 
     def like(input, *, dtype=None):
         kind = dtype or input.dtype
         return new(np.full(input.shape, value, kind.stored), kind)
 
-    like.__name__ = f"{name}_like"
-    creates(like)
+    creates(named(like, f"{name}_like"))
 
     def method(self, *shape, dtype=None, device=None):
         kind = dtype or self.dtype
         return new(np.full(sizes(shape), value, kind.stored), kind)
 
-    method.__name__ = f"new_{name}"
-    both(method.__name__, function=False)(method)
+    both(f"new_{name}", function=False)(named(method, f"new_{name}"))
 
 
 for name, value in (("zeros", 0), ("ones", 1), ("empty", 0)):
@@ -183,8 +180,7 @@ def triangle_indices(name, count):
     def create(row, col, offset=0):
         return new(np.stack(count(row, offset, col)).astype(np.int64))
 
-    create.__name__ = name
-    creates(create)
+    creates(named(create, name))
 
 
 triangle_indices("tril_indices", np.tril_indices)
@@ -217,14 +213,12 @@ def chance(name, draw):
         numbers = draw(generator or default_generator, math.prod(shape), kind.stored.type)
         return new(np.asarray(numbers).reshape(shape), kind)
 
-    create.__name__ = name
-    creates(create)
+    creates(named(create, name))
 
     def like(input, *, dtype=None, generator=None):
         return create(*input.shape, dtype=dtype or input.dtype, generator=generator)
 
-    like.__name__ = f"{name}_like"
-    creates(like)
+    creates(named(like, f"{name}_like"))
     return create
 
 

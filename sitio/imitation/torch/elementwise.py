@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from torch import types
-from torch.core import Tensor, apart, both, broadcast, changed, made, plain, summed, tensor_of
+from torch.core import Tensor, apart, both, broadcast, changed, made, named, plain, summed, tensor_of
 
 SQRT2, SQRT_2PI = math.sqrt(2), math.sqrt(2 * math.pi)
 
@@ -54,15 +54,7 @@ SAME = {
     "relu": (lambda x: np.maximum(x, x.dtype.type(0)), lambda x, y: x > 0),
 }
 ALIASES |= {"absolute": "abs", "negative": "neg", "fix": "trunc", "sgn": "sign"}
-TESTS = {
-    "isnan": np.isnan,
-    "isinf": np.isinf,
-    "isfinite": np.isfinite,
-    "isposinf": np.isposinf,
-    "isneginf": np.isneginf,
-    "signbit": np.signbit,
-    "logical_not": np.logical_not,
-}
+TESTS = "isnan", "isinf", "isfinite", "isposinf", "isneginf", "signbit", "logical_not"
 
 
 def one_by_one(name, count, slope, floats):
@@ -88,8 +80,7 @@ def one_by_one(name, count, slope, floats):
         found = made(result, (x, back), dtype=kind)
         return found if out is None else changed(out, found.array)
 
-    operation.__name__ = name
-    return operation
+    return named(operation, name)
 
 
 def in_place(name, operation):
@@ -104,13 +95,9 @@ def in_place(name, operation):
             raise RuntimeError(
                 f"result type {found.dtype.said} can't be cast to the desired output type {self.dtype.said}"
             )
-        edges = [(x, back) for x, back in found.edges]
-        if self.base and not edges and self.requires_grad:
-            edges = []
-        return changed(self, found.array, *edges)
+        return changed(self, found.array, *found.edges)
 
-    write.__name__ = f"{name}_"
-    both(f"{name}_", function=False)(write)
+    both(f"{name}_", function=False)(named(write, f"{name}_"))
 
 
 for table, floats in ((FLOATS, True), (SAME, False)):
@@ -120,7 +107,8 @@ for table, floats in ((FLOATS, True), (SAME, False)):
         both(*names)(operation)
         for each in names:
             in_place(each, operation)
-for name, test in TESTS.items():
+for name in TESTS:
+    test = getattr(np, name)
     both(name)(
         lambda input, test=test: made(
             test(input.array) if input.dtype.category > 1 or test is np.logical_not else np.zeros(input.shape, bool)
@@ -202,8 +190,7 @@ def pair(name, count, slopes):
         found = made(y, back(0, first), back(1, second), dtype=kind)
         return found if out is None else changed(out, found.array)
 
-    operation.__name__ = name
-    return operation
+    return named(operation, name)
 
 
 def accepted(x):
@@ -224,40 +211,30 @@ COMPARE |= {"logical_xor": np.logical_xor}
 SAID = {"ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
 
 
-def comparison(name, count):
-    def operation(input, other):
-        if not accepted(other):
-            raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
-        first, second = tensor_of(input), tensor_of(other)
-        kind = types.result((input, other))
-        broadcast(first.shape, second.shape)
-        return made(count(first.array.astype(kind.stored), second.array.astype(kind.stored)))
-
-    operation.__name__ = name
-    return operation
-
-
 BITS = {"bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor}
 
 
-def bits(name, count):
+def between(name, count):
+    """Una comparación, que da verdades, o una cuenta de bits, que conserva el tipo."""
+
     def operation(input, other):
+        if name in COMPARE and not accepted(other):
+            raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
         first, second = tensor_of(input), tensor_of(other)
         kind = types.result((input, other))
-        if kind.category > 1:
+        if name in BITS and kind.category > 1:
             raise NotImplementedError(f'"{name}_cpu" not implemented for \'{kind.said}\'')
         broadcast(first.shape, second.shape)
-        return made(count(first.array.astype(kind.stored), second.array.astype(kind.stored)), dtype=kind)
+        found = count(first.array.astype(kind.stored), second.array.astype(kind.stored))
+        return made(found, dtype=kind if name in BITS else None)
 
-    operation.__name__ = name
-    return operation
+    return named(operation, name)
 
 
-for table, write in ((COMPARE, comparison), (BITS, bits)):
-    for name, count in table.items():
-        PAIR[name] = operation = write(name, count)
-        both(name, *([SAID[name]] if name in SAID else []))(operation)
-        in_place(name, operation)
+for name, count in (COMPARE | BITS).items():
+    PAIR[name] = operation = between(name, count)
+    both(name, *([SAID[name]] if name in SAID else []))(operation)
+    in_place(name, operation)
 
 
 @both("bitwise_not")
@@ -391,12 +368,9 @@ def masked_fill(input, mask, value):
     return made(y, (input, lambda g: summed(np.where(mask.array, 0, g), input.shape)), dtype=input.dtype)
 
 
-in_place("masked_fill", masked_fill)
-in_place("clamp", clamp)
-in_place("clamp_min", clamp_min)
-in_place("nan_to_num", nan_to_num)
 in_place("round", round_)
-in_place("lerp", lerp)
+for operation in (masked_fill, clamp, clamp_min, nan_to_num, lerp):
+    in_place(operation.__name__, operation)
 
 
 @both("isclose")

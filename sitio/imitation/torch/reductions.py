@@ -6,7 +6,7 @@ from collections import namedtuple
 import numpy as np
 
 from torch import types
-from torch.core import Tensor, axes, axis, both, broadcast, changed, made, moved, plain, summed
+from torch.core import Tensor, axes, axis, both, broadcast, changed, made, moved, named, plain, summed
 from torch.overrides import refuse
 from torch.shapes import index_select
 
@@ -46,8 +46,7 @@ def reduced(name, count, slope, kinds):
 
         return made(y, (input, back), dtype=kind)
 
-    operation.__name__ = name
-    return operation
+    return named(operation, name)
 
 
 def how_many(x, where):
@@ -57,10 +56,6 @@ def how_many(x, where):
 whole_or_long = lambda kind: types.int64 if kind.category < 2 else kind  # noqa: E731
 floating = lambda kind: None if kind.category < 2 else kind  # noqa: E731
 same_kind = lambda kind: kind  # noqa: E731
-
-
-def count_sum(x, where):
-    return x.sum(where, keepdims=True, dtype=x.dtype)
 
 
 def count_mean(x, where):
@@ -83,10 +78,6 @@ def empty_refused(name, count):
     return counted
 
 
-def count_prod(x, where):
-    return x.prod(where, keepdims=True, dtype=x.dtype)
-
-
 def count_norm(x, where):
     return np.sqrt((x * x).sum(where, keepdims=True))
 
@@ -97,10 +88,10 @@ def ties(x, y, where):
 
 
 REDUCTIONS = {
-    "sum": (count_sum, lambda x, y, where: 1.0, whole_or_long),
+    "sum": (lambda x, w: x.sum(w, keepdims=True, dtype=x.dtype), lambda x, y, where: 1.0, whole_or_long),
     "nansum": (lambda x, w: np.nansum(x, w, keepdims=True), lambda x, y, w: ~np.isnan(x), whole_or_long),
     "mean": (count_mean, lambda x, y, where: 1 / how_many(x, where), floating),
-    "prod": (count_prod, lambda x, y, where: y / x, whole_or_long),
+    "prod": (lambda x, w: x.prod(w, keepdims=True, dtype=x.dtype), lambda x, y, where: y / x, whole_or_long),
     "amax": (empty_refused("amax", np.max), ties, same_kind),
     "amin": (empty_refused("amin", np.min), ties, same_kind),
     "logsumexp": (count_lse, lambda x, y, where: np.exp(x - y), lambda k: types.float32 if k.category < 2 else k),
@@ -143,14 +134,15 @@ def std(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
     return var(input, dim, unbiased, keepdim, correction=correction).sqrt()
 
 
-@both("var_mean", method=False)
-def var_mean(input, dim=None, **options):
-    return var(input, dim, **options), REDUCE["mean"](input, dim, options.get("keepdim", False))
+def with_mean(name, count):
+    def operation(input, dim=None, **options):
+        return count(input, dim, **options), REDUCE["mean"](input, dim, options.get("keepdim", False))
+
+    both(f"{name}_mean", method=False)(operation)
 
 
-@both("std_mean", method=False)
-def std_mean(input, dim=None, **options):
-    return std(input, dim, **options), REDUCE["mean"](input, dim, options.get("keepdim", False))
+with_mean("var", var)
+with_mean("std", std)
 
 
 @both("norm")

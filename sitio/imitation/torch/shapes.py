@@ -638,13 +638,6 @@ def scatter_(input, dim, index, src=None, *, value=None):
 both("scatter_", function=False)(lambda self, *a, **o: changed(self, scatter_(self, *a, **o).array))
 
 
-@both("index_copy")
-def index_copy(input, dim, index, source):
-    found = clone(input)
-    found[(slice(None),) * axis(dim, input.ndim) + (index,)] = source
-    return found
-
-
 @both("index_put")
 def index_put(input, indices, values, accumulate=False):
     found = clone(input)
@@ -655,11 +648,15 @@ def index_put(input, indices, values, accumulate=False):
 both("index_put_", function=False)(lambda self, i, values, accumulate=False: (put(self, tuple(i), values), self)[1])
 
 
-@both("index_fill")
-def index_fill(input, dim, index, value):
+def along(input, dim, index, value):
+    """Una copia, con otra cosa en esos puestos de un eje."""
     found = clone(input)
     found[(slice(None),) * axis(dim, input.ndim) + (index,)] = value
     return found
+
+
+both("index_copy")(lambda input, dim, index, source: along(input, dim, index, source))
+index_fill = both("index_fill")(lambda input, dim, index, value: along(input, dim, index, value))
 
 
 @both("masked_scatter")

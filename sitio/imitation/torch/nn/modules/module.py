@@ -279,23 +279,29 @@ class Sequential(ModuleList):
         return input
 
 
-class ModuleDict(Module):
-    def __init__(self, modules=None):
+class Keyed(Module):
+    """Los que se guardan por su nombre, como en un diccionario: en ``_home``."""
+
+    def __init__(self, values=None):
         super().__init__()
-        self.update(modules or {})
+        self.update(values or {})
 
-    def update(self, modules):
-        for name, one in dict(modules).items():
-            self.add_module(name, one)
+    def update(self, values):
+        for name, value in dict(values).items():
+            self[name] = value
 
-    __getitem__ = lambda self, name: self._modules[name]  # noqa: E731
+    __getitem__ = lambda self, name: getattr(self, self._home)[name]  # noqa: E731
+    __len__ = lambda self: len(getattr(self, self._home))  # noqa: E731
+    __iter__ = lambda self: iter(getattr(self, self._home))  # noqa: E731
+    __contains__ = lambda self, name: name in getattr(self, self._home)  # noqa: E731
+    keys = lambda self: getattr(self, self._home).keys()  # noqa: E731
+    values = lambda self: getattr(self, self._home).values()  # noqa: E731
+    items = lambda self: getattr(self, self._home).items()  # noqa: E731
+
+
+class ModuleDict(Keyed):
+    _home = "_modules"
     __setitem__ = Module.add_module
-    __len__ = lambda self: len(self._modules)  # noqa: E731
-    __iter__ = lambda self: iter(self._modules)  # noqa: E731
-    __contains__ = lambda self, name: name in self._modules  # noqa: E731
-    keys = lambda self: self._modules.keys()  # noqa: E731
-    values = lambda self: self._modules.values()  # noqa: E731
-    items = lambda self: self._modules.items()  # noqa: E731
 
 
 class ParameterList(Module):
@@ -313,21 +319,11 @@ class ParameterList(Module):
     __getitem__ = lambda self, i: list(self)[i]  # noqa: E731
 
 
-class ParameterDict(Module):
-    def __init__(self, values=None):
-        super().__init__()
-        for name, value in dict(values or {}).items():
-            self[name] = value
+class ParameterDict(Keyed):
+    _home = "_parameters"
 
     def __setitem__(self, name, value):
         self.register_parameter(name, value if isinstance(value, Parameter) else Parameter(value))
-
-    __getitem__ = lambda self, name: self._parameters[name]  # noqa: E731
-    __len__ = lambda self: len(self._parameters)  # noqa: E731
-    __iter__ = lambda self: iter(self._parameters)  # noqa: E731
-    keys = lambda self: self._parameters.keys()  # noqa: E731
-    values = lambda self: self._parameters.values()  # noqa: E731
-    items = lambda self: self._parameters.items()  # noqa: E731
 
 
 # --- Las capas ------------------------------------------------------------------------------------
