@@ -2,34 +2,20 @@
 
 from course_lib import lazy
 
-# Nombre → módulo. Se importa al usarlo: así, nada carga lo que no usa.
-_MODULE_OF = {
-    "Attempt": "exercise",
-    "Case": "case",
-    "Exercise": "exercise",
-    "Finding": "report",
-    "Look": "case",
-    "NOTHING": "reading",
-    "Numbers": "reading",
-    "Option": "mistakes",
-    "Pair": "reading",
-    "Question": "questions",
-    "Raised": "search",
-    "Several": "reading",
-    "Stage": "search",
-    "Tensors": "reading",
-    "difference": "comparing",
-    "finish": "closing",
-    "finite": "properties",
-    "laws": "properties",
-    "right_shape": "properties",
-    "same": "comparing",
-    "show": "comparing",
-    "stepping": "mistakes",
-    "told": "mistakes",
-    "ways": "mistakes",
-    "wrong_answers": "questions",
+# Módulo → sus nombres. Se importa al usarlo: así, nada carga lo que no usa.
+_NAMES = {
+    "case": ("Case", "Look"),
+    "closing": ("finish",),
+    "comparing": ("difference", "same", "show"),
+    "exercise": ("Attempt", "Exercise"),
+    "mistakes": ("Option", "stepping", "told", "ways"),
+    "properties": ("finite", "laws", "right_shape"),
+    "questions": ("question",),
+    "reading": ("NOTHING", "Numbers", "Pair", "Several", "Tensors"),
+    "report": ("Finding",),
+    "search": ("Raised", "Stage"),
 }
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = list(_MODULE_OF)
 __getattr__, __dir__ = lazy(__name__, _MODULE_OF)

@@ -29,16 +29,6 @@ class Wrong(NamedTuple):
     read: str = ""
 
 
-def wrong_answers(file, section, computes):
-    """Las respuestas malas de una pregunta: ``computes`` es nombre → función que da la respuesta.
-
-    Sus frases están en el apartado ``section`` del módulo ``file`` (véase ``mistakes.told``).
-    """
-    found = told(file, section)
-    known = ((compute, found[name]) for name, compute in computes.items())
-    return tuple(Wrong(compute, wrong.id, wrong.text, wrong.read) for compute, wrong in known)
-
-
 @dataclass
 class Question:
     """Una pregunta.
@@ -118,6 +108,17 @@ class Question:
 
     def report(self, *findings):
         return Report(self.number, self.title, findings)
+
+
+def question(file, number, title, compute, wrong, **more):
+    """Una pregunta y las respuestas malas que se dan a menudo: ``wrong`` es nombre → función que la da.
+
+    Sus frases están en el apartado ``number`` del módulo ``file`` (véase ``mistakes.told``).
+    """
+    found = told(file, number)
+    known = ((value, found[name]) for name, value in wrong.items())
+    known = tuple(Wrong(value, one.id, one.text, one.read) for value, one in known)
+    return Question(number, title, compute, known, **more)
 
 
 def tidy(value, text=lambda text: text.strip().strip(").").lower()):

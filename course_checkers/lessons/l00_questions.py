@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 
 THREE = ["The dog ate the bone", "The cat saw the bird", "The boy ate the cake"]
 
@@ -32,12 +32,8 @@ WRONG = {
     "vectores": "B L d_model",
     "anchura-por-tokens": "B h L d_model",
 }
-SHAPE = Question(
-    "0.2",
-    "la forma de los pesos",
-    partial(shape, "B h L L"),
-    wrong_answers(__file__, "0.2", {name: partial(shape, wrong) for name, wrong in WRONG.items()}),
-    kind="una forma: cuatro números entre paréntesis, como (1, 2, 3, 4)",
-    read="00 §5",
-)
-QUESTIONS = (SHAPE,)
+QUESTIONS = (question(
+    __file__, "0.2", "la forma de los pesos", partial(shape, "B h L L"),
+    {name: partial(shape, wrong) for name, wrong in WRONG.items()},
+    kind="una forma: cuatro números entre paréntesis, como (1, 2, 3, 4)", read="00 §5",
+),)  # fmt: skip

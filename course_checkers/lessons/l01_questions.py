@@ -5,7 +5,7 @@ from functools import partial
 import torch
 from torch.nn import functional as F
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 
 
 def nearest(vectors="contextual_embeddings", cosines=True, itself=False, least=False):
@@ -27,12 +27,7 @@ WRONG = {
     "gana-en-la-tabla": partial(nearest, "token_embeddings"),
     "el-menos-parecido": partial(nearest, least=True),
 }
-NEAREST = Question(
-    "1.3",
-    "el más parecido a «the»",
-    nearest,
-    wrong_answers(__file__, "1.3", WRONG),
-    kind="un token de la frase, entre comillas",
-    read="01 §7",
-)
-QUESTIONS = (NEAREST,)
+QUESTIONS = (question(
+    __file__, "1.3", "el más parecido a «the»", nearest, WRONG,
+    kind="un token de la frase, entre comillas", read="01 §7",
+),)  # fmt: skip

@@ -2,7 +2,7 @@
 
 import torch
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 
 CHASE = "The dog chased the cat"
 MIDDLE = ("embeddings_with_positional_encoding", "encoder_input")
@@ -25,12 +25,7 @@ WRONG = {
     "una-palabra-un-vector": lambda: len(STOPS),
     "ni-la-tabla": lambda: equal_stops(CHASE, CHASE, "the") - 1,
 }
-TWO_THE = Question(
-    "2.3",
-    "los dos «the»",
-    lambda: equal_stops(CHASE, CHASE, "the"),
-    wrong_answers(__file__, "2.3", WRONG),
-    kind="un número entero",
-    read="02 §9",
-)
-QUESTIONS = (TWO_THE,)
+QUESTIONS = (question(
+    __file__, "2.3", "los dos «the»", lambda: equal_stops(CHASE, CHASE, "the"), WRONG,
+    kind="un número entero", read="02 §9",
+),)  # fmt: skip

@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 
 # 3.3 El tamaño, con papel y lápiz.
 D_K, QUERY_SPREAD, KEY_SPREAD = 16, 3, 2
@@ -29,13 +29,10 @@ OF_SPREAD = {
     "olvida-q": lambda: KEY_SPREAD,
     "olvida-el-cuadrado": lambda: math.sqrt(QUERY_SPREAD * KEY_SPREAD),
 }
-LONG_QUERIES = Question(
-    "3.3",
-    "queries y keys más largas",
-    lambda: predicted(math.sqrt(D_K)),
-    wrong_answers(__file__, "3.3", OF_SPREAD),
+LONG_QUERIES = question(
+    __file__, "3.3", "queries y keys más largas", lambda: predicted(math.sqrt(D_K)), OF_SPREAD,
     read="03 §6",
-)
+)  # fmt: skip
 
 # 3.4 En una cabeza de BERT.
 SENTENCE, LAYER, HEAD = "She sat on the bank of the river", 0, 4
@@ -77,13 +74,8 @@ OF_WEIGHT = {
     "otra-entrada#posición": lambda: weight(entering="embeddings_with_positional_encoding"),
     "otra-entrada#salida": lambda: weight(entering="contextual_embeddings"),
 }
-BANK = Question(
-    "3.4",
-    "lo que «bank» mira a «river»",
-    weight,
-    wrong_answers(__file__, "3.4", OF_WEIGHT),
-    kind="un número entre 0 y 1",
-    read="03 §4",
-    points=2,
-)
+BANK = question(
+    __file__, "3.4", "lo que «bank» mira a «river»", weight, OF_WEIGHT,
+    kind="un número entre 0 y 1", read="03 §4", points=2,
+)  # fmt: skip
 QUESTIONS = (LONG_QUERIES, BANK)

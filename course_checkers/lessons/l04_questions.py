@@ -4,7 +4,7 @@ from math import nan
 
 import torch
 
-from course_checkers.engine import Question, same, wrong_answers
+from course_checkers.engine import question, same
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.masks import causal_mask, combine_masks, padding_mask
 
@@ -36,13 +36,7 @@ WRONG = {
     "reparte-entre-los-de-verdad": lambda: "b",
     "course_lib-reparte": lambda: "d",
 }
-EMPTY_ROW = Question(
-    "4.4",
-    "una fila prohibida entera",
-    right_letter,
-    wrong_answers(__file__, "4.4", WRONG),
-    kind="una letra: a, b, c o d",
-    read="04 §7",
-    options="abcd",
-)
-QUESTIONS = (EMPTY_ROW,)
+QUESTIONS = (question(
+    __file__, "4.4", "una fila prohibida entera", right_letter, WRONG,
+    kind="una letra: a, b, c o d", read="04 §7", options="abcd",
+),)  # fmt: skip

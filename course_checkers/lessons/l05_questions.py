@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 
 # 5.2 Un peso, en una cabeza de BERT.
 SENTENCE = "The cat drank the milk because it was thirsty"
@@ -52,15 +52,10 @@ OF_WEIGHT = {
     "otra-capa#2": lambda: weight(layer=2),
     "sin-proyectar": lambda: weight(project=False),
 }
-CAT = Question(
-    "5.2",
-    "tu atención, en una cabeza de BERT",
-    weight,
-    wrong_answers(__file__, "5.2", OF_WEIGHT),
-    kind="un número entre 0 y 1",
-    read="05 §4.3",
-    points=3,
-)
+CAT = question(
+    __file__, "5.2", "tu atención, en una cabeza de BERT", weight, OF_WEIGHT,
+    kind="un número entre 0 y 1", read="05 §4.3", points=3,
+)  # fmt: skip
 
 # 5.3 Qué cambia los pesos.
 
@@ -77,13 +72,9 @@ def letter():
 
 
 LETTERS = {"todo-al-revés": "a", "sumar-no-cambia": "c", "multiplicar-sí-cambia": "d"}
-CHANGES = Question(
-    "5.3",
-    "qué cambia los pesos",
-    letter,
-    wrong_answers(__file__, "5.3", {n: lambda x=x: x for n, x in LETTERS.items()}),
-    kind='una letra, "a", "b", "c" o "d"',
-    read="03 §2",
-    options="abcd",
-)
+CHANGES = question(
+    __file__, "5.3", "qué cambia los pesos", letter,
+    {n: lambda x=x: x for n, x in LETTERS.items()}, kind='una letra, "a", "b", "c" o "d"',
+    read="03 §2", options="abcd",
+)  # fmt: skip
 QUESTIONS = (CAT, CHANGES)

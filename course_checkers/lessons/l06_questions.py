@@ -1,6 +1,6 @@
 """6.3 y 6.4 · Las preguntas de la lección 06."""
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 
 HEADS, WIDTH = 8, 512  # las medidas del artículo
 
@@ -25,10 +25,10 @@ MISCOUNTED = {
     "una-capa": lambda: parameters(parts=1),
     "suma-de-medidas": lambda: 4 * (2 * WIDTH),
 }
-WRONG = wrong_answers(__file__, "6.3", MISCOUNTED)
-PARAMETERS = Question(
-    "6.3", "cuántos parámetros", parameters, WRONG, "un número entero", 1e-9, "06 §9"
-)
+PARAMETERS = question(
+    __file__, "6.3", "cuántos parámetros", parameters, MISCOUNTED, kind="un número entero",
+    tolerance=1e-9, read="06 §9",
+)  # fmt: skip
 
 SENTENCE, LAYER = "I gave the dog a bone because it was hungry", 4
 
@@ -62,15 +62,9 @@ MISTAKEN = {
     "cuenta-desde-1": lambda: busiest(1) + 1,
     "capa-desde-1": lambda: busiest(1, LAYER - 1),
 }
-NEXT_TOKEN = Question(
-    "6.4",
-    "la cabeza que más mira al siguiente",
-    lambda: busiest(1),
-    wrong_answers(__file__, "6.4", MISTAKEN),
-    kind="el número de una cabeza, de 0 a 11",
-    tolerance=0,
-    read="06 §11",
-    explain=outdone,
-)
+NEXT_TOKEN = question(
+    __file__, "6.4", "la cabeza que más mira al siguiente", lambda: busiest(1), MISTAKEN,
+    kind="el número de una cabeza, de 0 a 11", tolerance=0, read="06 §11", explain=outdone,
+)  # fmt: skip
 
 QUESTIONS = (PARAMETERS, NEXT_TOKEN)

@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 
 HEADS, WIDTH = 8, 512
 SENTENCES = [f"I gave the dog a bone because it was {what}" for what in ("hungry", "old")]
@@ -30,8 +30,7 @@ MISCOUNTED = {
     "por-tres": lambda: 3 * HEADS**2,
     "al-revés": lambda: 1 / HEADS**2,
 }
-WRONG = wrong_answers(__file__, "7.3", MISCOUNTED)
-RATIO = Question("7.3", "cuántas veces menos", ratio, WRONG, read="07 §6.1")
+RATIO = question(__file__, "7.3", "cuántas veces menos", ratio, MISCOUNTED, read="07 §6.1")
 
 
 @functools.cache
@@ -65,13 +64,9 @@ MISTAKEN = {
     "escala-d_k": lambda: from_it_to_bone(divisor=32.0),
     "softmax-queries": lambda: from_it_to_bone(dim=-2),
 }
-WEIGHT = Question(
-    "7.4",
-    "un peso de BERT, a mano",
-    from_it_to_bone,
-    wrong_answers(__file__, "7.4", MISTAKEN),
-    kind="un número entre 0 y 1",
-    read="07 §4.2",
-)
+WEIGHT = question(
+    __file__, "7.4", "un peso de BERT, a mano", from_it_to_bone, MISTAKEN,
+    kind="un número entre 0 y 1", read="07 §4.2",
+)  # fmt: skip
 
 QUESTIONS = (RATIO, WEIGHT)

@@ -4,7 +4,7 @@ import functools
 
 import torch
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 from course_lib.masks import causal_mask
 
 
@@ -51,13 +51,13 @@ WHO_KNOWS = {
 }
 
 QUESTIONS = (
-    Question(
-        "8.3", "cuántos ceros tiene el mapa de influencia", zeros_of_the_map,
-        wrong_answers(__file__, "8.3", COUNTS), tolerance=1e-6, read="08 §2",
+    question(
+        __file__, "8.3", "cuántos ceros tiene el mapa de influencia", zeros_of_the_map, COUNTS,
+        tolerance=1e-6, read="08 §2",
     ),
-    Question(
-        "8.4", "la salida de BERT ya ha leído el final", lambda: tokens_that_know()[0],
-        wrong_answers(__file__, "8.4", WHO_KNOWS), "una pareja de números, como (1, 2)",
-        tolerance=1e-6, read="08 §4.3", points=2,
+    question(
+        __file__, "8.4", "la salida de BERT ya ha leído el final", lambda: tokens_that_know()[0],
+        WHO_KNOWS, kind="una pareja de números, como (1, 2)", tolerance=1e-6, read="08 §4.3",
+        points=2,
     ),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 import functools
 import warnings
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 from course_lib.attention import MultiHeadAttention
 
 PAIR = ("The cat drank the milk because it was thirsty", "El gato bebió la leche porque tenía sed")
@@ -57,13 +57,13 @@ SIZES = {
 }
 
 QUESTIONS = (
-    Question(
-        "9.3", "la forma de los pesos cruzados", lambda: (1, 12, *tokens_of_the_pair()),
-        wrong_answers(__file__, "9.3", ANSWERS), "una forma, como (1, 2, 3)",
+    question(
+        __file__, "9.3", "la forma de los pesos cruzados",
+        lambda: (1, 12, *tokens_of_the_pair()), ANSWERS, kind="una forma, como (1, 2, 3)",
         tolerance=1e-6, read="09 §5",
     ),
-    Question(
-        "9.4", "los parámetros de una cruzada con dos anchuras", parameters,
-        wrong_answers(__file__, "9.4", SIZES), tolerance=1e-6, read="09 §9.1",
+    question(
+        __file__, "9.4", "los parámetros de una cruzada con dos anchuras", parameters, SIZES,
+        tolerance=1e-6, read="09 §9.1",
     ),
 )  # fmt: skip

@@ -4,7 +4,7 @@ import functools
 
 import torch
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 
 LENGTHS = (9, 6, 4)  # los tokens de las tres frases del lote
 
@@ -42,13 +42,8 @@ WRONG = {
     "traduce-de-golpe#2": lambda train, write: (len(LENGTHS), train),
     "traduce-las-tres": lambda train, write: (train, sum(LENGTHS)),
 }
-PASSES = Question(
-    "10.3",
-    "cuántas veces se ejecuta el decoder",
-    passes,
-    wrong_answers(__file__, "10.3", {id: lambda f=f: f(*passes()) for id, f in WRONG.items()}),
-    kind="una pareja de números, como (2, 3)",
-    tolerance=1e-6,
-    read="10 §3.1",
-)
-QUESTIONS = (PASSES,)
+QUESTIONS = (question(
+    __file__, "10.3", "cuántas veces se ejecuta el decoder", passes,
+    {id: lambda f=f: f(*passes()) for id, f in WRONG.items()},
+    kind="una pareja de números, como (2, 3)", tolerance=1e-6, read="10 §3.1",
+),)  # fmt: skip

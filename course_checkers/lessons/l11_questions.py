@@ -1,6 +1,6 @@
 """11.2 · Con qué frecuencia acierta una flecha que no es admisible."""
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 
 # Las palabras; las que señalan a la más cara; las de flecha admisible; y las que son las dos cosas.
 WORDS, COSTLIEST, ADMISSIBLE, BOTH = 200, 150, 180, 147
@@ -21,12 +21,8 @@ WRONG = {
     "sin-dividir": (RIGHT[0], 1),
     "en-porcentaje": (100 * RIGHT[0], RIGHT[1]),
 }
-MISLEADING = Question(
-    "11.2",
-    "cuando la flecha engaña",
-    lambda: RIGHT[0] / RIGHT[1],
-    wrong_answers(__file__, "11.2", {id: lambda f=f: f[0] / f[1] for id, f in WRONG.items()}),
-    kind="un número, entre 0 y 1",
+QUESTIONS = (question(
+    __file__, "11.2", "cuando la flecha engaña", lambda: RIGHT[0] / RIGHT[1],
+    {id: lambda f=f: f[0] / f[1] for id, f in WRONG.items()}, kind="un número, entre 0 y 1",
     read="11 §3.1",
-)
-QUESTIONS = (MISLEADING,)
+),)  # fmt: skip

@@ -4,7 +4,7 @@ import functools
 
 import torch
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 
 
 @functools.cache
@@ -50,16 +50,10 @@ WRONG = {
     "tokens-de-todas-juntos": lambda: (backwards(pooled=True), backwards(words, pooled=True)),
     "la-mitad": lambda: (72 // 2,) * 2,
 }
-BACKWARDS = Question(
-    "12.4",
-    "¿mira BERT hacia atrás?",
-    lambda: (backwards(), backwards(words)),
-    wrong_answers(__file__, "12.4", WRONG),
-    kind="una pareja de números, como (1, 2)",
-    tolerance=1e-6,
-    read="12 §2",
-    points=2,
-)
+BACKWARDS = question(
+    __file__, "12.4", "¿mira BERT hacia atrás?", lambda: (backwards(), backwards(words)), WRONG,
+    kind="una pareja de números, como (1, 2)", tolerance=1e-6, read="12 §2", points=2,
+)  # fmt: skip
 # Con el adjetivo del primer nombre y con el del segundo, lo que da una cabeza a los dos.
 (A, B), (C, D) = (0.62, 0.08), (0.30, 0.22)
 MISREAD = {
@@ -70,11 +64,8 @@ MISREAD = {
     "cuenta-ganadores": lambda: 0,
     "frases-cambiadas": lambda: (C - A + B - D) / 2,
 }
-EFFECT = Question(
-    "12.3",
-    "el efecto de una pareja",
-    lambda: (A - C + D - B) / 2,
-    wrong_answers(__file__, "12.3", MISREAD),
+EFFECT = question(
+    __file__, "12.3", "el efecto de una pareja", lambda: (A - C + D - B) / 2, MISREAD,
     read="12 §3.2",
-)
+)  # fmt: skip
 QUESTIONS = (EFFECT, BACKWARDS)

@@ -2,7 +2,7 @@
 
 import math
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 
 LAYERS, HEADS, SHARED, D_K, D_MODEL, SENTENCES, TOKENS, BYTES = 28, 24, 8, 128, 3072, 5, 2000, 4
 MEGABYTES = math.prod((2, LAYERS, SHARED, D_K, SENTENCES, TOKENS, BYTES)) / 1e6
@@ -28,12 +28,8 @@ WRONG = {
     "otra-unidad#kB": 1e3,
     "otra-unidad#GB": 1e-3,
 }
-CACHE = Question(
-    "13.4",
-    "cuánto ocupa la caché",
-    lambda: MEGABYTES,
-    wrong_answers(__file__, "13.4", {id: lambda f=f: f * MEGABYTES for id, f in WRONG.items()}),
-    kind="un número de megabytes",
+QUESTIONS = (question(
+    __file__, "13.4", "cuánto ocupa la caché", lambda: MEGABYTES,
+    {id: lambda f=f: f * MEGABYTES for id, f in WRONG.items()}, kind="un número de megabytes",
     read="13 §2.2",
-)
-QUESTIONS = (CACHE,)
+),)  # fmt: skip

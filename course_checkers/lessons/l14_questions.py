@@ -1,6 +1,6 @@
 """14.4 · Los parámetros de una capa de Llama, contados desde su configuración."""
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 
 D, HEADS, KV_HEADS, HIDDEN, LAYERS, VOCAB = 2048, 32, 8, 8192, 16, 128_256
 
@@ -32,14 +32,7 @@ MISCOUNTED = {
     "reparte-d_model": lambda: layer() - 2 * D * KV_HEADS * (D // HEADS) + 2 * D * (D // KV_HEADS),
     "oculta-por-4": lambda: layer() - 3 * D * HIDDEN + 3 * D * 4 * HIDDEN,
 }
-LAYER = Question(
-    "14.4",
-    "los parámetros de una capa",
-    layer,
-    wrong_answers(__file__, "14.4", MISCOUNTED),
-    "un número entero",
-    1e-9,
-    "14 §5",
-    points=2,
-)
-QUESTIONS = (LAYER,)
+QUESTIONS = (question(
+    __file__, "14.4", "los parámetros de una capa", layer, MISCOUNTED, kind="un número entero",
+    tolerance=1e-9, read="14 §5", points=2,
+),)  # fmt: skip

@@ -4,7 +4,7 @@ Los números son los de SmolLM2: están escritos, para que se pueda comprobar si
 vuelve a contar.
 """
 
-from course_checkers.engine import Question, wrong_answers
+from course_checkers.engine import question
 
 TEXT, WORD, STATES = "The opposite of big is", " small", 31
 WINS = 3, 0
@@ -16,14 +16,7 @@ WRONG = {
     "otra-posición": lambda: (0, 0),
     "al-revés": lambda: (0, 3),
 }
-NORM = Question(
-    "15.4",
-    "¿hace falta la norma?",
-    lambda: WINS,
-    wrong_answers(__file__, "15.4", WRONG),
-    kind="una pareja de números, como (1, 2)",
-    tolerance=1e-6,
-    read="15 §3",
-    points=2,
-)
-QUESTIONS = (NORM,)
+QUESTIONS = (question(
+    __file__, "15.4", "¿hace falta la norma?", lambda: WINS, WRONG,
+    kind="una pareja de números, como (1, 2)", tolerance=1e-6, read="15 §3", points=2,
+),)  # fmt: skip
