@@ -175,9 +175,7 @@ def test_decoder_in_pieces_with_padding(need_weights):
         outputs.append(output)
         start = end
     close(torch.cat(outputs, dim=1), expected)
-    assert (
-        cache.nbytes == 2 * 2 * 2 * 24 * (8 + 5) * 8  # N · capas · keys y values · tokens
-    )  # N · capas · (8 y 5 tokens)
+    assert cache.nbytes == 2 * 2 * 2 * 24 * (8 + 5) * 8  # N · capas · keys y values · d_model · tokens
 
 
 def test_positions_do_not_begin_again():

@@ -232,10 +232,8 @@ def test_the_exercises_of_a_lesson_run_when_solved(path, monkeypatch):
             replaced += written
         exec(compile(source, path.stem, "exec"), names)
         last = source.splitlines()[-1]
-        if (
-            source.startswith("# Comprobación")
-            and re.findall(r"\bmy_\w+|\bMy\w+", last)[0] in replaced
-        ):
+        checked = source.startswith("# Comprobación") and re.search(r"\bmy_\w+|\bMy\w+", last)
+        if checked and checked[0] in replaced:
             assert eval(last, names), source
     assert replaced
 
@@ -319,9 +317,8 @@ def test_each_exercise_leads_to_the_next_and_the_last_of_a_lesson_to_the_next_le
             expected = ""
         elif path == lesson_of(number):
             statement = section(path)[position(section(path), "Ejercicio", after) - 1]
-            expected = (
-                f'{path.name}#cell-id={statement.id}">Ejercicio {after} · {CATALOG[after][0]}'
-            )
+            there = f"{path.name}#cell-id={statement.id}"
+            expected = f'{there}">Ejercicio {after} · {CATALOG[after][0]}'
         else:
             first = notebooks.read(path).cells[0]
             title = first.source.splitlines()[0].removeprefix("# ")

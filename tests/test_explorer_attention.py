@@ -291,10 +291,8 @@ def test_it_asks_the_kernel_for_sentences(lab, shown):
     assert r"\u202eI gave" in explorer.locator("figcaption").inner_text()
     assert "\u202e" not in explorer.inner_text() != shown
     send("<img src=x onerror=alert(1)>", '"><script>alert(1)</script> 😀 y medio \ud83d')
-    assert (
-        "no se pueden restar"
-        in explorer.get_by_role("region", name="La fila, en números").inner_text()
-    )
+    numbers = explorer.get_by_role("region", name="La fila, en números")
+    assert "no se pueden restar" in numbers.inner_text()
     assert page.evaluate("window.hacked") == 0
 
 

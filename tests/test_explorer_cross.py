@@ -289,9 +289,8 @@ def test_another_sentence_is_written(lab, shown):
     first = compute(expected.cross_attention[-1], 2, 0)
     says(page, f"Paso 1: entra «<s>» y, para predecir «{expected.target_tokens[0]}», ")
     says(page, looks(first, expected.source_tokens))
-    assert (
-        cross.get_by_label("pesos de", exact=True).input_value() == "3"
-    )  # la cabeza 2, tras la media
+    chosen = cross.get_by_label("pesos de", exact=True)
+    assert chosen.input_value() == "3"  # la cabeza 2, tras la media
     step = expected.target_tokens.index("carta")
     bar = cross.get_by_role("slider", name="paso")
     assert bar.get_attribute("max") == str(len(expected.target_tokens) - 1)

@@ -89,9 +89,7 @@ def test_its_files_are_tidy(path):
     assert not text.endswith("\n\n")
     lines = enumerate(text.splitlines(), 1)
     untidy = [n for n, x in lines if len(x) > widest or "\t" in x or x != x.rstrip()]
-    assert untidy == [], (
-        f"{path.name}, líneas {untidy}: más de {widest} columnas, o espacios de más"
-    )
+    assert untidy == [], f"{path.name}: más de {widest} columnas, o espacios de más, en {untidy}"
 
 
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: f"{path.parent.stem}-{path.stem}")

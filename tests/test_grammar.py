@@ -174,10 +174,8 @@ def test_the_pronoun_agrees_with_the_object_and_goes_before_the_verb():
 def test_to_whom():
     for pair in every_pair():
         english, spanish = parts(pair)
-        assert (
-            spanish["whom"]
-            == {None: None, "him": "le", "her": "le", "them": "les"}[english["whom"]]
-        )
+        wanted = {None: None, "him": "le", "her": "le", "them": "les"}[english["whom"]]
+        assert spanish["whom"] == wanted
         if {"give", "gives", "show", "shows"} & set(pair.english):
             assert english["whom"], f"{pair}: falta a quién"
 

@@ -54,11 +54,7 @@ EXPECTED = {
     "ejemplo-cabezas.svg": [*FULL["heads"], FULL["concat"]],
     "ejemplo-salida.svg": [FULL["concat"], W_O, FULL["change"], X, FULL["change"], FULL["sum"]],
     "ejemplo-cruzada.svg": [X_D, W_Q, CROSS["Q"], *of_heads(CROSS, "Q", "KT", "scores", "weights")],
-    "atencion-tres-pasos.svg": [
-        FULL["scores"][0, ROW],
-        FULL["weights"][0, ROW],
-        FULL["weights"][0, ROW],
-    ],
+    "atencion-tres-pasos.svg": [FULL[name][0, ROW] for name in ("scores", "weights", "weights")],
     "atencion-mascara.svg": attention_row(MASKED, masked=True),
 }
 for part in ("-qkv", "-puntuaciones", "-pesos", "-mezcla", "-suma"):
@@ -119,9 +115,8 @@ def test_a_changed_number_is_noticed(name):
         for at in digits
         if svg[svg.rindex(">", 0, at) + 1 : svg.index("<", at)] in cells
     ]
-    assert (
-        len(changes) >= sum(bool(NUMBER.search(words)) for words in cells) - cells.count("−∞") - 1
-    )
+    numbers = sum(bool(NUMBER.search(words)) for words in cells)
+    assert len(changes) >= numbers - cells.count("−∞") - 1
     assert all(faults(changed, EXPECTED[name]) for changed in changes)
 
 

@@ -33,16 +33,9 @@ def test_a_survivor_is_told_with_its_line():
 
 
 def test_a_survivor_inside_a_class_too():
-    path, name = (
-        "course_lib/attention.py",
-        "course_lib.attention.xǁMultiHeadAttentionǁforward__mutmut_7",
-    )
+    path = "course_lib/attention.py"
+    name = "course_lib.attention.xǁMultiHeadAttentionǁforward__mutmut_7"
     diff = "--- a\n+++ b\n@@ -1 +1 @@\n-    nada que esté\n+    otra cosa"
     line, _ = mutants.line_of(path, name, diff)
-    assert (
-        (ROOT / path)
-        .read_text(encoding="utf-8")
-        .splitlines()[line - 1]
-        .strip()
-        .startswith("def forward(")
-    )
+    lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+    assert lines[line - 1].strip().startswith("def forward(")

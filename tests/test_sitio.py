@@ -4,6 +4,7 @@ import contextlib
 import errno
 import json
 import re
+from functools import partial
 from urllib.parse import urlsplit
 
 import pytest
@@ -70,12 +71,8 @@ def for_the_web(name, notebook=None, linked=frozenset()):
 
 def markdown(text, id="aaaa", *tags):
     metadata = {"tags": list(tags)} if tags else {}
-    return {
-        "cell_type": "markdown",
-        "id": id,
-        "metadata": metadata,
-        "source": text.splitlines(True),
-    }
+    cell = {"cell_type": "markdown", "id": id, "metadata": metadata}
+    return cell | {"source": text.splitlines(True)}
 
 
 def predict(text):
@@ -84,13 +81,8 @@ def predict(text):
 
 def code(text, *outputs, **metadata):
     data = [{"output_type": "execute_result", "metadata": {}, "data": data} for data in outputs]
-    return {
-        "cell_type": "code",
-        "id": f"c{text}",
-        "metadata": metadata,
-        "source": [text],
-        "outputs": data,
-    }
+    cell = {"cell_type": "code", "id": f"c{text}", "metadata": metadata}
+    return cell | {"source": [text], "outputs": data}
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name[:2].isdigit()])
@@ -130,9 +122,8 @@ def test_a_link_to_a_cell_arrives_at_it():
     link, output = for_the_web("05_x", {"cells": [away, shown], "metadata": {}}, linked)
     assert source(link) == f"Mira [allí](#{name})."
     assert f'href="07_otra_cosa.html#{name}"' in json.dumps(output).replace("\\", "")
-    (plain,) = for_the_web(
-        "06_otra", {"cells": [markdown("x", "b0b0b0b0")], "metadata": {}}, linked
-    )
+    other = {"cells": [markdown("x", "b0b0b0b0")], "metadata": {}}
+    (plain,) = for_the_web("06_otra", other, linked)
     assert source(plain) == "x"  # ese id es de otro cuaderno
 
 
@@ -219,23 +210,14 @@ def test_to_speak_of_predictions_is_not_one():
 
 
 def test_a_title_after_a_prediction_keeps_its_anchor():
-    given = [
-        predict("**Antes de ejecutar:** ¿qué sale?"),
-        code("2", {}),
-        markdown("## Título", "b0"),
-    ]
+    given = [predict("**Antes de ejecutar:** ¿qué sale?"), code("2", {}), markdown("## Título", "b0")]
     shown = for_the_web("05_x", {"cells": given, "metadata": {}}, {("05", "b0")})
     assert [source(cell) for cell in shown[-2:]] == [pages.CLOSE, "(celda-05-b0)=\n## Título"]
 
 
 def test_what_a_cell_is_is_read_in_its_tags():
     """Con el texto de siempre y sin etiquetas, nada se quita ni se pliega; con ellas, sí."""
-    said = (
-        "## Para profundizar: pruébalo",
-        "## Ejercicios",
-        "show_progress(5)",
-        "Cuando esté resuelto",
-    )
+    said = "## Para profundizar: pruébalo", "## Ejercicios", "show_progress(5)", "Cuando esté resuelto"
     tags = cells.TRY, cells.EXERCISES, cells.CHECKING, cells.UNSOLVED
     for marked in (False, True):
         given = [markdown(text, f"b{i}", *tags[i : i + marked]) for i, text in enumerate(said[:2])]
@@ -287,12 +269,8 @@ def test_the_pieces_add_up(small):
     arrived = dict(piece.fullmatch(text).groups() for text in files)
     names = {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.js")}
     letters = {b"n": b"\n", b"r": b"\r"}
-    data = {
-        name.decode(): re.sub(
-            rb"\\(.)", lambda one: letters.get(one[1], one[1]), text, flags=re.DOTALL
-        )
-        for name, text in arrived.items()
-    }
+    plain = partial(re.compile(rb"\\(.)", re.DOTALL).sub, lambda one: letters.get(one[1], one[1]))
+    data = {name.decode(): plain(text) for name, text in arrived.items()}
     sizes = json.loads(data.pop("indice"))
     assert sizes == {name: len(one) for name, one in data.items()}
     assert {*data, "indice"} == names
@@ -657,12 +635,10 @@ def test_a_laptop_sees_the_whole_row_and_the_sentence_in_its_line(browser, whole
 
 @lenta
 def test_who_wants_no_motion_sees_a_still_picture(browser, whole):
-    with reading(
-        browser, whole[2]["carpeta"], "01_producto_escalar.html", reduced_motion="reduce"
-    ) as page:
-        sources = page.evaluate(
-            "[...document.querySelectorAll('picture img')].map(n => n.currentSrc)"
-        )
+    still = {"reduced_motion": "reduce"}
+    with reading(browser, whole[2]["carpeta"], "01_producto_escalar.html", **still) as page:
+        shown = "[...document.querySelectorAll('picture img')].map(n => n.currentSrc)"
+        sources = page.evaluate(shown)
         assert sources
         assert not [one for one in sources if one.endswith(".gif")]
 

@@ -61,11 +61,8 @@ def test_without_docstrings_it_is_the_same_code(thing):
 
 def test_methods_are_found_by_name():
     """Un método se pide como objeto o con su nombre, completo o corto; sale sin sangría."""
-    for way in (
-        MultiHeadAttention.forward,
-        "MultiHeadAttention.forward",
-        "course_lib.attention.MultiHeadAttention.forward",
-    ):
+    whole = "course_lib.attention.MultiHeadAttention.forward"
+    for way in (MultiHeadAttention.forward, "MultiHeadAttention.forward", whole):
         assert code_of(show_source(way)).startswith("def forward(self, query, key, value")
 
 

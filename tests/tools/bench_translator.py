@@ -91,16 +91,9 @@ def test_cache(benchmark, table, translator, sentences, reference):
 def torch_transformer(model):
     """``nn.Transformer`` con copias de los pesos."""
     encoder, decoder = model.encoder.encoder.encoder_layers, model.decoder.decoder.decoder_layers
-    hidden = encoder[0].feed_forward.feed_forward[0].out_features
-    theirs = nn.Transformer(
-        model.output_projection.in_features,
-        encoder[0].multi_head_attention.heads,
-        len(encoder),
-        len(decoder),
-        hidden,
-        dropout=0.0,
-        batch_first=True,
-    ).eval()
+    sizes = (len(encoder), len(decoder), encoder[0].feed_forward.feed_forward[0].out_features)
+    width, heads = model.output_projection.in_features, encoder[0].multi_head_attention.heads
+    theirs = nn.Transformer(width, heads, *sizes, dropout=0.0, batch_first=True).eval()
     theirs.encoder.norm = theirs.decoder.norm = None  # en el artículo no hay otra al final
 
     with torch.no_grad():

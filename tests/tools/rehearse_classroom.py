@@ -127,24 +127,11 @@ class Student:
     async def execute(self, code, patience=PATIENCE_S):
         """Ejecuta ``code``. Devuelve lo que sale y, si falla, el nombre del error."""
         name = uuid.uuid4().hex
-        header = {
-            "msg_id": name,
-            "msg_type": "execute_request",
-            "session": self.session,
-            "username": self.user,
-            "version": "5.3",
-            "date": "",
-        }
+        header = {"msg_id": name, "msg_type": "execute_request", "session": self.session}
+        header |= {"username": self.user, "version": "5.3", "date": ""}
         content = {"code": code, "silent": False, "allow_stdin": False, "stop_on_error": False}
-        await self.channel.send_json(
-            {
-                "channel": "shell",
-                "header": header,
-                "parent_header": {},
-                "metadata": {},
-                "content": content,
-            }
-        )
+        asked = {"channel": "shell", "header": header, "content": content}
+        await self.channel.send_json(asked | {"parent_header": {}, "metadata": {}})
         said, error, replied, idle = [], "", False, False
         async with asyncio.timeout(patience):
             while not (replied and idle):
