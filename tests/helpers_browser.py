@@ -30,15 +30,8 @@ from course_tools.opening.server import READ_ONLY
 
 ROOT = Path(__file__).resolve().parents[1]
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+FLAGS += ["--disable-background-networking", "--disable-component-update"]
 SCRATCH = Path("notebooks/de_prueba.ipynb")  # el cuaderno que escribe una prueba
 VIEWPORT = {"width": 1200, "height": 1600}
 PHONE = {"width": 390, "height": 800}
@@ -135,7 +128,7 @@ READ_PAGE = r"""() => {
 }"""
 
 # Lo que está al lado del camino se abre plegado: se despliega, para mirarlo también.
-OPEN = """async path => {
+OPEN = """async ([path, saved]) => {
     const late = new Promise((_, reject) => setTimeout(
         () => reject(new Error('El cuaderno no se abre: ¿JupyterLab pregunta algo?')), 180000));
     const open = async () => {
@@ -144,22 +137,12 @@ OPEN = """async path => {
         const panel = await jupyterapp.commands.execute('docmanager:open', options);
         await panel.context.ready;
         await panel.sessionContext.ready;
-        await panel.sessionContext.session.kernel.info;
+        if (!saved) await panel.sessionContext.session.kernel.info;
         jupyterapp.shell.activateById(panel.id);
         window.lesson = panel;
         await jupyterapp.commands.execute('notebook:expand-all-headings');
     };
     await Promise.race([open(), late]);
-}"""
-
-OPEN_SAVED = """async path => {
-    const options = {path, factory: 'Notebook'};
-    const panel = await jupyterapp.commands.execute('docmanager:open', options);
-    await panel.context.ready;
-    await panel.sessionContext.ready;
-    jupyterapp.shell.activateById(panel.id);
-    window.lesson = panel;
-    await jupyterapp.commands.execute('notebook:expand-all-headings');
 }"""
 
 # Lo que se ve en las celdas con controles, que se ponen antes a la vista.
@@ -263,15 +246,19 @@ class Lab:
                     raise
                 time.sleep(0.1)
 
+    def show(self, path, saved=False):
+        """Cierra lo que haya y abre el cuaderno `path`; si es para verlo guardado, no espera al kernel."""
+        self.close()
+        self.messages.clear()
+        self.outside.clear()
+        self.page.evaluate(OPEN, [Path(path).as_posix(), saved])
+
     def open(self, path):
         """Abre el cuaderno `path` (relativo a la copia) y espera a que su kernel esté listo.
 
         Si una prueba que ha fallado ha dejado otro abierto, lo cierra.
         """
-        self.close()
-        self.messages.clear()
-        self.outside.clear()
-        self.page.evaluate(OPEN, Path(path).as_posix())
+        self.show(path)
         self.page.evaluate("jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
 
     @contextlib.contextmanager
@@ -295,10 +282,7 @@ class Lab:
         otra vez. Los que de verdad no están no salen ninguna vez.
         """
         for _ in range(4):
-            self.close()
-            self.messages.clear()
-            self.outside.clear()
-            self.page.evaluate(OPEN_SAVED, Path(path).as_posix())
+            self.show(path, saved=True)
             for _ in range(60):  # 15 segundos, por lo menos
                 places = self.page.evaluate(PLACES)
                 if places.count("explorador") == total or LOST in places:

@@ -32,25 +32,13 @@ def serve_lab(course, home, *arguments, **variables):
         "JUPYTERLAB_SETTINGS_DIR": home / "settings",
         "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
     }
-    command = [
-        sys.executable,
-        "-m",
-        "jupyterlab",
-        "--no-browser",
-        "--allow-root",
-        "--expose-app-in-browser",
-        f"--ServerApp.port={free_port()}",
-        f"--ServerApp.root_dir={course}",
-        *arguments,
-    ]
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
+    command += ["--expose-app-in-browser", f"--ServerApp.port={free_port()}"]
+    command += [f"--ServerApp.root_dir={course}", *arguments]
+    environment = os.environ | {key: str(path) for key, path in settings.items()} | variables
     with (home / "lab.log").open("wb") as log:
-        server = subprocess.Popen(
-            command,
-            cwd=course,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env=os.environ | {key: str(path) for key, path in settings.items()} | variables,
-        )
+        options = {"stdout": log, "stderr": subprocess.STDOUT, "env": environment}
+        server = subprocess.Popen(command, cwd=course, **options)
         try:
             yield wait_for_server(server, home)
         finally:

@@ -7,12 +7,11 @@ import io
 
 import pytest
 from helpers_browser import AXE, PHONE, SWEEP, VIEWPORT, write
-from helpers_explorers import CUT, FOLDER, LESSONS, SHOW, drawn
+from helpers_explorers import CUT, SHOW
 from nbformat.v4 import new_code_cell
 from PIL import Image
 
 from course_lib import explorers
-from course_lib.explorers.base import esm
 
 THEMES = "JupyterLab Light", "JupyterLab Dark"
 LAPTOP_AT_200 = {"width": 640, "height": 360}  # 1280 × 720, ampliado al 200 %
@@ -212,11 +211,8 @@ def test_in_the_dark_a_plot_is_drawn_for_the_dark(theme):
     plot.scroll_into_view_if_needed()
     with Image.open(io.BytesIO(plot.screenshot())) as image:
         corner = image.convert("L").getpixel((3, 3))
-    assert (
-        corner > 240
-        if theme.evaluate("document.body.dataset.jpThemeLight") == "true"
-        else corner < 30
-    )
+    light = theme.evaluate("document.body.dataset.jpThemeLight") == "true"
+    assert corner > 240 if light else corner < 30
 
 
 def test_the_focus_ring_stands_out(theme):
@@ -241,17 +237,11 @@ def test_a_phone_does_not_slide_sideways(page, resize):
 
 
 def test_nor_does_a_page_without_jupyter(lab):
-    states = {}  # los guardados en las lecciones, con el código de hoy
-    for path in LESSONS:
-        for state in drawn(path):
-            module = state["_anywidget_id"].split(".")[-2]
-            css = (FOLDER / "explorer.css").read_text(encoding="utf-8")
-            states[module] = state | {"_esm": esm(module), "_css": css}
-    assert len(states) == len(explorers.__all__)
+    states = [getattr(explorers, name)(**ARGUMENTS[name]).get_state() for name in EFFECTS]
     page = lab.page.context.new_page()
     page.set_viewport_size(PHONE)
     page.goto("about:blank")
-    page.evaluate(SHOW, list(states.values()))
+    page.evaluate(SHOW, states)
     assert page.locator(".exp").count() == len(states)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= PHONE["width"]
     assert page.evaluate(CUT) == []

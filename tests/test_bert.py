@@ -66,15 +66,10 @@ def tiny_folder(tmp_path_factory):
 def make_bert(folder, **changes):
     torch.manual_seed(0)
     settings = {
-        "vocab_size": len(VOCABULARY),
-        "hidden_size": 12,
-        "num_hidden_layers": 3,
-        "num_attention_heads": 2,
-        "intermediate_size": 20,
-        "max_position_embeddings": 16,
-        "initializer_range": 0.5,
-        "layer_norm_eps": 1e-3,
-    }
+        "vocab_size": len(VOCABULARY), "hidden_size": 12, "num_hidden_layers": 3,
+        "num_attention_heads": 2, "intermediate_size": 20, "max_position_embeddings": 16,
+        "initializer_range": 0.5, "layer_norm_eps": 1e-3,
+    }  # fmt: skip
     transformers.BertModel(transformers.BertConfig(**(settings | changes))).save_pretrained(folder)
     (folder / "vocab.txt").write_text("\n".join(VOCABULARY), encoding="utf-8")
     tokenizer = {"tokenizer_class": "BertTokenizer", "do_lower_case": False, "strip_accents": False}
@@ -113,12 +108,8 @@ def assert_same_encoder(bert, input_ids, attention_mask):
             mask = padding_mask(attention_mask)
             x = ours.embed(input_ids)
             same(x, expected.hidden_states[0])
-            for layer, hidden, attention in zip(
-                ours.encoder.encoder_layers,
-                expected.hidden_states[1:],
-                expected.attentions,
-                strict=True,
-            ):
+            states = expected.hidden_states[1:], expected.attentions
+            for layer, hidden, attention in zip(ours.encoder.encoder_layers, *states, strict=True):
                 x, weights = layer(x, mask, need_weights=True)
                 same(x, hidden)
                 same(weights, attention)

@@ -16,16 +16,10 @@ from course_lib.model_files import ModelUnavailableError
 from course_lib.sampling import generate, next_token_probabilities
 
 CONFIG = {
-    "vocab_size": 31,
-    "hidden_size": 24,
-    "intermediate_size": 40,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 6,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": 64,
-    "rms_norm_eps": 1e-3,
-    "initializer_range": 0.3,
-}
+    "vocab_size": 31, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 3,
+    "num_attention_heads": 6, "num_key_value_heads": 2, "max_position_embeddings": 64,
+    "rms_norm_eps": 1e-3, "initializer_range": 0.3,
+}  # fmt: skip
 
 
 def parts_of_llama():
@@ -152,9 +146,7 @@ def test_same_logits_as_llama(changes):
     pieces = [model(piece, cache=cache)[0] for piece in ids.split([4, 1, 7, 1], dim=1)]
     close(torch.cat(pieces, dim=1), alone.logits, torch.float32)
     heads = model.layers[0].attention.kv_heads
-    assert (
-        cache.nbytes == 2 * 3 * heads * 4 * 13 * 2 * 4
-    )  # 2 · capas · h_kv · d_k · L, por 2 frases
+    assert cache.nbytes == 2 * 3 * heads * 4 * 13 * 2 * 4  # 2 · capas · h_kv · d_k · L, por 2 frases
     assert len(states) == 4
 
 

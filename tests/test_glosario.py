@@ -190,18 +190,10 @@ def test_forbidden_names_are_sorted_and_do_not_contradict_the_terms():
 @pytest.mark.parametrize(
     "text",
     [
-        "el padding de la frase",
-        "dos heads por capa",
-        "la matriz transpuesta",
-        "Transpuesta",
-        "**Layer**: una etapa",
-        "el\n> softmax",
-        "aplica el softmax",
-        "los **batches**",
-        "la self-attention",
-        "la auto-atención",
-        "![El layer de abajo](x.svg)",
-        "[el desvío típico](x.md)",
+        *("el padding de la frase", "dos heads por capa", "la matriz transpuesta", "Transpuesta"),
+        *("**Layer**: una etapa", "el\n> softmax", "aplica el softmax", "los **batches**"),
+        *("la self-attention", "la auto-atención"),
+        *("![El layer de abajo](x.svg)", "[el desvío típico](x.md)"),
     ],
 )
 def test_another_name_is_seen(text):

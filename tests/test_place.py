@@ -34,30 +34,14 @@ def test_the_course_opens_where_it_was_left_and_clean(home):
     assert server.lesson(copies.FOLDER, editing=False) == first
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        json.dumps(PLACE)[:30],
-        "[]",
-        "3",
-        "{}",
-        "[" * 100_000,
-        json.dumps(PLACE | {"last": "../curso.py"}),
-        json.dumps({"last": "../a.ipynb", "at": {"../a.ipynb": SPOT}}),
-        *(
-            json.dumps({"last": PLACE["last"], "at": {PLACE["last"]: SPOT | wrong}})
-            for wrong in (
-                {"cell": "<b>"},
-                {"cell": 3},
-                {"section": "a" * 81},
-                {"seen": [3]},
-                {"seen": ["1"] * 501},
-                {"seen": None},
-            )
-        ),
-    ],
-)
+WRONG_SPOTS = {"cell": "<b>"}, {"cell": 3}, {"section": "a" * 81}, {"seen": [3]}, {"seen": None}
+WRONG_SPOTS += ({"seen": ["1"] * 501},)
+NO_PLACES = [PLACE | {"last": "../curso.py"}, {"last": "../a.ipynb", "at": {"../a.ipynb": SPOT}}]
+NO_PLACES += [PLACE | {"at": {PLACE["last"]: SPOT | wrong}} for wrong in WRONG_SPOTS]
+NO_TEXTS = ["", json.dumps(PLACE)[:30], "[]", "3", "{}", "[" * 100_000]
+
+
+@pytest.mark.parametrize("text", [*NO_TEXTS, *map(json.dumps, NO_PLACES)])
 def test_what_is_not_a_place_is_as_if_it_were_not(home, text):
     (home / ".sitio.json").write_text(text, encoding="utf-8")
     assert desk.place() is None

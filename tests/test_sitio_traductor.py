@@ -279,25 +279,7 @@ def test_the_same_doubts(page, english, spanish):
 
 def test_the_same_shown_tokens(page):
     """Los que el modelo nunca escribe juntos, también."""
-    tokens = [
-        "s",
-        "▁",
-        "'",
-        "s",
-        "▁a",
-        "'",
-        "▁'",
-        "b",
-        "<s>",
-        "c",
-        "10",
-        "5",
-        "°",
-        "d",
-        "▁",
-        "▁.",
-        "é",
-    ]
+    tokens = ["s", "▁", "'", "s", "▁a", "'", "▁'", "b", "<s>", "c", "10", "5", "°", "d", "▁", "▁.", "é"]
     tokens += [*reversed(tokens), "</s>"]
     assert page.evaluate("course.shownTokens", tokens) == shown_tokens(tokens)
 

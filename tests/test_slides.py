@@ -4,7 +4,7 @@ import contextlib
 import re
 
 import pytest
-from helpers_browser import OPEN, ROOT, VIEWPORT, write
+from helpers_browser import ROOT, VIEWPORT, write
 from helpers_slides import SCREENS, open_deck, presented, slides, where
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
@@ -37,17 +37,10 @@ def deck(lab, *cells):
 @pytest.fixture
 def small(lab):
     """Una clase de tres diapositivas presentada: la segunda, con código que aparece después."""
-    deck(
-        lab,
-        cell("start = 40", "skip"),
-        cell("# Una", "slide"),
-        cell("**Minutos:** 3\n\n**Di:** secreto", "notes"),
-        cell("## Dos", "slide"),
-        cell("print(start + 2)", "fragment"),
-        cell("**Minutos:** 2,5", "notes"),
-        cell("## Tres", "slide"),
-        cell("**Minutos:** 4", "notes"),
-    )
+    first = cell("start = 40", "skip"), cell("# Una", "slide")
+    second = cell("## Dos", "slide"), cell("print(start + 2)", "fragment")
+    notes = (cell(f"**Minutos:** {more}", "notes") for more in ("3\n\n**Di:** secreto", "2,5", "4"))
+    deck(lab, *first, next(notes), *second, next(notes), cell("## Tres", "slide"), next(notes))
     with presented(lab) as page:
         yield page
 
@@ -360,9 +353,8 @@ def test_it_is_never_found_on(lab, small):
 
 @pytest.mark.lenta  # abre una lección y su clase enteras
 def test_a_lesson_opens_its_class(lab):
-    lab.close()
     name = f"{EVERY_DAY}.ipynb"
-    lab.page.evaluate(OPEN, f"notebooks/{name}")
+    lab.show(f"notebooks/{name}")
     with presented(lab) as page:
         assert page.locator(".pr-bar").count() == 1
         path = page.evaluate("jupyterapp.shell.currentWidget.context.path")

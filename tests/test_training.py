@@ -95,14 +95,9 @@ PAIRS = [
     for b in NOUNS
 ] + [("Tom is Ann.", "Tom es Ann."), ("I have 12 dogs!", "¡Tengo 12 perros!")]
 SMALL = {
-    "vocab_size": 120,
-    "dim_embedding": 24,
-    "max_sequence_len": 32,
-    "heads": 3,
-    "Nx": 1,
-    "Nx_decoder": 2,
-    "increment": 2,
-}
+    "vocab_size": 120, "dim_embedding": 24, "max_sequence_len": 32, "heads": 3, "Nx": 1,
+    "Nx_decoder": 2, "increment": 2,
+}  # fmt: skip
 QUICK = {**trainer.RECIPE, "epochs": 4, "max_tokens": 200, "warmup_steps": 5, "average": 0.9}
 
 

@@ -18,22 +18,13 @@ def lesson(*texts):
 
 
 SMALL = lesson(
-    "# 03 · Una lección",
-    "## 1. Primero",
-    "x = 1",
-    "### 1.1 Para profundizar: más",
-    "y = 2",
-    "#### Dentro",
-    "## 2. Después",
-    "z = x",
-    "## Para profundizar",
-    "### 3.1 Una cosa",
-    "w = y",
-    "## Ejercicios",
-    "# Ejercicio 3.1\ndef f():\n    ...",
-    "### Para profundizar no abre nada aquí",
+    "# 03 · Una lección", "## 1. Primero", "x = 1",
+    "### 1.1 Para profundizar: más", "y = 2", "#### Dentro",
+    "## 2. Después", "z = x",
+    "## Para profundizar", "### 3.1 Una cosa", "w = y",
+    "## Ejercicios", "# Ejercicio 3.1\ndef f():\n    ...", "### Para profundizar no abre nada aquí",
     "## Resumen",
-)
+)  # fmt: skip
 PLACES = [way.WAY] * 3 + [way.ASIDE] * 3 + [way.WAY] * 2 + [way.ASIDE] * 3
 PLACES += [way.EXERCISES] * 3 + [way.WAY]
 
