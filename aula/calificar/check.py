@@ -17,6 +17,7 @@ import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from unittest import mock
 
 import torch
 from safetensors.torch import load
@@ -31,6 +32,7 @@ from course_checkers.engine.report import Report
 
 MOST_TEXT, MOST = 2**18, 2**20  # bytes de un mensaje, y de sus números: más, no se lee
 START, CELLS = 120, 120  # segundos para arrancar, y para ejecutar las celdas de un ejercicio
+LIFE = 3600  # y los que dura una jaula: a cada llamada la para antes quien comprueba
 LONGEST = 2000  # letras de una frase de un informe
 TEXTS = SAYS["informes"]
 
@@ -89,22 +91,30 @@ class Cage:
         self.cells, self.caged, self.seconds, self.course = cells, caged, seconds, course
         self.plan, self.plans, self.raised = 0, (), False  # con qué celdas (``student.plans``)
         self.stopped = None  # el error de la primera que se para
-        self.process, self.target, self.noticed, self.closed = None, None, [], False
+        self.process, self.target, self.noticed = None, None, []
+        self.busy, self.closed = False, None  # si está a medias de algo, y el error que la ha cerrado
+        self.frozen, self.shift = None, (0, 0)  # los tiempos, mientras se abre, y lo que se les quita
         self.uses = defaultdict(set)  # de cada respuesta, los nombres que usa
-        self.endless, self.reader = TEXTS["no_acaba"].format(seconds), ThreadPoolExecutor(1)
+        self.endless = TEXTS["no_acaba"].format(seconds)
 
     def open(self):
+        self.kill()
         order, settings = command(self.caged)
         if self.caged:
             order, settings = limits.fenced(order, settings)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}  # sus errores, a la pantalla
-        self.process = subprocess.Popen(order, env=settings, start_new_session=True, **pipes)
-        most = limits.inside(4 * self.seconds)
+        # La abre el hilo que lee lo que contesta, que dura lo que ella: bwrap acaba con quien lo ha empezado.
+        self.keeper = ThreadPoolExecutor(1)
+        opened = self.keeper.submit(
+            subprocess.Popen, order, env=settings, start_new_session=True, **pipes
+        )
         try:
+            self.process = opened.result()
             given = [(k, source, source.strip() not in self.course) for k, source in self.cells]
-            self.send(given, most, course_checkers.__all__, seconds=START)
-        except (Gone, TimeoutError):
-            raise OSError("la jaula no se abre") from None
+            self.send(given, limits.inside(LIFE), course_checkers.__all__, seconds=START)
+        except (Gone, OSError) as error:
+            self.closed = OSError(f"la jaula no se abre: {error}")
+            raise self.closed from None
 
     def kill(self):
         if self.process:
@@ -112,25 +122,41 @@ class Cage:
             self.process.wait()
             with contextlib.suppress(OSError):
                 self.process.stdin.close()
-            self.process = None
+        self.process, self.busy = None, False
+
+    def spent(self):
+        """El reloj, y el procesador de aquí y de allí."""
+        used = limits.spent(self.process.pid) if self.process else 0
+        return time.monotonic(), time.process_time() + used
+
+    def times(self):
+        """Los de la respuesta (véase ``running.times``): lo que se tarda en abrir otra jaula no es suyo."""
+        return self.frozen or tuple(a - b for a, b in zip(self.spent(), self.shift))
+
+    def again(self):
+        """Otra jaula, igual que la que ha dejado a medias una llamada que no acababa."""
+        self.frozen = self.times()
+        try:
+            self.get(self.target)
+        finally:
+            self.shift = tuple(a - b for a, b in zip(self.spent(), self.frozen))
+            self.frozen = None
 
     def send(self, *order, seconds):
         """Manda una orden y da lo que contesta."""
         with contextlib.suppress(OSError):  # si se ha cerrado, lo dice lo que llega
             self.process.stdin.write(pickle.dumps(order))
             self.process.stdin.flush()
-        waiting = self.reader.submit(receive, self.process.stdout)
-        until = time.monotonic() + seconds
-        while not waiting.done():  # a trozos: así, quien comprueba puede interrumpirlo
-            if time.monotonic() > until:
-                raise TimeoutError
-            wait([waiting], 0.05)
+        waiting = self.keeper.submit(receive, self.process.stdout)
+        # A trozos: así, quien comprueba puede interrumpirlo.
+        if running.exceeded(lambda pause: wait([waiting], pause).done, seconds, self.spent):
+            raise TimeoutError
         return waiting.result()
 
     def get(self, target):
         """Ejecuta allí lo que hace falta para tener ``target``. Dice qué es y, si son datos, los da."""
-        self.target, self.closed = target, False
-        if self.process is None:
+        self.target, self.closed = target, None
+        if self.process is None or self.busy:
             self.open()
         found, values = self.ask("get", target, self.plan, seconds=self.seconds)
         self.plans, self.raised = found.get("plans", ()), "error" in found or "missing" in found
@@ -138,17 +164,14 @@ class Cage:
         return found, values
 
     def ask(self, *order, seconds):
-        """Lo que contesta a una orden. Si no contesta bien, o no acaba, cierra la jaula."""
-        if self.closed:
-            raise Gone(TEXTS["se_cierra"])
-        if self.process is None:  # la cerró una llamada que no acababa
-            self.get(self.target)
+        """Lo que contesta a una orden. Si no contesta bien, o no acaba, de esa jaula no se espera más."""
+        self.busy = True
         try:
             message, values = self.send(*order, seconds=seconds)
-        except BaseException as error:  # también, que lo pare quien comprueba
-            self.closed = isinstance(error, Gone)
-            self.kill()
+        except (Gone, TimeoutError) as error:
+            self.closed = error
             raise
+        self.busy = False
         if order[0] == "get":
             self.uses[order[1]] = {str(name) for name in message.get("uses", ())}
         noticed = [*self.noticed, *(str(text)[:200] for text in message.get("noticed", ()))]
@@ -163,7 +186,11 @@ class Cage:
         modes = torch.overrides._get_current_function_mode_stack()
         heard = [mode for mode in modes if hasattr(mode, "names")]  # véase properties.not_by_hand
         order = "call", arguments, torch.initial_seed() % 2**63, bool(heard), holder, name
-        answer, values = self.ask(*order, seconds=3600)
+        if self.closed:
+            raise self.closed
+        if self.process is None or self.busy:
+            self.again()
+        answer, values = self.ask(*order, seconds=LIFE)
         for mode in heard:
             mode.names.update(map(str, answer.get("heard", ())))
         print(str(answer.get("printed", ""))[:20000], end="")
@@ -234,18 +261,26 @@ def reported(exercise, finding):
 def once(cage, exercise, target):
     """El informe, a la primera."""
     try:
-        report = clipped(judge(cage, exercise, target, *cage.get(target)))
-    except TimeoutError:
-        report = reported(exercise, Finding("no-acaba", cage.endless))
-    except OSError:  # la jaula no se abre: no es culpa de la entrega
-        raise
-    except Exception:  # contesta lo que nadie bueno contesta
+        with mock.patch.object(running, "times", cage.times):
+            report = clipped(judge(cage, exercise, target, *cage.get(target)))
+    except Exception as error:  # contesta lo que nadie bueno contesta
+        cage.closed = cage.closed or error
         report = reported(exercise, Finding("no-se-puede", TEXTS["no_se_puede"]))
+    if cage.closed and not report.ok and not report.unsolved:
+        report = reported(exercise, closed(cage))
     if {f.id for f in report.findings} & {"no-acaba", "tarda", "memoria"}:
         cage.kill()  # lo que queda dentro no atiende
-    if cage.closed and not report.ok and not report.unsolved:
-        report = reported(exercise, Finding("se-cierra", TEXTS["se_cierra"]))
     return report
+
+
+def closed(cage):
+    """Lo que se dice de una jaula que se ha cerrado. Si no se abre, no es culpa de la entrega: el error."""
+    if isinstance(cage.closed, TimeoutError):
+        return Finding("no-acaba", cage.endless)
+    if isinstance(cage.closed, OSError):
+        raise cage.closed
+    name = "se_cierra" if isinstance(cage.closed, Gone) else "no_se_puede"
+    return Finding(name.replace("_", "-"), TEXTS[name])
 
 
 def judge(cage, exercise, target, found, values):

@@ -4,6 +4,7 @@ Un error es otra forma de hacer la misma cuenta (véase ``search``). Si nada coi
 que se ve: dónde se para, qué propiedad falla, el ejemplo más pequeño en que no da lo mismo.
 """
 
+from dataclasses import replace
 from functools import cache
 
 import torch
@@ -19,6 +20,9 @@ from course_checkers.engine.report import Finding, Report, either, without_echo
 from course_checkers.engine.search import Diagnosis, Raised, search
 from course_checkers.inside.code import is_stub
 
+PART = 1 / 4  # del tiempo de una comprobación, hasta cuándo se hacen pruebas de más
+SLOW = "va despacio, y hay pruebas sin hacer («{}»): no por eso está mal."
+
 
 class Attempt:
     """Una respuesta, mientras se comprueba.
@@ -28,11 +32,12 @@ class Attempt:
         reader: cómo se lee lo que devuelve.
         values: prueba → lo que ha devuelto, leído.
         seen: prueba → lo que se compara, o ``Raised`` si el código se ha parado.
+        slow: las pruebas de más que no se han hecho, porque tarda, y lo que se dice de cada una.
     """
 
     def __init__(self, exercise, learner):
         self.exercise, self.learner, self.reader = exercise, learner, exercise.reader
-        self.values, self.seen, self.kept = {}, {}, []
+        self.values, self.seen, self.kept, self.slow = {}, {}, [], []
 
     def call(self, *arguments, seed=0):
         """Ejecuta el código con una copia de estos argumentos."""
@@ -52,7 +57,8 @@ class Attempt:
         """Un ``Finding`` si lo devuelto en una llamada ha cambiado después, en otra."""
         again = running.call(lambda: [returned for returned, _ in self.kept])
         copies = [copy for _, copy in self.kept]
-        return [] if not again.problem and same(again.value, copies, 0, 0) else [running.REUSED]
+        alike = again.fatal or not again.problem and same(again.value, copies, 0, 0)
+        return [] if alike else [running.REUSED]
 
     def ask(self, *arguments):
         """Lo que da con estos argumentos, para compararlo; ``None`` si no da nada que se entienda."""
@@ -62,17 +68,26 @@ class Attempt:
         return self.read(outcome, case)[1]
 
     def ask_all(self, cases):
-        """De cada prueba, lo que da, o ``None``; todas en una sola llamada. Si tarda, hasta donde llegue."""
-        found = []
+        """De cada prueba, lo que da, o ``None``, por tandas que acaban a tiempo. La que no cabe ni sola va a
+        ``slow``, y las que queden al pasar un cuarto del tiempo: el resto es para explicar lo que falla."""
+        found, given, pending = [], [], list(cases)
 
-        def every():
-            given = []
-            for case in cases:
+        def some(pending, found):
+            nonlocal given
+            began = running.times()
+            for case in pending:
                 given = poured(case.arguments, given)
-                found.append(self.tried(case, given))
+                found.append((case, self.tried(case, given)))
+                if running.over(began, running.SECONDS / 3):
+                    break
 
-        running.call(every)
-        return list(zip(cases, found))
+        while pending and not running.too_late(PART):
+            outcome = running.call(some, pending, fresh := [])
+            self.slow += () if fresh else [(pending[0], outcome.problem)]
+            found += fresh  # y de las que quedan a quien va despacio, antes las más pequeñas
+            pending = sorted(pending[len(fresh) or 1 :], key=weight)
+        self.slow += [(case, None) for case in pending]
+        return found
 
     def tried(self, case, arguments):
         """Lo que da con estos argumentos, sin más red; ``None`` si se para o no se entiende."""
@@ -248,7 +263,7 @@ class Exercise:
             if outcome.unsolved:
                 return self.report(unsolved=True)
             if outcome.fatal:
-                return self.report([outcome.problem], printed=printed)
+                return self.report([during(outcome.problem, case)], printed=printed)
             looked = running.call(untouched, case.arguments, arguments)
             if looked.fatal:
                 return self.report([looked.problem], printed=printed)
@@ -261,7 +276,7 @@ class Exercise:
         first = next(iter(attempt.values))
         again = attempt.call(*first.arguments, seed=1)
         if again.fatal:
-            return self.report([again.problem], printed=printed)
+            return self.report([during(again.problem, first)], printed=printed)
         if again.problem or not same(
             self.reader.read(again.value, first)[0], attempt.values[first]
         ):
@@ -291,13 +306,15 @@ class Exercise:
             findings = self.beyond(attempt, choice) or attempt.overwritten()
         if not findings:
             notes += [note for look in (*self.notes, borrowed) for note in told_by(look, attempt)]
+            notes += [SLOW.format(case.name) for case, _ in attempt.slow[:1]]
         return findings, [] if more else notes
 
     def beyond(self, attempt, choice):
         """Lo que falla en las pruebas que solo se hacen si todo lo demás está bien."""
         groups, failing, stale = {"", *(case.group for case in attempt.seen)}, [], []
-        found = probes.probes(self, list(attempt.values))
-        for probe, (case, yours) in zip(found, attempt.ask_all([probe.case for probe in found])):
+        found = {probe.case: probe for probe in probes.probes(self, list(attempt.values))}
+        for case, yours in attempt.ask_all([*found]):
+            probe = found[case]
             if probe.must and yours is not None:
                 attempt.seen[case] = yours
             if probe.must if yours is None else not self.fits(probe.right, yours):
@@ -309,16 +326,23 @@ class Exercise:
                     failing.append(case)
         if stale:
             return memory.stale(attempt, stale)
+        most = max(map(weight, attempt.values))
+        for case, problem in attempt.slow:
+            if problem and weight(case) <= most:  # no es por ser grande
+                return [during(problem, case)]
         if failing and all(c.name.endswith(probes.APART) and c in attempt.seen for c in failing):
             return [running.SCATTERED]
         for case in (*failing, *(case for case in self.extra if case.group in groups)):
-            if found := self.once_more(attempt, case, choice):
+            if case not in failing and running.too_late(PART):
+                attempt.slow.append((case, None))
+            elif found := self.once_more(attempt, case, choice):
                 return found
         return []
 
     def once_more(self, attempt, case, choice):
         """Lo que falla en una prueba más; si va despacio con tanto, no por eso está mal."""
         outcome = attempt.call(*case.arguments)
+        attempt.slow += [(case, outcome.problem)] if outcome.fatal else ()
         problem = None if outcome.fatal else attempt.note(case, outcome)
         return [problem] if problem else self.describe(attempt, choice)
 
@@ -463,6 +487,17 @@ class Exercise:
     def report(self, findings=(), notes=(), unsolved=False, printed=""):
         told = tuple(finding.short() for finding in findings), tuple(notes)
         return Report(self.number, self.title, *told, unsolved, printed or "")
+
+
+def during(problem, case):
+    """Lo que se dice de una llamada que tarda, con su prueba."""
+    return replace(problem, text=problem.text.replace(" s:", f" s con {case.name}:", 1))
+
+
+def weight(case):
+    """Cuántos números hay en una prueba; un entero cuenta lo que vale."""
+    sizes = (getattr(x, "nbytes", x if type(x) is int else 1) for x in case.arguments)
+    return sum(sizes)
 
 
 def poured(arguments, given):

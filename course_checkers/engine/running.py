@@ -34,8 +34,8 @@ from course_checkers.engine.reading import Unreadable, frozen
 from course_checkers.engine.report import PRINTED, Finding, cut
 from course_tools.notebook import advice
 
-SECONDS = 2.0  # lo que se espera a una llamada
-TOTAL = 30.0  # y a una comprobación entera
+SECONDS = 2.0  # lo que se espera a una llamada (véase ``exceeded``)
+TOTAL = 60.0  # y a una comprobación entera
 MEMORY = 2 * 2**30  # bytes que puede pedir, además de los que se usan al empezar
 DEEP = 3000  # las llamadas dentro de llamadas que se admiten
 OURS = Path(__file__).parents[1], Path(course_lib.__file__).parent
@@ -69,7 +69,7 @@ class Spent:
 
     def __init__(self):
         self.calls, self.seconds = 0, 0.0
-        self.began, self.memory = time.monotonic(), in_use()
+        self.began, self.memory = times()[0], in_use()
 
 
 class Printed(io.StringIO):
@@ -111,7 +111,7 @@ def call(function, *arguments, seconds=None, seed=0):
     if late := too_late():
         return Outcome(problem=late)
     box, text, kept, spent = {}, Printed(), [], SPENT.get()
-    seconds, started = seconds or SECONDS, time.monotonic()
+    seconds, began = seconds or SECONDS, times()[0]
 
     def work():
         with contextlib.suppress(BaseException):  # el de quien lo para
@@ -132,15 +132,11 @@ def call(function, *arguments, seconds=None, seed=0):
     context = contextvars.copy_context()
     thread = threading.Thread(target=context.run, args=(work,), daemon=True)
     with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text), nothing_changes():
-        began = time.process_time()
         thread.start()
-        thread.join(seconds)
-        if thread.is_alive() and time.process_time() - began < seconds / 2:
-            thread.join(2 * seconds)  # el ordenador está ocupado en otra cosa: se le da más tiempo
-            seconds *= 3
-        ended = not thread.is_alive() or stop(thread)
+        late = exceeded(lambda pause: thread.join(pause) or not thread.is_alive(), seconds)
+        ended = not late or stop(thread)
     if spent is not None:
-        spent.calls, spent.seconds = spent.calls + 1, spent.seconds + time.monotonic() - started
+        spent.calls, spent.seconds = spent.calls + 1, spent.seconds + times()[0] - began
     printed = text.getvalue()
     if ended and "value" in box:
         value = box["value"]
@@ -148,7 +144,28 @@ def call(function, *arguments, seconds=None, seed=0):
         return Outcome(value, None, printed, any(part is ... for part in left), tuple(kept))
     if ended and "problem" in box:
         return Outcome(problem=box["problem"], printed=printed, unsolved=box["unsolved"])
-    return Outcome(problem=never_ends(seconds, ended, "reading" in box), printed=printed)
+    return Outcome(problem=never_ends(late or seconds, ended, "reading" in box), printed=printed)
+
+
+def times():
+    """El reloj y el procesador de la respuesta. Quien la ejecuta en otro proceso pone los de allí."""
+    return time.monotonic(), time.process_time()
+
+
+def exceeded(wait, seconds, read=None):
+    """Espera a lo que ``wait`` diga que ha acabado. Si acaba a tiempo, 0; si no, lo que ha esperado (``over``)."""
+    began = (read or times)()
+    while not wait(0.05):
+        if late := over(began, seconds, read):
+            return late
+    return 0
+
+
+def over(began, seconds, read=None):
+    """Si se han gastado ``seconds`` de procesador o, porque espera o porque el ordenador está a otra cosa, el
+    triple de reloj, cuántos son; si no, 0."""
+    passed, used = (now - then for now, then in zip((read or times)(), began))
+    return seconds if used >= seconds else 3 * seconds * (passed >= 3 * seconds)
 
 
 def halfway(error):
@@ -177,10 +194,10 @@ def stop(thread):
     return False
 
 
-def too_late():
-    """Un ``Finding`` si la comprobación que se hace ha gastado ya su tiempo."""
+def too_late(part=1):
+    """Un ``Finding`` si la comprobación que se hace ha gastado ya su tiempo, o esta parte de él."""
     spent = SPENT.get()
-    if spent is None or (passed := time.monotonic() - spent.began) <= TOTAL:
+    if spent is None or (passed := times()[0] - spent.began) <= part * TOTAL:
         return None
     if spent.seconds < passed / 2:
         text = (
@@ -204,9 +221,9 @@ def still_in_time():
 
 def never_ends(seconds, ended, reading=False):
     tail = "Lo he parado." if ended else "No he podido pararlo: reinicia el kernel."
-    text = f"Tu código no ha terminado en {seconds:.2g} segundos: busca un bucle que no acabe. "
+    text = f"Tu código tarda más de {seconds:.2g} s: o tiene un bucle que no acaba, o da muchas vueltas de más. "
     if reading:
-        text = f"Lo que devuelve tu código no se ha podido leer en {seconds:.2g} segundos. "
+        text = f"Lo que devuelve tu código no se ha podido leer en {seconds:.2g} s. "
     return Finding("no-acaba", text + tail)
 
 
