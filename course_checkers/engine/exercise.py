@@ -21,7 +21,6 @@ from course_checkers.engine.search import Diagnosis, Raised, search
 from course_checkers.inside.code import is_stub
 
 PART = 1 / 4  # del tiempo de una comprobación, hasta cuándo se hacen pruebas de más
-SLOW = "va despacio, y hay pruebas sin hacer («{}»): no por eso está mal."
 
 
 class Attempt:
@@ -58,7 +57,7 @@ class Attempt:
         again = running.call(lambda: [returned for returned, _ in self.kept])
         copies = [copy for _, copy in self.kept]
         alike = again.fatal or not again.problem and same(again.value, copies, 0, 0)
-        return [] if alike else [running.REUSED]
+        return [] if alike else [running.SAYS["mismo-tensor"].found()]
 
     def ask(self, *arguments):
         """Lo que da con estos argumentos, para compararlo; ``None`` si no da nada que se entienda."""
@@ -306,7 +305,7 @@ class Exercise:
             findings = self.beyond(attempt, choice) or attempt.overwritten()
         if not findings:
             notes += [note for look in (*self.notes, borrowed) for note in told_by(look, attempt)]
-            notes += [SLOW.format(case.name) for case, _ in attempt.slow[:1]]
+            notes += [running.SAYS["despacio"].saying(name=case.name).text for case, _ in attempt.slow[:1]]
         return findings, [] if more else notes
 
     def beyond(self, attempt, choice):
@@ -331,7 +330,7 @@ class Exercise:
             if problem and weight(case) <= most:  # no es por ser grande
                 return [during(problem, case)]
         if failing and all(c.name.endswith(probes.APART) and c in attempt.seen for c in failing):
-            return [running.SCATTERED]
+            return [running.SAYS["lee-la-memoria"].found()]
         for case in (*failing, *(case for case in self.extra if case.group in groups)):
             if case not in failing and running.too_late(PART):
                 attempt.slow.append((case, None))
@@ -466,11 +465,7 @@ class Exercise:
         pairs = zip(self.given(), case.arguments, arguments)
         equal = (running.call(untouched, *two).value for _, *two in pairs)
         which = [name for name, alike in zip(self.given(), equal) if not alike]
-        return Finding(
-            "cambia-la-entrada",
-            f"Tu código cambia lo que recibe: {' y '.join(which)}. Quien lo llama se queda con otros "
-            "números. Busca un += o una función acabada en _ y haz la cuenta en un tensor nuevo.",
-        )
+        return running.SAYS["cambia-la-entrada"].saying(which=" y ".join(which)).found()
 
     def given(self):
         """Cómo se llama cada argumento."""
@@ -495,9 +490,8 @@ def during(problem, case):
 
 
 def weight(case):
-    """Cuántos números hay en una prueba; un entero cuenta lo que vale."""
-    sizes = (getattr(x, "nbytes", x if type(x) is int else 1) for x in case.arguments)
-    return sum(sizes)
+    """Lo grande que es una prueba: los bytes de sus tensores, y sus enteros."""
+    return sum(getattr(x, "nbytes", x if type(x) is int else 1) for x in case.arguments)
 
 
 def poured(arguments, given):

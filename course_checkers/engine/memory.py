@@ -6,16 +6,7 @@ igual. Quien guarda una máscara por su forma, o una lista que crece, acierta en
 
 from course_checkers.engine.case import Look
 from course_checkers.engine.comparing import difference, same
-from course_checkers.engine.report import Finding
-
-KEEPS = (
-    "Tu código guarda algo de una llamada a otra, y lo que da depende de las llamadas de antes: cada una "
-    "tiene que empezar de cero."
-)
-SAME_AS_BEFORE = (
-    "Con otros números de la misma forma das lo mismo que con los de antes: o guardas algo de una llamada "
-    "a otra, o no miras todo lo que recibes."
-)
+from course_checkers.engine.running import SAYS
 
 
 def changes(attempt, case):
@@ -24,12 +15,8 @@ def changes(attempt, case):
     if same(first, other) or not same(first, again):
         # Con otra semilla da lo mismo, o con la misma no: no es el azar.
         story = f"Dos llamadas iguales no dan lo mismo con {case.name}."
-        return Finding("guarda-estado", KEEPS, story)
-    return Finding(
-        "azar",
-        f"Dos llamadas iguales no dan lo mismo con {case.name}: ¿queda algún número al azar, o un "
-        "dropout encendido?",
-    )
+        return SAYS["guarda-estado"].found(story)
+    return SAYS["azar"].saying(name=case.name).found()
 
 
 def answer(attempt, case, seed):
@@ -45,7 +32,7 @@ def repeated(attempt):
         if yours is not None and not same(yours, value):
             look = Look(case, yours, value, {}, {})
             story = difference(look, expected="antes medía", wanted="antes valía")
-            return [Finding("guarda-estado", KEEPS, story)]
+            return [SAYS["guarda-estado"].found(story)]
     return []
 
 
@@ -58,9 +45,9 @@ def stale(attempt, found):
     for (probe, yours), look in zip(found, looks):
         before = attempt.exercise.trace({}, probe.of)
         if probe.of is not probe.case and before and attempt.exercise.fits(before, yours):
-            return [Finding("guarda-estado", SAME_AS_BEFORE, difference(look))]
+            return [SAYS["guarda-estado#igual"].found(difference(look))]
     return repeated(attempt) or [unrecognised(looks[0])]
 
 
 def unrecognised(look):
-    return Finding("otro", "No reconozco qué ha pasado, pero no da lo mismo.", difference(look))
+    return SAYS["otro"].found(difference(look))

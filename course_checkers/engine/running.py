@@ -29,7 +29,7 @@ import numpy as np
 import torch
 
 import course_lib
-from course_checkers.engine.mistakes import lines, texts_of
+from course_checkers.engine.mistakes import lines, texts_of, told
 from course_checkers.engine.reading import Unreadable, frozen
 from course_checkers.engine.report import PRINTED, Finding, cut
 from course_tools.notebook import advice
@@ -41,19 +41,8 @@ DEEP = 3000  # las llamadas dentro de llamadas que se admiten
 OURS = Path(__file__).parents[1], Path(course_lib.__file__).parent
 LIBRARIES = ("site-packages", "dist-packages", *map(str, OURS), "<frozen")
 SPENT = contextvars.ContextVar("spent", default=None)  # lo que lleva la comprobación que se hace
-
-
-UNREADABLE = Finding("ilegible", "Tu código devuelve algo que no se deja leer.")
-SCATTERED = Finding(
-    "lee-la-memoria",
-    "Tu código falla solo con un tensor que es un trozo de otro: lee la memoria seguida, y en ella hay números "
-    "que no son suyos. Usa sus índices, o contiguous() antes.",
-)
-REUSED = Finding(
-    "mismo-tensor",
-    "Devuelves siempre el mismo tensor, con otros números: lo que dio una llamada cambia con la siguiente. "
-    "Haz la cuenta en un tensor nuevo, o devuelve una copia con clone().",
-)
+SAYS = told(__file__, "siempre")
+UNREADABLE = SAYS["ilegible"].found()
 
 
 class Stopped(BaseException):
@@ -199,18 +188,8 @@ def too_late(part=1):
     spent = SPENT.get()
     if spent is None or (passed := times()[0] - spent.began) <= part * TOTAL:
         return None
-    if spent.seconds < passed / 2:
-        text = (
-            f"Averiguar qué da tu código ha llevado más de {TOTAL:.0f} segundos, y lo he dejado: "
-        )
-        return Finding(
-            "tarda", text + "no sé si está bien. Prueba otra vez con el ordenador libre."
-        )
-    calls, seconds = spent.calls, spent.seconds
-    text = (
-        f"Tu código tarda demasiado: {calls} pruebas pequeñas han tardado {seconds:.0f} segundos, "
-    )
-    return Finding("tarda", text + "y quedan más. Busca un bucle que repita lo que ya está hecho.")
+    known = SAYS["tarda#aquí" if spent.seconds < passed / 2 else "tarda"]
+    return known.saying(total=TOTAL, calls=spent.calls, seconds=spent.seconds).found()
 
 
 def still_in_time():
@@ -221,10 +200,8 @@ def still_in_time():
 
 def never_ends(seconds, ended, reading=False):
     tail = "Lo he parado." if ended else "No he podido pararlo: reinicia el kernel."
-    text = f"Tu código tarda más de {seconds:.2g} s: o tiene un bucle que no acaba, o da muchas vueltas de más. "
-    if reading:
-        text = f"Lo que devuelve tu código no se ha podido leer en {seconds:.2g} s. "
-    return Finding("no-acaba", text + tail)
+    found = SAYS["no-acaba#leer" if reading else "no-acaba"].saying(seconds=seconds)
+    return Finding(found.id, f"{found.text} {tail}")
 
 
 @contextlib.contextmanager
@@ -382,8 +359,8 @@ def said_by(error):
 
 def in_spanish(message):
     """De qué clase es un error de Python, de NumPy o de torch, y cómo se cuenta."""
-    for kind, known in lines(texts_of(__file__)).items():
-        for pattern, (_, spanish) in known.items():
+    for kind in ("error", "memoria"):
+        for pattern, (_, spanish) in lines(texts_of(__file__))[kind].items():
             if match := re.search(pattern, message):
                 return kind, match.expand(spanish)
     return "error", message

@@ -21,7 +21,6 @@ from course_tools.code import Code, Nothing, execute, needed, parse, remember
 
 ROOMS = "torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.linalg"
 FIGURES = []  # las que ha pedido lo que se ejecuta
-SLOWER = 2  # cuántas veces más tiempo que en JupyterLab se da a una comprobación entera
 CALL = 6.0  # segundos que se dan a una llamada: en la página, un bucle de Python tarda diez veces más
 WHOLE = "para tenerla se han ejecutado todas las celdas del cuaderno, en su orden."
 LESSON = 20.0  # segundos que se dan a una celda de la lección, con las que le hacen falta
@@ -115,7 +114,7 @@ def prepare():
     library.place = lambda: Path(f"{library.MODULE}.py")
 
     closing.without_progress()
-    running.TOTAL, running.SECONDS = SLOWER * running.TOTAL, CALL  # aquí todo va más despacio
+    running.SECONDS = CALL  # aquí todo va más despacio
     kept = [(vars(sys.modules[room]), dict(vars(sys.modules[room]))) for room in ROOMS]
     for kind in (core.Tensor, sys.modules["torch.nn"].Module, sys.modules["torch.nn"].Linear):
         kept.append((kind, dict(vars(kind))))

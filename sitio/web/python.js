@@ -67,7 +67,7 @@ globalThis.course ??= {};
       for (;;) {
         say('Ejecuto…');
         const seconds = LONGEST / 1000;
-        const late = `Tu código no ha terminado en ${seconds} segundos: busca un bucle que no acabe. Lo he parado.`;
+        const late = `Tu código tarda más de ${seconds} s: o no acaba, o da muchas vueltas de más. Lo he parado.`;
         const clock = setTimeout(() => stop(late), LONGEST);
         let found;
         try {
