@@ -50,7 +50,7 @@ class Attempt:
             value, problem = self.reader.read(outcome.value, case)
             return value, None if problem else self.reader.main(value, case), problem
         except Exception:  # algo tan raro que el lector no cuenta con ello
-            return None, None, running.UNREADABLE
+            return None, None, running.SAYS["ilegible"].found()
 
     def overwritten(self):
         """Un ``Finding`` si lo devuelto en una llamada ha cambiado después, en otra."""
@@ -62,9 +62,7 @@ class Attempt:
     def ask(self, *arguments):
         """Lo que da con estos argumentos, para compararlo; ``None`` si no da nada que se entienda."""
         case, outcome = Case("", arguments), self.call(*arguments)
-        if outcome.problem:
-            return None
-        return self.read(outcome, case)[1]
+        return None if outcome.problem else self.read(outcome, case)[1]
 
     def ask_all(self, cases):
         """De cada prueba, lo que da, o ``None``, por tandas que acaban a tiempo. La que no cabe ni sola va a
@@ -276,9 +274,7 @@ class Exercise:
         again = attempt.call(*first.arguments, seed=1)
         if again.fatal:
             return self.report([during(again.problem, first)], printed=printed)
-        if again.problem or not same(
-            self.reader.read(again.value, first)[0], attempt.values[first]
-        ):
+        if again.problem or not same(attempt.read(again, first)[0], attempt.values[first]):
             return self.report([self.unsteady(attempt, first)], printed=printed)
         findings, notes = self.judge(attempt)
         return self.report(findings, notes, printed=printed)
@@ -442,7 +438,7 @@ class Exercise:
         if not found:
             case = unexplained[0]
             look = Look(case, attempt.seen[case], self.trace({}, case)["output"], {}, {})
-            found = [memory.unrecognised(look)]
+            found = [running.SAYS["otro"].found(difference(look))]
             stories = [example or found[0].consequence]
             stories += [where or probes.how_many(attempt.seen, unexplained)]
         story = " ".join(filter(None, stories))
@@ -458,8 +454,7 @@ class Exercise:
 
     def named(self, case):
         """Una prueba pequeña, con todo lo que entra en ella."""
-        given = zip(self.given(), case.arguments)
-        return ", ".join(f"{name} = {show(x)}" for name, x in given)
+        return ", ".join(f"{name} = {show(x)}" for name, x in zip(self.given(), case.arguments))
 
     def changed(self, case, arguments):
         pairs = zip(self.given(), case.arguments, arguments)

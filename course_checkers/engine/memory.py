@@ -46,8 +46,4 @@ def stale(attempt, found):
         before = attempt.exercise.trace({}, probe.of)
         if probe.of is not probe.case and before and attempt.exercise.fits(before, yours):
             return [SAYS["guarda-estado#igual"].found(difference(look))]
-    return repeated(attempt) or [unrecognised(looks[0])]
-
-
-def unrecognised(look):
-    return SAYS["otro"].found(difference(look))
+    return repeated(attempt) or [SAYS["otro"].found(difference(looks[0]))]

@@ -42,7 +42,6 @@ OURS = Path(__file__).parents[1], Path(course_lib.__file__).parent
 LIBRARIES = ("site-packages", "dist-packages", *map(str, OURS), "<frozen")
 SPENT = contextvars.ContextVar("spent", default=None)  # lo que lleva la comprobación que se hace
 SAYS = told(__file__, "siempre")
-UNREADABLE = SAYS["ilegible"].found()
 
 
 class Stopped(BaseException):
@@ -337,8 +336,8 @@ def wrong_signature(function, names):
 def explain(error, reading=False):
     """Cuenta en español un error de quien aprende, con su línea; ``reading``, si sale al leer lo que da."""
     if reading and not isinstance(error, MemoryError):
-        known = type(error) is Unreadable
-        return Finding("ilegible", f"Tu código devuelve {error}.") if known else UNREADABLE
+        known = type(error) is Unreadable and Finding("ilegible", f"Tu código devuelve {error}.")
+        return known or SAYS["ilegible"].found()
     kind, message = in_spanish(said_by(error))
     if isinstance(error, MemoryError):
         kind, message = "memoria", "ha pedido demasiada memoria"
