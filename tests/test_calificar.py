@@ -15,16 +15,19 @@ import time
 import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
+from unittest import mock
 
 import helpers_class as pretend
 import numpy as np
 import pytest
 import torch
+from answers import in_loops
 from safetensors.torch import save
 from tools import class_of_40
 
 from aula.calificar import cage, check, pages, student, submissions, workers
 from aula.calificar import grade as grading
+from course_checkers.engine import running
 
 ROOT = pretend.ROOT
 CAGED = cage.works()
@@ -692,6 +695,62 @@ def child_of(pid, parent):
     except OSError:
         return False
     return pid == str(parent)
+
+
+@caged
+def test_a_call_that_does_not_end_leaves_the_next_ones_as_they_were():
+    """Se abre otra jaula: lo que tarda no es de nadie, y dura más que el hilo que la ha pedido."""
+    place = check.Cage([(1, "def answer(x):\n    while x == 0: pass\n    return x")], CAGED)
+    try:
+        start = time.monotonic()
+        assert place.get("answer")[0]["callable"]
+        opening = time.monotonic() - start
+        with mock.patch.object(running, "times", place.times):
+            start, began = time.monotonic(), place.times()
+            told = [running.call(place.call, x, seconds=0.4) for x in (1, 0, 2, 3)]
+            clock, used = (now - then for now, then in zip(place.times(), began))
+        assert [one.value for one in told] == [1, None, 2, 3]
+        assert "tarda más de" in told[1].problem.text
+        assert used > 0.1  # se ve lo que gasta allí
+        assert time.monotonic() - start - clock > opening / 4  # y no lo que tarda en abrirse
+    finally:
+        place.kill()
+
+
+DELAY = """
+import functools, time
+def slowly(function, seconds={seconds}):
+    @functools.wraps(function)
+    def later(*arguments, **options):
+        time.sleep(seconds)
+        return function(*arguments, **options)
+    return later
+"""
+
+
+def in_a_cell(number, seconds=0):
+    """Una respuesta con bucles y su nombre; o, del corpus, la primera buena, que espera en cada llamada."""
+    name = in_loops.NAMES[number]
+    if not seconds:
+        return Path(in_loops.__file__).read_text(encoding="utf-8"), name
+    every = pretend.helpers_answers.ALL
+    answer = next(one for one in every if (one.exercise, one.kind) == (number, "buena"))
+    code = pretend.from_corpus(answer, name).code
+    where = f"{name}.forward" if number == "6.2" else name
+    return f"{code}\n{DELAY.format(seconds=seconds)}\n{where} = slowly({where})", name
+
+
+@pytest.mark.lenta
+@pytest.mark.turnos
+@caged
+@pytest.mark.parametrize(
+    ("number", "seconds"),
+    [*((number, 0) for number in in_loops.NAMES), *((number, 0.05) for number in in_loops.NAMES)],
+)
+def test_a_slow_answer_is_right_here_too(number, seconds):
+    code, name = in_a_cell(number, seconds)
+    report, _ = grade(code, {number: name}, seconds=60)
+    assert report.ok, str(report)
 
 
 # --- Lo demás -------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import pytest
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from answers import in_loops
 from torch import nn
 
 import course_checkers
@@ -386,6 +387,71 @@ def test_a_check_has_an_end(monkeypatch):
     assert ids(lambda a, b: a * b) == ["tarda"]
     monkeypatch.undo()
     assert ids(lambda a, b: a * b) == []
+
+
+class Sized(Toy):
+    letters = "n", "n"
+
+
+def product_that(waits=lambda a: False, seconds=0.0, wrong=lambda a: False):
+    """a·b, que para siempre con lo que dice ``waits``; y de cuántos números son sus llamadas."""
+    sizes = []
+
+    def learner(a, b):
+        sizes.append(a.numel())
+        time.sleep(seconds)
+        while waits(a):
+            time.sleep(0.01)
+        return a * b + wrong(a)
+
+    return learner, sizes
+
+
+def test_a_slow_answer_is_asked_all_that_a_fast_one_is(monkeypatch):
+    fast, wanted = product_that()
+    assert Sized().check(fast).ok
+    monkeypatch.setattr(running, "SECONDS", 0.15)
+    slow, asked = product_that(seconds=0.02)
+    report = Sized().check(slow)
+    assert (report.ok, report.notes, sorted(asked)) == (True, (), sorted(wanted))
+    slow, _ = product_that(seconds=0.02, wrong=lambda a: a.numel() == 300)
+    assert not Sized().check(slow).ok
+
+
+def test_what_does_not_fit_in_its_time_is_wrong_only_if_it_is_small(monkeypatch):
+    monkeypatch.setattr(running, "SECONDS", 0.1)
+    report = Sized().check(product_that(lambda a: a.numel() == 300)[0])
+    assert report.ok
+    assert "n = 300»): no por eso está mal" in str(report.notes)
+    (finding,) = Sized().check(product_that(lambda a: a[0] == 5)[0]).findings
+    assert finding.id == "no-acaba"
+    assert "tarda más de 0.3 s con otros números, en dos números: o tiene un bucle" in finding.text
+
+
+def test_nothing_is_wrong_for_having_no_time_left(monkeypatch):
+    """Con todas las pruebas del enunciado bien, lo que se deja se dice y no cuenta."""
+    monkeypatch.setattr(running, "SECONDS", 0.1)
+    monkeypatch.setattr(running, "TOTAL", 2.0)
+    report = Sized().check(product_that(seconds=0.05)[0])
+    assert report.ok
+    assert "no por eso está mal" in str(report.notes)
+
+
+LOOPS = {number: vars(in_loops)[name] for number, name in in_loops.NAMES.items()}
+
+
+@pytest.mark.parametrize("number", [
+    pytest.param(number, marks=() if number in ("1.2", "12.1", "15.1") else pytest.mark.lenta)
+    for number in LOOPS
+])  # fmt: skip
+def test_an_answer_in_loops_is_right(number):
+    exercise = next(one for one in EXERCISES if one.number == number)
+    report = exercise.check(LOOPS[number])
+    assert report.ok, str(report)
+
+
+def test_there_is_an_answer_in_loops_of_every_function():
+    assert {one.number for one in EXERCISES} - LOOPS.keys() == {"7.1"}  # que es un texto
 
 
 class Paired(Toy):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import helpers_class as pretend
 import pytest
+from answers import in_loops
 
 from aula.calificar import cage, limits
 
@@ -224,6 +225,23 @@ time.sleep(600)
     while Path(f"/proc/{inner}").exists() and time.monotonic() < until:
         time.sleep(0.05)
     assert not Path(f"/proc/{inner}").exists()
+
+
+GRADES = """
+from aula.calificar import check
+for number, name in {names!r}.items():
+    [report], *_ = check.grade([(1, {code!r})], {{number: name}}, True)
+    print(report.head[:1], *report.findings)
+"""
+
+
+@pytest.mark.lenta
+@caged
+@pytest.mark.parametrize("user", USERS)
+def test_an_answer_in_loops_is_right_for_whoever_grades(user):
+    names = {number: in_loops.NAMES[number] for number in ("2.4", "5.1", "6.2", "13.2")}
+    code = Path(in_loops.__file__).read_text(encoding="utf-8")
+    assert run(user, GRADES.format(names=names, code=code)).split() == ["✓"] * len(names)
 
 
 @pytest.mark.parametrize(

@@ -414,3 +414,41 @@ def my_patched(layers, clean, other, layer, place):
                 clean[place, j] = other[place, j]
         clean, other = layers[n](clean), layers[n](other)
     return clean
+
+
+# Cómo se llama la respuesta de cada ejercicio.
+NAMES = {
+    "0.1": "my_attended_token",
+    "1.1": "my_dot_product",
+    "1.2": "my_cosine_similarity",
+    "2.1": "my_positional_encoding",
+    "2.2": "my_encoder_input",
+    "2.4": "my_projections",
+    "3.1": "my_softmax",
+    "3.2": "my_scaling",
+    "4.1": "my_causal_mask",
+    "4.2": "my_padding_mask",
+    "4.3": "my_decoder_mask",
+    "5.1": "my_attention",
+    "6.1": "my_split_heads",
+    "6.2": "MyMultiHeadAttention",
+    "7.2": "my_multi_head",
+    "8.1": "my_shift_right",
+    "8.2": "my_masked_self_attention",
+    "9.1": "my_cross_attention",
+    "9.2": "my_add_and_norm",
+    "10.1": "my_next_token_loss",
+    "10.2": "my_greedy",
+    "11.1": "my_alignment",
+    "12.1": "my_previous_token_score",
+    "12.2": "my_swapped_head",
+    "13.1": "my_online_step",
+    "13.2": "my_cached_attention",
+    "13.3": "my_grouped_query_attention",
+    "14.1": "my_rotary",
+    "14.2": "my_rms_norm",
+    "14.3": "my_next_probabilities",
+    "15.1": "my_induction_score",
+    "15.2": "my_logit_lens",
+    "15.3": "my_patched",
+}
