@@ -8,6 +8,7 @@ from collections import Counter
 
 import corpus_table
 import pytest
+from answers import in_loops
 from helpers_answers import ALL, EXERCISES, every_day, mistakes_of, report_of, verdict
 
 EVERY_DAY = every_day()
@@ -43,6 +44,19 @@ def test_an_odd_answer_gets_no_name(answer):
     assert not report.unsolved
     assert not {finding.id for finding in report.findings} & mistakes_of(EXERCISES[answer.exercise])
     assert all(finding.text for finding in report.findings)
+
+
+@pytest.mark.parametrize("number", [
+    pytest.param(one, marks=() if one in ("1.2", "12.1", "15.1") else pytest.mark.lenta)
+    for one in in_loops.NAMES
+])  # fmt: skip
+def test_an_answer_in_loops_is_right_however_slow(number):
+    report = EXERCISES[number].check(vars(in_loops)[in_loops.NAMES[number]])
+    assert report.ok, str(report)
+
+
+def test_there_is_an_answer_in_loops_of_every_function():
+    assert EXERCISES.keys() - in_loops.NAMES.keys() == {"7.1"}  # que es un texto
 
 
 def test_names_are_not_repeated():

@@ -717,38 +717,18 @@ def test_a_call_that_does_not_end_leaves_the_next_ones_as_they_were():
         place.kill()
 
 
-DELAY = """
-import functools, time
-def slowly(function, seconds={seconds}):
-    @functools.wraps(function)
-    def later(*arguments, **options):
-        time.sleep(seconds)
-        return function(*arguments, **options)
-    return later
-"""
-
-
-def in_a_cell(number, seconds=0):
-    """Una respuesta con bucles y su nombre; o, del corpus, la primera buena, que espera en cada llamada."""
-    name = in_loops.NAMES[number]
-    if not seconds:
-        return Path(in_loops.__file__).read_text(encoding="utf-8"), name
-    every = pretend.helpers_answers.ALL
-    answer = next(one for one in every if (one.exercise, one.kind) == (number, "buena"))
-    code = pretend.from_corpus(answer, name).code
-    where = f"{name}.forward" if number == "6.2" else name
-    return f"{code}\n{DELAY.format(seconds=seconds)}\n{where} = slowly({where})", name
-
-
 @pytest.mark.lenta
 @pytest.mark.turnos
 @caged
-@pytest.mark.parametrize(
-    ("number", "seconds"),
-    [*((number, 0) for number in in_loops.NAMES), *((number, 0.05) for number in in_loops.NAMES)],
-)
-def test_a_slow_answer_is_right_here_too(number, seconds):
-    code, name = in_a_cell(number, seconds)
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize("number", in_loops.NAMES)
+def test_a_slow_answer_is_right_here_too(number, waits):
+    """Con bucles; o la primera buena del corpus, que espera en cada llamada."""
+    code, name = Path(in_loops.__file__).read_text(encoding="utf-8"), in_loops.NAMES[number]
+    if waits:
+        every = pretend.helpers_answers.ALL
+        answer = next(one for one in every if (one.exercise, one.kind) == (number, "buena"))
+        code += f"\n{pretend.from_corpus(answer, name).code}\n{name} = slowly({name})"
     report, _ = grade(code, {number: name}, seconds=60)
     assert report.ok, str(report)
 
