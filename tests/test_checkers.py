@@ -409,11 +409,11 @@ def product_that(waits=lambda a: False, seconds=0.0, wrong=lambda a: False):
 def test_a_slow_answer_is_asked_all_that_a_fast_one_is(monkeypatch):
     fast, wanted = product_that()
     assert Sized().check(fast).ok
-    monkeypatch.setattr(running, "SECONDS", 0.15)
-    slow, asked = product_that(seconds=0.02)
+    monkeypatch.setattr(running, "SECONDS", 0.12)
+    slow, asked = product_that(seconds=0.03)
     report = Sized().check(slow)
     assert (report.ok, report.notes, sorted(asked)) == (True, (), sorted(wanted))
-    slow, _ = product_that(seconds=0.02, wrong=lambda a: a.numel() == 300)
+    slow, _ = product_that(seconds=0.03, wrong=lambda a: a.numel() == 300)
     assert not Sized().check(slow).ok
 
 
