@@ -102,18 +102,17 @@ class Cage:
         order, settings = command(self.caged)
         if self.caged:
             order, settings = limits.fenced(order, settings)
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}  # sus errores, a la pantalla
+        how = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}  # sus errores, a la pantalla
+        how |= {"env": settings, "start_new_session": True}
         # La abre el hilo que lee lo que contesta, que dura lo que ella: bwrap acaba con quien lo ha empezado.
         self.keeper = ThreadPoolExecutor(1)
-        opened = self.keeper.submit(
-            subprocess.Popen, order, env=settings, start_new_session=True, **pipes
-        )
+        opened = self.keeper.submit(subprocess.Popen, order, **how)
         try:
             self.process = opened.result()
             given = [(k, source, source.strip() not in self.course) for k, source in self.cells]
             self.send(given, limits.inside(LIFE), course_checkers.__all__, seconds=START)
-        except (Gone, OSError) as error:
-            self.closed = OSError(f"la jaula no se abre: {error}")
+        except (Gone, OSError):
+            self.closed = OSError("la jaula no se abre")
             raise self.closed from None
 
     def kill(self):
@@ -126,8 +125,7 @@ class Cage:
 
     def spent(self):
         """El reloj, y el procesador de aquí y de allí."""
-        used = limits.spent(self.process.pid) if self.process else 0
-        return time.monotonic(), time.process_time() + used
+        return time.monotonic(), time.process_time() + limits.spent(getattr(self.process, "pid", 0))
 
     def times(self):
         """Los de la respuesta (véase ``running.times``): lo que se tarda en abrir otra jaula no es suyo."""
@@ -263,10 +261,10 @@ def once(cage, exercise, target):
     try:
         with mock.patch.object(running, "times", cage.times):
             report = clipped(judge(cage, exercise, target, *cage.get(target)))
+        broken = cage.closed and not report.ok and not report.unsolved
     except Exception as error:  # contesta lo que nadie bueno contesta
-        cage.closed = cage.closed or error
-        report = reported(exercise, Finding("no-se-puede", TEXTS["no_se_puede"]))
-    if cage.closed and not report.ok and not report.unsolved:
+        cage.closed, broken = cage.closed or error, True
+    if broken:
         report = reported(exercise, closed(cage))
     if {f.id for f in report.findings} & {"no-acaba", "tarda", "memoria"}:
         cage.kill()  # lo que queda dentro no atiende
