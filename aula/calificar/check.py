@@ -104,7 +104,7 @@ class Cage:
             order, settings = limits.fenced(order, settings)
         how = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}  # sus errores, a la pantalla
         how |= {"env": settings, "start_new_session": True}
-        # La abre el hilo que lee lo que contesta, que dura lo que ella: bwrap acaba con quien lo ha empezado.
+        # La abre el hilo que lee lo que contesta, que dura lo que ella: ``bwrap`` acaba con quien lo ha empezado.
         self.keeper = ThreadPoolExecutor(1)
         opened = self.keeper.submit(subprocess.Popen, order, **how)
         try:

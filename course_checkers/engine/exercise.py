@@ -31,12 +31,12 @@ class Attempt:
         reader: cómo se lee lo que devuelve.
         values: prueba → lo que ha devuelto, leído.
         seen: prueba → lo que se compara, o ``Raised`` si el código se ha parado.
-        slow: las pruebas de más que no se han hecho, porque tarda, y lo que se dice de cada una.
+        late: las pruebas de más que no se han hecho, porque tarda, y lo que se dice de cada una.
     """
 
     def __init__(self, exercise, learner):
         self.exercise, self.learner, self.reader = exercise, learner, exercise.reader
-        self.values, self.seen, self.kept, self.slow = {}, {}, [], []
+        self.values, self.seen, self.kept, self.late = {}, {}, [], []
 
     def call(self, *arguments, seed=0):
         """Ejecuta el código con una copia de estos argumentos."""
@@ -66,7 +66,7 @@ class Attempt:
 
     def ask_all(self, cases):
         """De cada prueba, lo que da, o ``None``, por tandas que acaban a tiempo. La que no cabe ni sola va a
-        ``slow``, y las que queden al pasar un cuarto del tiempo: el resto es para explicar lo que falla."""
+        ``late``, y las que queden al pasar un cuarto del tiempo: el resto es para explicar lo que falla."""
         found, given, pending = [], [], list(cases)
 
         def some(pending, found):
@@ -80,10 +80,10 @@ class Attempt:
 
         while pending and not running.too_late(PART):
             outcome = running.call(some, pending, fresh := [])
-            self.slow += () if fresh else [(pending[0], outcome.problem)]
+            self.late += () if fresh else [(pending[0], outcome.problem)]
             found += fresh  # y de las que quedan a quien va despacio, antes las más pequeñas
             pending = sorted(pending[len(fresh) or 1 :], key=weight)
-        self.slow += [(case, None) for case in pending]
+        self.late += [(case, None) for case in pending]
         return found
 
     def tried(self, case, arguments):
@@ -301,7 +301,7 @@ class Exercise:
             findings = self.beyond(attempt, choice) or attempt.overwritten()
         if not findings:
             notes += [note for look in (*self.notes, borrowed) for note in told_by(look, attempt)]
-            notes += [running.SAYS["despacio"].saying(name=case.name).text for case, _ in attempt.slow[:1]]
+            notes += [running.SAYS["despacio"].saying(name=case.name).text for case, _ in attempt.late[:1]]
         return findings, [] if more else notes
 
     def beyond(self, attempt, choice):
@@ -322,14 +322,14 @@ class Exercise:
         if stale:
             return memory.stale(attempt, stale)
         most = max(map(weight, attempt.values))
-        for case, problem in attempt.slow:
+        for case, problem in attempt.late:
             if problem and weight(case) <= most:  # no es por ser grande
                 return [during(problem, case)]
         if failing and all(c.name.endswith(probes.APART) and c in attempt.seen for c in failing):
             return [running.SAYS["lee-la-memoria"].found()]
         for case in (*failing, *(case for case in self.extra if case.group in groups)):
             if case not in failing and running.too_late(PART):
-                attempt.slow.append((case, None))
+                attempt.late.append((case, None))
             elif found := self.once_more(attempt, case, choice):
                 return found
         return []
@@ -337,7 +337,7 @@ class Exercise:
     def once_more(self, attempt, case, choice):
         """Lo que falla en una prueba más; si va despacio con tanto, no por eso está mal."""
         outcome = attempt.call(*case.arguments)
-        attempt.slow += [(case, outcome.problem)] if outcome.fatal else ()
+        attempt.late += [(case, outcome.problem)] if outcome.fatal else ()
         problem = None if outcome.fatal else attempt.note(case, outcome)
         return [problem] if problem else self.describe(attempt, choice)
 
