@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from test_clases import mistakes_of
 from tools import notebooks, way
 
-from course_checkers import Prediction, reveal
+from course_checkers import Prediction, reveal, show_progress
 from course_checkers.engine import closing, prediction
 from course_tools.cells import PREDICTION, tagged
 from course_tools.opening import progress
@@ -66,6 +66,8 @@ def test_each_is_whole(name):
         assert number["min"] < number["max"]
         assert all(number["min"] <= float(say) <= number["max"] for say in says)
         assert number["step"] <= number["near"] < (number["max"] - number["min"]) / 4
+        measured = number["step"] < 1 or number.get("unit") == "%"  # lo que se cuenta, exacto
+        assert 0 < number["hit"] < number["near"] if measured else "hit" not in number
 
 
 def test_the_place_of_the_right_one_says_nothing():
@@ -148,18 +150,78 @@ def test_what_has_come_out_does_not_count(kept):
 
 
 @pytest.mark.parametrize(
-    ("said", "told", "hit"),
+    ("name", "said", "told", "hit"),
     [
-        ("1", "Dijiste 1: acertaste. Sale 1 de 72.", True),
-        ("3", "Dijiste 3: acertaste. Sale 1 de 72.", True),
-        ("35", "Dijiste 35: si cada una", False),
-        ("12", "Dijiste 12. Sale 1 de 72.", False),
+        ("00.3", "1", "Dijiste 1: acertaste. Sale 1 de 72.", True),
+        ("00.3", "3", "Dijiste 3: casi. Sale 1 de 72.", False),
+        ("00.3", "0", "Dijiste 0: casi. Sale 1 de 72.", False),
+        ("00.3", "35", "Dijiste 35: si cada una", False),
+        ("00.3", "12", "Dijiste 12. Sale 1 de 72.", False),
+        ("09.2", "0.6", "Dijiste 0.6: acertaste. Sale 0.57.", True),
+        ("09.2", "0.5", "Dijiste 0.5: casi. Sale 0.57.", False),
     ],
 )
-def test_a_number_is_judged_by_how_near_it_is(said, told, hit):
-    text, right = prediction.heard("00.3", said)
+def test_a_number_is_judged_by_how_near_it_is(name, said, told, hit):
+    text, right = prediction.heard(name, said)
     assert text.startswith(told)
     assert right is hit
+
+
+@each
+def test_only_what_comes_out_is_right_and_a_measure_as_near_as_it_says(name):
+    number, good = KNOWN[name].get("number"), prediction.right(name)
+    if number is None:
+        says = [say for say, *_ in KNOWN[name]["answers"]]
+        assert [say for say in says if prediction.heard(name, say)[1]] == [good]
+        return
+    steps = round((number["max"] - number["min"]) / number["step"])
+    for said in (f"{number['min'] + k * number['step']:.4g}" for k in range(steps + 1)):
+        text, right = prediction.heard(name, said)
+        assert right is (abs(float(said) - float(good)) < number.get("hit", 0) + 1e-6)
+        assert (": acertaste." in text, right and ": casi." in text) == (right, False)
+
+
+def test_what_was_saved_as_right_is_judged_again(kept):
+    """Antes bastaba con acercarse; lo que ya no se pregunta se queda como estaba."""
+    said = {"00.1": "hungry", "00.3": "3", "00.9": "a"}
+    noted = {name: {"said": one, "right": True, "date": "2026-01-01"} for name, one in said.items()}
+    kept.write_text(json.dumps({"exercises": {}, "predictions": noted}), encoding="utf-8")
+    assert str(show_progress(0)).endswith("Predicciones acertadas: 2 de 3")
+    for name in ("00.1", "00.3"):
+        Prediction(name)
+    found = progress.load()["predictions"]
+    assert [one["right"] for one in found.values()] == [True, False, True]
+    assert {one["date"] for one in found.values()} == {"2026-01-01"}
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["sale", "otra vez"])
+@pytest.mark.parametrize(("name", "said"), [("05.3", "bone"), ("00.3", "3")])
+def test_what_was_chosen_and_not_said_is_not_lost(kept, capsys, name, said, again):
+    """Se dice solo al ejecutar su celda otra vez, o la que lo calcula; lo que no es una respuesta, no."""
+    asked, good = Prediction(name), prediction.right(name)
+    for one in (good, said, "<b>" * again, said):
+        asked._handle_custom_msg({"chosen": one}, [])
+    assert not kept.exists()
+    if again:
+        asked = Prediction(name)
+        assert (asked.said, asked.note) == (said, "")
+    reveal(name, good if name == "05.3" else float(good))
+    assert capsys.readouterr().out == prediction.heard(name, said)[0] + "\n"
+    assert (asked.said, asked.revealed) == (said, True)
+    assert progress.load()["predictions"][name]["said"] == said
+    asked._handle_custom_msg({"chosen": ""}, [])  # «Contestar otra vez»
+    asked.said = ""
+    asked._handle_custom_msg({"chosen": good}, [])
+    asked = Prediction(name)
+    assert (asked.said, asked.note) == (good, prediction.FIRST)
+
+
+def test_what_is_chosen_after_it_came_out_does_not_count(kept):
+    asked = Prediction("05.3")
+    reveal("05.3", "dog")
+    asked._handle_custom_msg({"chosen": "dog"}, [])
+    assert (asked.said, asked.note) == ("", prediction.LATE)
+    assert (Prediction("05.3").note, kept.exists()) == (prediction.LATE, False)
 
 
 @pytest.mark.parametrize("said", ["<b>", "nan", "1e999", "", "-1", 7, None, ["dog"]])

@@ -1,7 +1,8 @@
 """Las predicciones: se contestan antes de ejecutar la celda que las calcula, y se apunta lo dicho.
 
 Lo que se pregunta está en ``prediction.toml``. Cuenta lo primero que se dice, si aún no ha salido; se
-puede contestar otra vez, y no cambia lo apuntado.
+puede contestar otra vez, y no cambia lo apuntado. Lo elegido y sin decir queda dicho al ejecutar su celda
+otra vez, o la que lo calcula.
 """
 
 import tomllib
@@ -35,17 +36,19 @@ def right(name):
 def state(name):
     """Lo que la página necesita: la pregunta, la barra si es un número y, de cada respuesta, qué decirle.
 
-    En lo que se dice, ``{}`` es la respuesta; ``other``, lo que se dice de un número cualquiera.
+    En lo que se dice, ``{}`` es la respuesta; ``nearly``, lo que se dice de un número que casi es el bueno,
+    y ``other``, de otro cualquiera.
     """
     asked = predictions()[name]
     number, good = asked.get("number", {}), right(name)
     came = f"Sale {good} {number.get('unit', '')}".rstrip() if number else f"Sale «{good}»"
     said, hit = ("{}", "Dijiste {}: acertaste.") if number else ("«{}»", "Lo dijiste.")
     told = [(say, f"Dijiste {said}: {why[0]}" if why else hit) for say, *why in asked["answers"]]
+    more = {"right": good, "nearly": f"Dijiste {{}}: casi. {came}.", "other": f"Dijiste {{}}. {came}."}
     return {
         "name": name,
         "question": asked["question"],
-        "number": number and number | {"other": f"Dijiste {{}}. {came}."},
+        "number": number and number | more,
         "answers": [{"say": say, "told": f"{words} {came}."} for say, words in told],
     }
 
@@ -53,22 +56,31 @@ def state(name):
 def heard(name, said):
     """Qué se le dice a quien dice eso, y si acierta; ``None`` si no es una de las respuestas.
 
-    De un número, la respuesta es la más cercana, si lo está bastante (``near``).
+    De un número, la respuesta es la más cercana, si lo está bastante (``near``). La buena, si no es ella, es
+    casi; y acierta solo lo que se mide, y no se cuenta, hasta donde dice ``hit``.
     """
-    asked = state(name)
+    asked, good = state(name), right(name)
     number, answers = asked["number"], asked["answers"]
-    if not number:
+    if not number or not isinstance(said, str):
         told = next((one["told"] for one in answers if one["say"] == said), None)
-        return told and (told.replace("{}", said), said == right(name))
+        return told and (told.replace("{}", said), said == good)
     try:
         if not number["min"] <= float(said) <= number["max"]:
             return None
     except ValueError:
         return None
-    one = min(answers, key=lambda one: abs(float(one["say"]) - float(said)))
-    close = abs(float(one["say"]) - float(said)) <= number["near"]
-    told = one["told"] if close else number["other"]
-    return told.replace("{}", said), close and one["say"] == right(name)
+    far = {one["say"]: abs(float(one["say"]) - float(said)) for one in answers}
+    one = min(answers, key=lambda one: far[one["say"]])
+    close, its_own = far[one["say"]] <= number["near"], one["say"] == good
+    hit = its_own and far[good] <= number.get("hit", 0) + 1e-9
+    told = number["nearly"] if its_own and not hit else one["told"]
+    return (told if close else number["other"]).replace("{}", said), hit
+
+
+def hits(name, noted):
+    """Si acierta lo apuntado, ``noted``: se juzga otra vez, y de lo que ya no se pregunta vale lo que dice."""
+    told = name in predictions() and heard(name, noted.get("said"))
+    return told[1] if told else noted.get("right") is True
 
 
 class Prediction(Explorer):
@@ -96,13 +108,29 @@ class Prediction(Explorer):
             text = f"No hay ninguna predicción {name!r}. Las que hay: {some}."
             raise ValueError(text)
         super().__init__(**state(name))
-        _last[name] = self
+        before, _last[name] = _last.get(name), self
+        self.chosen = before.chosen if before else ""
+        if kept := self._kept:  # si antes se juzgó de otra forma, ahora bien
+            closing.predicted(name, kept, heard(name, kept)[1])
+        self.commit()
+        self.on_msg(self._choose)
+
+    def _choose(self, _, content, buffers):
+        """Lo que la mano elige en la página: si es una respuesta, espera a ``commit``."""
+        said = content.get("chosen")
+        self.chosen = said if heard(self.name, said) else ""
+        self.note = LATE * (self.name in _out and not self._kept)
+
+    def commit(self):
+        """Da por dicho lo elegido."""
+        if self.chosen:
+            self.said = self.chosen
 
     @property
     def _kept(self):
         """Lo que hay apuntado, si es una de las respuestas."""
         said = progress.load()["predictions"].get(self.name, {}).get("said")
-        return said if isinstance(said, str) and heard(self.name, said) else ""
+        return said if heard(self.name, said) else ""
 
     @traitlets.default("said")
     def _said_before(self):
@@ -150,12 +178,13 @@ def reveal(name, value):
     Raises:
         AssertionError: si lo que sale no es la respuesta que ``prediction.toml`` da por buena.
     """
-    good = right(name)
+    asked, good = _last.get(name), right(name)
+    if asked is not None:
+        asked.commit()
     came = value if isinstance(value, str) else f"{value:z.{len(good.partition('.')[2])}f}"  # z: -0 es 0
     text = f"En la predicción {name} sale {came!r}, y prediction.toml da por buena {good!r}"
     assert came == good, f"{text}. Si has cambiado la cuenta, es normal."
     _out.add(name)
-    asked = _last.get(name)
     if asked is not None and asked.said:
         asked.revealed = True
         print(heard(name, asked.said)[0])

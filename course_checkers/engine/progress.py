@@ -2,6 +2,7 @@
 
 from html import escape
 
+from course_checkers.engine import prediction
 from course_checkers.engine.catalog import catalog
 from course_checkers.engine.places import onward
 from course_tools.opening import progress
@@ -26,14 +27,14 @@ class Progress:
             for number, (title, _) in self.exercises.items():
                 yield f"{'✓' if number in self.solved else '○'} {number} · {title}"
             mine = f"{int(self.lesson):02}."
-            said = [one for name, one in self.noted["predictions"].items() if name.startswith(mine)]
+            noted = self.noted["predictions"].items()
+            said = [prediction.hits(name, one) for name, one in noted if name.startswith(mine)]
             done = self.solved.keys() & self.exercises
             first = [n for n in self.exercises if n in done and self.solved[n].get("tries") == 1]
             if done or said:
                 yield f"A la primera: {', '.join(first) or 'ninguno'}"
             if said:
-                hits = sum(one.get("right") is True for one in said)
-                yield f"Predicciones acertadas: {hits} de {len(said)}"
+                yield f"Predicciones acertadas: {sum(said)} de {len(said)}"
             return
         lessons = dict.fromkeys(number.split(".")[0] for number in self.exercises)
         for lesson in lessons:

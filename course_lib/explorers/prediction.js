@@ -1,5 +1,6 @@
-// Una predicción: se elige, se dice y queda dicho. Qué sale lo cuenta la celda de abajo, que avisa
-// con `revealed`; donde no hay kernel, como en el sitio, se cuenta al decirlo.
+// Una predicción: se elige, se dice y queda dicho; y también si se ejecuta con lo elegido sin decir. Qué
+// sale lo cuenta la celda de abajo, que avisa con `revealed`; donde no hay kernel, como en el sitio, se
+// cuenta al decirlo.
 
 const STYLE = css`
   .exp-prediction fieldset {
@@ -40,13 +41,15 @@ const STYLE = css`
 export function sentence({ answers, number }, said) {
   const far = ({ say }) => ('near' in number ? Math.abs(say - said) : Number(say !== said));
   const one = answers.reduce((a, b) => (far(b) < far(a) ? b : a));
-  return (far(one) <= (number.near ?? 0) ? one.told : number.other).replace('{}', said);
+  const nearly = one.say === number.right && far(one) > (number.hit ?? 0) + 1e-9;
+  const told = nearly ? number.nearly : one.told;
+  return (far(one) <= (number.near ?? 0) ? told : number.other).replace('{}', said);
 }
 
 function render({ model, el }) {
   const [name, question, number] = ['name', 'question', 'number'].map(key => model.get(key));
   const answers = model.get('answers');
-  const unseen = (globalThis.coursePredictions ??= {}); // lo dicho con la celda sin ejecutar
+  const unseen = (globalThis.coursePredictions ??= {}); // lo elegido que un kernel aún no ha dado por dicho
   const voice = announcer();
   let chosen = '';
   serial = Math.floor(1e9 * Math.random()); // hay varias en la página, y sus id no se repiten
@@ -55,14 +58,20 @@ function render({ model, el }) {
     chosen = String(value);
     asked.set(chosen);
   };
+  /** Lo que la mano elige: el kernel lo sabe en el acto, para darlo por dicho si se ejecuta sin decirlo. */
+  const pick = value => {
+    choose(value);
+    unseen[name] = chosen;
+    if (model.widget_manager && !el.closest('.jupyter-widgets-disconnected')) model.send({ chosen });
+  };
   const { min, max, step, unit = '' } = number;
   const format = x => (chosen === '' ? '—' : `${x} ${unit}`.trim());
   const asked = number.step
-    ? slider(`de ${min} a ${max}`, { min, max, step, value: min, format }, choose)
+    ? slider(`de ${min} a ${max}`, { min, max, step, value: min, format }, pick)
     : radios(
         question,
         answers.map(({ say }) => [say, say]),
-        choose,
+        pick,
       );
   const box = number.step
     ? make('fieldset', {}, make('legend', {}, question), asked.node)
@@ -78,19 +87,16 @@ function render({ model, el }) {
   const submit = event => {
     event.preventDefault();
     if (model.get('said')) {
-      delete unseen[name];
-      choose('');
+      pick('');
       say('');
     } else if (chosen === '') voice.say('Elige antes tu respuesta.');
-    else {
-      if (el.closest('.jupyter-widgets-disconnected')) unseen[name] = chosen;
-      say(chosen);
-    }
+    else say(chosen);
   };
   mount(el, 'exp-prediction', STYLE, make('form', { onsubmit: submit }, box, commit), voice.node);
 
   function draw() {
     const said = model.get('said');
+    if (model.get('note')) unseen[name] = ''; // no cuenta, o ya está apuntado
     box.disabled = said !== '';
     if (said) choose(said);
     commit.textContent = said ? 'Contestar otra vez' : 'Lo digo';

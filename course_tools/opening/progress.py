@@ -77,14 +77,18 @@ def tried(exercise, ok):
 
 
 def predicted(name, said, right):
-    """Apunta lo dicho en una predicción: solo lo primero. Da por qué no se ha podido, o nada."""
+    """Apunta lo dicho en una predicción: solo lo primero. Da por qué no se ha podido, o nada.
+
+    Si es lo que ya estaba apuntado, y se juzgó de otra forma, cambia si era lo que sale.
+    """
 
     def add(found):
-        if name in found["predictions"]:
-            return False
-        day = date.today().isoformat()
-        found["predictions"][name] = {"said": said, "right": right, "date": day}
-        return True
+        new = {"said": said, "right": right, "date": date.today().isoformat()}
+        old = found["predictions"].setdefault(name, new)
+        judged = old is new or (old.get("said") == said and old.get("right") is not right)
+        if judged:
+            old["right"] = right
+        return judged
 
     return _change(add)
 

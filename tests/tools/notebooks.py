@@ -386,6 +386,8 @@ def refresh_explorers(path):
         NotebookError: si ya no existe uno de sus exploradores o si el cuaderno no está en forma
             normal. El archivo se queda como estaba.
     """
+    from course_checkers.engine import prediction
+
     path, nb = Path(path), read(path)
     models = nb.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {}).values()
     changed = False
@@ -393,6 +395,8 @@ def refresh_explorers(path):
         name = state.get("_anywidget_id", "")
         if name.startswith("course_"):
             files = _explorer_files(name)
+            if name.endswith(".Prediction"):  # lo que dice también está en un archivo, prediction.toml
+                files |= prediction.state(state["name"])
             changed |= any(state.get(key) != text for key, text in files.items())
             state.update(files)
     if not changed:
