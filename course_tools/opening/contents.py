@@ -1,9 +1,11 @@
 """Los archivos que enseña JupyterLab al estudiar: lo que es del curso se abre sin poder cambiarlo."""
 
 import asyncio
+import json
 
 from jupyter_server.files.handlers import FilesHandler
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+from tornado.web import HTTPError
 
 from course_tools.opening import desk
 
@@ -17,6 +19,9 @@ class CourseContents(AsyncLargeFileManager):
     files_handler_class = FilesHandler
     files_handler_params = {"path": "."}  # lo pide tornado; de lo demás se ocupa ``get``
 
+    _saving = asyncio.Lock()  # dos páginas, de una en una
+    unsaved = None  # qué cuadernos ha dicho cada página que no ha guardado aún, al ir a cerrar
+
     def is_writable(self, path):
         return path.strip("/").split("/")[0] not in COURSE and super().is_writable(path)
 
@@ -25,6 +30,8 @@ class CourseContents(AsyncLargeFileManager):
 
         Un cuaderno dice ya qué kernel tiene: si lo añade JupyterLab, lo da por cambiado.
         """
+        if path.strip("/") == desk.CLOSING:
+            return {**await self._note(desk.CLOSING), "unsaved": self.unsaved or {}}
         model = await super().get(path, content, **options)
         if not path.strip("/"):
             model["course"] = await asyncio.to_thread(desk.desk)
@@ -43,9 +50,32 @@ class CourseContents(AsyncLargeFileManager):
         return model
 
     async def save(self, model, path=""):
-        """Guarda lo pedido; por dónde va quien estudia, donde dice ``desk``."""
-        if path.strip("/") != desk.NAME:
+        """Guarda lo pedido; por dónde va quien estudia y lo que falta por guardar, como dice ``desk``."""
+        name = path.strip("/")
+        if name == desk.NAME:
+            desk.keep(model["content"])
+        elif name == desk.CLOSING:
+            said = json.loads(model["content"])
+            self.unsaved = {**(self.unsaved or {}), said["who"]: said["unsaved"]}
+        else:
+            return await self._write(model, path)
+        return await self._note(name)
+
+    async def _write(self, model, path):
+        """Guarda lo que parte de lo que hay en el disco, que la página dice con su huella, ``hash``.
+
+        Raises:
+            HTTPError: si entre tanto lo ha cambiado otra página.
+        """
+        base = model.pop("hash", None)
+        async with self._saving:
+            if base and await self.file_exists(path):
+                found = await super().get(path, content=False, require_hash=True)
+                if found["hash"] != base:
+                    raise HTTPError(409, f"{path} ha cambiado en el disco")
             return await super().save(model, path)
-        desk.keep(model["content"])
+
+    async def _note(self, name):
+        """Lo que se contesta de un archivo que no lo es."""
         root = await super().get("", content=False)
-        return {**root, "name": desk.NAME, "path": desk.NAME, "type": "file"}
+        return {**root, "name": name, "path": name, "type": "file"}

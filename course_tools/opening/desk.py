@@ -14,6 +14,7 @@ from course_tools.cells import BESIDE, checked, tagged
 from course_tools.opening import copies, progress
 
 NAME = "curso.mesa"  # en JupyterLab se escribe aquí; no es un archivo: lo recibe ``contents``
+CLOSING = "curso.cierre"  # ni este: con él se pide a las páginas que guarden, y en él contestan
 FIRST = "00_empieza_aqui.ipynb"
 CELL = re.compile(r"[\w-]{1,64}", re.ASCII)
 LONGEST = 80  # letras del nombre de un apartado

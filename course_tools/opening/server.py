@@ -21,6 +21,13 @@ from course_tools.opening import desk
 
 READ_ONLY = "course_tools.opening.contents.CourseContents"
 CLOSING_S = 15  # lo que se espera a que JupyterLab se cierre solo
+SAVING_S = 6  # lo que se espera a que las páginas abiertas guarden
+# Con este aviso, que JupyterLab reparte a todas sus páginas, se les pide que guarden.
+SAVE = {
+    "schema_id": "https://events.jupyter.org/jupyter_server/contents_service/v1",
+    "version": "1",
+    "data": {"action": "save", "path": desk.CLOSING},
+}
 POSIX = os.name == "posix"
 ANYWHERE = ("0.0.0.0", "::", "*", "")
 # Firefox y Chromium, si vienen de «snap», no pueden leer el archivo con que Jupyter los abre.
@@ -85,12 +92,13 @@ def serve(python, root, folder, arguments, env, say, editing=False):
             say(f"JupyterLab no arranca. Esto es lo último que dice; lo demás está en {log}:\n")
             say("".join(log.read_text(encoding="utf-8", errors="replace").splitlines(True)[-5:]))
             return process.returncode
-    except KeyboardInterrupt:
-        _close(process, info, say)
+    except KeyboardInterrupt as stop:
+        _close(process, info, say, alone=bool(stop.args))
     finally:
         if process and process.poll() is None:
             process.kill()
-    say(saved_notebooks(Path(root, folder), began) if info else "Cerrado antes de abrirse.")
+    with contextlib.suppress(OSError):  # puede que ya no haya terminal
+        say(saved_notebooks(Path(root, folder), began) if info else "Cerrado antes de abrirse.")
     return 0
 
 
@@ -172,12 +180,13 @@ def saved_notebooks(folder, began):
 def _start(command, root, env, log):
     """Arranca JupyterLab y dice si mientras tanto se ha pulsado Ctrl+C.
 
-    A JupyterLab, Ctrl+C no le llega: cuándo se cierra lo decide ``serve``.
+    A JupyterLab, Ctrl+C y que cierren la ventana no le llegan: cuándo se cierra lo decide ``serve``.
     """
     writing = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # lleva la clave
     options = {"stdin": subprocess.DEVNULL, "stdout": writing, "stderr": subprocess.STDOUT}
     if POSIX:
-        options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
+        deaf = signal.SIGINT, signal.SIGHUP
+        options["preexec_fn"] = lambda: [signal.signal(one, signal.SIG_IGN) for one in deaf]
     else:
         options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
     pressed = []
@@ -189,26 +198,56 @@ def _start(command, root, env, log):
         os.close(writing)
 
 
-def _close(process, info, say):
-    """Cierra el servidor y lo que ejecuta, en orden; con otro Ctrl+C, o si aún carga, en el acto."""
+def _close(process, info, say, alone=False):
+    """Cierra el servidor y lo que ejecuta, en orden; con otro Ctrl+C, o si aún carga, en el acto.
+
+    Antes, las páginas guardan. Si algo queda sin guardar, lo dice y espera; ``alone``, si no hay a quien.
+    """
+
+    def tell(text):
+        with contextlib.suppress(OSError):  # ya no hay terminal
+            say(text)
+
     try:
         if info:
-            with contextlib.suppress(OSError):  # ya no hay terminal
-                say("\nCierro JupyterLab, en orden. Con Ctrl+C otra vez, en el acto.")
+            tell("\nCierro JupyterLab, en orden. Con Ctrl+C otra vez, en el acto.")
+            left = _unsaved(info)
+            if left and not alone:
+                tell(f"Sin guardar: {', '.join(left)}. Mira qué dice su página: al guardarse, cierro.")
+            while left and not alone and process.poll() is None:
+                left = _unsaved(info)
             _ask(info, "api/shutdown", method="POST")
             process.wait(CLOSING_S)
     except (KeyboardInterrupt, subprocess.TimeoutExpired):
         pass
 
 
+def _unsaved(info):
+    """Pide a las páginas abiertas que guarden, y da lo que en ``SAVING_S`` segundos no han guardado."""
+    shown = (_ask(info, "api/status") or {}).get("connections")  # si hay algún cuaderno con su kernel
+    _ask(info, "api/events", "POST", SAVE)
+    began, quiet = time.monotonic(), 0
+    while quiet < 3:  # otra página puede contestar algo después
+        time.sleep(0.2)
+        waited = time.monotonic() - began
+        answer = _ask(info, f"api/contents/{desk.CLOSING}?content=0")  # al editar, nadie contesta
+        said = answer["unsaved"] if answer else {}
+        left = sum(said.values(), []) or ["la página abierta"] * bool(answer and shown and not said)
+        quiet = 0 if left or not said else quiet + 1
+        if waited > (SAVING_S if left else SAVING_S / 4):
+            break
+    return sorted(set(left))
+
+
 def _as_ctrl_c(number, frame):
-    """Que cierren la ventana o manden terminar es lo mismo que Ctrl+C."""
-    raise KeyboardInterrupt
+    """Que cierren la ventana o manden terminar es lo mismo que Ctrl+C, y nadie lo pulsará otra vez."""
+    raise KeyboardInterrupt(number)
 
 
-def _ask(info, path, method="GET"):
+def _ask(info, path, method="GET", said=None):
     """Lo que contesta un servidor, o ``None`` si no contesta."""
-    request = Request(_base(info) + path, method=method)
+    data = json.dumps(said).encode() if said else None
+    request = Request(_base(info) + path, data=data, method=method)
     request.add_header("Authorization", f"token {info['token']}")
     try:
         with build_opener(ProxyHandler({})).open(request, timeout=3) as answer:

@@ -10,13 +10,14 @@
   (window._JUPYTERLAB ??= {})['atencion-paso-a-paso'] = {
     init: scope => (shared = scope),
     get: async () => {
-      const [{ plugin }, ...parts] = await Promise.all([
+      const [{ plugin, silence }, application, ...parts] = await Promise.all([
         import(`${here}extension.js`),
+        lab('@jupyterlab/application'),
         lab('@jupyterlab/apputils'),
         lab('@jupyterlab/notebook'),
         lab('@lumino/widgets'),
       ]);
-      return () => ({ __esModule: true, default: plugin(...parts) });
+      return () => ({ __esModule: true, default: [silence(application), plugin(...parts)] });
     },
   };
 })();

@@ -3,6 +3,7 @@ import { Desk } from './desk.js';
 import { explorers } from './explorers.js';
 import { coursePanel } from './panel.js';
 import { Show, slidesOf } from './present.js';
+import { Saver } from './saving.js';
 import { enter, walk } from './walk.js';
 
 const CALL = 'presentar:empezar';
@@ -10,6 +11,17 @@ const PANEL = 'curso:panel';
 const LESSON = /\d\d_\w+\.ipynb$/;
 const NOTHING =
   'Este cuaderno no tiene diapositivas. Las clases están en notebooks/clases: abre una y pulsa Presentar.';
+
+let saver;
+
+/** Si el servidor no contesta, lo dice quien guarda, y no JupyterLab con una ventana. */
+export const silence = ({ IConnectionLost }) => ({
+  id: 'atencion-paso-a-paso:sin-servidor',
+  description: 'Dice que el servidor no contesta.',
+  autoStart: true,
+  provides: IConnectionLost,
+  activate: () => async () => saver?.lost(),
+});
 
 export const plugin = (apputils, { INotebookTracker, NotebookActions }, { Widget }) => ({
   id: 'atencion-paso-a-paso:presentar',
@@ -28,6 +40,7 @@ export const plugin = (apputils, { INotebookTracker, NotebookActions }, { Widget
     tracker.widgetAdded.connect((_, panel) => explorers(panel, running(panel, 'Ejecutar')));
 
     const desk = new Desk(app, tracker);
+    saver = new Saver(app, tracker, desk, apputils);
     const { panel: course, refresh } = coursePanel(Widget, desk, tracker);
     app.shell.add(course, 'left', { rank: 50 });
     app.commands.addCommand(PANEL, {

@@ -1,6 +1,6 @@
 /* El panel «Curso», a la izquierda: las lecciones, por dónde se va, las palabras y qué se guarda. */
 const SAVED =
-  'El cuaderno abierto se guarda solo cada 30 segundos, y con Ctrl+S (⌘S), en el acto: también lo que ' +
+  'El cuaderno abierto se guarda solo al parar de escribir, y con Ctrl+S (⌘S), en el acto: también lo que ' +
   'ha salido y sus exploradores.';
 const NOTED =
   ' Un ejercicio se apunta al comprobarlo, y por dónde vas, al moverte: en .progreso.json y .sitio.json, ' +
