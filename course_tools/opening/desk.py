@@ -63,13 +63,16 @@ def place():
 
 
 def keep(text):
-    """Apunta por dónde va, entero o nada; lo que no se entiende, no.
+    """Apunta por dónde va, entero o nada; lo que no se entiende, no. Lo que vio otra pestaña, se queda.
 
     Raises:
         OSError: si no se puede escribir.
     """
     path = _file()
     if path and _is_place(said := json.loads(text)):
+        for name, spot in (place() or {"at": {}})["at"].items():
+            mine = said["at"].setdefault(name, spot)
+            mine["seen"] = list(dict.fromkeys([*spot["seen"], *mine["seen"]]))
         temporary = path.with_name(f"{path.name}.{os.getpid()}")
         temporary.write_text(json.dumps(said, indent=1, ensure_ascii=False), encoding="utf-8")
         temporary.replace(path)

@@ -16,10 +16,34 @@ function sectionOf(cells, k) {
   return '';
 }
 
+/** Las celdas que se ven: por lo menos la mitad de cada una, o media ventana. */
+function shown({ content }) {
+  const window = content.node.querySelector('.jp-WindowedPanel-outer')?.getBoundingClientRect();
+  return content.widgets.filter(cell => {
+    if (!window || cell.isHidden || !cell.node.isConnected) return false;
+    const { top, bottom, height } = cell.node.getBoundingClientRect();
+    const seen = Math.min(bottom, window.bottom) - Math.max(top, window.top);
+    return seen > 0 && seen >= Math.min(height, window.height) / 2;
+  });
+}
+
+/** Los apartados de los que se ha leído la mitad de las celdas, o más; lo plegado no cuenta. */
+function readSections({ content: { widgets } }, read) {
+  const counts = new Map();
+  widgets.forEach((cell, k) => {
+    const [number] = sectionOf(widgets, k).match(/^\d+/) ?? [];
+    if (!number || cell.isHidden) return;
+    const [seen, all] = counts.get(number) ?? [0, 0];
+    counts.set(number, [seen + read.has(cell.model.id), all + 1]);
+  });
+  return [...counts].filter(([, [seen, all]]) => 2 * seen >= all).map(([number]) => number);
+}
+
 export class Desk {
   constructor({ serviceManager: { contents }, commands }, tracker) {
     Object.assign(this, { contents, commands, tracker, data: null });
     this.folder = 'notebooks';
+    this.read = new Map(); // de cada lección, las celdas que han estado a la vista
   }
 
   /** Lo que se sabe ahora. */
@@ -27,7 +51,10 @@ export class Desk {
     const root = await this.contents.get('').catch(() => ({}));
     const names = root.content?.map(one => one.name) ?? [];
     if (root.course) {
-      this.data = { ...root.course, place: this.data?.place ?? root.course.place };
+      const place = this.data?.place ?? root.course.place;
+      for (const [name, { seen }] of Object.entries(root.course.place?.at ?? {}))
+        if (place.at[name]) place.at[name].seen = [...new Set([...seen, ...place.at[name].seen])];
+      this.data = { ...root.course, place };
       this.folder = root.course.folder;
       this.lessons = root.course.lessons;
     } else if (!this.lessons && names.includes(this.folder)) {
@@ -82,6 +109,39 @@ export class Desk {
       this.timer = setTimeout(() => this.note(this.tracker.currentWidget), 1000);
     };
     this.tracker.activeCellChanged.connect(moved);
+    setInterval(() => this.look(), 500);
+  }
+
+  /** Lo que se ve desde hace medio segundo está leído, se ande con las teclas o con la rueda. */
+  look() {
+    const panel = this.tracker.currentWidget;
+    const looking = document.visibilityState === 'visible' && !document.body.dataset.clase;
+    const here = looking && panel?.isVisible && this.nameOf(panel) ? shown(panel) : [];
+    const still = here.filter(cell => this.before?.includes(cell));
+    this.before = here;
+    if (!still.length) return;
+    const { widgets, activeCell } = panel.content;
+    const spot = here.includes(activeCell) ? activeCell : still[0];
+    const moved = spot !== activeCell && spot !== this.spot;
+    this.spot = spot;
+    if (this.saw(panel, still) || moved) this.note(panel, widgets.indexOf(spot));
+  }
+
+  /** Apunta unas celdas como leídas, y dice si alguna lo es ahora. */
+  saw(panel, cells) {
+    const name = this.nameOf(panel);
+    const read = this.read.get(name) ?? new Set();
+    const size = read.size;
+    for (const cell of cells) read.add(cell.model.id);
+    this.read.set(name, read);
+    return read.size > size;
+  }
+
+  /** Lo que se ejecuta a la vista también se ha leído. */
+  ran(notebook, cell) {
+    const panel = this.tracker.currentWidget;
+    if (!this.data || panel?.content !== notebook || !this.nameOf(panel)) return;
+    if (shown(panel).includes(cell)) this.saw(panel, [cell]);
   }
 
   /** El primer cuaderno que se abre. */
@@ -101,19 +161,19 @@ export class Desk {
     return folder === this.folder && !more && LESSON.test(name) ? name : null;
   }
 
-  note(panel) {
+  note(panel, k = panel?.content?.activeCellIndex) {
     const name = panel && !panel.isDisposed && this.nameOf(panel);
-    if (!name || !panel.content.activeCell) return;
-    const { widgets, activeCellIndex, activeCell } = panel.content;
+    const { widgets } = panel?.content ?? {};
+    if (!name || !widgets[k]) return;
     const place = (this.data.place ??= { at: {} });
     const old = place.at[name];
     place.last = name;
-    if (activeCellIndex || !old) {
-      const section = sectionOf(widgets, activeCellIndex);
-      const number = section.match(/^\d+/) ?? [];
-      const seen = [...new Set([...(old?.seen ?? []), ...number])];
-      place.at[name] = { cell: activeCell.model.id, section, seen };
-    }
+    const section = sectionOf(widgets, k);
+    const number = section.match(/^\d+/) ?? [];
+    const read = readSections(panel, this.read.get(name) ?? new Set());
+    const seen = [...new Set([...(old?.seen ?? []), ...number, ...read])];
+    const stays = k === 0 && old; // nadie se queda en el título
+    place.at[name] = stays ? { ...old, seen } : { cell: widgets[k].model.id, section, seen };
     const options = { type: 'file', format: 'text', content: JSON.stringify(place) };
     this.contents.save(PLACE, options).catch(() => {});
     this.changed?.();

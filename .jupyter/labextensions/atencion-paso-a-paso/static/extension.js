@@ -50,7 +50,8 @@ export const plugin = (apputils, { INotebookTracker, NotebookActions }, { Widget
     app.commands.addKeyBinding({ command: PANEL, keys: ['F8'], selector: 'body:not([data-clase])' });
     palette?.addItem({ command: PANEL, category: 'Curso' });
     let soon;
-    NotebookActions.executed.connect((_, { cell }) => {
+    NotebookActions.executed.connect((_, { notebook, cell }) => {
+      desk.ran(notebook, cell);
       if (cell.model.getMetadata('nbgrader')?.grade !== true) return;
       clearTimeout(soon);
       soon = setTimeout(refresh, 500); // un ejercicio comprobado
