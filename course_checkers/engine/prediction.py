@@ -15,7 +15,6 @@ from course_checkers.engine import closing
 from course_lib.explorers.base import SHARED, Explorer, esm
 from course_tools.opening import progress
 
-TEXTS = Path(__file__).with_suffix(".toml")
 FIRST = "Lo apuntado es lo primero que dijiste."
 LATE = "Ya había salido: esto no se apunta."
 
@@ -25,7 +24,7 @@ _last, _out = {}, set()  # en este kernel: la última de cada nombre, y los de l
 @cache
 def predictions():
     """Lo que dice ``prediction.toml``, por el nombre de cada una."""
-    return tomllib.loads(TEXTS.read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def right(name):
@@ -60,27 +59,31 @@ def heard(name, said):
     casi; y acierta solo lo que se mide, y no se cuenta, hasta donde dice ``hit``.
     """
     asked, good = state(name), right(name)
-    number, answers = asked["number"], asked["answers"]
+    number, told = asked["number"], {one["say"]: one["told"] for one in asked["answers"]}
     if not number or not isinstance(said, str):
-        told = next((one["told"] for one in answers if one["say"] == said), None)
-        return told and (told.replace("{}", said), said == good)
+        return (told[said].replace("{}", said), said == good) if said in [*told] else None
     try:
         if not number["min"] <= float(said) <= number["max"]:
             return None
     except ValueError:
         return None
-    far = {one["say"]: abs(float(one["say"]) - float(said)) for one in answers}
-    one = min(answers, key=lambda one: far[one["say"]])
-    close, its_own = far[one["say"]] <= number["near"], one["say"] == good
-    hit = its_own and far[good] <= number.get("hit", 0) + 1e-9
-    told = number["nearly"] if its_own and not hit else one["told"]
-    return (told if close else number["other"]).replace("{}", said), hit
+    one = min(told, key=lambda say: abs(float(say) - float(said)))
+    far = abs(float(one) - float(said))
+    hit = one == good and far <= number.get("hit", 0) + 1e-9
+    words = number["nearly"] if one == good and not hit else told[one]
+    return (words if far <= number["near"] else number["other"]).replace("{}", said), hit
 
 
 def hits(name, noted):
     """Si acierta lo apuntado, ``noted``: se juzga otra vez, y de lo que ya no se pregunta vale lo que dice."""
     told = name in predictions() and heard(name, noted.get("said"))
     return told[1] if told else noted.get("right") is True
+
+
+def kept(name):
+    """Lo que hay apuntado, si es una de las respuestas."""
+    said = progress.load()["predictions"].get(name, {}).get("said")
+    return said if heard(name, said) else ""
 
 
 class Prediction(Explorer):
@@ -105,40 +108,17 @@ class Prediction(Explorer):
     def __init__(self, name):
         if name not in predictions():
             some = ", ".join(f'"{known}"' for known in predictions())
-            text = f"No hay ninguna predicción {name!r}. Las que hay: {some}."
-            raise ValueError(text)
-        super().__init__(**state(name))
+            raise ValueError(f"No hay ninguna predicción {name!r}. Las que hay: {some}.")
         before, _last[name] = _last.get(name), self
         self.chosen = before.chosen if before else ""
-        if kept := self._kept:  # si antes se juzgó de otra forma, ahora bien
-            closing.predicted(name, kept, heard(name, kept)[1])
-        self.commit()
+        super().__init__(**state(name), said=self.chosen or kept(name))
         self.on_msg(self._choose)
 
     def _choose(self, _, content, buffers):
-        """Lo que la mano elige en la página: si es una respuesta, espera a ``commit``."""
+        """Lo que la mano elige en la página; si no lo dice, se da por dicho al ejecutar."""
         said = content.get("chosen")
         self.chosen = said if heard(self.name, said) else ""
-        self.note = LATE * (self.name in _out and not self._kept)
-
-    def commit(self):
-        """Da por dicho lo elegido."""
-        if self.chosen:
-            self.said = self.chosen
-
-    @property
-    def _kept(self):
-        """Lo que hay apuntado, si es una de las respuestas."""
-        said = progress.load()["predictions"].get(self.name, {}).get("said")
-        return said if heard(self.name, said) else ""
-
-    @traitlets.default("said")
-    def _said_before(self):
-        return self._kept
-
-    @traitlets.default("revealed")
-    def _out_before(self):
-        return self.name in _out and bool(self.said)
+        self.note = LATE * (self.name in _out and not kept(self.name))
 
     @traitlets.validate("said")
     def _check(self, proposal):
@@ -150,17 +130,17 @@ class Prediction(Explorer):
     @traitlets.observe("said")
     def _keep(self, change):
         """Apunta lo que se acaba de decir, si cuenta; si no, dice por qué."""
-        first, out = self._kept, self.name in _out
+        first, out = kept(self.name), self.name in _out
         self.revealed = out and bool(self.said)
         if not self.said:
             self.note = ""
-        elif first:
-            self.note = FIRST * (first != self.said)
-        elif out and not self.early:
+        elif first not in ("", self.said):
+            self.note = FIRST
+        elif out and not (first or self.early):
             self.note = LATE
-        else:
+        else:  # y lo ya apuntado se juzga otra vez
             fault = closing.predicted(self.name, self.said, heard(self.name, self.said)[1])
-            self.note = fault and f"No se ha apuntado: {fault}."
+            self.note = fault and f"No se ha apuntado: {fault}." * (not first)
 
     def describe(self):
         if ends := self.number:
@@ -180,7 +160,7 @@ def reveal(name, value):
     """
     asked, good = _last.get(name), right(name)
     if asked is not None:
-        asked.commit()
+        asked.said = asked.chosen or asked.said
     came = value if isinstance(value, str) else f"{value:z.{len(good.partition('.')[2])}f}"  # z: -0 es 0
     text = f"En la predicción {name} sale {came!r}, y prediction.toml da por buena {good!r}"
     assert came == good, f"{text}. Si has cambiado la cuenta, es normal."

@@ -36,12 +36,10 @@ class Progress:
             if said:
                 yield f"Predicciones acertadas: {sum(said)} de {len(said)}"
             return
-        lessons = dict.fromkeys(number.split(".")[0] for number in self.exercises)
-        for lesson in lessons:
+        for lesson in dict.fromkeys(number.split(".")[0] for number in self.exercises):
             mine = [number for number in self.exercises if number.split(".")[0] == lesson]
             done = sum(number in self.solved for number in mine)
-            sign = "✓" if done == len(mine) else "○"
-            yield f"{sign} Lección {int(lesson):02}: {done} de {len(mine)}"
+            yield f"{'✓' if done == len(mine) else '○'} Lección {int(lesson):02}: {done} de {len(mine)}"
 
     def __str__(self):
         done = sum(number in self.solved for number in self.exercises)

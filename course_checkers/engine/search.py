@@ -95,12 +95,8 @@ def search(exercise, seen, measure=dict, stages=None):
         if not found:
             return fewest(survivors if sure else [{}], complete=False)
         survivors, sure = (found if stage.smallest else simplest(found)), sure or stage.sure
-    whole = [known for known in survivors if explains(exercise, known, seen)]
+    whole = [one for one in survivors if all(exercise.agrees(one, *x) for x in seen.items())]
     return fewest(exercise.plainest(whole or survivors), complete=bool(whole))
-
-
-def explains(exercise, choice, seen):
-    return all(exercise.agrees(choice, case, value) for case, value in seen.items())
 
 
 def explain(exercise, stage, survivors, seen, measure, last):

@@ -86,10 +86,6 @@ def first_heads(x, h):
     return x[..., : x.shape[-1] // h][:, None]
 
 
-def overlapped(x, h):
-    return torch.stack([x[..., i : i + x.shape[-1] // h] for i in range(h)], dim=1)
-
-
 OTHERS = ways(
     SHARED | OWN,
     [],
@@ -98,7 +94,7 @@ OTHERS = ways(
     ("todo-en-cada-cabeza", lambda x, h: x[:, None].repeat(1, h, 1, 1)),
     ("solo-la-primera-cabeza", first_heads),
     ("misma-en-todas", lambda x, h: first_heads(x, h).repeat(1, h, 1, 1)),
-    ("cortes-solapados", overlapped),
+    ("cortes-solapados", lambda x, h: x.unfold(2, x.shape[2] // h, 1).transpose(1, 2)[:, :h]),
     ("reparte-los-tokens", split_tokens),
     ("lote-y-cabezas-juntos", lambda x, h: read_as(GOOD, TARGET)(x, h).flatten(0, 1)),
     ("lote-y-cabezas-juntos", lambda x, h: read_as(GOOD, FIRST)(x, h).flatten(0, 1)),

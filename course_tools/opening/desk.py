@@ -73,6 +73,8 @@ def keep(text):
         for name, spot in (place() or {"at": {}})["at"].items():
             mine = said["at"].setdefault(name, spot)
             mine["seen"] = list(dict.fromkeys([*spot["seen"], *mine["seen"]]))
+        if not _is_place(said):  # entre los dos, demasiados
+            return
         temporary = path.with_name(f"{path.name}.{os.getpid()}")
         temporary.write_text(json.dumps(said, indent=1, ensure_ascii=False), encoding="utf-8")
         temporary.replace(path)
