@@ -6,6 +6,7 @@ en un aula o en un contenedor: sin red, sin navegador, con el puerto ocupado y, 
 
 import contextlib
 import importlib.util
+import itertools
 import json
 import os
 import re
@@ -19,9 +20,11 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from helpers_server import free_port
+from playwright.sync_api import expect
 
 from course_tools.opening import copies, server
 
@@ -243,6 +246,78 @@ def test_ctrl_c_while_it_loads(opened):
         one.text += one.process.stdout.readline()
     assert one.stop() == 0
     assert "Cerrado antes de abrirse." in one.text
+
+
+TYPE = "texto => lesson.content.widgets[2].model.sharedModel.setSource(texto)"
+
+
+@pytest.mark.lenta
+@pytest.mark.navegador
+def test_what_was_just_typed_is_saved_whatever_closes(course, opened, browser):
+    """Con Ctrl+C, si cierran la ventana de la terminal y, si el servidor no está, al volver."""
+    options = "--expose-app-in-browser", f"--port={free_port()}"
+    lesson = course / "mis_cuadernos" / "01_producto_escalar.ipynb"
+    with contextlib.closing(browser.new_context()) as context:
+        page = context.new_page()
+        for turn, closing in enumerate((signal.SIGINT, signal.SIGHUP, signal.SIGTERM)):
+            one = opened(*options).wait()
+            if not turn:
+                page.goto(one.url.replace("00_empieza_aqui", lesson.stem))
+                page.wait_for_function(
+                    "window.lesson = window.jupyterapp?.shell.currentWidget, lesson?.context?.isReady"
+                )
+            expect(page.locator(".cu-notice p")).to_have_count(0)
+            page.evaluate(TYPE, f"# escrito al cerrar, {turn}")
+            send = os.kill if closing is signal.SIGTERM else os.killpg  # la terminal, a los dos
+            send(one.process.pid, closing)
+            assert one.stop(times=0) == 0
+            assert f"# escrito al cerrar, {turn}" in lesson.read_text(encoding="utf-8")
+            page.evaluate(TYPE, f"# sin servidor, {turn}")
+            expect(page.locator(".cu-notice")).to_contain_text("JupyterLab no contesta.")
+        opened(*options).wait()
+        page.wait_for_function("!lesson.content.model.dirty")
+        assert "# sin servidor, 2" in lesson.read_text(encoding="utf-8")
+        page.wait_for_function("lesson.sessionContext.session?.kernel?.status === 'idle'")
+        assert page.locator(".jp-Dialog").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("answers", "shown", "left"),
+    [
+        ([None], 0, []),  # al editar, o sin ninguna página
+        ([None], 1, []),
+        ([{}], 0, []),
+        ([{}], 1, ["la página abierta"]),  # que no contesta
+        ([{}, {"a": ["05.ipynb"]}, {"a": []}], 1, []),
+        ([{"a": ["05.ipynb"], "b": ["05.ipynb"]}, {"a": [], "b": ["05.ipynb"]}], 1, ["05.ipynb"]),
+    ],
+)
+def test_before_closing_the_pages_are_asked_to_save(monkeypatch, answers, shown, left):
+    asked, clock = [], itertools.count(step=0.2)
+
+    def ask(info, path, method="GET", said=None):
+        asked.append((path, said))
+        if "contents" not in path:
+            return {"connections": shown}
+        said = answers.pop(0) if len(answers) > 1 else answers[0]
+        return said if said is None else {"unsaved": said}
+
+    monkeypatch.setattr(server, "_ask", ask)
+    monkeypatch.setattr(server, "time", SimpleNamespace(sleep=id, monotonic=lambda: next(clock)))
+    assert server._unsaved({}) == left
+    assert ("api/events", server.SAVE) in asked
+
+
+def test_what_is_not_saved_is_said_and_waited_for(monkeypatch):
+    """Hasta que se guarda; si no hay terminal, no."""
+    for alone, saved in ((False, 2), (True, 0)):
+        left, told, asked = [["05.ipynb"], ["05.ipynb"], []], [], []
+        monkeypatch.setattr(server, "_unsaved", lambda info, left=left: left.pop(0))
+        monkeypatch.setattr(server, "_ask", lambda *one, asked=asked, **_: asked.append(one[1]))
+        process = SimpleNamespace(poll=lambda: None, wait=lambda seconds: 0)
+        server._close(process, {"port": 1}, told.append, alone=alone)
+        assert any("Sin guardar: 05.ipynb." in one for one in told) is not alone
+        assert (3 - len(left), asked) == (1 + saved, ["api/shutdown"])
 
 
 # --- Las piezas -----------------------------------------------------------------------------------

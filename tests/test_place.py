@@ -1,11 +1,14 @@
 """Por dónde va quien estudia: se guarda entero o nada, y se abre ahí."""
 
+import asyncio
 import contextlib
 import json
 
 import pytest
+from tornado.web import HTTPError
 
 from course_tools.opening import copies, desk, progress, server
+from course_tools.opening.contents import CourseContents
 
 SPOT = {"cell": "abc-1", "section": "5.1", "seen": ["1", "5"]}
 PLACE = {"last": "06_multicabeza.ipynb", "at": {"06_multicabeza.ipynb": SPOT}}
@@ -50,6 +53,39 @@ def test_what_is_not_a_place_is_as_if_it_were_not(home, text):
     with contextlib.suppress(ValueError, RecursionError):
         desk.keep(text)
     assert not (home / ".sitio.json").exists()
+
+
+def test_what_two_tabs_have_seen_is_kept(home):
+    desk.keep(json.dumps(PLACE))
+    here = {"last": "01_a.ipynb", "at": {"01_a.ipynb": SPOT}}
+    desk.keep(json.dumps(here | {"at": {"01_a.ipynb": SPOT | {"seen": ["2", "5"]}}}))
+    desk.keep(json.dumps(here))
+    assert desk.place()["last"] == "01_a.ipynb"
+    seen = {name: set(spot["seen"]) for name, spot in desk.place()["at"].items()}
+    assert seen == {"01_a.ipynb": {"1", "2", "5"}, PLACE["last"]: {"1", "5"}}
+
+
+def test_a_page_that_started_from_something_else_does_not_overwrite(home, monkeypatch):
+    """Dos páginas guardan a la vez: la segunda lo sabe. Y lo que contestan al cerrar no es un archivo."""
+    monkeypatch.chdir(home)
+    manager = CourseContents(root_dir=str(home))
+
+    def saved(path, content, **more):
+        model = {"type": "file", "format": "text", "content": content, **more}
+        return asyncio.run(manager.save(model, path))
+
+    saved("a.txt", "uno")
+    base = asyncio.run(manager.get("a.txt", content=False, require_hash=True))["hash"]
+    saved("a.txt", "dos", hash=base)
+    with pytest.raises(HTTPError, match=r"a\.txt ha cambiado en el disco"):
+        saved("a.txt", "tres", hash=base)
+    assert (home / "a.txt").read_text() == "dos"
+    for who, names in [("x", ["05.ipynb"]), ("y", []), ("x", [])]:
+        saved(desk.CLOSING, json.dumps({"who": who, "unsaved": names}))
+        said = asyncio.run(manager.get(desk.CLOSING, content=False))["unsaved"]
+        assert said[who] == names
+    assert said == {"x": [], "y": []}
+    assert not (home / desk.CLOSING).exists()
 
 
 def test_without_progress_nothing_is_kept(home, monkeypatch):

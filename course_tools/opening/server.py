@@ -234,7 +234,7 @@ def _unsaved(info):
         said = answer["unsaved"] if answer else {}
         left = sum(said.values(), []) or ["la página abierta"] * bool(answer and shown and not said)
         quiet = 0 if left or not said else quiet + 1
-        if waited > (SAVING_S if left else SAVING_S / 4):
+        if waited > (SAVING_S if left else SAVING_S / 2):  # quien no oye, guarda a los dos segundos
             break
     return sorted(set(left))
 

@@ -50,8 +50,8 @@ class Notice {
 
 export class Saver {
   constructor({ serviceManager, shell }, tracker, desk, { showDialog, Dialog }) {
-    const { contents, events } = serviceManager;
-    Object.assign(this, { contents, shell, tracker, desk, showDialog, Dialog });
+    const { contents, events, sessions } = serviceManager;
+    Object.assign(this, { contents, events, sessions, shell, tracker, desk, showDialog, Dialog });
     this.notice = new Notice();
     this.who = crypto.getRandomValues(new Uint32Array(2)).join('-');
     this.later = new Set(); // los documentos de los que se ha dejado para luego con cuál se sigue
@@ -146,10 +146,12 @@ export class Saver {
       if (error && error.response?.status !== 403) return;
       clearInterval(this.waiting);
       this.waiting = null;
-      this.notice.say('lost', error ? STALE : '');
-      if (error) return;
+      if (error) return this.notice.say('lost', STALE);
+      this.events._poll?.refresh(); // sin esperar a que JupyterLab vuelva a escuchar
       await Promise.all(this.unsaved().map(one => this.save(one)));
       await this.refresh();
+      if (!this.waiting) this.notice.say('lost', '');
+      await this.sessions.refreshRunning().catch(() => {});
       this.tracker.forEach(panel => this.revive(panel));
     }, PING_MS);
   }
