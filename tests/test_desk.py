@@ -125,7 +125,7 @@ def test_a_question_is_answered_and_left_with_the_keys(lab):
     expect(first.get_by_role("status")).to_contain_text("Has dicho «(0.58, 0.28, 0.14)»")
     keys.press("Shift+Enter")
     page.wait_for_function("lesson.content.activeCellIndex === 1")
-    expect(page.locator(".exp-prediction").get_by_role("button")).to_have_text("Lo digo")
+    expect(page.locator(".exp-prediction").get_by_role("button")).to_have_text("Contestar otra vez")
     for number in (2, 3, 4, 4):  # la última es texto: no crece otra
         keys.press("Shift+Enter")
         page.wait_for_function(f"lesson.content.activeCellIndex === {number}")
@@ -300,6 +300,83 @@ def test_the_panel_finds_words_and_hides_the_code(studying):
         )
         page.wait_for_function(f"document.body.dataset.jpThemeName === '{theme}'")
         assert page.evaluate(AUDIT) == []
+
+
+TOP = "lesson.node.querySelector('.jp-WindowedPanel-outer').scrollTop"
+
+
+@pytest.mark.lenta
+def test_a_section_that_was_read_counts_and_one_passed_by_does_not(studying):
+    """Con la rueda: de prisa, ninguno o el que se para delante; despacio, todos. Y se sigue por lo que se veía."""
+    page, panel = studying.page, opened(studying)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.evaluate(OPEN, "mis_cuadernos/00_empieza_aqui.ipynb")
+    page.locator(".jp-WindowedPanel-outer:visible").hover()
+    told = panel.get_by_role("listitem").first
+    for pause, step, read in ((100, 600, "[0-2] de 6"), (1200, 450, "6 de 6")):
+        page.evaluate("lesson.content.scrollToItem(0, 'start')")
+        before = None
+        while before != (before := page.evaluate(TOP)):
+            page.mouse.wheel(0, step)
+            page.wait_for_timeout(pause)
+        expect(told).to_have_text(re.compile(f"Apartados: {read}"))
+    expect(panel.get_by_role("button", name="Sigue en")).to_have_text("Sigue en 00 · Ejercicios")
+    studying.close()
+
+
+# --- Lo escrito no se pierde ------------------------------------------------------------------------
+
+WRITE = """text => {
+    window.lesson = jupyterapp.shell.currentWidget;
+    lesson.content.widgets[2].model.sharedModel.setSource(text);
+}"""
+READ = "jupyterapp.shell.currentWidget.content.widgets[2]?.model.sharedModel.source"
+
+
+def test_what_is_typed_is_saved_when_the_hand_stops(lab):
+    """También lo que se escribe mientras se guarda, que JupyterLab da por guardado."""
+    lab.open(write(lab, *(new_code_cell(f"{k}") for k in range(3))))
+    late = "lesson.context.saveState.connect((_, stage) => stage === 'started' && setTimeout("
+    late += "() => lesson.content.widgets[1].model.sharedModel.setSource('tarde'), 0))"
+    lab.page.evaluate(f"{{ {late}; ({WRITE})('pronto') }}")
+    for _ in range(300):
+        lab.page.wait_for_timeout(100)
+        if {"pronto", "tarde"} <= {cell.source for cell in lab.read(SCRATCH).cells}:
+            break
+    assert [cell.source for cell in lab.read(SCRATCH).cells] == ["0", "tarde", "pronto"]
+    lab.close()
+
+
+@pytest.mark.lenta
+def test_two_tabs_are_both_kept_and_the_reader_chooses(studying):
+    path = "mis_cuadernos/03_softmax_y_escalado.ipynb"
+    url = studying.url.replace("/lab?reset", f"/lab/tree/{path}?reset")
+    pages = one, two = studying.page, studying.page.context.new_page()
+    ready = "window.jupyterapp?.shell.currentWidget?.content?.activeCell"
+    for page in pages:
+        page.goto(url)
+        page.wait_for_function(ready, timeout=60_000)
+    one.evaluate(WRITE, "# de la primera")
+    two.wait_for_function(f"{READ} === '# de la primera'")  # donde no hay nada a medias, se ve lo de la otra
+    lesson, old = studying.folder / path, studying.folder / "mis_cuadernos/anteriores"
+    dialog = two.locator(".jp-Dialog")
+    for turn, (choice, stays, goes) in enumerate(
+        [("Sigo con el de esta pestaña", "dos", "uno"), ("Sigo con el otro", "uno", "dos")]
+    ):
+        two.evaluate(WRITE, f"# dos {turn}")
+        one.evaluate(f"text => {{ ({WRITE})(text); return lesson.context.save(); }}", f"# uno {turn}")
+        expect(dialog).to_contain_text("Hay dos «03_softmax_y_escalado.ipynb» distintos")
+        expect(dialog.get_by_role("button", name="Decidir luego")).to_be_focused()
+        dialog.get_by_role("button", name=choice).click()
+        for page in pages:
+            page.wait_for_function(f"{READ} === '# {stays} {turn}'")
+        two.wait_for_function("!lesson.content.model.dirty")
+        assert f"# {stays} {turn}" in lesson.read_text(encoding="utf-8")
+        kept = [file.read_text(encoding="utf-8") for file in old.glob("03_*-antes-*.ipynb")]
+        assert [f"# {goes} {turn}" in text for text in kept].count(True) == 1
+        assert not any("](../imagenes" in text for text in kept)  # una carpeta más abajo
+        assert any("](../../imagenes" in text for text in kept)
+    two.close()
 
 
 def test_without_what_the_course_notes_the_panel_says_only_what_it_knows(lab):

@@ -325,6 +325,56 @@ def test_in_jupyter_it_is_said_run_and_said_again(lab):
     lab.close()
 
 
+RUN = "k => (lesson.content.activeCellIndex = k, void jupyterapp.commands.execute('notebook:run-cell'))"
+RESTART = "lesson.sessionContext.session.kernel.restart()"
+
+
+@pytest.mark.navegador
+@pytest.mark.parametrize(
+    ("how", "name"),
+    [
+        ("mayús+intro", "08.1"),
+        pytest.param("sale", "08.2", marks=pytest.mark.lenta),
+        pytest.param("ocupado", "08.4", marks=pytest.mark.lenta),
+        pytest.param("todo", "10.3", marks=pytest.mark.lenta),
+        pytest.param("reinicio", "10.4", marks=pytest.mark.lenta),
+    ],
+)
+def test_in_jupyter_what_was_chosen_and_not_said_is_not_lost(lab, how, name):
+    """Con el teclado, o con el ratón y el kernel ocupado; y si el kernel se reinicia, lo dice la pregunta."""
+    first, last, said = (say for say, *_ in KNOWN[name]["answers"][:3])
+    wait = "import time; time.sleep(2)" if how == "ocupado" else "0"
+    ask = f"from course_checkers import *\nPrediction({name!r})"
+    codes = ask, wait, f"reveal({name!r}, {prediction.right(name)!r})"
+    lab.open(write(lab, *map(new_code_cell, codes)))
+    page, keys = lab.page, lab.page.keyboard
+    page.evaluate(RUN, 0)
+    asked = page.locator(".exp-prediction")
+    asked.wait_for()
+    if how == "ocupado":
+        page.evaluate(RUN, 1)
+    for one in (last, first, last):
+        asked.get_by_label(one, exact=True).check()
+    asked.get_by_label(last, exact=True).focus()
+    keys.press("ArrowDown")
+    if how == "mayús+intro":
+        keys.press("Shift+Enter")
+        page.wait_for_function("lesson.content.activeCellIndex === 1")
+        expect(asked.locator(".exp-say")).to_have_text(SAYS.format(said))
+    if how == "reinicio":
+        page.evaluate(RESTART)
+        page.wait_for_function("lesson.sessionContext.session.kernel.status === 'idle'")
+    if how in ("todo", "reinicio"):
+        lab.run_all()
+    else:
+        page.evaluate(RUN, 2)
+    told = prediction.heard(name, said)[0]
+    expect(asked.locator(".exp-say")).to_have_text(told)
+    printed = page.locator(".jp-OutputArea-output pre", has_text=told)
+    expect(printed).to_have_count(0 if how == "reinicio" else 1)
+    lab.close()
+
+
 @pytest.mark.navegador
 @pytest.mark.lenta
 @pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
