@@ -30,6 +30,8 @@ OPEN = """async path => {
     panel.content.activeCellIndex = 0;
     panel.content.activate();
 }"""
+HIDDEN = "lesson.content.widgets.filter(cell => cell.isHidden).length"
+READY = "window.jupyterapp?.shell.currentWidget?.content?.activeCell"
 ARRIVED = "name => lesson.content.activeCell.model.id === name"
 WHERE = "[lesson.content.activeCell.model.id, lesson.content.activeCell.isHidden]"
 SEEN = """() => {
@@ -72,16 +74,14 @@ def test_walking_visits_what_is_seen_and_only_that(lab, path):
     lab.close()
     nbformat.write(nb, lab.folder / path)
     lab.page.evaluate(OPEN, path.as_posix())
-    folded = lab.page.evaluate("lesson.content.widgets.filter(cell => cell.isHidden).length")
+    folded = lab.page.evaluate(HIDDEN)
     button = lab.page.locator("[data-jp-item-name=run] >> visible=true").first
     visited, names, jumped = [], [cell.id for cell in nb.cells], False
     for number, name in enumerate(expected):
         with contextlib.suppress(PlaywrightTimeout):  # se mueve cuando ha ejecutado la de antes
             lab.page.wait_for_function(ARRIVED, arg=name, timeout=10_000)
         here, hidden = lab.page.evaluate(WHERE)
-        assert (here, hidden) == (name, False), (
-            f"tras {visited[-1:]}, el {number} de {len(expected)}"
-        )
+        assert (here, hidden) == (name, False), f"tras {visited[-1:]}, {number}/{len(expected)}"
         visited.append(here)
         if jumped:
             lab.page.wait_for_function(SEEN)
@@ -90,9 +90,7 @@ def test_walking_visits_what_is_seen_and_only_that(lab, path):
             button.click()
         else:
             lab.page.keyboard.press("Shift+Enter")
-    assert folded == lab.page.evaluate(
-        "lesson.content.widgets.filter(cell => cell.isHidden).length"
-    )
+    assert folded == lab.page.evaluate(HIDDEN)
     lab.restore(path)
     lab.close()
 
@@ -209,11 +207,8 @@ def test_a_lesson_that_was_run_and_closed_has_its_explorers(lab, path):
     lab.look()
     assert lab.page.evaluate(SAVE) is False
     closed(lab)
-    saved, wanted = (
-        sorted(one["_esm"] for one in found)
-        for found in (saved_explorers(lab.folder / path), before)
-    )
-    assert saved == wanted
+    modules = [one["_esm"] for one in saved_explorers(lab.folder / path)]
+    assert sorted(modules) == sorted(one["_esm"] for one in before)
     places = lab.open_saved(path, len(before))
     assert places.count("explorador") == len(before), places
     assert lab.page_faults() == []
@@ -269,15 +264,11 @@ def test_the_panel_knows_what_is_done_and_goes_on_where_it_was(studying):
     assert place["at"]["06_multicabeza.ipynb"]["cell"] == here
     expect(on).to_have_text(re.compile(r"^Sigue en 06 §[\d.]+$"))
 
-    page.evaluate(
-        "jupyterapp.commands.execute('docmanager:open', {path: 'mis_cuadernos/01_producto_escalar.ipynb'}).then(() => 0)"
-    )
+    path = "{path: 'mis_cuadernos/01_producto_escalar.ipynb'}"
+    page.evaluate(f"jupyterapp.commands.execute('docmanager:open', {path}).then(() => 0)")
     there = "/lab/tree/mis_cuadernos/06_multicabeza.ipynb?reset"
     page.goto(studying.url.replace("/lab?reset", there))  # otro día
-    page.wait_for_function(
-        f"window.jupyterapp?.shell.currentWidget?.content?.activeCell?.model.id === '{here}'",
-        timeout=60_000,
-    )
+    page.wait_for_function(f"{READY}?.model.id === '{here}'", timeout=60_000)
     assert page.evaluate(TABS) == ["06_multicabeza.ipynb"]
     expect(page.locator(".jp-Notebook-cell.jp-mod-active")).to_be_in_viewport()
 
@@ -295,9 +286,7 @@ def test_the_panel_finds_words_and_hides_the_code(studying):
     assert page.locator(".cu-bare").count() == 0
     page.evaluate(AXE)
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
-        page.evaluate(
-            "theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", theme
-        )
+        page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
         page.wait_for_function(f"document.body.dataset.jpThemeName === '{theme}'")
         assert page.evaluate(AUDIT) == []
 
@@ -352,10 +341,9 @@ def test_two_tabs_are_both_kept_and_the_reader_chooses(studying):
     path = "mis_cuadernos/03_softmax_y_escalado.ipynb"
     url = studying.url.replace("/lab?reset", f"/lab/tree/{path}?reset")
     pages = one, two = studying.page, studying.page.context.new_page()
-    ready = "window.jupyterapp?.shell.currentWidget?.content?.activeCell"
     for page in pages:
         page.goto(url)
-        page.wait_for_function(ready, timeout=60_000)
+        page.wait_for_function(READY, timeout=60_000)
     one.evaluate(WRITE, "# de la primera")
     two.wait_for_function(f"{READ} === '# de la primera'")  # donde no hay nada a medias, se ve lo de la otra
     lesson, old = studying.folder / path, studying.folder / "mis_cuadernos/anteriores"

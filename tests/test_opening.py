@@ -29,17 +29,8 @@ from playwright.sync_api import expect
 from course_tools.opening import copies, server
 
 ROOT = Path(__file__).resolve().parents[1]
-COURSE = (
-    "curso.py",
-    "requirements.txt",
-    "constraints.txt",
-    "notebooks",
-    "course_lib",
-    "course_checkers",
-    "course_tools",
-    "imagenes",
-    ".jupyter",
-)
+COURSE = "curso.py requirements.txt constraints.txt imagenes notebooks course_lib course_checkers"
+COURSE = (*COURSE.split(), "course_tools", ".jupyter")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="usa señales y permisos de Unix")
 AS_ROOT = os.name == "posix" and os.geteuid() == 0
 # Como administrador, los permisos de una carpeta no impiden nada: se monta de solo lectura.
@@ -84,20 +75,10 @@ class Opened:
         nobody = f"http://127.0.0.1:{free_port()}"  # sin red: nadie atiende ahí
         env.update(HOME=str(home), http_proxy=nobody, https_proxy=nobody, PIP_INDEX_URL=nobody)
         command = [*prefix, sys.executable, "curso.py", "abrir", *arguments]
-        streams = {
-            "stdin": subprocess.DEVNULL,
-            "stdout": subprocess.PIPE,
-            "stderr": subprocess.STDOUT,
-        }
-        self.process = subprocess.Popen(
-            command,
-            cwd=course,
-            env=env,
-            encoding="utf-8",
-            start_new_session=True,
-            preexec_fn=hear_ctrl_c,
-            **streams,
-        )
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+        streams |= {"stderr": subprocess.STDOUT, "encoding": "utf-8", "cwd": course, "env": env}
+        alone = {"start_new_session": True, "preexec_fn": hear_ctrl_c}
+        self.process = subprocess.Popen(command, **streams, **alone)
         self.text, self.url = "", None
 
     def wait(self):
@@ -125,9 +106,8 @@ class Opened:
         for _ in range(times):
             os.killpg(self.process.pid, signal.SIGINT)
             time.sleep(0.1)
-        late = threading.Timer(
-            180, os.killpg, (self.process.pid, signal.SIGKILL)
-        )  # no colgarse nunca
+        stuck = self.process.pid, signal.SIGKILL
+        late = threading.Timer(180, os.killpg, stuck)  # no colgarse nunca
         late.start()
         self.text += self.process.stdout.read()
         code = self.process.wait(timeout=120)
@@ -179,12 +159,9 @@ def test_a_newcomer_gets_to_lesson_00(course, opened, tmp_path):
     assert model["writable"] is True
     assert model["content"]["cells"][0]["source"].startswith("# 00 · Empieza aquí")
     outputs = [out for cell in model["content"]["cells"] for out in cell.get("outputs", ())]
-    assert all(copies.WIDGET_VIEW in out["data"] for out in outputs), (
-        "solo los exploradores vienen dibujados"
-    )
-    assert (
-        model["content"]["metadata"]["language_info"]["file_extension"] == ".py"
-    )  # no lo añade JupyterLab
+    assert all(copies.WIDGET_VIEW in out["data"] for out in outputs), "solo, los exploradores"
+    language = model["content"]["metadata"]["language_info"]  # no lo añade JupyterLab
+    assert language["file_extension"] == ".py"
     solution = json.loads(first.get("api/contents/notebooks/soluciones/00_empieza_aqui.ipynb"))
     assert solution["writable"] is False
 
@@ -197,9 +174,8 @@ def test_a_newcomer_gets_to_lesson_00(course, opened, tmp_path):
     os.utime(lesson)
     assert first.stop() == 0
     assert "Cierro JupyterLab, en orden." in first.text
-    assert re.search(
-        r"Guardado en mis_cuadernos: 05_\w+\.ipynb, a las \d\d:\d\d:\d\d\.", first.text
-    )
+    saved = r"Guardado en mis_cuadernos: 05_\w+\.ipynb, a las \d\d:\d\d:\d\d\."
+    assert re.search(saved, first.text)
     assert is_spanish(first.text.split("Cierro")[1])
     with pytest.raises(OSError, match="refused|111|61"):
         first.get("api")
@@ -362,14 +338,10 @@ INFO = {"hostname": "0.0.0.0", "port": 8888, "base_url": "/", "token": "abc", "s
     ],
 )
 def test_the_address_is_the_last_line(browser, ip, said):
-    *lines, last = server.directions(
-        INFO, "lab/tree/mis_cuadernos/00_empieza_aqui.ipynb", browser, ip
-    )
+    where = "lab/tree/mis_cuadernos/00_empieza_aqui.ipynb"
+    *lines, last = server.directions(INFO, where, browser, ip)
     assert said in "\n".join(lines)
-    assert (
-        last.strip()
-        == "http://localhost:8888/lab/tree/mis_cuadernos/00_empieza_aqui.ipynb?token=abc"
-    )
+    assert last.strip() == f"http://localhost:8888/{where}?token=abc"
 
 
 def test_options_of_jupyter_are_read():
