@@ -11,6 +11,7 @@ from course_lib.probes import (
     Pair,
     attention_between,
     find_word,
+    hooked,
     load_probes,
     place_and_content,
     read_versions,
@@ -251,3 +252,19 @@ def test_a_head_that_follows_the_words_and_one_that_does_not():
     assert place_and_content(weights, moved, order)[1] > 0.9999
     assert place_and_content(weights, weights, order)[0] > 0.9999
     assert place_and_content(weights, weights, order)[1] < 0.9
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_hooks_last_as_long_as_the_block_even_if_it_fails(after):
+    first, second, x = torch.nn.Linear(3, 5), torch.nn.Linear(5, 2), torch.randn(4, 3)
+    double = (lambda _, inputs, y: 2 * y) if after else (lambda _, inputs: (2 * inputs[0],))
+    with hooked((first, double), (second, double), after=after):
+        seen = second(first(x))
+    expected = 2 * second(2 * first(x)) if after else second(2 * first(2 * x))
+    torch.testing.assert_close(seen, expected)
+    for bad in ((second, lambda *_: 1 / 0), (None, double)):  # falla al pasar, y al ponerlo
+        with pytest.raises((ZeroDivisionError, AttributeError)):
+            with hooked((first, double), bad, after=after):
+                second(first(x))
+        assert not (first._forward_hooks or first._forward_pre_hooks)
+        assert not (second._forward_hooks or second._forward_pre_hooks)

@@ -2,17 +2,12 @@
 
 - ``sentences`` y ``words``: frases para un BERT, y lo que se mide en las palabras de cada una.
 - ``alignment`` y ``gender``: al traductor, adónde mira y a qué nombre atribuye *it*.
-- ``heads``: a cualquiera de los dos, qué pasa sin una cabeza.
+- ``heads``: a cualquiera, qué pasa si por un sitio pasa otra cosa, o sin una cabeza.
 """
 
 from course_lib.probes.alignment import Aligned, aligned_pairs, alignment_accuracy, alignment_hits
-from course_lib.probes.gender import (
-    Gendered,
-    chosen_gender,
-    gender_controls,
-    gender_pairs,
-)
-from course_lib.probes.heads import without_heads
+from course_lib.probes.gender import Gendered, chosen_gender, gender_controls, gender_pairs
+from course_lib.probes.heads import hooked, without_heads
 from course_lib.probes.sentences import PROBES, Pair, Probes, load_probes
 from course_lib.probes.words import (
     attention_between,
@@ -36,6 +31,7 @@ __all__ = [
     "find_word",
     "gender_controls",
     "gender_pairs",
+    "hooked",
     "load_probes",
     "place_and_content",
     "read_versions",

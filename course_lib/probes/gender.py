@@ -43,6 +43,5 @@ def gender_controls():
 def chosen_gender(translation, example):
     """Qué género lleva el adjetivo en una traducción: «m», «f» o, si no está, ``None``."""
     words = [word.lower() for word, _ in translation.target_words]
-    found = {"m": example.masculine in words, "f": example.feminine in words}
-    chosen = [gender for gender, present in found.items() if present]
-    return chosen[0] if len(chosen) == 1 else None
+    masculine, feminine = (form in words for form in (example.masculine, example.feminine))
+    return None if masculine == feminine else "m" if masculine else "f"

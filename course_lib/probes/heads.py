@@ -1,11 +1,26 @@
-"""Una pregunta para cualquier modelo del curso: ¿qué pasa si le quito una cabeza?"""
+"""Intervenir en un modelo: ¿qué pasa si por un sitio va otra cosa, o si le quito una cabeza?"""
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import torch
 
 
 @contextmanager
+def hooked(*pairs, after=False, **options):
+    """Pone unos *hooks* de torch mientras dura el bloque ``with``. Al salir los quita, aunque algo falle.
+
+    Args:
+        pairs: pares ``(módulo, hook)``: antes de pasar por el módulo, ``hook(módulo, entradas)``.
+        after: si es después: ``hook(módulo, entradas, salida)``.
+        options: las de torch, como ``with_kwargs``.
+    """
+    with ExitStack() as placed:
+        for module, hook in pairs:
+            place = module.register_forward_hook if after else module.register_forward_pre_hook
+            placed.enter_context(place(hook, **options))
+        yield
+
+
 def without_heads(*silenced):
     """Apaga unas cabezas mientras dura el bloque ``with``: lo que aportan pasa a ser 0.
 
@@ -15,24 +30,15 @@ def without_heads(*silenced):
     Raises:
         ValueError: si esa atención no tiene esa cabeza.
     """
-    for attention, head in silenced:
+
+    def silence(attention, head):
         if head not in range(attention.heads):
             raise ValueError(
                 f"without_heads: no hay cabeza {head!r}: esta atención tiene {attention.heads}, de la "
                 f"0 a la {attention.heads - 1}."
             )
-    saved = [
-        (attention, attention.output_projection.weight.detach().clone())
-        for attention, _ in silenced
-    ]
-    try:
-        with torch.no_grad():
-            for attention, head in silenced:
-                # W_O junta las cabezas: estas columnas son las que leen la que se apaga.
-                columns = slice(head * attention.dim_key, (head + 1) * attention.dim_key)
-                attention.output_projection.weight[:, columns] = 0.0
-        yield
-    finally:
-        with torch.no_grad():
-            for attention, weight in reversed(saved):
-                attention.output_projection.weight.copy_(weight)
+        join = attention.output_projection  # lo que le entra: las cabezas, una al lado de otra
+        own = torch.arange(join.in_features, device=join.weight.device) // attention.dim_key == head
+        return join, lambda _, inputs: (inputs[0].masked_fill(own, 0.0),)
+
+    return hooked(*(silence(*one) for one in silenced))

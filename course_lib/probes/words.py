@@ -80,9 +80,8 @@ def word_vectors(sentences, word):
     """
     read = extract_embeddings(list(sentences))
     states = torch.stack(read.hidden_states)  # (capas + 1, n, L, d_model)
-    places = [find_word(tokens, word) for tokens in read.tokens]
-    vectors = [states[:, i, place].mean(dim=1) for i, place in enumerate(places)]
-    return torch.stack(vectors, dim=1)
+    places = enumerate(find_word(tokens, word) for tokens in read.tokens)
+    return torch.stack([states[:, i, place].mean(dim=1) for i, place in places], dim=1)
 
 
 def read_versions(probes, pairs):
