@@ -313,32 +313,38 @@ def file_problems(path):
     return found
 
 
+def client(nb, folder, timeout=CELL_TIMEOUT_S, **options):
+    """Quien ejecuta las celdas de `nb` en un kernel limpio, desde la carpeta `folder`."""
+    from nbclient import NotebookClient
+
+    return NotebookClient(
+        nb,
+        kernel_name=KERNELSPEC["name"],
+        timeout=timeout,
+        iopub_timeout=timeout,  # con la máquina cargada, lo impreso llega tarde
+        raise_on_iopub_timeout=True,  # y sin esto se pierde sin decir nada
+        record_timing=False,
+        extra_arguments=["--IPKernelApp.log_level=40"],  # solo sus errores
+        resources={"metadata": {"path": str(folder)}},
+        **options,
+    )
+
+
 def execute(nb, folder):
     """Ejecuta `nb` en un kernel limpio, desde la carpeta `folder`, y lo devuelve normalizado.
 
     Raises:
         NotebookError: si una celda falla sin avisarlo con la etiqueta ``raises-exception``.
     """
-    from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     nb = normalize(nb)
     for cell in _code_cells(nb):
         cell.execution_count, cell.outputs = None, []
     started = []
-    client = NotebookClient(
-        nb,
-        kernel_name=KERNELSPEC["name"],
-        timeout=CELL_TIMEOUT_S,
-        iopub_timeout=CELL_TIMEOUT_S,  # con la máquina cargada, lo impreso llega tarde
-        raise_on_iopub_timeout=True,  # y sin esto se pierde sin decir nada
-        record_timing=False,
-        extra_arguments=["--IPKernelApp.log_level=40"],  # solo sus errores
-        resources={"metadata": {"path": str(folder)}},
-        on_cell_start=lambda cell, cell_index: started.append(cell_index),
-    )
+    noted = client(nb, folder, on_cell_start=lambda cell, cell_index: started.append(cell_index))
     try:
-        client.execute()
+        noted.execute()
     except CellExecutionError as error:
         reason = f"{error.ename}: {error.evalue}"
     except CellTimeoutError:

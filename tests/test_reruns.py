@@ -1,0 +1,92 @@
+"""Una celda se puede ejecutar dos veces, y otra vez con todas ya ejecutadas: no falla, y sale lo mismo.
+
+Cada día se mira qué nombres lee y cuáles rehace cada una; cada noche, por turnos, se ejecutan así las lecciones,
+con los ejercicios resueltos: se ejecuta también lo que se enseña al resolverlos.
+"""
+
+import ast
+import dis
+import re
+import types
+
+import pytest
+from helpers_notebooks import code_cells
+from nbformat.v4 import new_code_cell, new_notebook
+from tools import notebooks
+
+PATHS = [path for path in notebooks.course_notebooks() if path.parent.name != "soluciones"]
+LESSONS = [path for path in PATHS if notebooks.is_lesson(path)]
+TIMED = "# sin comparar: es tiempo"  # lo demás que nbval no compara, en un mismo ordenador sale igual
+SAME = {"respuesta-2-c"}  # hace otra vez la u de antes, igual: en la diapositiva se ve
+
+
+def names(source):
+    """Los nombres que una celda toma de otra, y los que hace."""
+    needed, made, codes = set(), set(), [compile(source, "celda", "exec")]
+    for code in codes:  # crece mientras se recorre
+        codes += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+        for step in dis.get_instructions(code):
+            if step.opname == "STORE_NAME" and code is codes[0]:
+                made.add(step.argval)
+            elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL") and step.argval not in made:
+                needed.add(step.argval)
+    return needed, made
+
+
+def remade(cells):
+    """Las celdas que toman un nombre de una de antes, si una de después lo hace otra vez."""
+    found = [names(cell.source) for cell in cells]
+    for i, (needed, _) in enumerate(found):
+        before, after = (set().union(*(made for _, made in f)) for f in (found[:i], found[i:]))
+        yield from ((cells[i].id, name) for name in sorted(needed & before & after))
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: f"{path.parent.name}-{path.stem[:2]}")
+def test_names_are_for_one_thing_and_hooks_are_removed_whatever_happens(path):
+    cells = [cell for cell in code_cells(notebooks.read(path)) if cell.id not in SAME]
+    assert list(remade(cells)) == []
+    assert [c.id for c in cells if "register_" in c.source] == [], "Ponlos con probes.hooked."
+
+
+def solved(path):
+    """La lección, con las funciones y las clases de sus soluciones en sus huecos."""
+    nb, codes, imports = notebooks.read(path), {}, []
+    for cell in code_cells(notebooks.read(path.parent / "soluciones" / path.name)):
+        for node in ast.parse(cell.source).body:
+            if hasattr(node, "name"):
+                codes.setdefault(node.name, ast.unparse(node))
+            elif "import" in ast.unparse(node) and "course_checkers" not in ast.unparse(node):
+                imports.append(ast.unparse(node))
+    for cell in code_cells(nb):
+        if hole := re.match(r"# Ejercicio .+\n(?:from .+\n|import .+\n|\n)*(?:def|class) (\w+)", cell.source):
+            cell.source = "\n".join([*imports, codes[hole[1]]])
+    return nb
+
+
+def faults(nb, folder):
+    """Las celdas que, ejecutadas otra vez, fallan o dan otra cosa."""
+    cells, first, found = code_cells(nb), {}, set()
+    client = notebooks.client(nb, folder, timeout=900, allow_errors=True)
+    with client.setup_kernel():
+        for cell in [cell for cell in cells for _ in range(2)] + cells[::-1]:
+            cell.outputs = []
+            client.execute_cell(cell, nb.cells.index(cell))
+            seen = "".join(o.get("text") or o.get("evalue") or o.data["text/plain"] for o in cell.outputs)
+            failed = any(output.output_type == "error" for output in cell.outputs)
+            if failed or first.setdefault(cell.id, seen) != seen and not cell.source.startswith(TIMED):
+                found.add((cell.id, seen))
+    return found
+
+
+@pytest.mark.lenta
+@pytest.mark.turnos
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_every_cell_of_a_lesson_can_be_run_again(path):
+    assert faults(solved(path), path.parent) == set()
+
+
+def test_what_cannot_be_run_again_is_seen():
+    sources = "x, y = [1], 5", "x.append(2)", "print(len(x))", "print(y)", "del x", "y = 3"
+    cells = [new_code_cell(source, id=f"c{i}") for i, source in enumerate(sources)]
+    assert {name for name, _ in faults(new_notebook(cells=cells), LESSONS[0].parent)} >= {"c4"}
+    assert list(remade(cells)) == [("c3", "y")]
