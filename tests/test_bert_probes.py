@@ -1,6 +1,7 @@
 """Las frases con las que se interroga a un BERT, y lo que se mide en ellas."""
 
 import re
+from statistics import correlation
 
 import pytest
 import torch
@@ -219,14 +220,6 @@ def test_read_versions():
 # --- Las dos correlaciones ------------------------------------------------------------------------
 
 
-def pearson(xs, ys):
-    """La correlación, escrita con sumas."""
-    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
-    products = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys))
-    squares = (sum((v - m) ** 2 for v in vs) for vs, m in ((xs, mean_x), (ys, mean_y)))
-    return products / (next(squares) * next(squares)) ** 0.5
-
-
 def test_place_and_content_against_loops():
     generator = torch.Generator().manual_seed(0)
     weights, shuffled = torch.rand(2, 3, 4, 7, 7, generator=generator, dtype=torch.double)
@@ -240,8 +233,8 @@ def test_place_and_content_against_loops():
             before = [w[i + 1][j + 1] for i, j in cells]
             same_place = [s[i + 1][j + 1] for i, j in cells]
             same_words = [s[order.index(i) + 1][order.index(j) + 1] for i, j in cells]
-            assert abs(place[layer, head] - pearson(before, same_place)) < 1e-9
-            assert abs(content[layer, head] - pearson(before, same_words)) < 1e-9
+            assert abs(place[layer, head] - correlation(before, same_place)) < 1e-9
+            assert abs(content[layer, head] - correlation(before, same_words)) < 1e-9
 
 
 def test_a_head_that_follows_the_words_and_one_that_does_not():
@@ -266,5 +259,5 @@ def test_hooks_last_as_long_as_the_block_even_if_it_fails(after):
         with pytest.raises((ZeroDivisionError, AttributeError)):
             with hooked((first, double), bad, after=after):
                 second(first(x))
-        assert not (first._forward_hooks or first._forward_pre_hooks)
-        assert not (second._forward_hooks or second._forward_pre_hooks)
+        for each in (first, second):
+            assert not (each._forward_hooks or each._forward_pre_hooks)
