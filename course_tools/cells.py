@@ -1,7 +1,10 @@
 """Qué es cada celda de una lección: lo dicen sus etiquetas, que pone ``python curso.py cuadernos``.
 
-Quien necesita saberlo (el kernel, el sitio web, las pruebas) lo lee de aquí y no del texto.
+Quien necesita saberlo (el kernel, el sitio web, las pruebas) lo lee de aquí y no del texto. De una celda que
+ha pasado por otro programa solo queda el texto: de qué ejercicio es lo dice su primera línea.
 """
+
+import re
 
 SETUP = "preparar"  # solo importa: se pliega en una línea
 BESIDE = "profundizar"  # está al lado del camino
@@ -12,6 +15,10 @@ CHECKING = "comprobar"  # trae las comprobaciones, o cuenta lo resuelto
 UNSOLVED = "por-resolver"  # enseña algo cuando el ejercicio de arriba está resuelto
 TAGS = SETUP, BESIDE, TRY, PREDICTION, EXERCISES, CHECKING, UNSOLVED
 
+# Delante puede haber líneas vacías, otros comentarios (un título de Colab) y órdenes de Jupyter.
+EXERCISE = re.compile(
+    r"(?:[ \t]*(?:[#%!].*)?\n)*?[ \t]*#+[ \t]*(Ejercicio|Comprobación)\s+(\d+\.\d+)\b", re.IGNORECASE
+)
 FOLDED = "jp-MarkdownHeadingCollapsed"  # JupyterLab pliega lo que hay debajo de este título
 
 
@@ -39,3 +46,9 @@ def checked(cell):
 def is_of_exercise(cell):
     """Dice si la celda es el hueco de un ejercicio o lo que lo comprueba."""
     return "nbgrader" in cell["metadata"]
+
+
+def exercise(source):
+    """De una celda, qué es y de qué ejercicio, como ``("Ejercicio", "5.1")``; ``None`` si no lo dice."""
+    match = EXERCISE.match(source)
+    return match and (match[1].capitalize(), match[2])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from IPython import get_ipython
 
-from course_tools.cells import BESIDE, FOLDED, tagged
+from course_tools.cells import BESIDE, FOLDED, exercise, tagged
 from course_tools.code import Code
 
 RUN_ABOVE = ("Run", "Ejecutar todo por encima de la celda seleccionada")  # así, en los menús
@@ -48,7 +48,8 @@ def forget(result):
     Sin esto, la comprobación de debajo juzgaría lo de antes.
     """
     code = str(result.info.raw_cell)
-    broken = isinstance(result.error_before_exec, SyntaxError) and code.startswith("# Ejercicio")
+    answer = (exercise(code) or [""])[0] == "Ejercicio"
+    broken = isinstance(result.error_before_exec, SyntaxError) and answer
     for pair in re.findall(r"^(?:(?:def|class) (\w+)|(\w+) *=(?!=))", code, re.MULTILINE):
         for name in filter(None, pair):
             UNREADABLE.discard(name)

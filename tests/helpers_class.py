@@ -18,6 +18,7 @@ import helpers_answers
 
 from aula.calificar import submissions
 from course_checkers.engine import questions
+from course_tools.cells import exercise
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -75,9 +76,9 @@ def submitted(number, codes):
     """La lección, con estas respuestas en sus huecos: ejercicio → código."""
     made = []
     for one in lesson_cells(number):
-        match = submissions.EXERCISE.match(one["source"])
-        if match and match[1] == "Ejercicio" and match[2] in codes:
-            one = one | {"source": f"# Ejercicio {match[2]}\n{codes[match[2]]}"}
+        kind, number = exercise(one["source"]) or ("", "")
+        if kind == "Ejercicio" and number in codes:
+            one = one | {"source": f"# Ejercicio {number}\n{codes[number]}"}
         made.append(one)
     return notebook(*made)
 

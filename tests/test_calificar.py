@@ -12,7 +12,9 @@ import struct
 import subprocess
 import sys
 import time
+import unicodedata
 import zipfile
+import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 from unittest import mock
@@ -27,6 +29,7 @@ from tools import class_of_40
 
 from aula.calificar import cage, check, pages, student, submissions, workers
 from aula.calificar import grade as grading
+from aula.calificar import marks as marking
 from course_checkers.engine import running
 
 ROOT = pretend.ROOT
@@ -343,8 +346,8 @@ def test_a_zip_of_a_student_is_said_and_so_is_what_is_not_a_file(tmp_path):
     books, told = submissions.collect(files)
     assert books == {}
     assert sorted(told) == [
-        "05.zip no es un cuaderno: si es un zip, ábrelo en su carpeta",
-        "05_atencion.ipynb no es un cuaderno: si es un zip, ábrelo en su carpeta",
+        "05_atencion.ipynb no es un cuaderno, ni un archivo corriente",
+        "No se puede abrir 05.zip: está dañado o a medias, o no es un zip.",
     ]
 
 
@@ -377,6 +380,212 @@ def test_a_submission_of_before_is_read_with_the_names_of_now(tmp_path):
 def test_every_lesson_says_what_it_asks_for():
     numbers = [number for lesson in submissions.lessons().values() for number in lesson.answers]
     assert set(numbers) == set(check.exercises())
+
+
+# --- Lo que escriben otros programas --------------------------------------------------------------
+
+WHOLE = ["Ana Peña", "José Íñiguez", "María Ángeles Güell", "Óscar Ñúñez"]  # todo lo que distingue una página
+
+
+class RawInfo(zipfile.ZipInfo):
+    """Un archivo de un zip, con los bytes que se quieran por nombre."""
+
+    def _encodeFilenameFlags(self):
+        return self.raw, self.flag_bits | self.mark
+
+
+def raw_zip(path, files, encoding, mark=0, extra=lambda raw, name: b"", form="NFC", slash="/"):
+    """Un zip con los nombres como los deja un sistema; ``files``: nombre → texto."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for k, (name, text) in enumerate(files.items()):
+            info = RawInfo(f"{k}")
+            info.raw = unicodedata.normalize(form, name).replace("/", slash).encode(encoding, "replace")
+            info.mark, info.extra = mark, extra(info.raw, name)
+            archive.writestr(info, text)
+
+
+def unicode_path(raw, name):
+    """El campo «Unicode Path»: la suma del otro nombre, y el bueno en UTF-8."""
+    told = struct.pack("<BL", 1, zlib.crc32(raw)) + name.encode()
+    return struct.pack("<HH", 0x7075, len(told)) + told
+
+
+@pytest.mark.parametrize(
+    "made",
+    [{"encoding": "cp850"}, {"encoding": "cp1252"}, {"encoding": "utf-8"}, {"encoding": "utf-8", "form": "NFD"},
+     {"encoding": "utf-8", "mark": 0x800}, {"encoding": "ascii", "extra": unicode_path},
+     {"encoding": "cp850", "slash": "\\"}],
+    ids=["Explorador de Windows", "un zip en ANSI", "Finder", "Finder, NFD", "7-Zip", "Info-ZIP", "con barras de Windows"],
+)  # fmt: skip
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_name_of_a_zip_is_read_as_it_was_written(whole, made, tmp_path):
+    """Una clase, comprimida entera o la carpeta que la tiene; y contra la lista, nadie falta."""
+    files = {f"{'' if whole else 'clase/'}{name}/05_atención.ipynb": tiny(GOOD) for name in WHOLE}
+    raw_zip(tmp_path / "e.zip", files, **made)
+    people = submissions.gather(tmp_path / "e.zip", tmp_path_of(tmp_path))
+    assert [(name, list(books)) for name, _, books, _ in people] == [(name, ["05"]) for name in WHOLE]
+    roll = [(unicodedata.normalize("NFD", name.upper()), "") for name in WHOLE]
+    assert marking.call_roll([{"name": one[0], "id": "", "told": []} for one in people], roll) == []
+
+
+def tmp_path_of(base):
+    """Una carpeta vacía para lo que se abre."""
+    (base / "dentro").mkdir()
+    return base / "dentro"
+
+
+@pytest.mark.parametrize(
+    ("names", "people"),
+    [
+        (["Ana Peña/05.ipynb", "Ana Pen\u0303a/06.ipynb"], {"Ana Peña": ["05", "06"]}),
+        (["Ana  Paz/05.ipynb", "ana\u00a0paz/06.ipynb"], {"Ana  Paz": ["05", "06"]}),
+        (["Luis Pérez/05.ipynb", "Pérez, Luis/06.ipynb"], {"Luis Pérez": ["05", "06"]}),
+        (["Luis Pérez/05.ipynb", "Perez Luis/06.ipynb"], {"Luis Pérez": ["05", "06"]}),
+        (["Luis Pérez/05.ipynb", "Pérez Luis/05.ipynb"], {"Luis Pérez": ["05"], "Pérez Luis": ["05"]}),
+        (["A_1_assignsubmission_file_/05.ipynb", "A_2_assignsubmission_file_/06.ipynb"], {"A": ["05"], "A·": ["06"]}),
+        (["Martín Alonso/05.ipynb", "Alonso Martín/06.ipynb"], {"Martín Alonso": ["05"], "Alonso Martín": ["06"]}),
+        (["Pen╠âa/05.ipynb"], {"Peña": ["05"]}),
+        (["soluciones/05.ipynb", ".x/05.ipynb", ".vacía/nada.txt"], {"soluciones": ["05"], ".x": ["05"]}),
+        (["ana/05.ipynb", "ana/soluciones/06.ipynb"], {"ana": ["05"]}),
+        (["ana/soluciones/06.ipynb", "ana/.ipynb_checkpoints/05.ipynb"], {"ana": ["06"]}),
+        (["ana/._05.ipynb", "ana/~$05.ipynb", "Thumbs.db", "desktop.ini", ".DS_Store", "ana/05.ipynb"], {"ana": ["05"]}),
+        (["ana/05.ipynb.txt", "eva/05.ipynb.json", "leo/05.IPYNB", "noa/05.json"],
+         {"ana": ["05"], "eva": ["05"], "leo": ["05"], "noa": ["05"]}),
+        (["ana-05_atencion (1).ipynb", "Copia de 05_atencion_eva.ipynb", "leo_05_atencion - copia.ipynb"],
+         {"ana": ["05"], "eva": ["05"], "leo": ["05"]}),
+        (["05_atencion.ipynb", "05_atencion (1).ipynb", "Copia de 05_atencion.ipynb"],
+         {"05_atencion": ["05"], "05_atencion (1)": ["05"], "Copia de 05_atencion": ["05"]}),
+    ],
+)  # fmt: skip
+def test_one_person_by_any_form_of_the_name_and_nobody_is_another(names, people, tmp_path):
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        made = tiny(GOOD).replace("5.1", "6.1") if name.endswith("06.ipynb") else tiny(GOOD)
+        (tmp_path / name).write_text(made)
+    roll = [("Martín Alonso", ""), ("Alonso Martín", "")]
+    found = submissions.gather(tmp_path, "", roll)
+    assert {name + "·" * (ident == "2"): sorted(books) for name, ident, books, _ in found} == people
+    merged = len(names) > 1 and len(found) == 1 and len({Path(name).parts[0].casefold() for name in names}) > 1
+    if merged and "\u0303" not in str(names):  # se dice, si no se escriben igual
+        assert any("se han juntado" in text for text in found[0][3]) or len(names) > 3
+
+
+@pytest.mark.parametrize(
+    ("listed", "given", "absent", "told"),
+    [
+        (["Pérez, Luis"], ["Luis  PEREZ"], [], [""]),
+        (["Ana Gil", "Ana Gil"], ["Ana Gil"], ["Ana Gil"], ["hay 2 en la lista y 1 entregas"]),
+        (["Ana Gil"], ["Ana Gil (1)", "Ana Gil (2)"], [], ["hay 1 en la lista y 2", "hay 1 en la lista y 2"]),
+        (["Martín Alonso", "Alonso Martín"], ["Alonso Martín"], ["Martín Alonso"], [""]),
+        (["😀", "😎"], ["😎"], ["😀"], [""]),
+        (["Ana\u200b Gil"], ["ana gil"], [], [""]),
+    ],
+)  # fmt: skip
+def test_the_list_knows_two_people_of_one_name(listed, given, absent, told):
+    people = [{"name": name, "id": "", "told": []} for name in given]
+    missing = marking.call_roll(people, [(name, "") for name in listed])
+    assert [one["name"] for one in missing] == absent
+    for person, text in zip(people, told):
+        assert text in " ".join(person["told"])
+        assert bool(text) == bool(person["told"]) or "no está" in person["told"][0]
+
+
+def test_a_zip_of_a_student_is_opened_with_the_same_limits(tmp_path, monkeypatch):
+    """Uno dentro de otro, con carpetas, y con un nombre que quiere salirse; y lo que no se puede abrir se dice."""
+    for who in ("ana", "bea", "cid", "dan", "eva"):
+        (tmp_path / "e" / who).mkdir(parents=True)
+    raw_zip(tmp_path / "d.zip", {"../../05_atención.ipynb": tiny(GOOD)}, "cp850")
+    with zipfile.ZipFile(tmp_path / "e/ana/Entrega.ZIP", "w") as archive:
+        archive.write(tmp_path / "d.zip", "mía/d.zip")
+        archive.writestr("__MACOSX/mía/._d.zip", "x")
+    with zipfile.ZipFile(tmp_path / "e/bea/a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("05.ipynb", bytes(10**6))
+    for who, at in (("cid", (b"PK\x03\x04", 6, 1)), ("dan", (b"PK\x03\x04", 8, 9))):
+        raw_zip(tmp_path / "e" / who / "a.zip", {"05.ipynb": tiny(GOOD)}, "utf-8")
+        data = bytearray((tmp_path / "e" / who / "a.zip").read_bytes())
+        data[at[1]] = data[data.index(b"PK\x01\x02") + at[1] + 2] = at[2]
+        (tmp_path / "e" / who / "a.zip").write_bytes(data)
+    (tmp_path / "e/eva/05_atencion.ipynb").write_text(tiny(GOOD))
+    (tmp_path / "e/eva/más.rar").write_bytes(b"Rar!")
+    monkeypatch.setattr(submissions.unpack, "MOST_RAW", 10**5)
+    found = {name: (list(books), told) for name, _, books, told in submissions.gather(tmp_path / "e", tmp_path_of(tmp_path))}
+    assert found["ana"] == (["05"], [])
+    assert "a.zip trae demasiado" in found["bea"][1][0]
+    assert "lleva contraseña" in found["cid"][1][0]
+    assert "de una forma que aquí no se abre" in found["dan"][1][0]
+    assert found["eva"] == (["05"], ["más.rar no se abre aquí: descomprímelo en su carpeta"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.zip", "dentro", "e"]
+
+
+OLD = {"nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""}}
+CELL = {"cell_type": "code", "language": "python", "collapsed": False, "metadata": {}, "outputs": [], "prompt_number": 1}
+
+
+def old(number, *sources):
+    """Un cuaderno del formato 2 o 3: las celdas, en hojas; y el 2, sin los saltos de línea."""
+    cut = lambda text: text.splitlines(keepends=number > 2) if number else text  # noqa: E731
+    cells = [CELL | {"input": cut(source)} for source in sources]
+    return json.dumps({**OLD, "nbformat": number, "worksheets": [{"cells": cells, "metadata": {}}]})
+
+
+SOURCES = "import torch", f"# Ejercicio 5.1\n{GOOD}", CHECK
+HEAVY = json.loads(tiny(GOOD))
+HEAVY["cells"][1]["outputs"] = [{"output_type": "stream", "name": "a]}", "text": ['"cells": [\\"\n'] * 10**5}]
+HEAVY["metadata"] = {"widgets": {"state": {"outputs": [{"]": "{" * 10**6}]}}}
+BARE = {"cells": [{"cell_type": "code", "source": source} for source in SOURCES]}
+PERCENT = "".join(f"# %% [parte]\n{source}\n\n" for source in SOURCES)
+WRITTEN = {
+    "formato 2": old(2, *SOURCES),
+    "formato 3": old(3, *SOURCES),
+    "sin ids ni metadatos": json.dumps(BARE),
+    "con líneas en listas": json.dumps({"cells": [CELL | {"source": s.splitlines(True)} for s in SOURCES]}),
+    "con BOM": b"\xef\xbb\xbf" + tiny(GOOD).encode(),
+    "UTF-16": json.dumps(json.loads(tiny(GOOD)), ensure_ascii=False).encode("utf-16"),
+    "UTF-16 sin marca": tiny(GOOD).encode("utf-16-le"),
+    "cp1252": json.dumps(json.loads(tiny(GOOD)), ensure_ascii=False).encode("cp1252"),
+    "CRLF": json.dumps(json.loads(tiny(GOOD).replace("\\n", "\\r\\n")), indent=1).replace("\n", "\r\n"),
+    "con mucho dentro": json.dumps(HEAVY),
+    "Colab": tiny(GOOD).replace("# Ejercicio", "\\n#@title Mi respuesta { display-mode: \\\"form\\\" }\\n# ejercicio"),
+    "una orden delante": tiny(GOOD).replace("# Ejercicio", "%%time\\n\\n#Ejercicio"),
+    "VS Code, programa.py": PERCENT,
+    "Colab, programa.py": "\n\n".join(SOURCES),
+    "nbconvert, programa.py": "#!/usr/bin/env python\n" + "".join(f"# In[{k}]:\n\n\n{s}\n\n\n" for k, s in enumerate(SOURCES)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+def test_a_notebook_of_any_program_is_read(how, tmp_path, monkeypatch):
+    monkeypatch.setattr(submissions.unpack, "MOST", 10**5)  # lo que queda, sin sus salidas
+    path = tmp_path / ("05_atencion.py" if how.endswith(".py") else "05_atencion.ipynb")
+    made = WRITTEN[how]
+    path.write_bytes(made if isinstance(made, bytes) else made.encode())
+    (book, _), told = submissions.collect([path])[0]["05"], submissions.collect([path])[1]
+    assert "\n".join(source.strip() for _, source in book.cells).endswith(f"{GOOD}\n{CHECK}")
+    assert (book.own["5.1"].endswith(GOOD), book.told) == (True, [] if path.suffix == ".ipynb" else book.told)
+    assert not any("cambiado la comprobación" in text for text in [*book.told, *told])
+
+
+def test_what_is_left_of_a_notebook_has_a_limit_and_so_has_the_whole(tmp_path, monkeypatch):
+    path = tmp_path / "05_atencion.ipynb"
+    path.write_text(tiny(GOOD + "#" * 10**5))
+    for name, value in (("MOST", 10**4), ("MOST_RAW", 10**4), ("MOST_TOKENS", 10)):
+        with monkeypatch.context() as patch, pytest.raises(submissions.Unreadable, match="demasiado grande"):
+            patch.setattr(submissions.unpack, name, value)
+            submissions.read_notebook(path)
+    for half in (b'{"outputs": [' + b"[" * 10**5, b'"' + b'\\"' * 10**5, b'{"outputs" ' * 10**4):
+        path.write_bytes(half)
+        with pytest.raises(submissions.Unreadable, match="está dañado"):
+            submissions.read_notebook(path)
+
+
+def test_a_notebook_without_its_lines_is_known_by_its_names_and_never_before_one_that_has_them(tmp_path):
+    for k, name in enumerate(("05_atencion.ipynb", "pruebas.ipynb")):
+        lines = tiny(GOOD) if k == 0 else json.dumps(pretend.notebook("import torch", GOOD))
+        (tmp_path / name).write_text(lines)
+        os.utime(tmp_path / name, (k, k))
+    files = [tmp_path / "05_atencion.ipynb", tmp_path / "pruebas.ipynb"]
+    assert submissions.collect(files)[0]["05"][1] == files[0]
+    assert submissions.collect(files[1:])[0]["05"][0].cells[1][1] == GOOD
 
 
 # --- Quien hace trampa ----------------------------------------------------------------------------

@@ -25,10 +25,10 @@ from safetensors.torch import load
 import course_checkers
 from aula.calificar import limits
 from aula.calificar.cage import command
-from aula.calificar.submissions import EXERCISE
 from aula.calificar.text import SAYS
 from course_checkers.engine import Finding, catalog, questions, running
 from course_checkers.engine.report import Report
+from course_tools.cells import exercise
 
 MOST_TEXT, MOST = 2**18, 2**20  # bytes de un mensaje, y de sus números: más, no se lee
 START, CELLS = 120, 120  # segundos para arrancar, y para ejecutar las celdas de un ejercicio
@@ -370,8 +370,8 @@ def with_right(cells, number, codes):
     """Las celdas de una entrega, con el código bueno de otros ejercicios donde estaba el suyo."""
     made, pending = [], [(f"b{other}", code) for other, code in codes.items()]
     for k, source in cells:
-        match = EXERCISE.match(source)
-        mine = match[2] if match and match[1] == "Ejercicio" else ""
+        what, mine = exercise(source) or ("", "")
+        mine = mine if what == "Ejercicio" else ""
         if mine in codes or mine == number:  # el código bueno trae lo que usa: va todo junto
             made, pending = made + pending, []
         if mine not in codes:

@@ -86,14 +86,13 @@ def grade_all(jobs, caged, options):
 def read_class(options, folder, caged, space):
     """De cada persona, sus cuadernos por calificar y lo que hay que decir de su entrega."""
     seal, people, jobs = fingerprint(caged, options.segundos), [], []
-    found = submissions.students(options.entregas, space)
-    names = [line(name) for name, _ in found]
-    for k, ((_, ident), files) in enumerate(found.items()):
+    found = submissions.gather(options.entregas, space, getattr(options, "roll", ()))
+    names = [line(name) for name, *_ in found]
+    for k, (_, ident, books, told) in enumerate(found):
         shown, same = names[k], names.count(names[k]) > 1
         shown += f" ({ident or names[: k + 1].count(shown)})" if same else ""
         while shown in {person["name"] for person in people}:  # alguien se llama «Eva (2)»
             shown += " bis"
-        books, told = submissions.collect(files)
         label = ident and f"Participante {ident}"
         person = {"name": shown, "id": ident, "label": label, "lessons": {}, "marks": {}}
         people.append(person | {"told": told})

@@ -2,11 +2,11 @@
 
 import csv
 import io
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from aula.calificar import submissions
-from aula.calificar.text import SAYS, Unreadable, key, line, plain, whole
+from aula.calificar.text import SAYS, Unreadable, bare, line, plain, spelled, whole, words
 
 ABSENT = "no ha entregado nada"
 STOPPED = SAYS[
@@ -17,6 +17,8 @@ STOPPED = SAYS[
 def read_text(path):
     """Lo que dice un archivo de quien califica, y su codificación: la de una hoja de cálculo, o UTF-8."""
     data = Path(path).read_bytes()
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace"), "utf-16"
     try:
         encoding = "utf-8-sig" if data[:3] == b"\xef\xbb\xbf" else "utf-8"
         return data.decode(encoding), encoding
@@ -103,15 +105,40 @@ def asked(people):
     return sorted(lesson for lesson, n in count.items() if 2 * n >= len(given))
 
 
+def pair(people, names):
+    """De cada persona, su sitio en una lista de (nombre, identificador): por su número; si no, por su nombre tal
+    cual; y si no, por sus palabras. Y de quien puede ser de varios, cuántos hay en la lista y cuántas entregas.
+    """
+    ways = (
+        lambda name, ident: ident,
+        lambda name, _: spelled(bare(name)),
+        lambda name, _: words(bare(name)),
+    )
+    found, doubts, numbered = {}, {}, any(ident for _, ident in names)
+    for k, way in enumerate(ways):
+        groups = defaultdict(lambda: ([], []))
+        for one, person in enumerate(people):
+            if one not in found and not (k and numbered and person["id"]):
+                groups[way(person["name"], person["id"])][0].append(one)
+        for place in {*range(len(names))} - {*found.values()}:
+            groups[way(*names[place])][1].append(place)
+        for mark, (here, there) in groups.items():
+            if mark and here and there:
+                found |= zip(here, sorted(there))
+                if len(here) + len(there) > 2:
+                    doubts |= dict.fromkeys(here, (len(there), len(here)))
+    return found, doubts
+
+
 def call_roll(people, names):
     """Quién, de una lista de (nombre, identificador), no ha entregado. A quien no está en ella, se le dice."""
-    keys, ids = {key(name) for name, _ in names}, {ident for _, ident in names if ident}
-    for person in people:
-        if key(person["name"]) not in keys and person["id"] not in ids:
-            person["told"].append("no está en la lista")
-    here = {key(person["name"]) for person in people}
-    given = {person["id"] for person in people if person["id"]}
-    absent = [(n, i) for n, i in names if not (i in given if i and given else key(n) in here)]
+    found, doubts = pair(people, names)
+    for k, person in enumerate(people):
+        told = [] if k in found else ["no está en la lista"]
+        listed, given = doubts.get(k, (0, 0))
+        told += [SAYS["archivos"]["iguales"].format(listed, given)] if listed != given else []
+        person["told"] += [text for text in told if text not in person["told"]]
+    absent = [names[k] for k in sorted({*range(len(names))} - {*found.values()})]
     fresh = {"label": "", "told": [ABSENT], "lessons": {}, "marks": {}}
     return [{"name": n, "id": i, **fresh} for n, i in absent]
 

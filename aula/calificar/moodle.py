@@ -11,7 +11,7 @@ import re
 import zipfile
 
 from aula.calificar import marks
-from aula.calificar.text import SAYS, Unreadable, key, plain, whole
+from aula.calificar.text import SAYS, Unreadable, plain, whole
 
 
 class Sheet:
@@ -37,13 +37,15 @@ class Sheet:
         return [one[:2] for one in self.found()]
 
     def meet(self, people):
-        """Pone a cada persona el identificador como lo escribe Moodle. La busca por su número o su nombre."""
-        known = {key(name): (ident, row) for name, ident, row in self.found()}
-        known |= {ident: (ident, row) for _, ident, row in self.found() if ident}
-        for person in people:
-            if found := known.get(person["id"] or key(person["name"])):
-                person["id"], person["row"] = found
-                person["label"] = found[1][self.who]
+        """Pone a cada persona el identificador como lo escribe Moodle; a quien puede ser de varias filas, ninguno."""
+        rows = list(self.found())
+        found, doubts = marks.pair(people, [row[:2] for row in rows])
+        for k, place in found.items():
+            if k in doubts:
+                people[k]["told"].append(SAYS["archivos"]["iguales"].format(*doubts[k]))
+                continue
+            _, people[k]["id"], people[k]["row"] = rows[place]
+            people[k]["label"] = rows[place][2][self.who]
 
     def fill(self, people, lessons, path):
         """Escribe la hoja con las calificaciones de quien tiene algo calificado, sobre el máximo de la tarea."""

@@ -9,27 +9,31 @@ import json
 import os
 import re
 import stat
-import time
-import zipfile
+import tempfile
 from collections import Counter, defaultdict
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
-from aula.calificar import student
-from aula.calificar.text import Unreadable, plain
+from aula.calificar import student, unpack
+from aula.calificar.text import Unreadable, line, plain, spelled, words
+from course_tools.cells import exercise
 from course_tools.code import needed
 from course_tools.renewed import renewed
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST = 20 * 2**20  # bytes de un cuaderno
+SAID = unpack.SAID
 MOST_FILES, MOST_ZIP = 20_000, 4 * 2**30  # archivos de un zip, y bytes al abrirlo
 CELLS = 3000  # celdas de un cuaderno
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)")
-EXERCISE = re.compile(r"\s*# (Ejercicio|Comprobación) (\d+\.\d+)\b")
+# Lo que añade al nombre de un archivo quien lo copia o lo baja dos veces: Windows, macOS, Drive, Jupyter.
+COPY = re.compile(r"^cop(?:ia|y)(?: \(?\d+\)?)? (?:de|of)\b|[ -]+cop(?:ia|y) ?\(?\d*\)?$|\(\d+\)$", re.IGNORECASE)
+BOOK = re.compile(r"\.ipynb\b|\.zip$", re.IGNORECASE)  # también «05.ipynb.txt», como lo guarda un navegador
+MAYBE = {".json", ".txt", ".py", ""}  # lo que se mira si no hay ningún cuaderno
+PACKED = {".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zipx", ".z01"}
 CHECKS = re.compile(r"^check_\w+\(.*\)$", re.MULTILINE)
 READ = {stat.S_IFREG, stat.S_IFDIR}  # los archivos; y una carpeta cerrada, para decir por qué
-IGNORED = {"__MACOSX", "soluciones", ".ipynb_checkpoints"}
+ASIDE = re.compile(r"\.|soluciones$")  # dentro de una entrega, lo que solo se mira si no hay otra cosa
 
 
 class Lesson(NamedTuple):
@@ -61,7 +65,7 @@ def lessons():
                 continue
             cells.append(source.strip())
             if marks.get("grade"):
-                number = EXERCISE.match(source)[2]
+                number = exercise(source)[1]
                 answers[number] = ast.parse(source).body[-1].value.args[-1].id
                 points[number], checks[number] = marks["points"], source.strip()
         if answers:
@@ -94,7 +98,7 @@ def section(read):
 
 def visible(folder):
     """Lo que hay en una carpeta, sin lo que ponen los programas."""
-    return [p for p in sorted(folder.iterdir()) if p.name[0] != "." and p.name not in IGNORED]
+    return [p for p in sorted(folder.iterdir()) if not unpack.JUNK.match(p.name)]
 
 
 def every_file(folder):
@@ -111,67 +115,126 @@ def every_file(folder):
             yield path
 
 
-def unzip(path, place):
-    """Abre un zip en ``place``, con un tope de archivos y de tamaño: primero por lo que dice y luego, por lo
-    que sale. ``extract`` no deja que ningún nombre se salga de ahí. Da lo que no se ha podido sacar.
-    """
-    lost = []
-    with zipfile.ZipFile(path) as archive:
-        infos = archive.infolist()
-        if len(infos) > MOST_FILES or sum(info.file_size for info in infos) > MOST_ZIP:
-            most = f"{MOST_FILES} archivos o de {MOST_ZIP >> 20} MB"
-            raise Unreadable(f"{path} trae demasiado: más de {most}.")
-        for info in infos:
-            # Lo que dice que mide cada uno es lo más que ``extract`` lee de él.
-            try:
-                made = archive.extract(info, place)
-            except Exception as error:  # de ese archivo: los demás siguen
-                lost.append((info.filename, getattr(error, "strerror", None) or error))
-                continue
-            with contextlib.suppress(ValueError, OverflowError):  # una fecha que no existe
-                when = time.mktime((*info.date_time, 0, 0, -1))
-                os.utime(made, (when, when))
-    return lost
-
-
 def owner(parts):
     """De quién es un archivo, por su carpeta o por su nombre: (nombre, identificador)."""
-    if match := MOODLE.match(parts[0]):
+    first = unpack.composed(parts[0])
+    if match := MOODLE.match(first):
         return match["name"].strip(), match["id"]
     if len(parts) > 1:
-        return parts[0], ""
-    stem = parts[0].rsplit(".", 1)[0]
-    names = "|".join(sorted((lesson.name for lesson in lessons().values()), key=len, reverse=True))
-    rest = re.sub(rf"[-_ .]*(?:{names})[-_ .]*", " ", stem).strip(" -_.")
-    return rest or stem, ""
+        return first, ""
+    stem = re.sub(r"(\.ipynb)?\.\w+$", "", first, flags=re.IGNORECASE)
+    known = sorted((lesson.name for lesson in lessons().values()), key=len, reverse=True)
+    names = "|".join(name.replace("_", "[-_ ]") for name in known)
+    rest = re.sub(rf"[-_ .]*(?:{names})[-_ .]*", " ", stem, flags=re.IGNORECASE).strip(" -_.")
+    return COPY.sub("", rest).strip(" -_.") or stem, ""
+
+
+def opened(file, parts, space, room, depth=3):
+    """Un archivo de una entrega, con su camino, o, si es un zip, lo que trae y lo que no se ha podido sacar."""
+    if file.suffix.lower() != ".zip" or not stat.S_ISREG(file.lstat().st_mode):
+        yield parts, file
+        return
+    place = Path(tempfile.mkdtemp(dir=space or None))
+    try:
+        if not depth:
+            raise Unreadable(SAID["hondo"].format(file.name))
+        lost = unpack.unzip(file, place, room)
+    except Unreadable as problem:
+        yield parts, Unreadable(str(problem).replace(str(file), file.name))
+        return
+    for one in every_file(place):
+        inner = *parts[:-1], file.stem, *one.relative_to(place).parts
+        yield from opened(one, inner, space, room, depth - 1)
+    for name, error in lost:
+        yield parts, Unreadable(f"{name[-60:]} no se ha podido sacar de {file.name}: {error}")
 
 
 def students(path, space):
     """Quién entrega y qué: (nombre, identificador) → sus archivos. Un zip se abre en ``space``.
 
-    Lo que no se ha podido sacar de él va como ``Unreadable``.
+    Un nombre escrito de dos formas es una persona. Lo que hay que decir va como ``Unreadable``.
     """
     folder, found, lost = Path(path), {}, []
     if folder.is_file():
-        try:
-            lost = unzip(path, space)
-        except (zipfile.BadZipFile, OSError, ValueError) as error:
-            raise Unreadable(f"No se puede abrir {path}: {error}. ¿Es el zip entero?") from None
-        folder = Path(space)
-        match visible(folder):
-            case [one] if one.is_dir() and not MOODLE.match(one.name):
-                if all(inside.is_dir() for inside in visible(one)):
-                    folder = one  # se comprimió la carpeta, y no lo que hay en ella
+        room = {"files": MOST_FILES, "bytes": MOST_ZIP}
+        lost, folder = unpack.unzip(path, space, room), Path(space)
+        while len(inside := visible(folder)) == 1:  # se comprimió la carpeta, y no lo que hay en ella
+            one = inside[0]
+            if MOODLE.match(one.name) or not (one.is_dir() and all(p.is_dir() for p in visible(one))):
+                break
+            folder = one
+    forms, given = defaultdict(dict), defaultdict(list)
+    rooms = defaultdict(lambda: {"files": 2000, "bytes": unpack.MOST_RAW})
+
+    def put(who, *files):
+        mark = who[1], "" if who[1] else spelled(who[0]) or who[0]
+        forms[mark].setdefault(line(who[0]), who)
+        given[mark] += files
+        return rooms[mark]
+
     for place in visible(folder):
-        if os.path.isdir(place):  # aunque no tenga nada
-            found[owner((place.name, ""))] = []
+        if os.path.isdir(place) and place.name[0] != ".":  # aunque no tenga nada
+            put(owner((place.name, "")))
     for file in every_file(folder):
-        found.setdefault(owner(file.relative_to(folder).parts), []).append(file)
+        outer = file.relative_to(folder).parts
+        who = owner(outer)
+        for parts, one in opened(file, outer, space, put(who)):
+            if len(outer) == 1 and len(parts) > 2 and MOODLE.match(parts[1]):  # el zip de Moodle, en una carpeta
+                put(owner(parts[1:]), (aside(parts[2:]), one))
+            else:
+                put(who, (aside(parts[1:] or parts), one))
     for name, error in lost:
-        parts = PurePosixPath(name).parts[folder != Path(space) :] or (name,)
+        parts = name.split("/")[len(folder.relative_to(space).parts) :] or (name,)
         problem = Unreadable(f"{parts[-1][:60]} no se ha podido sacar del zip: {error}")
-        found.setdefault(owner(parts), []).append(problem)
+        put(owner(parts), (False, problem))
+    for mark, files in given.items():
+        who, *others = forms[mark].values()
+        own, more = ([one for beside, one in files if beside == here] for here in (False, True))
+        if not any(map(is_book, own)):
+            own += more
+            if where := {one.parent.name for one in filter(is_book, more)}:
+                own.append(Unreadable(SAID["aparte"].format(", ".join(sorted(where)))))
+            elif who[0][0] == ".":  # de un programa
+                continue
+        if others:
+            names = " y ".join(f"«{line(name)}»" for name, _ in (who, *others))
+            own.append(Unreadable(SAID["formas"].format(names)))
+        found[who] = own
     return dict(sorted(found.items(), key=lambda one: (one[0][0].casefold(), one[0])))
+
+
+def aside(parts):
+    """Si algo está en un sitio de los que solo se miran si no hay otra cosa."""
+    return any(map(ASIDE.match, parts))
+
+
+def is_book(one):
+    """Si un archivo parece un cuaderno, o un zip que quizá lo trae."""
+    return isinstance(one, Path) and bool(BOOK.search(one.name))
+
+
+def gather(path, space, roll=()):
+    """De cada persona: su nombre, su identificador, sus cuadernos y lo que hay que decir.
+
+    Dos nombres con las mismas palabras («Pérez Luis», «Luis Pérez») son una persona si no entregan lo mismo y la
+    lista no dice que son dos.
+    """
+    people = [(*who, *collect(files)) for who, files in students(path, space).items()]
+    known, same = Counter(words(name) for name, _ in roll), defaultdict(list)
+    for one in people:
+        if not one[1] and known[words(one[0])] < 2:
+            same[words(one[0]) or one[0]].append(one)
+    for first, *others in same.values():
+        for other in others:
+            names = f"«{line(first[0])}» y «{line(other[0])}»"
+            if first[2].keys() & other[2].keys():
+                first[3].append(SAID["parecido"].format(f"«{line(other[0])}»"))
+                other[3].append(SAID["parecido"].format(f"«{line(first[0])}»"))
+                continue
+            first[2].update(other[2])
+            first[3].extend([*other[3], SAID["formas"].format(names)])
+            people.remove(other)
+    return people
 
 
 class Notebook(NamedTuple):
@@ -179,7 +242,7 @@ class Notebook(NamedTuple):
 
     name: str
     lesson: str
-    cells: list  # (número, código)
+    cells: list  # (número, código); lo demás que había no se lee
     own: dict  # número del ejercicio → lo que hay en su celda
     told: list
     data: bytes
@@ -192,36 +255,39 @@ def read_notebook(path):
         about = path.lstat()
         if stat.S_ISLNK(about.st_mode):
             raise Unreadable(f"{name} es un enlace a otro sitio, y no se sigue")
-        if name.lower().endswith(".zip") or stat.S_IFMT(about.st_mode) not in READ:
-            raise Unreadable(f"{name} no es un cuaderno: si es un zip, ábrelo en su carpeta")
-        if about.st_size > MOST:
-            raise Unreadable(f"{name} es demasiado grande: {about.st_size / 2**20:.0f} MB")
+        if stat.S_IFMT(about.st_mode) not in READ:
+            raise Unreadable(f"{name} no es un cuaderno, ni un archivo corriente")
+        if about.st_size > unpack.MOST_RAW:
+            raise Unreadable(f"{name} es demasiado grande: {about.st_size >> 20} MB")
         data = path.read_bytes()
     except OSError as error:
         raise Unreadable(f"{name} no se puede leer: {error.strerror}") from None
     if not data.strip():
         raise Unreadable(f"{name} está vacío")
     try:
-        book = json.loads(data.decode("utf-8-sig"))
-        cells = [cell for cell in book["cells"][:CELLS] if cell["cell_type"] == "code"]
-        sources = [renewed("".join(cell["source"])) for cell in cells]
+        sources = [renewed(source) for source in unpack.sources(name, data)[:CELLS]]
     except (ValueError, RecursionError):
         raise Unreadable(f"{name} está dañado: no se puede leer como cuaderno") from None
     except (KeyError, TypeError, AttributeError):
         raise Unreadable(f"{name} no es un cuaderno de Jupyter, o está dañado") from None
     if not any(source.strip() for source in sources):
         raise Unreadable(f"{name} no tiene ninguna celda de código")
-    return recognise(name, sources, data)
+    return recognise(name, sources)
 
 
-def recognise(name, sources, data):
+def recognise(name, sources):
     """De qué lección es, y qué celda es de cada ejercicio."""
     own, checks = defaultdict(list), defaultdict(list)
     for source in sources:
-        if line := EXERCISE.match(source):
-            place = own if line[1] == "Ejercicio" else checks
-            place[line[2]].append(source.strip())
+        if about := exercise(source):
+            place = own if about[0] == "Ejercicio" else checks
+            place[about[1]].append(source.strip())
     known = Counter(number.split(".")[0].zfill(2) for number in [*own, *checks])
+    if not known.keys() & lessons().keys():  # sin esas líneas, por los nombres de sus respuestas
+        used = set(re.findall(r"\w+", "\n".join(sources)))
+        for number, one in lessons().items():
+            if many := len(used & {*one.answers.values()}):
+                known[number] = many + (one.name in name) / 2
     lesson = next((lessons()[n] for n, _ in known.most_common() if n in lessons()), None)
     if lesson is None:
         raise Unreadable(f"{name} no es de este curso: no tiene ningún ejercicio")
@@ -233,26 +299,29 @@ def recognise(name, sources, data):
             told.append(f"ha cambiado la comprobación {number}: se usa la del curso")
     cells = [(k, source) for k, source in enumerate(sources, 1) if source.strip()]
     shown = {number: "\n\n".join(own[number]) for number in lesson.answers if number in own}
-    return Notebook(name, lesson.number, cells, shown, told, data)
+    return Notebook(name, lesson.number, cells, shown, told, json.dumps(cells).encode())
 
 
 def collect(files):
     """De los archivos de una persona: lección → su cuaderno más reciente y dónde está, y lo que hay que decir."""
     chosen, told = {}, [str(file) for file in files if isinstance(file, Unreadable)]
     files = [file for file in files if isinstance(file, Path)]
-    wanted = [f for f in files if f.suffix.lower() in (".ipynb", ".zip") or os.path.isdir(f)]
-    when = lambda file: (os.lstat(file).st_mtime if os.path.lexists(file) else 0, file)  # noqa: E731
-    for file in sorted(wanted, key=when):
+    told += [SAID["otro"].format(f.name) for f in files if f.suffix.lower() in PACKED]
+    wanted, books = [f for f in files if is_book(f) or os.path.isdir(f)], []
+    for file in wanted or [f for f in files if f.suffix.lower() in MAYBE]:
         try:
-            book = read_notebook(file)
+            books.append((read_notebook(file), file))
         except Unreadable as problem:
-            told.append(str(problem))
-            continue
+            told += [str(problem)] if wanted else []
+    # El último; antes que uno que solo tiene nombres, uno que dice de qué ejercicio es cada celda.
+    for book, file in sorted(books, key=lambda one: (bool(one[0].own), one[1].lstat().st_mtime, one[1])):
         if old := chosen.get(book.lesson):
             several = f"trae varios cuadernos de la lección {book.lesson}"
             told.append(f"{several}: vale {book.name}, y no {old[0].name}")
         chosen[book.lesson] = book, file
-    if not wanted and not told:
+        if file.suffix.lower() == ".py":
+            told.append(SAID["programa"].format(file.name))
+    if not chosen and not told:
         names = ", ".join(sorted(file.name for file in files)[:3])
         told.append(f"no trae ningún cuaderno{f', sino {names}' if names else ''}")
     return chosen, plain(told)

@@ -42,10 +42,25 @@ def attempt(what, write, *given):
         return f"  ({what} no se ha podido escribir: {line(str(error))})"
 
 
-def key(name):
-    """Un nombre, para buscarlo: sin tildes, ni mayúsculas, ni orden, ni lo que va detrás entre paréntesis."""
-    letters = unicodedata.normalize("NFKD", re.sub(r"\(.*\)$", "", name).casefold())
-    return " ".join(sorted(re.findall(r"\w+", re.sub("[\u0300-\u036f]", "", letters))))
+def spelled(name):
+    """Un nombre, sin lo que cambia de un sistema a otro: cómo se componen sus letras, las mayúsculas, los
+    espacios, y si es «Apellido, Nombre».
+    """
+    letters = unicodedata.normalize("NFKC", plain(name))
+    seen = "".join(c for c in letters if unicodedata.category(c) != "Cf" and c != '"')
+    last, _, first = seen.casefold().partition(",")
+    return unicodedata.normalize("NFC", " ".join(f"{first} {last}".split()))
+
+
+def words(name):
+    """Las palabras de un nombre, sin tildes, ni mayúsculas, ni orden."""
+    letters = re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFKD", plain(name).casefold()))
+    return " ".join(sorted(re.findall(r"\w+", letters)))
+
+
+def bare(name):
+    """Un nombre, sin lo que va detrás entre paréntesis."""
+    return re.sub(r"\(.*\)$", "", name)
 
 
 def whole(path, data):

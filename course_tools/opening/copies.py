@@ -17,7 +17,7 @@ import uuid
 from datetime import datetime
 from pathlib import Path
 
-from course_tools.cells import is_of_exercise
+from course_tools.cells import exercise, is_of_exercise
 from course_tools.renewed import aged, renewed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,8 +32,6 @@ WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 LINK = re.compile(
     r"(?<=\]\()(?=\.\./|\d\d_\w+\.ipynb)"
 )  # donde empieza un enlace a otro archivo del curso
-# Por su primera línea se busca la celda de un ejercicio que ha perdido, con su id, sus metadatos.
-EXERCISE = re.compile(r"# (?:Ejercicio|Comprobación) \d+\.\d+$", re.MULTILINE)
 
 
 class CopiesError(Exception):
@@ -197,15 +195,16 @@ def _names(delivered, cells, coming):
     """El id de cada celda de tu copia. A quien lo ha perdido se le busca por lo que dice."""
     taken = {cell.get("id") for cell in cells}
     by_text = {mark: name for name, mark in delivered.items() if name not in taken}
+    # Por su primera línea se busca la celda de un ejercicio que ha perdido, con su id, sus metadatos.
     by_line = {
-        match[0]: name
+        exercise(cell["source"]): name
         for name, cell in coming.items()
-        if name not in taken and is_of_exercise(cell) and (match := EXERCISE.match(cell["source"]))
+        if name not in taken and is_of_exercise(cell)
     }
     seen = set()
     for cell in cells:
-        line = EXERCISE.match("".join(cell["source"]))
-        options = (cell.get("id"), by_text.get(fingerprint(cell)), by_line.get(line and line[0]))
+        line = cell["cell_type"] == "code" and exercise("".join(cell["source"])) or 0  # 0, si no la hay
+        options = (cell.get("id"), by_text.get(fingerprint(cell)), by_line.get(line))
         known = (o for o in options if o and o not in seen and (o in coming or o in delivered))
         name = next(known, None)
         seen.add(name)
