@@ -507,7 +507,7 @@ def test_a_zip_of_a_student_is_opened_with_the_same_limits(tmp_path, monkeypatch
         (tmp_path / "e" / who / "a.zip").write_bytes(data)
     (tmp_path / "e/eva/05_atencion.ipynb").write_text(tiny(GOOD))
     (tmp_path / "e/eva/más.rar").write_bytes(b"Rar!")
-    monkeypatch.setattr(submissions.unpack, "MOST_RAW", 10**5)
+    monkeypatch.setattr(submissions.notebooks, "MOST_RAW", 10**5)
     found = {name: (list(books), told) for name, _, books, told in submissions.gather(tmp_path / "e", tmp_path_of(tmp_path))}
     assert found["ana"] == (["05"], [])
     assert "a.zip trae demasiado" in found["bea"][1][0]
@@ -555,7 +555,7 @@ WRITTEN = {
 
 @pytest.mark.parametrize("how", WRITTEN)
 def test_a_notebook_of_any_program_is_read(how, tmp_path, monkeypatch):
-    monkeypatch.setattr(submissions.unpack, "MOST", 10**5)  # lo que queda, sin sus salidas
+    monkeypatch.setattr(submissions.notebooks, "MOST", 10**5)  # lo que queda, sin sus salidas
     path = tmp_path / ("05_atencion.py" if how.endswith(".py") else "05_atencion.ipynb")
     made = WRITTEN[how]
     path.write_bytes(made if isinstance(made, bytes) else made.encode())
@@ -570,7 +570,7 @@ def test_what_is_left_of_a_notebook_has_a_limit_and_so_has_the_whole(tmp_path, m
     path.write_text(tiny(GOOD + "#" * 10**5))
     for name, value in (("MOST", 10**4), ("MOST_RAW", 10**4), ("MOST_TOKENS", 10)):
         with monkeypatch.context() as patch, pytest.raises(submissions.Unreadable, match="demasiado grande"):
-            patch.setattr(submissions.unpack, name, value)
+            patch.setattr(submissions.notebooks, name, value)
             submissions.read_notebook(path)
     for half in (b'{"outputs": [' + b"[" * 10**5, b'"' + b'\\"' * 10**5, b'{"outputs" ' * 10**4):
         path.write_bytes(half)

@@ -18,6 +18,7 @@ from test_calificar import child_of
 
 from aula.calificar import cage, check, gradebook, marks, moodle, pages, submissions, text, workers
 from aula.calificar import grade as grading
+from course_tools.foreign import zips
 
 caged = pytest.mark.skipif(not cage.works(), reason="este sistema no deja aislar")
 NASTY = "A\ud800\x00\x1bna"
@@ -101,14 +102,14 @@ def test_a_folder_that_cannot_be_opened_is_one_line(tmp_path, monkeypatch):
     for name in ("ana", "cerrada"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "05_atencion.ipynb").write_text("{")
-    visible, read = submissions.visible, Path.read_bytes
+    visible, read = zips.visible, Path.read_bytes
 
     def refuse(does, path):
         if path.name == "cerrada":
             raise PermissionError(13, "Permission denied")
         return does(path)
 
-    monkeypatch.setattr(submissions, "visible", lambda path: refuse(visible, path))
+    monkeypatch.setattr(zips, "visible", lambda path: refuse(visible, path))
     monkeypatch.setattr(Path, "read_bytes", lambda path: refuse(read, path))
     found = submissions.students(tmp_path, "")
     assert [submissions.collect(files)[1] for files in found.values()] == [

@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from aula.calificar import submissions
-from aula.calificar.text import SAYS, Unreadable, bare, line, plain, spelled, whole, words
+from aula.calificar.text import SAYS, Unreadable, line, plain, whole
+from course_tools.foreign.names import bare, spelled, words
 
 ABSENT = "no ha entregado nada"
 STOPPED = SAYS[

@@ -9,20 +9,22 @@ import json
 import os
 import re
 import stat
-import tempfile
 from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from aula.calificar import student, unpack
-from aula.calificar.text import Unreadable, line, plain, spelled, words
+from aula.calificar import student
+from aula.calificar.text import SAYS, Unreadable, line, plain
 from course_tools.cells import exercise
 from course_tools.code import needed
+from course_tools.foreign import notebooks, zips
+from course_tools.foreign.names import composed, spelled, words
+from course_tools.foreign.zips import every_file, opened, visible
 from course_tools.renewed import renewed
 
 ROOT = Path(__file__).resolve().parents[2]
-SAID = unpack.SAID
+SAID = SAYS["archivos"]
 MOST_FILES, MOST_ZIP = 20_000, 4 * 2**30  # archivos de un zip, y bytes al abrirlo
 CELLS = 3000  # celdas de un cuaderno
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)")
@@ -96,28 +98,9 @@ def section(read):
     return f"{match[0]} · {title}" if title else read
 
 
-def visible(folder):
-    """Lo que hay en una carpeta, sin lo que ponen los programas."""
-    return [p for p in sorted(folder.iterdir()) if not unpack.JUNK.match(p.name)]
-
-
-def every_file(folder):
-    """Los archivos de una carpeta, o ella si no se puede abrir. Los enlaces no se siguen: llevarían fuera."""
-    try:
-        found = visible(folder)
-    except OSError:
-        found = []
-        yield folder
-    for path in found:
-        if os.path.isdir(path) and not os.path.islink(path):
-            yield from every_file(path)
-        else:
-            yield path
-
-
 def owner(parts):
     """De quién es un archivo, por su carpeta o por su nombre: (nombre, identificador)."""
-    first = unpack.composed(parts[0])
+    first = composed(parts[0])
     if match := MOODLE.match(first):
         return match["name"].strip(), match["id"]
     if len(parts) > 1:
@@ -129,26 +112,6 @@ def owner(parts):
     return COPY.sub("", rest).strip(" -_.") or stem, ""
 
 
-def opened(file, parts, space, room, depth=3):
-    """Un archivo de una entrega, con su camino, o, si es un zip, lo que trae y lo que no se ha podido sacar."""
-    if file.suffix.lower() != ".zip" or not stat.S_ISREG(file.lstat().st_mode):
-        yield parts, file
-        return
-    place = Path(tempfile.mkdtemp(dir=space or None))
-    try:
-        if not depth:
-            raise Unreadable(SAID["hondo"].format(file.name))
-        lost = unpack.unzip(file, place, room)
-    except Unreadable as problem:
-        yield parts, Unreadable(str(problem).replace(str(file), file.name))
-        return
-    for one in every_file(place):
-        inner = *parts[:-1], file.stem, *one.relative_to(place).parts
-        yield from opened(one, inner, space, room, depth - 1)
-    for name, error in lost:
-        yield parts, Unreadable(f"{name[-60:]} no se ha podido sacar de {file.name}: {error}")
-
-
 def students(path, space):
     """Quién entrega y qué: (nombre, identificador) → sus archivos. Un zip se abre en ``space``.
 
@@ -157,14 +120,14 @@ def students(path, space):
     folder, found, lost = Path(path), {}, []
     if folder.is_file():
         room = {"files": MOST_FILES, "bytes": MOST_ZIP}
-        lost, folder = unpack.unzip(path, space, room), Path(space)
+        lost, folder = zips.unzip(path, space, room), Path(space)
         while len(inside := visible(folder)) == 1:  # se comprimió la carpeta, y no lo que hay en ella
             one = inside[0]
             if MOODLE.match(one.name) or not (one.is_dir() and all(p.is_dir() for p in visible(one))):
                 break
             folder = one
     forms, given = defaultdict(dict), defaultdict(list)
-    rooms = defaultdict(lambda: {"files": 2000, "bytes": unpack.MOST_RAW})
+    rooms = defaultdict(lambda: {"files": 2000, "bytes": notebooks.MOST_RAW})
 
     def put(who, *files):
         mark = who[1], "" if who[1] else spelled(who[0]) or who[0]
@@ -191,7 +154,7 @@ def students(path, space):
         who, *others = forms[mark].values()
         own, more = ([one for beside, one in files if beside == here] for here in (False, True))
         if not any(map(is_book, own)):
-            own += more
+            own += filter(is_book, more)
             if where := {one.parent.name for one in filter(is_book, more)}:
                 own.append(Unreadable(SAID["aparte"].format(", ".join(sorted(where)))))
             elif who[0][0] == ".":  # de un programa
@@ -257,7 +220,7 @@ def read_notebook(path):
             raise Unreadable(f"{name} es un enlace a otro sitio, y no se sigue")
         if stat.S_IFMT(about.st_mode) not in READ:
             raise Unreadable(f"{name} no es un cuaderno, ni un archivo corriente")
-        if about.st_size > unpack.MOST_RAW:
+        if about.st_size > notebooks.MOST_RAW:
             raise Unreadable(f"{name} es demasiado grande: {about.st_size >> 20} MB")
         data = path.read_bytes()
     except OSError as error:
@@ -265,7 +228,7 @@ def read_notebook(path):
     if not data.strip():
         raise Unreadable(f"{name} está vacío")
     try:
-        sources = [renewed(source) for source in unpack.sources(name, data)[:CELLS]]
+        sources = [renewed(source) for source in notebooks.sources(name, data)[:CELLS]]
     except (ValueError, RecursionError):
         raise Unreadable(f"{name} está dañado: no se puede leer como cuaderno") from None
     except (KeyError, TypeError, AttributeError):

@@ -1,21 +1,19 @@
-"""Lo que escriben otros programas: zips de cada sistema, y cuadernos de cada formato, leídos sin sus salidas."""
+"""Carpetas y zips de cada sistema: lo que hay, con su nombre como se escribió, con un tope y sin salirse de su sitio."""
 
 import contextlib
-import json
 import os
 import re
+import stat
 import struct
+import tempfile
 import time
-import unicodedata
 import zipfile
 import zlib
+from pathlib import Path
 
-from aula.calificar.text import SAYS, Unreadable
+from course_tools.foreign import Unreadable
+from course_tools.foreign.names import composed
 
-SAID = SAYS["archivos"]
-MOST = 20 * 2**20  # bytes de un cuaderno, sin sus salidas
-MOST_RAW = 256 * 2**20  # y con ellas; y lo que caben los zips de una persona, abiertos
-MOST_TOKENS = 10_000_000
 # Lo que ponen los programas, y no es de nadie.
 JUNK = re.compile(
     r"(__MACOSX|\.DS_Store|Thumbs\.db|desktop\.ini|\.ipynb_checkpoints|\.?venv|\.(git|history|Trash.*))$"
@@ -24,23 +22,11 @@ JUNK = re.compile(
 )
 USUAL = "áéíóúüñÁÉÍÓÚÜÑçÇàèòïÀÈÒÏâêîôûãõÂÊÔÃÕäëöªº¿¡«»"
 ODD = re.compile(rf"[^\x00-\x7f{USUAL}](?<!l·)|(?<=[a-zà-ÿ])[À-Þ]")  # «JosÚ»: no es de su página
-BOXES = re.compile("[\u2500-\u257f]")  # marcos: en un nombre, bytes de UTF-8 leídos como cp437
-HEAVY = re.compile(
-    rb'("(?:outputs|metadata|attachments)"\s*+:\s*+[\[{])|"(?:[^"\\]++|\\.)*+"?|[\]\[{}]', re.DOTALL
-)
-STEPS = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
-PARTS = re.compile(r"^# (?:%%|In\[|COMMAND -).*$|^(?=#+ *(?:Ejercicio|Comprobación) \d)", re.MULTILINE)
-
-
-# --- Zips -----------------------------------------------------------------------------------------
-
-
-def composed(name):
-    """Un nombre con sus letras en una pieza; el que se leyó como lo que no era, mendado."""
-    if BOXES.search(name):
-        with contextlib.suppress(UnicodeError):
-            name = name.encode("cp437").decode()
-    return unicodedata.normalize("NFC", name)
+BROKEN = "No se puede abrir {}: está dañado o a medias, o no es un zip."
+LOCKED = "lleva contraseña: pídelo sin ella"
+UNKNOWN = "está comprimido de una forma que aquí no se abre: pide un zip corriente, o el cuaderno suelto"
+DEEP = "{} trae un zip dentro de otro, y de otro: ábrelo en su carpeta"
+DAMAGED = "está dañado: pídelo otra vez"
 
 
 def written(info):
@@ -94,7 +80,7 @@ def unzip(path, place, room):
     try:
         archive = zipfile.ZipFile(path)
     except Exception:  # no es un zip, o está a medias, o es de los que no se leen
-        raise Unreadable(SAID["no_es_zip"].format(path)) from None
+        raise Unreadable(BROKEN.format(path)) from None
     with archive:
         infos = archive.infolist()
         if len(infos) > room["files"] or sum(info.file_size for info in infos) > room["bytes"]:
@@ -120,65 +106,47 @@ def unzip(path, place, room):
 def why(info, error):
     """Por qué no se ha podido sacar un archivo de un zip."""
     if info.flag_bits & 1:
-        return SAID["clave"]
+        return LOCKED
     if isinstance(error, NotImplementedError):
-        return SAID["metodo"]
+        return UNKNOWN
     damaged = isinstance(error, zipfile.BadZipFile | zlib.error | EOFError)
-    return SAID["danado"] if damaged else getattr(error, "strerror", None) or error
+    return DAMAGED if damaged else getattr(error, "strerror", None) or error
 
 
-# --- Cuadernos ------------------------------------------------------------------------------------
+def visible(folder):
+    """Lo que hay en una carpeta, sin lo que ponen los programas."""
+    return [p for p in sorted(folder.iterdir()) if not JUNK.match(p.name)]
 
 
-def lean(name, data):
-    """El JSON de un cuaderno, en bytes, sin lo que no se lee: salidas, metadatos y adjuntos."""
-    kept, begin, depth = [], 0, 0
-    for k, token in enumerate(HEAVY.finditer(data)):
-        end = token.end()
-        if k > MOST_TOKENS:
-            raise Unreadable(f"{name} es demasiado grande: {len(data) >> 20} MB")
-        if depth:
-            depth += STEPS.get(data[end - 1], 0)
-            begin = end
-        elif token[1]:
-            kept += [data[begin : end - 1], b"0"]
-            begin, depth = end, 1
-    made = b"".join([*kept, data[begin:]])
-    if len(made) > MOST:
-        raise Unreadable(f"{name} es demasiado grande: {len(made) >> 20} MB sin sus salidas")
-    return made
-
-
-def decoded(data):
-    """Un texto, de la codificación en que esté."""
-    marks = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
-    zeros = {b"{\0": "utf-16-le", b"\0{": "utf-16-be"}
-    for mark, name in (marks | zeros).items():
-        if data.startswith(mark):
-            return data.decode(name)
+def every_file(folder):
+    """Los archivos de una carpeta, o ella si no se puede abrir. Los enlaces no se siguen: llevarían fuera."""
     try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
+        found = visible(folder)
+    except OSError:
+        found = []
+        yield folder
+    for path in found:
+        if os.path.isdir(path) and not os.path.islink(path):
+            yield from every_file(path)
+        else:
+            yield path
 
 
-def sources(name, data):
-    """El código de las celdas de un cuaderno de cualquier formato o, de un programa de Python, de sus partes.
-
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: si no es ninguna de las dos cosas.
-    """
-    if name.lower().endswith(".py"):
-        return [newlines(part) for part in PARTS.split(decoded(data[:MOST]))]
-    if b"\0" in data[:4]:
-        data = decoded(data).encode("utf-8", "surrogatepass")
-    book = json.loads(decoded(lean(name, data)))
-    cells = [cell for sheet in book.get("worksheets") or [book] for cell in sheet["cells"]]
-    join = ("\n" if book.get("nbformat") in (1, 2) else "").join
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    found = [cell.get("source", cell.get("input", cell.get("code"))) for cell in code]
-    return [newlines(join(source) if isinstance(source, list) else source) for source in found]
-
-
-def newlines(source):
-    return source.replace("\r\n", "\n").replace("\r", "\n")
+def opened(file, parts, space, room, depth=3):
+    """Un archivo de una entrega, con su camino, o, si es un zip, lo que trae y lo que no se ha podido sacar."""
+    if file.suffix.lower() != ".zip" or not stat.S_ISREG(file.lstat().st_mode):
+        yield parts, file
+        return
+    place = Path(tempfile.mkdtemp(dir=space or None))
+    try:
+        if not depth:
+            raise Unreadable(DEEP.format(file.name))
+        lost = unzip(file, place, room)
+    except Unreadable as problem:
+        yield parts, Unreadable(str(problem).replace(str(file), file.name))
+        return
+    for one in every_file(place):
+        inner = *parts[:-1], file.stem, *one.relative_to(place).parts
+        yield from opened(one, inner, space, room, depth - 1)
+    for name, error in lost:
+        yield parts, Unreadable(f"{name[-60:]} no se ha podido sacar de {file.name}: {error}")
