@@ -6,20 +6,38 @@ pides. Este archivo lo entiende cualquier Python desde 3.6: así, uno antiguo pu
 versión instalar.
 """
 
+import os
+import sys
+
+if __name__ == "__main__":  # lo que otro curso puso en PYTHONPATH puede llamarse como un módulo de Python
+    foreign = [os.path.abspath(one) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    sys.path = [one for one in sys.path if os.path.abspath(one) not in foreign]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
 import contextlib
+import functools
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
+import tempfile
 import time
 import unicodedata
 from pathlib import Path
 
 MIN_PYTHON, MAX_PYTHON = (3, 11), (3, 14)  # como requires-python, en pyproject.toml
 DISK_GB = 3  # lo que ocupa el entorno más lo que se descarga
+
+# De lo que hay puesto en este ordenador para pip, uv, Python y Jupyter, lo que vale también aquí: por dónde se
+# descarga, dónde se guarda y cómo se escribe. Lo demás es de otros programas: «instala en otro sitio», por ejemplo.
+TUNED = r"(PIP|UV|PYTHON|JUPYTER|JUPYTERLAB|__PYVENV)_?"
+KEPT = (
+    r"(PIP|UV)_.*(INDEX|FIND_LINKS|CERT|PROXY|HOST|CACHE|TIMEOUT|RETRIES|KEYRING|TLS|LINK_MODE"
+    r"|CONFIG_FILE|FEATURE|OFFLINE|CONCURRENT)"
+    r"|PYTHON(IOENCODING|UNBUFFERED|HASHSEED)$|JUPYTER_(CONFIG_PATH|PATH|DATA_DIR|RUNTIME_DIR|PORT|TOKEN)$"
+)
+CLOUDS = r"OneDrive|Dropbox|Google ?Drive|iCloud|CloudStorage|Mobile Documents"
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
@@ -29,6 +47,17 @@ VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 LIGHTEN = r"""import pathlib, sysconfig
 path = pathlib.Path(sysconfig.get_path("purelib"), "sin_gramatica.pth")
 path.write_text("import sys; sys.modules.setdefault('rfc3987_syntax')")"""
+# Lo que dice la configuración de pip, en cualquiera de sus archivos, de por dónde se descarga.
+PIP_SETTINGS = """import contextlib, json
+from pip._internal.configuration import Configuration
+found, settings = {}, Configuration(isolated=False)
+settings.load()
+keys = "index-url extra-index-url no-index find-links cert client-cert proxy trusted-host cache-dir no-cache-dir"
+for key in (keys + " timeout default-timeout retries keyring-provider use-feature").split():
+    for section in ("global", "install"):
+        with contextlib.suppress(Exception):
+            found["PIP_" + key.upper().replace("-", "_")] = settings.get_value(section + "." + key)
+print(json.dumps(found))"""
 STAMP = VENV / "instalado.txt"  # con qué se hizo el entorno; se escribe cuando todo está instalado
 LOCK = VENV / "instalando.lock"  # reserva el entorno; además, dice que lo hizo este programa
 LOG = VENV / "instalacion.log"
@@ -77,9 +106,15 @@ DIAGNOSES = (
         "python3-venv». En otro sistema, reinstala Python.",
     ),
     (
-        r"ProxyError|407 Proxy|Tunnel connection failed",
-        "El proxy de tu red no deja descargar. Pide su dirección a quien administra la red, ponla "
-        "en la variable HTTPS_PROXY y repite la orden.",
+        r"ProxyError|407 Proxy|Tunnel connection failed|[Pp]roxy ?URL|ProxyScheme|dependencies for SOCKS"
+        r"|LocationParseError|Failed to parse: |InvalidURL",
+        "El proxy de tu red no deja descargar, o su dirección está mal escrita. Pídela a quien "
+        "administra la red, ponla en la variable HTTPS_PROXY, como http://nombre:puerto, y repite la orden.",
+    ),
+    (
+        r"WinError (3[5-9]\d|4[0-2]\d)\b|cloud (file|operation)",
+        "{root} está en una carpeta que se guarda en la nube, y parte no está en tu ordenador. Mueve "
+        "el curso a una que no se sincronice y repite la orden.",
     ),
     (
         r"CERTIFICATE_VERIFY_FAILED|SSLError|invalid peer certificate",
@@ -158,14 +193,35 @@ def environment():
 
     Lo que Python traduce se guarda: si no, cada cuaderno que se abre traduce otra vez el curso entero.
     """
-    env = dict(os.environ, PYTHONUTF8="1", PYTHONNOUSERSITE="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
-    env.pop("PYTHONPATH", None)
-    env.pop("PYTHONHOME", None)
-    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    keep = lambda name: not re.match(TUNED, name) or re.match(KEPT, name)  # noqa: E731
+    env = {name: value for name, value in os.environ.items() if keep(name)}
+    env.update(PYTHONUTF8="1", PYTHONNOUSERSITE="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
     env.update(CURSO_DESDE=os.getcwd(), CURSO_NBGRADER=str(NBGRADER))
     for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH"):  # los ajustes y el kernel del curso
         env[name] = os.pathsep.join(filter(None, [str(ROOT / ".jupyter"), env.get(name, "")]))
+    if os.name == "posix" and not os.access(os.path.expanduser("~"), os.W_OK):
+        env["HOME"] = str(VENV / "casa")  # Jupyter, IPython y matplotlib escriben en ella
+        with contextlib.suppress(OSError):
+            if LOCK.exists():
+                os.makedirs(env["HOME"], exist_ok=True)
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        if name in env and not os.access(env[name], os.W_OK):
+            env[name] = tempfile.gettempdir()
     return env
+
+
+@functools.lru_cache(maxsize=None)
+def pip_settings(python):
+    """Devuelve, como variables, por dónde se descarga según la configuración de pip; del resto, nada.
+
+    Con «user», «target» o «prefix» en ella, pip no instalaría en .venv. «pip config» no vale: también le afectan.
+    """
+    command, found = [str(python), "-c", PIP_SETTINGS], {}
+    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment())
+    with contextlib.suppress(ValueError):
+        found = json.loads(run.stdout.decode())
+    fresh = {name: value for name, value in found.items() if not os.environ.get(name)}
+    return dict(fresh, PIP_CONFIG_FILE=os.devnull)
 
 
 # --- El entorno -----------------------------------------------------------------------------------
@@ -201,7 +257,8 @@ def expected_stamp():
 def read_stamp():
     """Devuelve lo que dice STAMP, o "" si el entorno no está completo o su Python no funciona."""
     try:
-        subprocess.check_output([str(VENV_PYTHON), "-c", ""], stderr=subprocess.STDOUT)
+        command = [str(VENV_PYTHON), "-c", ""]
+        subprocess.check_output(command, stderr=subprocess.STDOUT, env=environment())
         return STAMP.read_text(encoding="utf-8")
     except (OSError, subprocess.CalledProcessError):
         return ""
@@ -238,7 +295,7 @@ def attempt(label, *command, log=None):
         process = subprocess.Popen(
             [str(part) for part in command],
             cwd=str(ROOT),
-            env=environment(),
+            env=dict(environment(), **(pip_settings(command[0]) if "pip" in command else {})),
             stdin=subprocess.DEVNULL,
             stdout=writing,
             stderr=subprocess.STDOUT,
@@ -313,7 +370,8 @@ def install(python=None, log=None):
         say("  Se instala el PyTorch habitual, que ocupa varios GB más.")
     install_all("Las bibliotecas del curso", *with_dependencies)
     with contextlib.suppress(OSError):
-        subprocess.run([str(python), "-c", LIGHTEN], check=False, capture_output=True)
+        command = [str(python), "-c", LIGHTEN]
+        subprocess.run(command, check=False, capture_output=True, env=environment())
 
 
 def install_models(python=None, log=None):
@@ -367,12 +425,21 @@ def create_venv():
             shutil.rmtree(str(path))
         elif path != LOCK:
             path.unlink()
+    if re.search(CLOUDS, str(ROOT)):
+        say(
+            "  El curso está en una carpeta que se guarda en la nube: .venv subiría 2,5 GB. Si puedes, muévelo a otra."
+        )
     python = getattr(sys, "_base_executable", sys.executable)  # nunca el de .venv, recién borrado
     must(attempt("La carpeta .venv", python, "-m", "venv", VENV))
 
 
 def prepare():
     """Deja el entorno listo. Si ya lo está, no hace nada; si está a medias, lo rehace."""
+    if os.pathsep in str(ROOT):
+        raise CourseError(
+            "La carpeta {} lleva «{}» en su nombre (en el Finder se ve como «/»), y ahí Python no puede "
+            "preparar nada. Cámbiale el nombre y repite la orden.".format(ROOT, os.pathsep)
+        )
     stamp, found = expected_stamp(), read_stamp()
     if found in (stamp, stamp + "".join(f"sin {name}\n" for name in unwanted())):
         return
@@ -472,7 +539,7 @@ def trust(notebooks):
     paths = [str(path) for path in notebooks]
     if paths and VENV_PYTHON.exists():
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        command = [str(VENV_PYTHON), "-m", "jupyter", "trust"]
+        command = [str(VENV_PYTHON), "-m", "nbformat.sign"]  # no un programa: su ruta puede llevar comillas
         subprocess.call(command + paths, env=environment(), **quiet)
 
 

@@ -66,8 +66,9 @@ class Course:
     """Una copia del curso con requisitos pequeños, y cómo se le dan órdenes."""
 
     def __init__(self, folder):
-        self.root = folder / "curso de atención, año 1"
-        self.wheels = folder / "paquetes"
+        odd = """ 100 % #2 'a' "b" $HOME; `x` & 🙂""" if os.name == "posix" else ""
+        self.root = folder / f"curso de atención, año 1{odd}"
+        self.wheels, self.folder = folder / "paquetes", folder
         self.root.mkdir(parents=True)
         self.wheels.mkdir()
         shutil.copy(ROOT / "curso.py", self.root)
@@ -134,6 +135,27 @@ class Course:
         return self.venv / "instalado.txt"
 
 
+    def of_others(self):
+        """Lo que dejan puesto otros programas: nada de esto cambia dónde ni qué se instala."""
+        folder = self.folder / "de otros"
+        (folder / "ajeno").mkdir(parents=True, exist_ok=True)
+        for name in ("json", "torch", "pytest"):
+            (folder / f"ajeno/{name}.py").write_text("raise SystemExit('es de otro')")
+        (folder / "pip.conf").write_text(
+            f"[global]\nno-index = true\nfind-links = {self.wheels}\nuser = true\n"
+            f"[install]\ntarget = {folder}/t\nprefix = {folder}/p\nrequire-hashes = true\nno-deps = true\n"
+        )
+        (folder / "c.txt").write_text("pytest==9.9\n")
+        pip = {"USER": "1", "TARGET": folder / "t", "PREFIX": folder / "p", "DRY_RUN": "1", "PYTHON": "no"}
+        pip |= {"CONSTRAINT": folder / "c.txt", "REQUIRE_VIRTUALENV": "1", "CONFIG_FILE": folder / "pip.conf"}
+        env = {f"PIP_{name}": str(value) for name, value in pip.items()}
+        env |= {"PIP_NO_INDEX": "", "PIP_FIND_LINKS": "", "UV_CONSTRAINT": str(folder / "c.txt"), "UV_SYSTEM_PYTHON": "1"}
+        env |= {"PYTHONPATH": str(folder / "ajeno"), "PYTHONHOME": sys.base_prefix, "PYTHONOPTIMIZE": "1"}
+        env |= {"PYTHONUSERBASE": str(folder / "u"), "PYTHONSTARTUP": "no.py", "PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "error"}
+        env |= {"VIRTUAL_ENV": str(folder), "CONDA_PREFIX": str(folder), "JUPYTER_NO_CONFIG": "1", "TMPDIR": "/no/está"}
+        return env
+
+
 def _restore_ctrl_c():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -169,7 +191,7 @@ def silent_index():
 def installed(tmp_path_factory):
     """Un curso ya preparado, y lo que escribió la primera vez."""
     course = Course(tmp_path_factory.mktemp("curso"))
-    code, course.first_output, _ = course.run("probar")
+    code, course.first_output, _ = course.run("probar", **course.of_others())
     assert code == 0, course.first_output
     return course
 
@@ -213,6 +235,60 @@ def test_first_run_says_what_it_does_and_installs(installed):
 
 def test_package_marked_alone_is_installed_without_its_dependencies(installed):
     assert list(installed.venv.rglob("modelo/__init__.py"))
+
+
+def test_what_others_left_in_the_environment_changes_nothing(installed, closed_index):
+    """Se ha instalado con ello puesto: todo está en .venv, y nada donde decía; y sin ello no se rehace."""
+    left = {path.name for path in (installed.folder / "de otros").iterdir()}
+    assert left == {"ajeno", "c.txt", "pip.conf"}
+    names = {path.parent.name for path in installed.venv.rglob("pytest-*/METADATA")}
+    assert names == {"pytest-1.0.dist-info"}
+    for env in ({"index": closed_index}, installed.of_others()):
+        code, output, _ = installed.run("probar", **env)
+        assert (code, "Preparo" in output) == (0, False), output
+    told = report(output)["env"]
+    assert (told["PYTHONPATH"], told["JUPYTER_PATH"]) == (None, str(installed.root / ".jupyter"))
+
+
+@pytest.mark.parametrize("name", ["curso 2025:26", "curso"])
+def test_a_folder_where_python_can_prepare_nothing_is_one_sentence(name, curso, monkeypatch, tmp_path):
+    monkeypatch.setattr(curso, "ROOT", tmp_path / name.replace(":", os.pathsep))
+    monkeypatch.setattr(curso, "expected_stamp", lambda: "a\nb\n")
+    monkeypatch.setattr(curso, "read_stamp", lambda: "a\nb\n")
+    if os.pathsep not in str(curso.ROOT):
+        return curso.prepare()
+    for _ in range(2):  # y no deja nada: con otro nombre se empieza de cero
+        with pytest.raises(curso.CourseError, match="Cámbiale el nombre"):
+            curso.prepare()
+    assert not curso.VENV.exists()
+    return None
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"PIP_INDEX_URL": "i", "PIP_CERT": "c", "HTTPS_PROXY": "p", "UV_INDEX_CASA_PASSWORD": "s"}, True),
+        ({"PIP_CACHE_DIR": "c", "UV_NATIVE_TLS": "1", "JUPYTER_RUNTIME_DIR": "r", "PYTHONIOENCODING": "utf-8"}, True),
+        ({"PIP_USER": "1", "PIP_ROOT": "r", "PIP_NO_DEPS": "1", "UV_OVERRIDE": "o", "UV_PYTHON": "3.8"}, False),
+        ({"PYTHONHOME": "h", "PYTHONINSPECT": "1", "__PYVENV_LAUNCHER__": "l", "JUPYTERLAB_DIR": "d"}, False),
+        ({"JUPYTER_CONFIG_DIR": "d", "JUPYTER_PLATFORM_DIRS": "1", "PYTHONPLATLIBDIR": "x"}, False),
+    ],
+)
+def test_which_variables_of_others_are_kept(given, kept, curso, monkeypatch):
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    env = curso.environment()
+    assert {name: env.get(name) for name in given} == {name: value if kept else None for name, value in given.items()}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="en Windows la carpeta personal no la dice HOME")
+def test_without_a_home_to_write_in_there_is_one(curso, monkeypatch):
+    monkeypatch.setattr(curso.os, "access", lambda path, how: str(path) != os.path.expanduser("~"))
+    assert curso.environment()["HOME"] == str(curso.VENV / "casa")
+    assert not curso.VENV.exists()  # la hace curso.py, entera
+    curso.VENV.mkdir()
+    curso.LOCK.touch()
+    assert Path(curso.environment()["HOME"]).is_dir()
 
 
 def test_second_run_installs_nothing_and_is_quick(installed, closed_index):
@@ -580,6 +656,9 @@ def test_old_pythons_of_this_machine_explain_themselves():
         ),
         ("/usr/bin/python3: No module named venv", "python3-venv"),
         ("ProxyError('Unable to connect to proxy', OSError('407 Proxy Auth'))", "HTTPS_PROXY"),
+        ("pip._internal.exceptions... Please check proxy URL. It is malformed", "HTTPS_PROXY"),
+        ("ERROR: Missing dependencies for SOCKS support.", "HTTPS_PROXY"),
+        ("OSError: [WinError 362] The cloud file provider is not running", "en la nube"),
         ("SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]", "PIP_CERT"),
         ("Failed to establish: [Errno -3] Temporary failure in name resolution", "La conexión"),
         ("NewConnectionError('<x>: [Errno 111] Connection refused')", "La conexión"),

@@ -83,7 +83,7 @@ def serve(python, root, folder, arguments, env, say, editing=False):
         if info:
             if busy and str(info["port"]) != port:
                 say(f"El puerto {port} está ocupado: uso el {info['port']}.")
-            _warm_up(python)
+            _warm_up(python, env)
             where = lesson(folder, editing)
             say("\n".join(directions(info, where, browser, _option(arguments, "ip", ""))))
         while process.poll() is None:
@@ -107,14 +107,14 @@ def lesson(folder, editing):
     return f"lab/tree/{folder}/" + (desk.FIRST if editing else f"{quote(desk.last())}?reset")
 
 
-def _warm_up(python):
+def _warm_up(python, env):
     """Lee del disco lo que más tarda la primera vez, ``import torch``, mientras se abre la página."""
     quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
     if POSIX:
         quiet["preexec_fn"] = lambda: os.nice(19)
     else:
         quiet["creationflags"] = subprocess.IDLE_PRIORITY_CLASS
-    subprocess.Popen([str(python), "-c", "import torch, transformers"], **quiet)
+    subprocess.Popen([str(python), "-c", "import torch, transformers"], env=env, **quiet)
 
 
 def directions(info, where, browser, ip):
