@@ -3,6 +3,7 @@
 Lo que enseñan las lecciones, en su orden. Cada módulo se lee de una sentada:
 
 - ``example``: tres palabras y números enteros, para hacer la atención a mano.
+- ``checks``: lo que se comprueba antes de una cuenta.
 - ``masks``: quién puede atender a quién.
 - ``attention``: atención de producto escalar escalado y multicabeza.
 - ``neighbours``: una atención que aprende, en un segundo, a quién tiene que mirar.

@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from course_lib.checks import check_decimals, check_whole, is_tracing, is_transformed
 from course_lib.masks import check_shapes
 
 
@@ -93,6 +94,9 @@ class ScaledDotProductAttention(nn.Module):
                 f"{tuple(query.shape)} y su último eje tiene que medir {self.dim_key}."
             )
         check_shapes(query, key, value, mask)
+        if is_transformed(query, key, value, mask) or (need_weights and is_tracing()):
+            output, weights = scaled_dot_product_attention(query, key, value, mask)  # sin trucos
+            return output, weights if need_weights else None
         if need_weights:
             return _attend_fast(query, key, value, mask)
         if mask is not None:
@@ -133,8 +137,7 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, heads, dim_embedding, *, kdim=None, vdim=None, bias=True, dim_kv=None):
         super().__init__()
         check_heads(type(self).__name__, heads, dim_embedding)
-        self.heads = heads
-        self.dim_embedding = dim_embedding
+        self.heads, self.dim_embedding = heads, dim_embedding = int(heads), int(dim_embedding)
         self.dim_key = dim_embedding // heads
         dim_kv = dim_kv or dim_embedding
         self.query_projection = nn.Linear(dim_embedding, dim_embedding, bias=bias)
@@ -180,7 +183,9 @@ class MultiHeadAttention(nn.Module):
         return x.transpose(1, 2).flatten(-2)
 
     def _check_inputs(self, query, key, value):
-        for name, x in (("query", query), ("key", key), ("value", value)):
+        named = {"query": query, "key": key, "value": value}
+        check_decimals(self, **named)
+        for name, x in named.items():
             linear = getattr(self, f"{name}_projection")
             if x.dim() != 3:
                 advice = f" Si es una sola frase, usa {name}.unsqueeze(0)." if x.dim() == 2 else ""
@@ -208,12 +213,7 @@ def check_heads(where, heads, dim_embedding, kv_heads=1):
         ValueError: si no son enteros positivos, ``heads`` no divide a ``dim_embedding`` o
             ``kv_heads`` no divide a ``heads``.
     """
-    given = {"heads": heads, "dim_embedding": dim_embedding, "kv_heads": kv_heads}
-    for name, value in given.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ValueError(
-                f"{where}: {name} = {value!r} y tiene que ser un entero de 1 en adelante."
-            )
+    check_whole(where, heads=heads, dim_embedding=dim_embedding, kv_heads=kv_heads)
     if dim_embedding % heads:
         raise ValueError(
             f"{where}: heads = {heads} no divide a dim_embedding = {dim_embedding}"

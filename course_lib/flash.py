@@ -12,6 +12,7 @@ import math
 
 import torch
 
+from course_lib.checks import check_whole
 from course_lib.masks import check_shapes
 
 
@@ -42,8 +43,7 @@ def flash_attention(query, key, value, mask=None, *, causal=False, block=128):
     Fuente: Dao et al. (2022), §3.1.
     """
     check_shapes(query, key, value, mask)
-    if not isinstance(block, int) or isinstance(block, bool) or block < 1:
-        raise ValueError(f"flash_attention: block = {block!r} y tiene que ser un entero positivo.")
+    check_whole("flash_attention", block=block)
     L_q, L_k = query.shape[-2], key.shape[-2]
     if causal and L_q > L_k:
         raise ValueError(

@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from course_lib.checks import as_tensor, check_decimals, holds, kind_of
+
 ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
 
 
@@ -41,19 +43,20 @@ class Embedding(nn.Module):
             ValueError: si algún id no está en el vocabulario.
             TypeError: si los ids no son enteros.
         """
-        dtype = getattr(token_ids, "dtype", type(token_ids).__name__)
-        if not isinstance(dtype, torch.dtype) or dtype.is_floating_point or dtype == torch.bool:
+        kind = kind_of(token_ids)
+        if not isinstance(token_ids, torch.Tensor) or not kind.startswith(("torch.int", "torch.uint")):
+            _, text = as_tensor("token_ids", token_ids)
             raise TypeError(
-                f"Embedding: los ids de los tokens son un tensor de enteros y estos son {dtype}. "
-                "¿Has pasado vectores o una lista en lugar de input_ids?"
+                f"Embedding: los ids de los tokens son un tensor de enteros y estos son {kind}. ¿Has "
+                f"pasado vectores o una lista en lugar de input_ids? Si son ids, usa {text}.long()."
             )
-        if token_ids.numel():
+        token_ids = token_ids.long()
+        if not holds(((token_ids >= 0) & (token_ids < self.vocab_size)).all()):
             low, high = token_ids.aminmax()
-            if low < 0 or high >= self.vocab_size:
-                raise ValueError(
-                    f"Embedding: hay ids entre {low} y {high}, y el vocabulario va de 0 a "
-                    f"{self.vocab_size - 1}. ¿El tokenizador es el de este modelo?"
-                )
+            raise ValueError(
+                f"Embedding: hay ids entre {low} y {high}, y el vocabulario va de 0 a "
+                f"{self.vocab_size - 1}. ¿El tokenizador es el de este modelo?"
+            )
         return self.table(token_ids) * self.factor
 
 
@@ -147,6 +150,7 @@ class AddAndNorm(nn.Module):
         Raises:
             ValueError: si no tienen la misma forma.
         """
+        check_decimals("AddAndNorm", x=x, sublayer_output=sublayer_output)
         if x.shape != sublayer_output.shape:
             raise ValueError(
                 f"AddAndNorm: x tiene forma {tuple(x.shape)} y la salida de la subcapa "
@@ -181,6 +185,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x):
         """Transforma cada posición por separado: (B, L, d_model) → (B, L, d_model)."""
+        check_decimals(self, x=x)
         return self.feed_forward(x)
 
 
@@ -206,6 +211,7 @@ def rotary(x, positions, base=10_000.0, stretch=None):
     Fuente: Su et al., «RoFormer» (2021), §3.4. El artículo empareja 2i con 2i + 1; Llama, en
     transformers, como aquí.
     """
+    check_decimals("rotary", x=x)
     length, d_k = x.shape[-2:]
     if d_k % 2:
         raise ValueError(f"rotary: d_k = {d_k} es impar y los números se giran por parejas.")
@@ -242,6 +248,7 @@ class RMSNorm(nn.Module):
 
     def forward(self, x):
         """Normaliza cada posición por separado, con la misma g: (B, L, d_model) → (B, L, d_model)."""
+        check_decimals("RMSNorm", x=x)
         wide = x.to(torch.promote_types(x.dtype, torch.float32))  # en 16 bits, x² se desborda
         scale = (wide.pow(2).mean(dim=-1, keepdim=True) + self.eps).rsqrt()
         return self.weight * (wide * scale).to(x.dtype)
@@ -266,6 +273,7 @@ class SwiGLU(nn.Module):
 
     def forward(self, x):
         """Transforma cada posición por separado: (B, L, d_model) → (B, L, d_model)."""
+        check_decimals(self, x=x)
         return self.down(F.silu(self.gate(x)) * self.up(x))
 
 
@@ -282,6 +290,7 @@ def check_positions(module, x, max_sequence_len, dim_embedding, start=0):
         ValueError: si ``start`` + L pasa de ``max_sequence_len`` o la anchura no es ``dim_embedding``.
     """
     name = type(module).__name__
+    check_decimals(name, x=x)
     if x.dim() < 2 or x.shape[-1] != dim_embedding:
         raise ValueError(
             f"{name}: x tiene forma {tuple(x.shape)} y tiene que ser (B, L, {dim_embedding})."

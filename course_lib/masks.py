@@ -21,7 +21,18 @@ import warnings
 
 import torch
 
+from course_lib.checks import (
+    as_tensor,
+    check_decimals,
+    check_whole,
+    holds,
+    is_autocast,
+    is_whole,
+    kind_of,
+)
+
 CONVENTIONS = ("keep", "block", "additive")
+BLOCKS = -746.0  # desde aquí hacia abajo, la exponencial es 0 en cualquier precisión
 
 
 class MaskWarning(UserWarning):
@@ -45,7 +56,7 @@ def causal_mask(length, device=None):
 
     Fuente: Vaswani et al. (2017), §3.2.3.
     """
-    if not isinstance(length, int) or isinstance(length, bool) or length < 1:
+    if not is_whole(length, least=1):
         raise ValueError(
             f"causal_mask: length = {length!r}, y tiene que ser un entero de 1 en adelante: "
             "el número de tokens de la frase. Por ejemplo, causal_mask(5)."
@@ -72,11 +83,8 @@ def window_mask(length, width, sinks=0, device=None):
 
     Fuente: Beltagy et al., «Longformer» (2020), §3.1; los sumideros, Xiao et al. (2023), §3.
     """
-    for name, value, least in (("width", width, 1), ("sinks", sinks, 0)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ValueError(
-                f"window_mask: {name} = {value!r} y tiene que ser un entero de {least} en adelante."
-            )
+    check_whole("window_mask", width=width)
+    check_whole("window_mask", least=0, sinks=sinks)
     causal = causal_mask(length, device)
     recent = causal.triu(1 - width)
     recent[:, :sinks] = causal[:, :sinks]
@@ -113,7 +121,7 @@ def padding_mask(attention_mask):
             "ser (B, L_k): una fila por frase. Si tienes una sola frase, usa attention_mask[None]."
         )
     keep = attention_mask.bool()
-    if not torch.equal(keep.to(attention_mask.dtype), attention_mask):
+    if not holds((keep == attention_mask).all()):
         raise ValueError(
             f"padding_mask: attention_mask contiene {attention_mask.unique().tolist()[:5]}, y solo "
             "puede contener 1 (token de verdad) y 0 (relleno). Si tu máscara es aditiva (0 y −∞), "
@@ -164,11 +172,12 @@ def convert_mask(mask, source, target, dtype=torch.float32):
 
     Returns:
         Máscara con la misma forma. ``additive`` vale 0 donde se puede atender y
-        −∞ donde no.
+        −∞ donde no; de entrada, hay quien escribe −∞ como un número muy negativo (−10⁴, −10⁹, el
+        menor de su tipo…), y también bloquea.
 
     Raises:
-        ValueError: si un convenio no existe o una máscara aditiva contiene
-            valores distintos de 0 y −∞ (son un sesgo, no una máscara).
+        ValueError: si un convenio no existe, ``dtype`` no es flotante o una máscara aditiva contiene
+            otros valores (son un sesgo, no una máscara).
         TypeError: si el dtype no corresponde al convenio de origen.
     """
     for name, value in (("source", source), ("target", target)):
@@ -176,22 +185,20 @@ def convert_mask(mask, source, target, dtype=torch.float32):
             raise ValueError(
                 f"convert_mask: {name} = {value!r} no es un convenio. Elige uno de {CONVENTIONS}."
             )
+    if target == "additive" and not getattr(dtype, "is_floating_point", False):
+        raise ValueError(
+            f"convert_mask: dtype = {dtype!r}, y −∞ solo cabe en un tipo flotante, como torch.float32."
+        )
     if source == "additive":
-        if not (isinstance(mask, torch.Tensor) and mask.is_floating_point()):
+        if not isinstance(mask, torch.Tensor) or mask.dtype == torch.bool or mask.is_complex():
+            _, text = as_tensor("mask", mask)
             raise TypeError(
                 "convert_mask: una máscara aditiva es un tensor flotante (0 y −∞) y esta es "
-                f"{getattr(mask, 'dtype', type(mask).__name__)}. "
-                'Si es booleana, su convenio es "keep" o "block".'
+                f'{kind_of(mask)}. Si es booleana, su convenio es "keep" o "block"; si no, usa {text}.'
             )
-        # Un −∞ escrito como «el número más negativo que cabe» también bloquea.
-        blocked = mask <= torch.finfo(mask.dtype).min
-        if not ((mask == 0) | blocked).all():
-            raise ValueError(
-                "convert_mask: la máscara aditiva contiene valores que no son 0 ni −∞ (por ejemplo, "
-                f"{mask[(mask != 0) & ~blocked][0].item():.4g}). Eso es un sesgo y no se puede "
-                "convertir en booleano sin perderlo."
-            )
-        keep = ~blocked
+        if reason := _why_not(mask):
+            raise ValueError(f"convert_mask: la máscara aditiva contiene {reason}")
+        keep = mask == 0
     else:
         _require_bool("convert_mask", mask)
         keep = mask if source == "keep" else ~mask
@@ -258,9 +265,10 @@ def check_shapes(query, key, value, mask):
 
     Raises:
         ValueError: si algo no encaja; el mensaje nombra las formas.
-        TypeError: si la máscara no es booleana.
+        TypeError: si la máscara no es booleana, o query, key o value no llevan decimales.
     """
     named = {"query": query, "key": key, "value": value}
+    check_decimals("atención", **named)
     for name, x in named.items():
         if x.dim() < 2:
             raise ValueError(
@@ -286,7 +294,7 @@ def check_shapes(query, key, value, mask):
             "atención: los ejes anteriores a (L, d) —lote y cabezas— no coinciden. "
             f"Formas: {_shapes(named)}."
         ) from None
-    if not query.dtype == key.dtype == value.dtype:
+    if not query.dtype == key.dtype == value.dtype and not is_autocast(query):
         dtypes = ", ".join(f"{name} {x.dtype}" for name, x in named.items())
         raise ValueError(
             f"atención: los tipos no coinciden: {dtypes}. Usa .to(dtype) para igualarlos."
@@ -309,20 +317,46 @@ def _hint(shape, target):
 
 
 def _require_bool(where, mask):
-    if not isinstance(mask, torch.Tensor):
+    if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
         raise TypeError(
-            f"{where}: la máscara es {type(mask).__name__} y tiene que ser un tensor booleano "
-            "(True = puede atender)."
+            f"{where}: la máscara es {kind_of(mask)} y tiene que ser un tensor booleano, torch.bool "
+            f"(True = puede atender). {_advice(mask)}"
         )
-    if mask.dtype != torch.bool:
-        if mask.is_floating_point() and (mask < 0).any():
-            advice = 'Parece aditiva (0 y −∞): usa convert_mask(mask, "additive", "keep").'
-        else:
-            advice = "Si 1 significa «puede atender», usa mask.bool(); si significa «bloqueado», ~mask.bool()."
-        raise TypeError(
-            f"{where}: la máscara es {mask.dtype} y tiene que ser torch.bool "
-            f"(True = puede atender). {advice}"
-        )
+
+
+def _advice(mask):
+    """Qué hacer con una máscara que no es booleana."""
+    mask, text = as_tensor("mask", mask)
+    if mask is None or mask.is_complex():
+        return "¿Es lo que querías pasar?"
+    if mask.dtype == torch.bool:
+        return f"Usa {text}."
+    if not (reason := _why_not(mask)) and (mask.is_floating_point() or holds((mask < 0).any())):
+        return f'Parece aditiva (0 y −∞): usa convert_mask({text}, "additive", "keep").'
+    if not holds(((mask == 0) | (mask == 1)).all()):
+        return f"Contiene {reason}"
+    padding = f", o padding_mask({text}) si es la del tokenizador" if mask.dim() == 2 else ""
+    return (
+        f"Si 1 significa «puede atender», usa {text}.bool(){padding}; si significa «bloqueado», "
+        f"~{text}.bool()."
+    )
+
+
+def _why_not(mask):
+    """Por qué una máscara aditiva no se puede convertir en booleana; si se puede, nada."""
+    strange = (mask != 0) & ~(mask <= BLOCKS)
+    if holds(~strange.any()):
+        return ""
+    value = mask[strange].flatten()[0].item()
+    why = (
+        "Eso es un sesgo y no se puede convertir en booleano sin perderlo: aquí no se suma, y en "
+        "F.scaled_dot_product_attention(query, key, value, attn_mask=mask), sí."
+    )
+    if value > 0:
+        why = f"¿Tiene el signo cambiado, o 1 significa «puede atender» (mask.bool())? Si no: {why}"
+    elif value != value:
+        why = "No es ni máscara ni sesgo: 0 por −∞ da NaN. Escribe el −∞ con masked_fill."
+    return f"valores que no son 0 ni −∞ (por ejemplo, {value:.4g}). {why}"
 
 
 def _shapes(named):

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.attention import MultiHeadAttention
+from course_lib.checks import check_whole
 
 
 class NeighbourModel(nn.Module):
@@ -84,8 +85,7 @@ def watched(who, optimizer, loss, look, steps, every):
 
     ``loss()`` da la pérdida de unas frases nuevas; ``who`` es quién lo pide, para el error.
     """
-    if not isinstance(every, int) or every < 1:
-        raise ValueError(f"{who}: every = {every!r} y tiene que ser 1 o más pasos.")
+    check_whole(who, every=every)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # con matrices tan pequeñas, repartirlas cuesta más que hacerlo
     try:

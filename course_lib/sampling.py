@@ -7,6 +7,7 @@ Con las probabilidades que da la softmax se puede sortear; la temperatura y los 
 import torch
 
 from course_lib.cache import DecoderCache
+from course_lib.checks import check_whole
 
 
 def next_token_probabilities(scores, temperature=1.0, top_k=None, top_p=None):
@@ -26,8 +27,8 @@ def next_token_probabilities(scores, temperature=1.0, top_k=None, top_p=None):
     """
     if not temperature >= 0:
         raise ValueError(f"temperature = {temperature!r} y tiene que ser 0 o más.")
-    if top_k is not None and (not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1):
-        raise ValueError(f"top_k = {top_k!r} y tiene que ser un entero de 1 en adelante.")
+    if top_k is not None:
+        check_whole("next_token_probabilities", top_k=top_k)
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p = {top_p!r} y tiene que ser mayor que 0 y como mucho 1.")
     if temperature == 0:

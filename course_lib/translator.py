@@ -18,6 +18,7 @@ from pathlib import Path
 
 import torch
 
+from course_lib.checks import is_whole
 from course_lib.decoding import BEAM, beam_search, greedy_search
 from course_lib.translator_model.checks import (
     TranslatorError,
@@ -139,7 +140,7 @@ class Translator:
         self.unknown, self.bos, self.eos = UNKNOWN, BOS, EOS
         self.max_sequence_len = model.encoder.positional_encoding.max_sequence_len
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def translate(self, sentence, beam=1, cache=True):
         """Traduce una frase.
 
@@ -157,7 +158,7 @@ class Translator:
             TranslatorError: si no hay nada que traducir o no cabe.
             TypeError: si no es un texto.
         """
-        if not isinstance(beam, int) or isinstance(beam, bool) or not 1 <= beam <= BEAM:
+        if not is_whole(beam, 1) or beam > BEAM:
             raise ValueError(f"translate: beam = {beam!r} y tiene que ser un entero de 1 a {BEAM}.")
         source, source_ids = self._prepare(sentence)
         encoded, _ = self.model.encoder(torch.tensor([source_ids]))
@@ -183,7 +184,7 @@ class Translator:
                 _warn(f"el modelo no conoce {', '.join(unknown)}: puede habérselo inventado.")
         return translation
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def align(self, sentence, translation):
         """Mira cómo lee el modelo una frase mientras escribe una traducción **dada**.
 

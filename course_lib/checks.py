@@ -1,0 +1,106 @@
+"""Lo que se comprueba antes de una cuenta: que un entero lo sea y que un tensor lleve decimales.
+
+Torch puede trazar una cuenta (``torch.compile``, ``torch.export``) o transformarla (``torch.func``):
+entonces hay tensores cuyos números no se pueden leer, y en los que no se puede escribir.
+"""
+
+import numbers
+
+import torch
+from torch import nn
+
+# En la página, torch es una imitación: ni traza, ni transforma, ni mezcla precisiones.
+IMITATED = "compiler" not in vars(torch)
+# También es entera una longitud que torch deja abierta al trazar.
+WHOLE = (int, numbers.Integral) if IMITATED else (int, numbers.Integral, torch.SymInt)
+
+
+def is_whole(value, least=0):
+    """Si es un entero, de Python o de NumPy, de ``least`` en adelante; un booleano no lo es."""
+    kinds = (*WHOLE, torch.Tensor) if is_tracing() else WHOLE
+    return isinstance(value, kinds) and not isinstance(value, bool) and bool(value >= least)
+
+
+def check_whole(where, least=1, **named):
+    """Falla con ``ValueError`` si alguno no es un entero de ``least`` en adelante."""
+    for name, value in named.items():
+        if not is_whole(value, least):
+            raise ValueError(
+                f"{where}: {name} = {value!r} y tiene que ser un entero de {least} en adelante."
+            )
+
+
+def is_tracing():
+    """Si torch traza la cuenta, en lugar de hacerla."""
+    return not IMITATED and (torch.compiler.is_compiling() or torch.jit.is_tracing())
+
+
+def is_transformed(*tensors):
+    """Si ``torch.func``, o una derivada hacia delante, va con alguno: en él no se puede escribir."""
+    if IMITATED or torch.compiler.is_compiling():
+        return False
+    unwrap, dual = torch.func.debug_unwrap, torch.autograd.forward_ad.unpack_dual
+    return any(x is not None and (unwrap(x) is not x or dual(x)[1] is not None) for x in tensors)
+
+
+def holds(condition):
+    """Lo que dice un tensor de un booleano; ``True`` si no se puede leer (vmap, meta, al trazar)."""
+    try:
+        return is_tracing() or bool(condition)
+    except RuntimeError:
+        return True
+
+
+def is_autocast(x):
+    """Si ``torch.autocast`` iguala los tipos de las cuentas con ``x``."""
+    return not (IMITATED or x.is_meta) and torch.is_autocast_enabled(x.device.type)
+
+
+def check_decimals(where, **named):
+    """Comprueba que son tensores con decimales.
+
+    Args:
+        where: quién pregunta: su nombre, o un módulo, y entonces serán del tipo de sus pesos.
+        named: los tensores, por su nombre.
+
+    Raises:
+        TypeError: si alguno no lo es; el mensaje dice cómo se convierte.
+        ValueError: si los pesos son de otro tipo.
+    """
+    own = where.parameters() if isinstance(where, nn.Module) else ()
+    dtype = next((p.dtype for p in own if p.is_floating_point()), None)
+    where = type(where).__name__ if isinstance(where, nn.Module) else where
+    for name, x in named.items():
+        if not (isinstance(x, torch.Tensor) and x.is_floating_point()):
+            tensor, text = as_tensor(name, x)
+            end = ".real" if tensor is not None and tensor.is_complex() else ".float()"
+            raise TypeError(
+                f"{where}: {name} es {kind_of(x)} y tiene que ser un tensor de números con decimales. "
+                + (f"Usa {text}{end}." if text else "¿Es lo que querías pasar?")
+            )
+        if dtype not in (None, x.dtype) and not is_autocast(x):
+            raise ValueError(
+                f"{where}: {name} es {x.dtype} y los pesos son {dtype}. Usa {name}.to({dtype})."
+            )
+
+
+def kind_of(x):
+    """Qué es lo recibido, para un error: el tipo de un tensor o la clase de otra cosa."""
+    return str(x.dtype) if isinstance(x, torch.Tensor) else type(x).__name__
+
+
+def as_tensor(name, x):
+    """El tensor que dice lo mismo que x y cómo se escribe; ``(None, None)`` si no lo hay."""
+    ways = {
+        name: lambda: x if isinstance(x, torch.Tensor) else None,
+        f"torch.as_tensor({name})": lambda: torch.as_tensor(x),
+        f"torch.stack({name})": lambda: torch.stack(x),
+        f"torch.tensor({name}.tolist())": lambda: torch.tensor(x.tolist()),
+    }
+    for text, way in ways.items():
+        try:
+            if (tensor := way()) is not None:
+                return tensor, text
+        except (TypeError, ValueError, RuntimeError, AttributeError):
+            continue
+    return None, None
