@@ -75,10 +75,7 @@ class ScaledDotProductAttention(nn.Module):
         """Atiende.
 
         Args:
-            query: ``(..., L_q, d_k)``.
-            key: ``(..., L_k, d_k)``.
-            value: ``(..., L_k, d_v)``.
-            mask: booleana, se difunde hasta ``(..., L_q, L_k)``; True = puede atender.
+            query, key, value, mask: como en la función; query, ``(..., L_q, d_k)``.
             need_weights: si es False no se guardan los pesos y hace el trabajo el
                 núcleo fundido de torch, que gasta mucha menos memoria.
 
@@ -204,14 +201,10 @@ def check_heads(where, heads, dim_embedding, kv_heads=1):
     """Comprueba que las cabezas se reparten d_model, y las de keys y values, las de queries.
 
     Args:
-        where: quién pregunta, para el mensaje.
-        heads: cabezas de queries, h.
-        dim_embedding: anchura del modelo, d_model.
-        kv_heads: cabezas de keys y values, h_kv.
+        where, heads, dim_embedding, kv_heads: quién pregunta, h, d_model y h_kv.
 
     Raises:
-        ValueError: si no son enteros positivos, ``heads`` no divide a ``dim_embedding`` o
-            ``kv_heads`` no divide a ``heads``.
+        ValueError: si no son enteros positivos, o uno no divide al otro.
     """
     check_whole(where, heads=heads, dim_embedding=dim_embedding, kv_heads=kv_heads)
     if dim_embedding % heads:

@@ -1,10 +1,11 @@
 """Lo que se comprueba antes de una cuenta: que un entero lo sea y que un tensor lleve decimales.
 
-Torch puede trazar una cuenta (``torch.compile``, ``torch.export``) o transformarla (``torch.func``):
-entonces hay tensores cuyos números no se pueden leer, y en los que no se puede escribir.
+Torch también puede trazar una cuenta (``torch.compile``, ``torch.export``) o transformarla
+(``torch.func``): entonces hay tensores que no se pueden leer, o en los que no se puede escribir.
 """
 
 import numbers
+from contextlib import suppress
 
 import torch
 from torch import nn
@@ -25,9 +26,8 @@ def check_whole(where, least=1, **named):
     """Falla con ``ValueError`` si alguno no es un entero de ``least`` en adelante."""
     for name, value in named.items():
         if not is_whole(value, least):
-            raise ValueError(
-                f"{where}: {name} = {value!r} y tiene que ser un entero de {least} en adelante."
-            )
+            wanted = f"y tiene que ser un entero de {least} en adelante."
+            raise ValueError(f"{where}: {name} = {value!r} {wanted}")
 
 
 def is_tracing():
@@ -57,31 +57,25 @@ def is_autocast(x):
 
 
 def check_decimals(where, **named):
-    """Comprueba que son tensores con decimales.
-
-    Args:
-        where: quién pregunta: su nombre, o un módulo, y entonces serán del tipo de sus pesos.
-        named: los tensores, por su nombre.
+    """Comprueba que son tensores con decimales; de los pesos de ``where``, si es un módulo.
 
     Raises:
-        TypeError: si alguno no lo es; el mensaje dice cómo se convierte.
+        TypeError: si alguno no lleva decimales; el mensaje dice cómo se convierte.
         ValueError: si los pesos son de otro tipo.
     """
     own = where.parameters() if isinstance(where, nn.Module) else ()
     dtype = next((p.dtype for p in own if p.is_floating_point()), None)
-    where = type(where).__name__ if isinstance(where, nn.Module) else where
+    who = where if isinstance(where, str) else type(where).__name__
     for name, x in named.items():
         if not (isinstance(x, torch.Tensor) and x.is_floating_point()):
             tensor, text = as_tensor(name, x)
             end = ".real" if tensor is not None and tensor.is_complex() else ".float()"
-            raise TypeError(
-                f"{where}: {name} es {kind_of(x)} y tiene que ser un tensor de números con decimales. "
-                + (f"Usa {text}{end}." if text else "¿Es lo que querías pasar?")
-            )
+            advice = f"Usa {text}{end}." if text else "¿Es lo que querías pasar?"
+            wanted = "y tiene que ser un tensor de números con decimales"
+            raise TypeError(f"{who}: {name} es {kind_of(x)} {wanted}. {advice}")
         if dtype not in (None, x.dtype) and not is_autocast(x):
-            raise ValueError(
-                f"{where}: {name} es {x.dtype} y los pesos son {dtype}. Usa {name}.to({dtype})."
-            )
+            advice = f"Usa {name}.to({dtype})."
+            raise ValueError(f"{who}: {name} es {x.dtype} y los pesos son {dtype}. {advice}")
 
 
 def kind_of(x):
@@ -90,17 +84,10 @@ def kind_of(x):
 
 
 def as_tensor(name, x):
-    """El tensor que dice lo mismo que x y cómo se escribe; ``(None, None)`` si no lo hay."""
-    ways = {
-        name: lambda: x if isinstance(x, torch.Tensor) else None,
-        f"torch.as_tensor({name})": lambda: torch.as_tensor(x),
-        f"torch.stack({name})": lambda: torch.stack(x),
-        f"torch.tensor({name}.tolist())": lambda: torch.tensor(x.tolist()),
-    }
-    for text, way in ways.items():
-        try:
-            if (tensor := way()) is not None:
-                return tensor, text
-        except (TypeError, ValueError, RuntimeError, AttributeError):
-            continue
+    """El tensor que dice lo mismo que x, y cómo se escribe; ``(None, None)`` si no lo hay."""
+    if isinstance(x, torch.Tensor):
+        return x, name
+    for way, text in ((torch.as_tensor, name), (torch.stack, name), (torch.tensor, f"{name}.tolist()")):
+        with suppress(TypeError, ValueError, RuntimeError, AttributeError):
+            return way(x.tolist() if way is torch.tensor else x), f"torch.{way.__name__}({text})"
     return None, None

@@ -20,8 +20,7 @@ class GroupedQueryAttention(MultiHeadAttention):
     """La multicabeza de los modelos de hoy: cabezas que comparten keys y values, y que giran.
 
     Args:
-        heads: número de cabezas de queries, h.
-        dim_embedding: anchura del modelo, d_model.
+        heads, dim_embedding: cabezas de queries, h, y anchura del modelo, d_model.
         kv_heads: cabezas de keys y values, h_kv: cada una la comparten ``heads / kv_heads`` cabezas
             de queries seguidas (GQA; con 1, MQA). Por defecto, tantas como ``heads``.
         bias: si las cuatro proyecciones llevan sesgo.
@@ -72,12 +71,9 @@ class DecoderOnlyLayer(nn.Module):
     """Una capa: x + Atención(RMSNorm(x)), y después x + SwiGLU(RMSNorm(x)).
 
     Args:
-        heads: número de cabezas, h.
-        dim_embedding: anchura del modelo, d_model.
-        dim_hidden: anchura de dentro de la red densa.
-        kv_heads: cabezas de keys y values, h_kv.
-        rotary_base: la de ``rotary``.
-        eps: la de ``RMSNorm``.
+        heads, dim_embedding: número de cabezas, h, y anchura del modelo, d_model.
+        dim_hidden, kv_heads: anchura de dentro de la red densa, y cabezas de keys y values, h_kv.
+        rotary_base, eps: la de ``rotary`` y la de ``RMSNorm``.
 
     Fuente: Touvron et al. (2023), §2.2.
     """
@@ -99,7 +95,6 @@ class DecoderOnlyLayer(nn.Module):
         Args:
             x: ``(B, L, d_model)``.
             mask: se difunde hasta ``(B, h, L, L)``; sin ella cada posición ve el futuro.
-            need_weights: si se guardan los pesos.
             cache: una ``KeyValueCache``; x son solo los tokens nuevos.
 
         Returns:
@@ -117,8 +112,7 @@ class DecoderOnly(nn.Module):
     Args:
         vocab_size: tokens del vocabulario.
         dim_embedding: anchura del modelo, d_model.
-        heads: número de cabezas, h; ``dim_embedding / heads`` tiene que ser par.
-        Nx: número de capas.
+        heads, Nx: cabezas, h, y capas; ``dim_embedding / heads`` tiene que ser par.
         kv_heads: cabezas de keys y values, h_kv; por defecto, tantas como ``heads``.
         dim_hidden: anchura de dentro de la red densa; por defecto, 8/3·d_model.
         rotary_base, eps: las de ``DecoderOnlyLayer``.
@@ -159,7 +153,6 @@ class DecoderOnly(nn.Module):
             token_ids: enteros ``(B, L)``; con ``cache``, solo los nuevos.
             mask: relleno, ``(B, 1, 1, L)``, al final; con ``cache``, también lo guardado cuenta en
                 L. La causal la pone el modelo.
-            need_weights: si se guardan los pesos.
             cache: una ``DecoderCache``.
 
         Returns:

@@ -11,9 +11,10 @@ Dao, «FlashAttention-2» (2023), algoritmo 1.
 import math
 
 import torch
+import torch.nn.functional as F
 
-from course_lib.checks import check_whole
-from course_lib.masks import check_shapes
+from course_lib.checks import check_whole, is_autocast, is_tracing
+from course_lib.masks import causal_mask, check_shapes, combine_masks
 
 
 def flash_attention(query, key, value, mask=None, *, causal=False, block=128):
@@ -24,10 +25,7 @@ def flash_attention(query, key, value, mask=None, *, causal=False, block=128):
     torch guarda todos los bloques y el ahorro se pierde (FlashAttention los recalcula).
 
     Args:
-        query: ``(..., L_q, d_k)``.
-        key: ``(..., L_k, d_k)``.
-        value: ``(..., L_k, d_v)``.
-        mask: booleana, se difunde hasta ``(..., L_q, L_k)``; True = puede atender.
+        query, key, value, mask: como en ``scaled_dot_product_attention``.
         causal: si nadie ve el futuro. Si hay más keys que queries, las queries son las últimas
             posiciones, como con una caché. Los bloques que son todo futuro ni se calculan.
         block: queries y keys de cada bloque.
@@ -53,6 +51,13 @@ def flash_attention(query, key, value, mask=None, *, causal=False, block=128):
     if mask is not None:
         mask = torch.atleast_2d(mask)
         mask = mask.expand(*mask.shape[:-2], L_q, L_k)
+    if is_tracing():  # un bucle trazado no crece con L: el núcleo fundido, que también va por bloques
+        future = causal_mask(L_k, query.device)[L_k - L_q :] if causal else None
+        mask = combine_masks(future, mask)
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    if is_autocast(query):
+        lower = torch.get_autocast_dtype(query.device.type)
+        query, key, value = (x.to(lower) for x in (query, key, value))
     outputs = []
     for start in range(0, L_q, block):
         rows = slice(start, start + block)

@@ -22,6 +22,7 @@ combinaciones que nunca se han visto.
 
 import random
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 from course_lib.translator_model.marks import TOY_BOS as BOS
@@ -60,84 +61,29 @@ class Verb(NamedTuple):
     to_whom: str  # «gives him a book»: si se dice a quién nunca, a veces o siempre
 
 
-def _rows(table):
-    return [line.split() for line in table.strip().splitlines()]
-
+TEXT = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
+PARTS = [part.splitlines() for part in TEXT.split("\n\n")]
+TABLES = {name.strip("[]"): [row.split() for row in rows] for name, *rows in PARTS}
 
 NOUNS = [
     Noun((one, many), (uno, muchos), gender == "f", kind == "vivo")
-    for one, many, uno, muchos, gender, kind in _rows(r"""
-        dog     dogs     perro     perros     m  vivo
-        cat     cats     gato      gatos      m  vivo
-        boy     boys     niño      niños      m  vivo
-        king    kings    rey       reyes      m  vivo
-        man     men      hombre    hombres    m  vivo
-        cow     cows     vaca      vacas      f  vivo
-        hen     hens     gallina   gallinas   f  vivo
-        girl    girls    niña      niñas      f  vivo
-        queen   queens   reina     reinas     f  vivo
-        woman   women    mujer     mujeres    f  vivo
-        book    books    libro     libros     m  cosa
-        hat     hats     sombrero  sombreros  m  cosa
-        bone    bones    hueso     huesos     m  cosa
-        pencil  pencils  lápiz     lápices    m  cosa
-        clock   clocks   reloj     relojes    m  cosa
-        map     maps     mapa      mapas      m  cosa
-        train   trains   tren      trenes     m  cosa
-        house   houses   casa      casas      f  cosa
-        chair   chairs   silla     sillas     f  cosa
-        apple   apples   manzana   manzanas   f  cosa
-        cloud   clouds   nube      nubes      f  cosa
-        flower  flowers  flor      flores     f  cosa
-        photo   photos   foto      fotos      f  cosa
-        letter  letters  carta     cartas     f  cosa
-    """)
+    for one, many, uno, muchos, gender, kind in TABLES["nouns"]
 ]
 
 ADJECTIVES = [
     Adjective(english, tuple(spanish), kind == "cosa")
-    for english, *spanish, kind in _rows(r"""
-        old        viejo     vieja     viejos     viejas     todo
-        small      pequeño   pequeña   pequeños   pequeñas   todo
-        strange    extraño   extraña   extraños   extrañas   todo
-        big        grande    grande    grandes    grandes    todo
-        elegant    elegante  elegante  elegantes  elegantes  todo
-        red        rojo      roja      rojos      rojas      cosa
-        white      blanco    blanca    blancos    blancas    cosa
-        black      negro     negra     negros     negras     cosa
-        yellow     amarillo  amarilla  amarillos  amarillas  cosa
-        expensive  caro      cara      caros      caras      cosa
-        green      verde     verde     verdes     verdes     cosa
-    """)
+    for english, *spanish, kind in TABLES["adjectives"]
 ]
 
 VERBS = [
     Verb((base, third), tuple(spanish), particle.strip("-"), to_whom)
-    for base, third, particle, *spanish, to_whom in _rows(r"""
-        see    sees    -    veo        vemos        ve         ven         nunca
-        want   wants   -    quiero     queremos     quiere     quieren     nunca
-        look   looks   for  busco      buscamos     busca      buscan      nunca
-        find   finds   -    encuentro  encontramos  encuentra  encuentran  nunca
-        lose   loses   -    pierdo     perdemos     pierde     pierden     nunca
-        paint  paints  -    pinto      pintamos     pinta      pintan      nunca
-        keep   keeps   -    guardo     guardamos    guarda     guardan     nunca
-        give   gives   -    doy        damos        da         dan         siempre
-        show   shows   -    muestro    mostramos    muestra    muestran    siempre
-        buy    buys    -    compro     compramos    compra     compran     a_veces
-        sell   sells   -    vendo      vendemos     vende      venden      a_veces
-        send   sends   -    envío      enviamos     envía      envían      a_veces
-    """)
+    for base, third, particle, *spanish, to_whom in TABLES["verbs"]
 ]
 
 # En inglés, delante de singular y de plural; en español, en masculino, femenino y sus dos plurales.
 DETERMINERS = [
     ((one, many), tuple(spanish))
-    for one, many, *spanish in _rows(r"""
-        the   the    el    la    los    las
-        a     some   un    una   unos   unas
-        this  these  este  esta  estos  estas
-        my    my     mi    mi    mis    mis
-    """)
+    for one, many, *spanish in TABLES["determiners"]
 ]
 FIRST, FIRST_PLURAL, THIRD, THIRD_PLURAL = range(4)  # las personas, en el orden de Verb.spanish
 PRONOUNS = [("I", FIRST), ("we", FIRST_PLURAL), ("they", THIRD_PLURAL)]  # basta con el verbo

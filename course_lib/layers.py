@@ -281,10 +281,8 @@ def check_positions(module, x, max_sequence_len, dim_embedding, start=0):
     """Comprueba que una entrada cabe en la tabla de posiciones de un módulo.
 
     Args:
-        module: el módulo, al que nombra el error.
-        x: lo que entra, ``(B, L, d_model)``.
+        module, x, start: el módulo, lo que entra, ``(B, L, d_model)``, y dónde empieza.
         max_sequence_len, dim_embedding: forma de la tabla.
-        start: la posición del primer token.
 
     Raises:
         ValueError: si ``start`` + L pasa de ``max_sequence_len`` o la anchura no es ``dim_embedding``.

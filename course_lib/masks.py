@@ -21,15 +21,8 @@ import warnings
 
 import torch
 
-from course_lib.checks import (
-    as_tensor,
-    check_decimals,
-    check_whole,
-    holds,
-    is_autocast,
-    is_whole,
-    kind_of,
-)
+from course_lib.checks import as_tensor, check_decimals, check_whole, holds, is_autocast, is_whole
+from course_lib.checks import kind_of as kind
 
 CONVENTIONS = ("keep", "block", "additive")
 BLOCKS = -746.0  # desde aquí hacia abajo, la exponencial es 0 en cualquier precisión
@@ -108,13 +101,12 @@ def padding_mask(attention_mask):
     Raises:
         ValueError: si no es una tabla de dos ejes o contiene algo distinto de 0 y 1.
     """
-    try:
-        attention_mask = torch.as_tensor(attention_mask)
-    except (TypeError, ValueError, RuntimeError):
+    given, (attention_mask, _) = attention_mask, as_tensor("", attention_mask)
+    if attention_mask is None:
         raise ValueError(
-            f"padding_mask: attention_mask = {attention_mask!r:.60} no es una tabla (B, L_k) de unos "
+            f"padding_mask: attention_mask = {given!r:.60} no es una tabla (B, L_k) de unos "
             'y ceros. ¿Has pedido al tokenizador padding=True y return_tensors="pt"?'
-        ) from None
+        )
     if attention_mask.dim() != 2:
         raise ValueError(
             f"padding_mask: attention_mask tiene forma {tuple(attention_mask.shape)} y tiene que "
@@ -171,9 +163,8 @@ def convert_mask(mask, source, target, dtype=torch.float32):
         dtype: tipo flotante del resultado si ``target`` es ``"additive"``.
 
     Returns:
-        Máscara con la misma forma. ``additive`` vale 0 donde se puede atender y
-        −∞ donde no; de entrada, hay quien escribe −∞ como un número muy negativo (−10⁴, −10⁹, el
-        menor de su tipo…), y también bloquea.
+        Máscara con la misma forma. ``additive`` vale 0 donde se puede atender y −∞ donde no; al
+        leerla, también bloquea un número muy negativo: −10⁴, −10⁹, el menor de su tipo…
 
     Raises:
         ValueError: si un convenio no existe, ``dtype`` no es flotante o una máscara aditiva contiene
@@ -191,10 +182,9 @@ def convert_mask(mask, source, target, dtype=torch.float32):
         )
     if source == "additive":
         if not isinstance(mask, torch.Tensor) or mask.dtype == torch.bool or mask.is_complex():
-            _, text = as_tensor("mask", mask)
             raise TypeError(
-                "convert_mask: una máscara aditiva es un tensor flotante (0 y −∞) y esta es "
-                f'{kind_of(mask)}. Si es booleana, su convenio es "keep" o "block"; si no, usa {text}.'
+                f"convert_mask: una máscara aditiva es un tensor flotante (0 y −∞) y esta es {kind(mask)}. "
+                f'Si es booleana, su convenio es "keep" o "block"; si no, usa {as_tensor("mask", mask)[1]}.'
             )
         if reason := _why_not(mask):
             raise ValueError(f"convert_mask: la máscara aditiva contiene {reason}")
@@ -211,18 +201,13 @@ def convert_mask(mask, source, target, dtype=torch.float32):
 
 
 def check_mask(mask, scores_shape):
-    """Comprueba que ``mask`` sirve para unas puntuaciones de forma ``scores_shape``.
+    """Comprueba que una máscara es booleana y sirve para esas puntuaciones.
+
+    Avisa con ``MaskWarning`` de lo que es válido pero sospechoso: bloquear queries en lugar de keys,
+    o un eje que puede ser el lote o las cabezas. Si no sirve, ``TypeError`` o ``ValueError``.
 
     Args:
-        mask: máscara booleana, o ``None``.
-        scores_shape: ``(..., L_q, L_k)``.
-
-    Raises:
-        TypeError: si no es un tensor booleano.
-        ValueError: si no se difunde hasta ``scores_shape``.
-
-    Avisa con ``MaskWarning`` de lo que es válido pero sospechoso: bloquear
-    queries en lugar de keys, o un eje que puede ser el lote o las cabezas.
+        mask, scores_shape: booleana o ``None``, y ``(..., L_q, L_k)``.
     """
     if mask is None:
         return
@@ -237,31 +222,26 @@ def check_mask(mask, scores_shape):
             f"puntuaciones, {target} (los dos últimos ejes son L_q = {L_q} queries y "
             f"L_k = {L_k} keys). {_hint(shape, target)}"
         ) from None
+    doubt = ""
     if len(shape) >= 2 and shape[-1] == 1 < L_k and shape[-2] > 1:
-        warnings.warn(
-            f"la máscara {shape} tiene tamaño 1 en el eje de las keys: bloquea filas enteras "
-            "(queries), no columnas. Para que nadie atienda al relleno usa "
-            "padding_mask(attention_mask), que da (B, 1, 1, L_k).",
-            MaskWarning,
-            stacklevel=3,
+        doubt = (
+            "tamaño 1 en el eje de las keys: bloquea filas enteras (queries), no columnas. Para que "
+            "nadie atienda al relleno usa padding_mask(attention_mask), que da (B, 1, 1, L_k)."
         )
-    if len(shape) == 3 and len(target) == 4 and shape[0] == target[0] == target[1] > 1:
-        warnings.warn(
-            f"la máscara {shape} tiene tres ejes y B = h = {shape[0]}: el primero se toma como las "
-            "cabezas. Si es el lote, usa mask.unsqueeze(1), de forma (B, 1, L_q, L_k).",
-            MaskWarning,
-            stacklevel=3,
+    elif len(shape) == 3 and len(target) == 4 and shape[0] == target[0] == target[1] > 1:
+        doubt = (
+            f"tres ejes y B = h = {shape[0]}: el primero se toma como las cabezas. Si es el lote, usa "
+            "mask.unsqueeze(1), de forma (B, 1, L_q, L_k)."
         )
+    if doubt:
+        warnings.warn(f"la máscara {shape} tiene {doubt}", MaskWarning, stacklevel=3)
 
 
 def check_shapes(query, key, value, mask):
     """Comprueba que Q, K, V y la máscara encajan.
 
     Args:
-        query: ``(..., L_q, d_k)``.
-        key: ``(..., L_k, d_k)``.
-        value: ``(..., L_k, d_v)``.
-        mask: ``None``, o se difunde hasta ``(..., L_q, L_k)``.
+        query, key, value, mask: como en ``scaled_dot_product_attention``.
 
     Raises:
         ValueError: si algo no encaja; el mensaje nombra las formas.
@@ -319,7 +299,7 @@ def _hint(shape, target):
 def _require_bool(where, mask):
     if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
         raise TypeError(
-            f"{where}: la máscara es {kind_of(mask)} y tiene que ser un tensor booleano, torch.bool "
+            f"{where}: la máscara es {kind(mask)} y tiene que ser un tensor booleano, torch.bool "
             f"(True = puede atender). {_advice(mask)}"
         )
 
@@ -335,11 +315,8 @@ def _advice(mask):
         return f'Parece aditiva (0 y −∞): usa convert_mask({text}, "additive", "keep").'
     if not holds(((mask == 0) | (mask == 1)).all()):
         return f"Contiene {reason}"
-    padding = f", o padding_mask({text}) si es la del tokenizador" if mask.dim() == 2 else ""
-    return (
-        f"Si 1 significa «puede atender», usa {text}.bool(){padding}; si significa «bloqueado», "
-        f"~{text}.bool()."
-    )
+    yes = f"{text}.bool()" + f", o padding_mask({text}) si la da el tokenizador" * (mask.dim() == 2)
+    return f"Si 1 significa «puede atender», usa {yes}; si significa «bloqueado», ~{text}.bool()."
 
 
 def _why_not(mask):

@@ -20,11 +20,9 @@ class NeighbourModel(nn.Module):
     """Embeddings, una atención y una capa que lee de ella los vecinos. Nada más.
 
     Args:
-        heads: cabezas, h.
-        dim_embedding: anchura del modelo, d_model.
+        heads, dim_embedding: cabezas, h, y anchura del modelo, d_model.
         offsets: qué vecinos hay que decir: −1 es el de antes; 1, el de después.
-        length: tokens de una frase, L.
-        vocab_size: tokens distintos que hay, V.
+        length, vocab_size: tokens de una frase, L, y tokens distintos que hay, V.
         positions: si a cada token se le suma su posición.
         scaled: si las puntuaciones se dividen entre √d_k.
     """
@@ -108,10 +106,8 @@ def learn_neighbours(
 
     Args:
         heads, dim_embedding, options: el modelo; véase ``NeighbourModel``.
-        steps: pasos de Adam.
-        every: cada cuántos pasos se mira.
-        rate: velocidad de aprendizaje.
-        batch: frases de cada paso.
+        steps, every: pasos de Adam, y cada cuántos se mira.
+        rate, batch: velocidad de aprendizaje y frases de cada paso.
         seed: la semilla de los pesos y de las frases.
 
     Yields:

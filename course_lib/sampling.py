@@ -38,7 +38,7 @@ def next_token_probabilities(scores, temperature=1.0, top_k=None, top_p=None):
         ordered[..., top_k:] = -torch.inf
     chances = ordered.softmax(dim=-1)
     if top_p is not None:  # sobra quien empieza cuando los anteriores ya suman top_p
-        chances[chances.cumsum(dim=-1) - chances >= top_p] = 0.0
+        chances = chances.masked_fill(chances.cumsum(dim=-1) - chances >= top_p, 0.0)
         chances = chances / chances.sum(dim=-1, keepdim=True)
     return torch.empty_like(chances).scatter(-1, order, chances)
 

@@ -29,8 +29,7 @@ class EncoderLayer(nn.Module):
     """Una capa del encoder: autoatención y red densa, cada una con suma y norma.
 
     Args:
-        heads: número de cabezas, h.
-        dim_embedding: anchura del modelo, d_model.
+        heads, dim_embedding: número de cabezas, h, y anchura del modelo, d_model.
         increment, activation, dropout, eps: véase el módulo.
 
     Fuente: Vaswani et al. (2017), §3.1, «Encoder».
@@ -51,7 +50,6 @@ class EncoderLayer(nn.Module):
         Args:
             x: ``(B, L, d_model)``.
             mask: se difunde hasta ``(B, h, L, L)``; lo normal, ``padding_mask(...)``.
-            need_weights: véase el módulo.
         """
         attended, weights = self.multi_head_attention(x, x, x, mask, need_weights)
         x = self.add_and_norm_1(x, attended)
@@ -62,8 +60,7 @@ class Encoder(nn.Module):
     """Pila de Nx capas de encoder.
 
     Args:
-        heads: número de cabezas, h.
-        dim_embedding: anchura del modelo, d_model.
+        heads, dim_embedding: número de cabezas, h, y anchura del modelo, d_model.
         Nx: número de capas (6 en el artículo).
         options: las de ``EncoderLayer``.
 
@@ -90,10 +87,8 @@ class TransformerEncoder(nn.Module):
 
     Args:
         vocab_size: tokens del vocabulario de origen.
-        dim_embedding: anchura del modelo, d_model.
+        dim_embedding, heads, Nx: anchura del modelo, d_model; cabezas, h; y capas.
         max_sequence_len: la frase más larga que admite, en tokens.
-        heads: número de cabezas, h.
-        Nx: número de capas.
         dropout: también se aplica a la suma de embedding y posición (§5.4).
         options: las demás de ``EncoderLayer``.
 
@@ -118,7 +113,6 @@ class TransformerEncoder(nn.Module):
         Args:
             token_ids: enteros ``(B, L)``.
             mask: ``padding_mask(attention_mask)``, ``(B, 1, 1, L)``.
-            need_weights: véase el módulo.
         """
         return self.encoder(self.embed(token_ids), mask, need_weights)
 
@@ -129,8 +123,7 @@ class DecoderLayer(nn.Module):
     En la atención cruzada las queries salen del decoder, y las keys y los values, del encoder.
 
     Args:
-        heads: número de cabezas, h.
-        dim_embedding: anchura del modelo, d_model.
+        heads, dim_embedding: número de cabezas, h, y anchura del modelo, d_model.
         dim_encoder: anchura de la salida del encoder, si es otra.
         increment, activation, dropout, eps: véase el módulo.
 
@@ -176,7 +169,6 @@ class DecoderLayer(nn.Module):
                 pone sola: sin ella cada posición ve el futuro.
             source_mask: para la atención cruzada, se difunde hasta ``(B, h, m_D, m_E)``;
                 lo normal, la ``padding_mask`` del origen.
-            need_weights: véase el módulo.
             cache: dos ``KeyValueCache``, la de lo escrito y la del origen. x son solo los tokens
                 nuevos; ``encoder_output`` se proyecta la primera vez y después no se usa.
         """
@@ -197,8 +189,7 @@ class Decoder(nn.Module):
     """Pila de Nx capas de decoder.
 
     Args:
-        heads: número de cabezas, h.
-        dim_embedding: anchura del modelo, d_model.
+        heads, dim_embedding: número de cabezas, h, y anchura del modelo, d_model.
         Nx: número de capas.
         options: las de ``DecoderLayer``.
 
@@ -228,10 +219,8 @@ class TransformerDecoder(nn.Module):
 
     Args:
         vocab_size: tokens del vocabulario de destino.
-        dim_embedding: anchura del modelo, d_model.
+        dim_embedding, heads, Nx: anchura del modelo, d_model; cabezas, h; y capas.
         max_sequence_len: la frase más larga que admite, en tokens.
-        heads: número de cabezas, h.
-        Nx: número de capas.
         dropout: también se aplica a la suma de embedding y posición (§5.4).
         options: las demás de ``DecoderLayer``.
 
@@ -262,7 +251,6 @@ class TransformerDecoder(nn.Module):
             encoder_output: ``(B, m_E, d_model)``.
             target_mask: relleno del destino, ``(B, 1, 1, m_D)``; se suma a la causal.
             source_mask: relleno del origen, ``(B, 1, 1, m_E)``.
-            need_weights: véase el módulo.
             cache: una ``DecoderCache``. ``token_ids`` son entonces solo los nuevos, que siguen a
                 los guardados: m_D, en las máscaras y los pesos, cuenta también estos como keys.
         """
@@ -277,13 +265,10 @@ class Transformer(nn.Module):
     """El Transformer completo: de ids de origen y de destino a puntuaciones del token siguiente.
 
     Args:
-        source_vocab_size: tokens del vocabulario de origen.
-        target_vocab_size: tokens del vocabulario de destino.
-        dim_embedding: anchura del modelo, d_model.
+        source_vocab_size, target_vocab_size: tokens de los vocabularios de origen y de destino.
+        dim_embedding, heads: anchura del modelo, d_model, y cabezas, h.
         max_sequence_len: la frase más larga que admite, en tokens.
-        heads: número de cabezas, h.
-        Nx: número de capas del encoder, y del decoder si no se dice otra cosa.
-        Nx_decoder: número de capas del decoder.
+        Nx, Nx_decoder: capas del encoder y del decoder; si no se dice, tantas como el encoder.
         share_embeddings: si las dos tablas y la proyección final son la misma matriz,
             como en el artículo (§3.4); exige un solo vocabulario.
         options: las de ``EncoderLayer``.
@@ -330,9 +315,7 @@ class Transformer(nn.Module):
         Args:
             source_ids: enteros ``(B, m_E)``.
             target_ids: enteros ``(B, m_D)``, desplazados: empiezan por el token de inicio.
-            source_mask: relleno del origen, ``(B, 1, 1, m_E)``.
-            target_mask: relleno del destino, ``(B, 1, 1, m_D)``.
-            need_weights: véase el módulo.
+            source_mask, target_mask: rellenos, ``(B, 1, 1, m_E)`` y ``(B, 1, 1, m_D)``.
 
         Returns:
             ``(logits, weights)``: puntuaciones sin softmax, ``(B, m_D, target_vocab_size)``, y los

@@ -20,7 +20,7 @@ RUNNABLE = dict(line.split(":") for line in (ROOT / "sitio/celdas.txt").read_tex
 NUMBER = re.compile(r"ejercicio-(\d+)-(\d+)$")
 # Lo que hace falta del curso para comprobar. Ni las lecciones ni los modelos.
 COURSE = (
-    "course_checkers/**/*", "course_lib/*.py", "course_lib/plots/__init__.py", "course_lib/plots/palette.*",
+    "course_checkers/**/*", "course_lib/*.*", "course_lib/plots/__init__.py", "course_lib/plots/palette.*",
     "course_lib/model_files/*.py", "course_lib/probes/*", "course_tools/*.py", "course_tools/opening/*.py",
 )  # fmt: skip
 READER = "core/inputtransformer2", "utils/tokenutil"

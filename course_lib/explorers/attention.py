@@ -108,10 +108,7 @@ class AttentionExplorer(AskingExplorer):
         name, value, readings = proposal["trait"].name, proposal["value"], read(self.sentences)
         length = max(len(tokens) for tokens, *_ in readings)
         limits = dict(zip(("layer", "head", "query"), (*readings[0][1].shape[:2], length)))
-        if type(value) is not int or not 0 <= value < limits[name]:
-            wanted = f"un entero entre 0 y {limits[name] - 1}"
-            raise refusal("AttentionExplorer", f"{name} = {value!r:.40}, y tiene que ser {wanted}.")
-        return value
+        return self._whole(name, value, 0, limits[name] - 1)
 
     @traitlets.validate("view", "shown")
     def _check_look(self, proposal):

@@ -7,6 +7,7 @@ import anywidget
 import traitlets
 
 from course_lib.bert import extract_embeddings, load_bert
+from course_lib.checks import is_whole
 from course_lib.model_files.sentences import (
     TokenizationWarning,
     why_blank,
@@ -42,6 +43,13 @@ class Explorer(anywidget.AnyWidget):
 
     def __repr__(self):
         return self.describe()
+
+    def _whole(self, name, value, low, high):
+        """Ese número, si es un entero, de Python o de NumPy, entre esos dos."""
+        if not is_whole(value, low) or value > high:
+            wanted = f"y tiene que ser un entero entre {low} y {high}."
+            raise refusal(type(self).__name__, f"{name} = {value!r:.40}, {wanted}")
+        return int(value)
 
 
 class AskingExplorer(Explorer):

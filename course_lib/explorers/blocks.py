@@ -76,10 +76,10 @@ class BlocksExplorer(Explorer):
     tokens = traitlets.List(traitlets.Unicode()).tag(**SHARED)
     scores = traitlets.List().tag(**SHARED)
     values = traitlets.List().tag(**SHARED)
-    query = traitlets.Int(8).tag(**SHARED)
-    block = traitlets.Int(4).tag(**SHARED)
+    query = traitlets.TraitType(8).tag(**SHARED)
+    block = traitlets.TraitType(4).tag(**SHARED)
     causal = traitlets.Bool(False).tag(**SHARED)
-    step = traitlets.Int(1).tag(**SHARED)
+    step = traitlets.TraitType(1).tag(**SHARED)
 
     def __init__(self, **state):
         Q, K, V = (tensor[HEAD] for tensor in project(DEFAULT, LAYER))
@@ -91,11 +91,7 @@ class BlocksExplorer(Explorer):
     def _check_number(self, proposal):
         name, value, length = proposal["trait"].name, proposal["value"], len(self.tokens)
         low, high = {"query": (0, length - 1), "block": (1, length), "step": (0, length)}[name]
-        if not low <= value <= high:
-            raise traitlets.TraitError(
-                f"BlocksExplorer: {name} = {value}, y tiene que ser un entero entre {low} y {high}."
-            )
-        return value
+        return self._whole(name, value, low, high)
 
     def describe(self):
         names = ("scores", "values", "query", "block", "causal", "step")

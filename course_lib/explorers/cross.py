@@ -86,8 +86,8 @@ class CrossAttentionExplorer(AskingExplorer):
     seen = traitlets.List(traitlets.Unicode()).tag(**SHARED)
     predicted = traitlets.List(traitlets.Unicode()).tag(**SHARED)
     weights = traitlets.List().tag(**SHARED)
-    step = traitlets.Int(0).tag(**SHARED)
-    head = traitlets.Int(-1).tag(**SHARED)
+    step = traitlets.TraitType(0).tag(**SHARED)
+    head = traitlets.TraitType(-1).tag(**SHARED)
     note = traitlets.Unicode("").tag(**SHARED)
     sentence = traitlets.Unicode("").tag(**SHARED)
     notes = traitlets.List().tag(**SHARED)  # los avisos del traductor
@@ -124,11 +124,11 @@ class CrossAttentionExplorer(AskingExplorer):
 
     @traitlets.validate("step")
     def _check_step(self, proposal):
-        return self._within("step", proposal["value"], 0, len(self.seen) - 1)
+        return self._whole("step", proposal["value"], 0, len(self.seen) - 1)
 
     @traitlets.validate("head")
     def _check_head(self, proposal):
-        return self._within("head", proposal["value"], -1, len(self.weights) - 1)
+        return self._whole("head", proposal["value"], -1, len(self.weights) - 1)
 
     def _take(self, asked):
         try:
@@ -149,11 +149,6 @@ class CrossAttentionExplorer(AskingExplorer):
         self.head = min(self.head, len(self.weights) - 1)
         self.notes = [warning.note for warning in warned]
 
-    def _within(self, name, value, low, high):
-        if not low <= value <= high:
-            reason = f"{name} = {value}, y tiene que estar entre {low} y {high}."
-            raise refusal("CrossAttentionExplorer", reason)
-        return value
 
     def describe(self):
         result = compute(self.weights, self.head, self.step)

@@ -7,6 +7,7 @@ import traitlets
 
 from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
 from course_lib.bert import load_bert
+from course_lib.checks import is_whole
 from course_lib.explorers.base import SHARED, AskingExplorer, esm, fault, read_with_bert, refusal
 
 SENTENCE, HEADS, WIDTH, SEED = "the dog found a bone", 3, 12, 54  # el ejemplo con que se abre
@@ -178,17 +179,15 @@ class MultiHeadExplorer(AskingExplorer):
         name, value = proposal["trait"].name, proposal["value"]
         last = {"query": len(self.data["tokens"]) - 1, "head": self.data["heads"] - 1, "station": 6}
         low = int(name == "station")
-        if type(value) is not int or not low <= value <= last[name]:
-            _refuse(name, value, f"un entero entre {low} y {last[name]}")
-        return value
+        return self._whole(name, value, low, last[name])
 
     @traitlets.validate("muted")
     def _check_muted(self, proposal):
         value, last = proposal["value"], self.data["heads"] - 1
         numbers = list(value) if isinstance(value, (list, tuple, set)) else [None]
-        if not all(type(head) is int and 0 <= head <= last for head in numbers):
+        if not all(is_whole(head) and head <= last for head in numbers):
             _refuse("muted", value, f"una lista de cabezas: enteros entre 0 y {last}")
-        return sorted(set(numbers))
+        return sorted(set(map(int, numbers)))
 
     def describe(self):
         data, result = self.data, compute(self.data, self.query, self.muted)

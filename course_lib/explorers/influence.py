@@ -82,8 +82,8 @@ class InfluenceExplorer(Explorer):
     _esm = esm("influence")
     tokens = traitlets.List(traitlets.Unicode()).tag(**SHARED)
     maps = traitlets.List().tag(**SHARED)
-    token = traitlets.Int(8).tag(**SHARED)
-    layers = traitlets.Int(1).tag(**SHARED)
+    token = traitlets.TraitType(8).tag(**SHARED)
+    layers = traitlets.TraitType(1).tag(**SHARED)
     masked = traitlets.Bool(True).tag(**SHARED)
 
     def __init__(self, **state):
@@ -92,22 +92,10 @@ class InfluenceExplorer(Explorer):
         numbers = [[[[float(f"{x:.4g}") for x in row] for row in m] for m in pair] for pair in maps]
         super().__init__(tokens=tokens, maps=numbers, **state)
 
-    @traitlets.validate("token")
-    def _check_token(self, proposal):
-        if not 0 <= proposal["value"] < len(self.tokens):
-            raise traitlets.TraitError(
-                f"InfluenceExplorer: token = {proposal['value']}, y la frase tiene "
-                f"{len(self.tokens)} tokens: del 0 al {len(self.tokens) - 1}."
-            )
-        return proposal["value"]
-
-    @traitlets.validate("layers")
-    def _check_layers(self, proposal):
-        if not 1 <= proposal["value"] <= LAYERS:
-            raise traitlets.TraitError(
-                f"InfluenceExplorer: layers = {proposal['value']}. Elige de 1 a {LAYERS}."
-            )
-        return proposal["value"]
+    @traitlets.validate("token", "layers")
+    def _check_number(self, proposal):
+        name, limits = proposal["trait"].name, {"token": (0, len(self.tokens) - 1), "layers": (1, LAYERS)}
+        return self._whole(name, proposal["value"], *limits[name])
 
     def describe(self):
         result = compute(self.maps, self.layers, self.masked, self.token)

@@ -7,6 +7,7 @@ import torch
 import traitlets
 
 from course_lib.cache import DecoderCache
+from course_lib.checks import is_whole
 from course_lib.explorers.base import SHARED, AskingExplorer, esm, refusal, with_warnings
 from course_lib.llama import ENVIRONMENT_VARIABLE, encode, load_llama
 from course_lib.masks import causal_mask
@@ -105,27 +106,27 @@ class LlmExplorer(AskingExplorer):
             reason = str(error).removeprefix("encode: ").partition(", o cambia")[0]
             raise refusal("LlmExplorer", f"{reason.rstrip('.')}.") from None
         size = reader.tokenizer.get_vocab_size()
-        if len(written) > MORE or any(type(i) is not int or not 0 <= i < size for i in written):
+        if len(written) > MORE or not all(is_whole(i) and i < size for i in written):
             told = f"detrás caben {MORE} tokens del vocabulario. Deshaz alguno, o empieza otro."
             raise refusal("LlmExplorer", told)
         return reader.read((*start, *written))
 
     @traitlets.validate("text", "written")
     def _check_text(self, proposal):
-        now = {"text": self.text, "written": self.written}
-        self._read(**now | {proposal["trait"].name: proposal["value"]})
-        return proposal["value"]
+        now, value = {"text": self.text, "written": self.written}, proposal["value"]
+        self._read(**now | {proposal["trait"].name: value})
+        return value if isinstance(value, str) else type(value)(map(int, value))
 
     @traitlets.validate("layer", "temperature", "top_k", "top_p")
     def _check_number(self, proposal):
         name, value = proposal["trait"].name, proposal["value"]
         last = len(self._read(self.text, self.written)[1]["ids"]) - 1
         (low, high), decimal = LIMITS.get(name, (0, last)), name in ("temperature", "top_p")
-        kind = type(value) is int or (decimal and type(value) is float)
+        kind = is_whole(value) or (decimal and isinstance(value, float))
         if not (kind and low <= value <= high) and (value is not None or name == "temperature"):
             wanted = f"un {'número' if decimal else 'entero'} entre {low} y {high}"
             raise refusal("LlmExplorer", f"{name} = {value!r:.40}, y tiene que ser {wanted}.")
-        return value
+        return value if value is None or decimal else int(value)
 
     @traitlets.observe("text", "written")
     def _fill(self, change):

@@ -6,6 +6,7 @@ import torch
 import traitlets
 
 from course_lib.attention import scaled_dot_product_attention
+from course_lib.checks import is_whole
 from course_lib.explorers.base import SHARED, Explorer, esm
 from course_lib.masks import CONVENTIONS, causal_mask, combine_masks, convert_mask, padding_mask
 
@@ -103,11 +104,11 @@ class MaskExplorer(Explorer):
         state = {key: getattr(self, key) for key in ("words", *TABLES, "padding")} | {name: value}
         L, padding = _length(state["words"]), state["padding"]
         tables = {key: _table(key, state[key], L) for key in TABLES}
-        if type(padding) is not int or not 1 <= padding <= L - 2:
+        if not is_whole(padding, 1) or padding > L - 2:
             _refuse("padding", padding, f"un entero de 1 a {L - 2}: tokens de relleno, al final")
         if name == "convention" and value not in CONVENTIONS:
             _refuse(name, value, '"keep", "block" o "additive"')
-        return tables.get(name, value)
+        return tables.get(name, int(value) if name == "padding" else value)
 
     def describe(self):
         result = compute(self.scores, self.values, self.mask)

@@ -132,10 +132,7 @@ class QKVExplorer(AskingExplorer):
         config = load_bert().model.config
         limits = {"layer": config.num_hidden_layers, "head": config.num_attention_heads}
         limit = limits[name] if name in limits else len(read(self.sentence)[0])
-        if type(value) is not int or not 0 <= value < limit:
-            reason = f"{name} = {value!r:.40}, y tiene que ser un entero entre 0 y {limit - 1}."
-            raise refusal("QKVExplorer", reason)
-        return value
+        return self._whole(name, value, 0, limit - 1)
 
     @traitlets.observe("sentence", "layer")
     def _fill(self, _change=None):
