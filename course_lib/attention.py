@@ -85,12 +85,12 @@ class ScaledDotProductAttention(nn.Module):
         Raises:
             ValueError: si las formas no encajan entre sí o con ``dim_key``.
         """
+        check_shapes(query, key, value, mask)
         if query.shape[-1] != self.dim_key:
             raise ValueError(
                 f"ScaledDotProductAttention(dim_key={self.dim_key}): query tiene forma "
                 f"{tuple(query.shape)} y su último eje tiene que medir {self.dim_key}."
             )
-        check_shapes(query, key, value, mask)
         if is_transformed(query, key, value, mask) or (need_weights and is_tracing()):
             output, weights = scaled_dot_product_attention(query, key, value, mask)  # sin trucos
             return output, weights if need_weights else None

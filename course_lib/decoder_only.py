@@ -160,9 +160,9 @@ class DecoderOnly(nn.Module):
             ``(B, h, L, L)``; sin pesos, ``None``.
         """
         past = 0 if cache is None else cache.length
+        x, all_weights = self.embedding(token_ids), []
         causal = causal_mask(past + token_ids.shape[-1], token_ids.device)[past:]
         mask = combine_masks(causal, mask)
-        x, all_weights = self.embedding(token_ids), []
         for i, layer in enumerate(self.layers):
             kept = None if cache is None else cache.own[i]
             x, weights = layer(x, mask, need_weights, kept)

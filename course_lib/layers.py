@@ -46,9 +46,10 @@ class Embedding(nn.Module):
         kind = kind_of(token_ids)
         if not isinstance(token_ids, torch.Tensor) or not kind.startswith(("torch.int", "torch.uint")):
             _, text = as_tensor("token_ids", token_ids)
+            advice = f"Si son ids, usa {text}.long()." if text else "Pasa input_ids."
             raise TypeError(
                 f"Embedding: los ids de los tokens son un tensor de enteros y estos son {kind}. ¿Has "
-                f"pasado vectores o una lista en lugar de input_ids? Si son ids, usa {text}.long()."
+                f"pasado vectores o una lista en lugar de input_ids? {advice}"
             )
         token_ids = token_ids.long()
         if not holds(((token_ids >= 0) & (token_ids < self.vocab_size)).all()):

@@ -182,9 +182,10 @@ def convert_mask(mask, source, target, dtype=torch.float32):
         )
     if source == "additive":
         if not isinstance(mask, torch.Tensor) or mask.dtype == torch.bool or mask.is_complex():
+            _, text = (None, None) if isinstance(mask, torch.Tensor) else as_tensor("mask", mask)
             raise TypeError(
                 f"convert_mask: una máscara aditiva es un tensor flotante (0 y −∞) y esta es {kind(mask)}. "
-                f'Si es booleana, su convenio es "keep" o "block"; si no, usa {as_tensor("mask", mask)[1]}.'
+                'Si es booleana, su convenio es "keep" o "block".' + f" Usa {text}." * bool(text)
             )
         if reason := _why_not(mask):
             raise ValueError(f"convert_mask: la máscara aditiva contiene {reason}")
@@ -326,7 +327,7 @@ def _why_not(mask):
         return ""
     value = mask[strange].flatten()[0].item()
     why = (
-        "Eso es un sesgo y no se puede convertir en booleano sin perderlo: aquí no se suma, y en "
+        "Es un sesgo y no se puede convertir en booleano sin perderlo: aquí no se suma, y en "
         "F.scaled_dot_product_attention(query, key, value, attn_mask=mask), sí."
     )
     if value > 0:

@@ -255,9 +255,9 @@ class TransformerDecoder(nn.Module):
                 los guardados: m_D, en las máscaras y los pesos, cuenta también estos como keys.
         """
         past = 0 if cache is None else cache.length
+        x = self.positional_encoding(self.output_embedding(token_ids), past)
         causal = causal_mask(past + token_ids.shape[-1], token_ids.device)[past:]
         mask = combine_masks(causal, target_mask)
-        x = self.positional_encoding(self.output_embedding(token_ids), past)
         return self.decoder(x, encoder_output, mask, source_mask, need_weights, cache)
 
 
