@@ -228,6 +228,7 @@ class BertEncoder(TransformerEncoder):
         return self.normalization(self.positional_encoding(words + types))
 
 
+@torch.inference_mode(False)  # lo que se carga se queda, y se tiene que poder entrenar
 def encoder_from_bert(bert):
     """Llena el encoder del curso con los pesos reales de un BERT.
 

@@ -143,6 +143,7 @@ def rotary_stretch(config):
     return kept + (1 - kept) / rope["factor"]
 
 
+@torch.inference_mode(False)  # lo que se carga se queda, y se tiene que poder entrenar
 def load_llama(model_name=None):
     """Carga SmolLM2, u otro Llama, en el decoder del curso.
 

@@ -18,6 +18,7 @@ las filas son queries y las columnas, keys.
 """
 
 import warnings
+from functools import reduce
 
 import torch
 
@@ -147,10 +148,7 @@ def combine_masks(*masks):
             f"combine_masks: las formas {shapes} no se pueden combinar. Lleva cada máscara a "
             "(B, h, L_q, L_k), con 1 en los ejes que no distingue."
         ) from None
-    combined = None
-    for mask in masks:
-        combined = mask if combined is None else combined & mask
-    return combined
+    return reduce(torch.logical_and, masks) if masks else None
 
 
 def convert_mask(mask, source, target, dtype=torch.float32):

@@ -60,8 +60,7 @@ class Encoder(nn.Module):
     """Pila de Nx capas de encoder.
 
     Args:
-        heads, dim_embedding: número de cabezas, h, y anchura del modelo, d_model.
-        Nx: número de capas (6 en el artículo).
+        heads, dim_embedding, Nx: cabezas, h; anchura del modelo, d_model; y capas (6 en el artículo).
         options: las de ``EncoderLayer``.
 
     Fuente: Vaswani et al. (2017), §3.1.
@@ -189,8 +188,7 @@ class Decoder(nn.Module):
     """Pila de Nx capas de decoder.
 
     Args:
-        heads, dim_embedding: número de cabezas, h, y anchura del modelo, d_model.
-        Nx: número de capas.
+        heads, dim_embedding, Nx: cabezas, h; anchura del modelo, d_model; y capas.
         options: las de ``DecoderLayer``.
 
     Fuente: Vaswani et al. (2017), §3.1.

@@ -256,6 +256,7 @@ def load_translator():
     return read_translator(FOLDER)
 
 
+@torch.inference_mode(False)  # lo que se carga se queda, y se tiene que poder entrenar
 def read_translator(folder):
     """Lee un traductor de una carpeta como la que deja ``course_tools.training.train_translator``.
 

@@ -10,6 +10,7 @@ from course_lib.model_files import ModelUnavailableError
 SAFE = {"local_files_only": True, "trust_remote_code": False}
 
 
+@torch.inference_mode(False)  # lo que se carga se queda, y se tiene que poder entrenar
 def read_model(name, folder, kind):
     """El modelo de una carpeta, en modo evaluación.
 

@@ -363,7 +363,7 @@ class grad_mode:
 
 
 def no_grad(function=None):
-    return grad_mode(False) if function is None else grad_mode(False)(function)
+    return grad_mode(False)(function) if callable(function) else grad_mode(False)
 
 
 def enable_grad(function=None):
