@@ -12,22 +12,22 @@ from torch import nn
 
 # En la página, torch es una imitación: ni traza, ni transforma, ni mezcla precisiones.
 IMITATED = "compiler" not in vars(torch)
-# También es entera una longitud que torch deja abierta al trazar.
 WHOLE = (int, numbers.Integral) if IMITATED else (int, numbers.Integral, torch.SymInt)
 
 
 def is_whole(value, least=0):
-    """Si es un entero, de Python o de NumPy, de ``least`` en adelante; un booleano no lo es."""
+    """Si es un entero (de Python, de NumPy o abierto, al trazar) desde ``least``; un booleano, no."""
     kinds = (*WHOLE, torch.Tensor) if is_tracing() else WHOLE
     return isinstance(value, kinds) and not isinstance(value, bool) and bool(value >= least)
 
 
 def check_whole(where, least=1, **named):
-    """Falla con ``ValueError`` si alguno no es un entero de ``least`` en adelante."""
+    """Da el último, como ``int``; ``ValueError`` si alguno no es un entero de ``least`` en adelante."""
     for name, value in named.items():
         if not is_whole(value, least):
             wanted = f"y tiene que ser un entero de {least} en adelante."
             raise ValueError(f"{where}: {name} = {value!r} {wanted}")
+    return int(value)
 
 
 def is_tracing():

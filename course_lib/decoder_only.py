@@ -35,9 +35,9 @@ class GroupedQueryAttention(MultiHeadAttention):
     def __init__(self, heads, dim_embedding, *, kv_heads=None, bias=True, rotary_base=None):
         kv_heads = heads if kv_heads is None else kv_heads
         check_heads("GroupedQueryAttention", heads, dim_embedding, kv_heads)
-        super().__init__(heads, dim_embedding, bias=bias, dim_kv=dim_embedding * kv_heads // heads)
-        self.kv_heads = kv_heads
-        self.rotary_base, self.rotary_stretch = rotary_base, None
+        dim_kv = int(dim_embedding) // int(heads) * int(kv_heads)
+        super().__init__(heads, dim_embedding, bias=bias, dim_kv=dim_kv)
+        self.kv_heads, self.rotary_base, self.rotary_stretch = int(kv_heads), rotary_base, None
 
     def forward(self, query, key, value, mask=None, need_weights=True, cache=None):
         """Atiende con todas las cabezas, y cada una con las keys y los values de su grupo.

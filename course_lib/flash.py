@@ -41,7 +41,7 @@ def flash_attention(query, key, value, mask=None, *, causal=False, block=128):
     Fuente: Dao et al. (2022), §3.1.
     """
     check_shapes(query, key, value, mask)
-    check_whole("flash_attention", block=block)
+    block = check_whole("flash_attention", block=block)
     L_q, L_k = query.shape[-2], key.shape[-2]
     if causal and L_q > L_k:
         raise ValueError(

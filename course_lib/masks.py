@@ -77,7 +77,7 @@ def window_mask(length, width, sinks=0, device=None):
 
     Fuente: Beltagy et al., «Longformer» (2020), §3.1; los sumideros, Xiao et al. (2023), §3.
     """
-    check_whole("window_mask", width=width)
+    width = check_whole("window_mask", width=width)
     check_whole("window_mask", least=0, sinks=sinks)
     causal = causal_mask(length, device)
     recent = causal.triu(1 - width)

@@ -82,7 +82,7 @@ def watched(who, optimizer, loss, look, steps, every):
 
     ``loss()`` da la pérdida de unas frases nuevas; ``who`` es quién lo pide, para el error.
     """
-    check_whole(who, every=every)
+    every = check_whole(who, every=every)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # con matrices tan pequeñas, repartirlas cuesta más que hacerlo
     try:

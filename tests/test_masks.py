@@ -1,5 +1,7 @@
 """Las máscaras: qué dejan ver, cómo se combinan y qué hacen con ellas las API de torch."""
 
+import re
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -119,11 +121,23 @@ def test_multihead_with_converted_masks(dims, seed):
         assert not torch.equal(wrong > 0, keep.expand_as(wrong))
 
 
-def test_the_most_negative_number_also_blocks():
-    """Hay quien escribe −∞ como el número más negativo que cabe: también se entiende."""
-    for dtype in (torch.float32, torch.bfloat16, torch.float16):
-        mask = torch.tensor([0.0, torch.finfo(dtype).min, -torch.inf], dtype=dtype)
-        assert convert_mask(mask, "additive", "keep").tolist() == [True, False, False]
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64, torch.int64], ids=str)
+@pytest.mark.parametrize("number", [-1000, -9999, -1e4, -65504, -1e9, -3.4e38, -torch.inf, "min", "min + min"])
+def test_masks_of_other_programs(number, dtype):
+    """Hay quien escribe −∞ de otra manera; la atención dice qué llamada lo entiende, y es verdad."""
+    keep = torch.rand(2, 1, 4, 5, generator=torch.Generator().manual_seed(0)) < 0.5
+    lowest = torch.finfo(dtype).min if dtype.is_floating_point else -(2**62)
+    if not isinstance(number, str) and number < lowest and not (dtype.is_floating_point and number < -1e38):
+        return  # en ese tipo no cabe
+    value = lowest if isinstance(number, str) or number < lowest else number
+    mask = (0 * ~keep).to(dtype).masked_fill(~keep, value)
+    mask = mask + mask if number == "min + min" else mask
+    mask = torch.where(keep, -mask, mask)  # y −0 es 0
+    for form in (mask, mask.float().tolist(), mask.float().numpy()):
+        with pytest.raises(TypeError, match="convert_mask") as error:
+            check_mask(form, (2, 3, 4, 5))
+        call = re.search(r"usa (convert_mask\(.*\))\.", str(error.value))[1]
+        assert torch.equal(eval(call, globals(), {"mask": form}), keep)
 
 
 # --- Errores --------------------------------------------------------------------------------------
@@ -172,6 +186,15 @@ def test_wrong_attention_mask(mask, words):
     (lambda: convert_mask(BOOL * -2.5, "additive", "keep"), ValueError, ["-2.5", "sesgo"]),
     (lambda: convert_mask(BOOL * torch.nan, "additive", "keep"), ValueError, ["nan", "sesgo"]),
     (lambda: convert_mask(BOOL * torch.inf, "additive", "keep"), ValueError, ["inf", "sesgo"]),
+    (lambda: convert_mask(-torch.arange(5.0), "additive", "keep"), ValueError, ["-1)", "sesgo"]),
+    (lambda: convert_mask(BOOL * -100.0, "additive", "keep"), ValueError, ["-100", "sesgo"]),
+    (lambda: convert_mask(BOOL.float(), "additive", "keep"), ValueError, ["(por ejemplo, 1)", "signo"]),
+    (lambda: combine_masks(BOOL * -2.5), TypeError, ["-2.5", "sesgo", "attn_mask=mask"]),
+    (lambda: combine_masks(BOOL.numpy()), TypeError, ["ndarray", "Usa torch.as_tensor(mask)."]),
+    (lambda: combine_masks(BOOL.long()), TypeError, ["int64", "padding_mask(mask)", "~mask.bool()"]),
+    (lambda: combine_masks("máscara"), TypeError, ["str", "¿Es lo que querías pasar?"]),
+    (lambda: convert_mask(BOOL, "keep", "additive", torch.bool), ValueError, ["dtype = torch.bool"]),
+    (lambda: convert_mask(BOOL, "keep", "additive", torch.int64), ValueError, ["dtype = torch.int64"]),
 ])  # fmt: skip
 def test_wrong_masks(function, kind, words):
     """combine_masks y convert_mask nombran el argumento, el valor y la salida."""
