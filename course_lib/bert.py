@@ -177,17 +177,11 @@ def extract_embeddings(sentences, model_name=None):
         # Una copia: si un estudiante la cambia, el modelo no se entera.
         positions = places.weight[: words.shape[1]].expand_as(words).clone()
     return BertEmbeddings(
-        tokens=tokens,
-        input_ids=input_ids,
-        attention_mask=attention_mask,
-        token_embeddings=words,
-        positional_encodings=positions,
-        embeddings_with_positional_encoding=words + positions,
-        encoder_input=hidden_states[0],
-        contextual_embeddings=hidden_states[-1],
-        hidden_states=hidden_states,
-        attentions=attentions,
-    )
+        tokens=tokens, input_ids=input_ids, attention_mask=attention_mask, token_embeddings=words,
+        positional_encodings=positions, embeddings_with_positional_encoding=words + positions,
+        encoder_input=hidden_states[0], contextual_embeddings=hidden_states[-1],
+        hidden_states=hidden_states, attentions=attentions,
+    )  # fmt: skip
 
 
 class BertEncoder(TransformerEncoder):
@@ -207,15 +201,10 @@ class BertEncoder(TransformerEncoder):
         d_model, eps = config.hidden_size, config.layer_norm_eps
         longest = config.max_position_embeddings
         super().__init__(
-            config.vocab_size,
-            d_model,
-            longest,
-            config.num_attention_heads,
-            config.num_hidden_layers,
-            increment=config.intermediate_size / d_model,
-            activation=config.hidden_act,
-            eps=eps,
-        )
+            config.vocab_size, d_model, longest, config.num_attention_heads,
+            config.num_hidden_layers, increment=config.intermediate_size / d_model,
+            activation=config.hidden_act, eps=eps,
+        )  # fmt: skip
         self.input_embedding.factor = 1.0
         self.positional_encoding = LearnedPositionalEncoding(longest, d_model)
         self.sentence_type = nn.Embedding(config.type_vocab_size, d_model)

@@ -122,18 +122,9 @@ class DecoderOnly(nn.Module):
     """
 
     def __init__(
-        self,
-        vocab_size,
-        dim_embedding,
-        heads,
-        Nx,
-        *,
-        kv_heads=None,
-        dim_hidden=None,
-        rotary_base=1e4,
-        eps=1e-6,
-        tied=True,
-    ):
+        self, vocab_size, dim_embedding, heads, Nx, *, kv_heads=None, dim_hidden=None,
+        rotary_base=1e4, eps=1e-6, tied=True,
+    ):  # fmt: skip
         super().__init__()
         dim_hidden = dim_hidden or 8 * dim_embedding // 3
         options = {"kv_heads": kv_heads, "rotary_base": rotary_base, "eps": eps}

@@ -20,57 +20,45 @@ from course_lib.attention import MultiHeadAttention
 TOKENS = ["the", "hungry", "dog"]  # L = 3
 HEADS = 2  # h; d_model = 4 y d_k = d_v = 2
 
-X = torch.tensor(  # (L, d_model): una fila por palabra
-    [
-        [1.0, 0, 1, 0],
-        [1, 1, 0, 0],
-        [0, 0, 1, 1],
-    ]
-)
+X = torch.tensor([  # (L, d_model): una fila por palabra
+    [1.0, 0, 1, 0],
+    [1, 1, 0, 0],
+    [0, 0, 1, 1],
+])  # fmt: skip
 
 # (d_model, h·d_k): las dos primeras columnas son de la cabeza 0; las otras dos, de la 1.
-W_Q = torch.tensor(
-    [
-        [0.0, -1, 0, 1],
-        [1, 0, -1, 0],
-        [-1, 1, 1, 0],
-        [0, 0, 0, 0],
-    ]
-)
-W_K = torch.tensor(
-    [
-        [0.0, 0, 0, 0],
-        [0, 2, 0, 2],
-        [-1, 0, 1, 0],
-        [2, 0, 2, 0],
-    ]
-)
-W_V = torch.tensor(
-    [
-        [0.0, 0, 0, 1],
-        [0, 1, 0, -1],
-        [0, 0, 1, 0],
-        [1, 0, 0, 0],
-    ]
-)
-W_O = torch.tensor(  # (h·d_v, d_model): las dos primeras filas leen la cabeza 0
-    [
-        [0.0, 0, 0, 1],
-        [0, 1, 1, 0],
-        [0, 1, 0, 0],
-        [1, 0, 0, 0],
-    ]
-)
+W_Q = torch.tensor([
+    [0.0, -1, 0, 1],
+    [1, 0, -1, 0],
+    [-1, 1, 1, 0],
+    [0, 0, 0, 0],
+])  # fmt: skip
+W_K = torch.tensor([
+    [0.0, 0, 0, 0],
+    [0, 2, 0, 2],
+    [-1, 0, 1, 0],
+    [2, 0, 2, 0],
+])  # fmt: skip
+W_V = torch.tensor([
+    [0.0, 0, 0, 1],
+    [0, 1, 0, -1],
+    [0, 0, 1, 0],
+    [1, 0, 0, 0],
+])  # fmt: skip
+W_O = torch.tensor([  # (h·d_v, d_model): las dos primeras filas leen la cabeza 0
+    [0.0, 0, 0, 1],
+    [0, 1, 1, 0],
+    [0, 1, 0, 0],
+    [1, 0, 0, 0],
+])  # fmt: skip
 
 # La atención cruzada: el decoder ha escrito «el» y va a escribir «perro». Las matrices son las
 # mismas, para no calcular otra vez K y V; en un Transformer cada atención tiene las suyas.
 TARGET_TOKENS = ["<s>", "el"]  # m_D = 2
-X_D = torch.tensor(  # (m_D, d_model)
-    [
-        [2.0, 0, 1, 0],
-        [0, 1, 0, 0],
-    ]
-)
+X_D = torch.tensor([  # (m_D, d_model)
+    [2.0, 0, 1, 0],
+    [0, 1, 0, 0],
+])  # fmt: skip
 
 
 def example_attention():

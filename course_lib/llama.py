@@ -99,16 +99,11 @@ def _decoder(config, weights):
     """Un ``DecoderOnly`` cuyos parámetros **son** esos tensores, sin copiarlos."""
     with WithoutDraws():
         model = DecoderOnly(
-            config.vocab_size,
-            config.hidden_size,
-            config.num_attention_heads,
-            config.num_hidden_layers,
-            kv_heads=config.num_key_value_heads,
-            dim_hidden=config.intermediate_size,
-            rotary_base=config.rope_parameters["rope_theta"],
-            eps=config.rms_norm_eps,
-            tied=config.tie_word_embeddings,
-        )
+            config.vocab_size, config.hidden_size, config.num_attention_heads,
+            config.num_hidden_layers, kv_heads=config.num_key_value_heads,
+            dim_hidden=config.intermediate_size, rotary_base=config.rope_parameters["rope_theta"],
+            eps=config.rms_norm_eps, tied=config.tie_word_embeddings,
+        )  # fmt: skip
     if config.tie_word_embeddings:
         weights["lm_head.weight"] = weights["model.embed_tokens.weight"]
     named = {name: weights[name_in_llama(name)] for name in model.state_dict()}

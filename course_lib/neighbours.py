@@ -27,16 +27,9 @@ class NeighbourModel(nn.Module):
     """
 
     def __init__(
-        self,
-        heads,
-        dim_embedding=32,
-        *,
-        offsets=(-1,),
-        length=10,
-        vocab_size=8,
-        positions=True,
+        self, heads, dim_embedding=32, *, offsets=(-1,), length=10, vocab_size=8, positions=True,
         scaled=True,
-    ):
+    ):  # fmt: skip
         super().__init__()
         self.offsets, self.length, self.vocab_size = offsets, length, vocab_size
         self.embedding = nn.Embedding(vocab_size, dim_embedding)

@@ -101,15 +101,11 @@ def test_every_layer_head_and_query():
 
 
 WRONG = {
-    "": "está vacía",
-    "   ": "está vacía",
-    "\u200f\u202e": "ningún carácter visible",
-    "\x00": "ningún carácter visible",
-    "medio \ud83d": "carácter roto",
+    "": "está vacía", "   ": "está vacía", "\u200f\u202e": "ningún carácter visible",
+    "\x00": "ningún carácter visible", "medio \ud83d": "carácter roto",
     LONG: "2502 tokens y 5000 caracteres, y aquí caben 64 tokens y 1000 caracteres",
-    "x" * 5000: "3 tokens y 5000 caracteres",
-    "a " * 63: "65 tokens",
-}
+    "x" * 5000: "3 tokens y 5000 caracteres", "a " * 63: "65 tokens",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", WRONG, ids=lambda text: ascii(text)[:12])

@@ -68,17 +68,14 @@ def test_the_running_maximum_and_sum():
     assert result["output"] == pytest.approx([(2 * 10 + 8 * 20 + 4 * 30) / 15])
 
 
-@pytest.mark.parametrize(
-    ("length", "query", "block", "causal", "step", "alive", "done", "count"),
-    [
-        (12, 8, 4, False, 1, 4 * 4 + 4 * 2, 7, 9),
-        (12, 8, 4, True, 3, 4 * 4 + 4 * 2, 6, 6),
-        (12, 8, 5, True, 0, 5 * 2, 1, 6),
-        (12, 11, 5, False, 3, 2 * 2 + 2 * 2, 9, 9),  # el último, más pequeño
-        (1, 0, 3, True, 1, 1 + 2, 1, 1),
-        (7, 6, 7, False, 1, 7 * 7 + 7 * 2, 1, 1),
-    ],
-)
+@pytest.mark.parametrize(("length", "query", "block", "causal", "step", "alive", "done", "count"), [
+    (12, 8, 4, False, 1, 4 * 4 + 4 * 2, 7, 9),
+    (12, 8, 4, True, 3, 4 * 4 + 4 * 2, 6, 6),
+    (12, 8, 5, True, 0, 5 * 2, 1, 6),
+    (12, 11, 5, False, 3, 2 * 2 + 2 * 2, 9, 9),  # el último, más pequeño
+    (1, 0, 3, True, 1, 1 + 2, 1, 1),
+    (7, 6, 7, False, 1, 7 * 7 + 7 * 2, 1, 1),
+])  # fmt: skip
 def test_what_is_counted(length, query, block, causal, step, alive, done, count):
     result = compute([[0.0] * length] * length, [[1.0]] * length, query, block, causal, step)
     assert [result[name] for name in ("alive", "done", "count")] == [alive, done, count]
@@ -106,18 +103,15 @@ def test_its_text_says_its_state():
     assert "sin empezar" in BlocksExplorer(step=0).describe()
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("query", 12, "query = 12, y tiene que ser un entero entre 0 y 11"),
-        ("query", -1, "query = -1"),
-        ("block", 0, "block = 0, y tiene que ser un entero entre 1 y 12"),
-        ("block", 13, "block = 13"),
-        ("step", 13, "step = 13, y tiene que ser un entero entre 0 y 12"),
-        ("step", 1.5, "step"),
-        ("causal", "no", "causal"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "message"), [
+    ("query", 12, "query = 12, y tiene que ser un entero entre 0 y 11"),
+    ("query", -1, "query = -1"),
+    ("block", 0, "block = 0, y tiene que ser un entero entre 1 y 12"),
+    ("block", 13, "block = 13"),
+    ("step", 13, "step = 13, y tiene que ser un entero entre 0 y 12"),
+    ("step", 1.5, "step"),
+    ("causal", "no", "causal"),
+])  # fmt: skip
 def test_wrong_values_are_refused(name, value, message):
     refuses(BlocksExplorer, name, value, message)
 

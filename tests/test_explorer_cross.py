@@ -81,19 +81,16 @@ def test_halves_are_rounded_as_on_the_screen():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        (torch.ones(2, 3, 4) / 4, r"forma \(2, 3, 4\)"),
-        (torch.ones(2, 2, 3, 5) / 5, r"forma \(2, 2, 3, 5\)"),
-        (torch.ones(3, 5) / 5, r"forma \(3, 5\)"),
-        (torch.randn(2, 3, 5), "sumar 1"),
-        (torch.zeros(2, 3, 5), "sumar 1"),
-        (torch.full((2, 3, 5), torch.nan), "sumar 1"),
-        (torch.ones(0, 3, 5), "sumar 1"),
-        (torch.ones(1000, 3, 5) / 5, "como mucho"),
-    ],
-)
+@pytest.mark.parametrize(("weights", "message"), [
+    (torch.ones(2, 3, 4) / 4, r"forma \(2, 3, 4\)"),
+    (torch.ones(2, 2, 3, 5) / 5, r"forma \(2, 2, 3, 5\)"),
+    (torch.ones(3, 5) / 5, r"forma \(3, 5\)"),
+    (torch.randn(2, 3, 5), "sumar 1"),
+    (torch.zeros(2, 3, 5), "sumar 1"),
+    (torch.full((2, 3, 5), torch.nan), "sumar 1"),
+    (torch.ones(0, 3, 5), "sumar 1"),
+    (torch.ones(1000, 3, 5) / 5, "como mucho"),
+])  # fmt: skip
 def test_wrong_weights_are_refused(weights, message):
     with pytest.raises(traitlets.TraitError, match=message):
         explorer(weights)

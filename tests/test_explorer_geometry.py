@@ -111,21 +111,18 @@ def test_its_text_says_its_state():
     assert "pesos sin dividir: 0.11, 0.04, 0.84." in repr(GeometryExplorer("softmax", scaled=False))
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "said"),
-    [
-        ("part", "todo", "uno de estos: 'producto', 'pesos', 'softmax', 'salida'"),
-        ("part", 1, "uno de estos"),
-        ("asks", 3, "uno de estos: 0, 1, 2"),
-        ("asks", True, "uno de estos"),
-        ("K", [[1, 2]], "tres pares de números entre −3 y 3"),
-        ("Q", [[1, 2], [1, 2], [1, 4]], "tres pares de números entre −3 y 3"),
-        ("V", [[1, 2], [1, 2], [1, -2]], "tres pares de números entre −1 y 2"),
-        ("K", [[1, 2], [1, 2], [1, math.nan]], "tres pares"),
-        ("K", [[1, 2], [1, 2], [1, "a"]], "tres pares"),
-        ("K", 7, "tres pares"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "said"), [
+    ("part", "todo", "uno de estos: 'producto', 'pesos', 'softmax', 'salida'"),
+    ("part", 1, "uno de estos"),
+    ("asks", 3, "uno de estos: 0, 1, 2"),
+    ("asks", True, "uno de estos"),
+    ("K", [[1, 2]], "tres pares de números entre −3 y 3"),
+    ("Q", [[1, 2], [1, 2], [1, 4]], "tres pares de números entre −3 y 3"),
+    ("V", [[1, 2], [1, 2], [1, -2]], "tres pares de números entre −1 y 2"),
+    ("K", [[1, 2], [1, 2], [1, math.nan]], "tres pares"),
+    ("K", [[1, 2], [1, 2], [1, "a"]], "tres pares"),
+    ("K", 7, "tres pares"),
+])  # fmt: skip
 def test_what_is_wrong_is_refused(name, value, said):
     refuses(GeometryExplorer, name, value, said)
 

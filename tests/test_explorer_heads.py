@@ -199,19 +199,16 @@ def test_another_sentence_brings_its_own_numbers():
     assert (explorer.data, explorer.notes) == (before, [])
 
 
-@pytest.mark.parametrize(
-    ("sentence", "message"),
-    [
-        ("", "la frase está vacía. Escribe alguna palabra."),
-        (" \n", "la frase está vacía. Escribe alguna palabra."),
-        ("\u200f", "no tiene ningún carácter visible"),
-        ("dog", "la frase tiene 1 token, y aquí caben de 2 a 8. Escribe otra."),
-        ("dog " * 9, "la frase tiene 9 tokens, y aquí caben de 2 a 8. Escribe otra."),
-        ("dog " * 5000, "la frase tiene 5000 tokens"),
-        ("a\ud83d", "la frase tiene un carácter roto (medio emoji). Vuelve a escribirla."),
-        (3, "sentence = 3, y tiene que ser un texto"),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "message"), [
+    ("", "la frase está vacía. Escribe alguna palabra."),
+    (" \n", "la frase está vacía. Escribe alguna palabra."),
+    ("\u200f", "no tiene ningún carácter visible"),
+    ("dog", "la frase tiene 1 token, y aquí caben de 2 a 8. Escribe otra."),
+    ("dog " * 9, "la frase tiene 9 tokens, y aquí caben de 2 a 8. Escribe otra."),
+    ("dog " * 5000, "la frase tiene 5000 tokens"),
+    ("a\ud83d", "la frase tiene un carácter roto (medio emoji). Vuelve a escribirla."),
+    (3, "sentence = 3, y tiene que ser un texto"),
+])  # fmt: skip
 def test_a_wrong_sentence_is_refused(sentence, message):
     explorer = MultiHeadExplorer()
     before = explorer.data
@@ -269,33 +266,30 @@ def test_wrong_values_are_refused(name, value, message):
 ZEROS = torch.zeros(2, 12)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"tokens": ["a"], "x": ZEROS[:1]}, "tokens = ['a'], y tiene que ser una lista de 2 a 8"),
-        ({"tokens": ["a"] * 9, "x": torch.zeros(9, 12)}, "una lista de 2 a 8 textos"),
-        ({"tokens": "ab", "x": ZEROS}, "tokens = 'ab'"),
-        ({"tokens": ["a", 2], "x": ZEROS}, "tokens = ['a', 2]"),
-        ({"tokens": ["a", "b" * 25], "x": ZEROS}, "hasta 24 letras"),
-        ({"x": ZEROS}, "tokens = None"),
-        ({"tokens": ["a", "b"]}, "x = None, y tiene que ser un tensor"),
-        ({"tokens": ["a", "b"], "x": "hola"}, "x = 'hola'"),
-        ({"tokens": ["a", "b"], "x": [[1], [1, 2]]}, "x = [[1], [1, 2]]"),
-        ({"tokens": ["a", "b"], "x": torch.zeros(2, 11)}, "y es de forma (2, 11)"),
-        ({"tokens": ["a", "b"], "x": torch.zeros(3, 12)}, "y es de forma (3, 12)"),
-        ({"tokens": ["a", "b"], "x": ZEROS + 11}, "de números entre −10 y 10"),
-        ({"tokens": ["a", "b"], "x": ZEROS + math.nan}, "de números entre −10 y 10"),
-        ({"tokens": ["a", "b"], "x": ZEROS - math.inf}, "de números entre −10 y 10"),
-        ({"attention": 3}, "attention = 3, y tiene que ser un MultiHeadAttention"),
-        ({"attention": nn.MultiheadAttention(12, 3)}, "un MultiHeadAttention de course_lib"),
-        ({"attention": MultiHeadAttention(3, 12, kdim=8)}, "de una sola anchura"),
-        ({"attention": MultiHeadAttention(8, 24)}, "hasta 24 dimensiones y 6 cabezas"),
-        ({"attention": MultiHeadAttention(5, 25)}, "hasta 24 dimensiones y 6 cabezas"),
-        ({"attention": MultiHeadAttention(2, 8)}, "de forma (5, 8), y es de forma (5, 12)"),
-        ({"attention": block(3, 12, scale=20.0)}, "attention = tensor"),
-        ({"query": 5}, "query = 5"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"tokens": ["a"], "x": ZEROS[:1]}, "tokens = ['a'], y tiene que ser una lista de 2 a 8"),
+    ({"tokens": ["a"] * 9, "x": torch.zeros(9, 12)}, "una lista de 2 a 8 textos"),
+    ({"tokens": "ab", "x": ZEROS}, "tokens = 'ab'"),
+    ({"tokens": ["a", 2], "x": ZEROS}, "tokens = ['a', 2]"),
+    ({"tokens": ["a", "b" * 25], "x": ZEROS}, "hasta 24 letras"),
+    ({"x": ZEROS}, "tokens = None"),
+    ({"tokens": ["a", "b"]}, "x = None, y tiene que ser un tensor"),
+    ({"tokens": ["a", "b"], "x": "hola"}, "x = 'hola'"),
+    ({"tokens": ["a", "b"], "x": [[1], [1, 2]]}, "x = [[1], [1, 2]]"),
+    ({"tokens": ["a", "b"], "x": torch.zeros(2, 11)}, "y es de forma (2, 11)"),
+    ({"tokens": ["a", "b"], "x": torch.zeros(3, 12)}, "y es de forma (3, 12)"),
+    ({"tokens": ["a", "b"], "x": ZEROS + 11}, "de números entre −10 y 10"),
+    ({"tokens": ["a", "b"], "x": ZEROS + math.nan}, "de números entre −10 y 10"),
+    ({"tokens": ["a", "b"], "x": ZEROS - math.inf}, "de números entre −10 y 10"),
+    ({"attention": 3}, "attention = 3, y tiene que ser un MultiHeadAttention"),
+    ({"attention": nn.MultiheadAttention(12, 3)}, "un MultiHeadAttention de course_lib"),
+    ({"attention": MultiHeadAttention(3, 12, kdim=8)}, "de una sola anchura"),
+    ({"attention": MultiHeadAttention(8, 24)}, "hasta 24 dimensiones y 6 cabezas"),
+    ({"attention": MultiHeadAttention(5, 25)}, "hasta 24 dimensiones y 6 cabezas"),
+    ({"attention": MultiHeadAttention(2, 8)}, "de forma (5, 8), y es de forma (5, 12)"),
+    ({"attention": block(3, 12, scale=20.0)}, "attention = tensor"),
+    ({"query": 5}, "query = 5"),
+])  # fmt: skip
 def test_what_cannot_be_drawn_is_refused(arguments, message):
     with pytest.raises(traitlets.TraitError) as error:
         MultiHeadExplorer(**arguments)

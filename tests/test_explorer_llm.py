@@ -158,15 +158,12 @@ def test_its_text_says_its_state():
     assert len(repr(LlmExplorer("word " * 100))) < 250
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "wrong", "wanted"),
-    [
-        ("layer", (0, 29, None), (-1, 30, 1.0, "1", True), "un entero entre 0 y 29."),
-        ("temperature", (0, 0.1, 2), (-0.1, 2.1, "1", None, True, math.nan), "entre 0 y 2."),
-        ("top_k", (1, 40, None), (0, 41, 1.5, "1", True), "un entero entre 1 y 40."),
-        ("top_p", (0.01, 0.5, 1, None), (0, 1.01, "1", math.inf), "un número entre 0.01 y 1."),
-    ],
-)
+@pytest.mark.parametrize(("name", "values", "wrong", "wanted"), [
+    ("layer", (0, 29, None), (-1, 30, 1.0, "1", True), "un entero entre 0 y 29."),
+    ("temperature", (0, 0.1, 2), (-0.1, 2.1, "1", None, True, math.nan), "entre 0 y 2."),
+    ("top_k", (1, 40, None), (0, 41, 1.5, "1", True), "un entero entre 1 y 40."),
+    ("top_p", (0.01, 0.5, 1, None), (0, 1.01, "1", math.inf), "un número entre 0.01 y 1."),
+])  # fmt: skip
 def test_what_it_takes(name, values, wrong, wanted):
     explorer = LlmExplorer()
     for value in values:

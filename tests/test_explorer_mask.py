@@ -116,36 +116,33 @@ def test_its_traits():
     assert "0 permisos de 36; sin ningún permiso: el, perro, come, pan, y, pan" in repr(explorer)
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong", "message"),
-    [
-        ("words", WORDS[:3], "de 4 a 6 tokens"),
-        ("words", [*WORDS, "y"], "números .* de 5 filas"),
-        ("words", [*WORDS[:3], ""], "de 1 a 12 letras"),
-        ("words", "pan y", "una lista de 4 a 6 tokens"),
-        ("words", [1, 2, 3, 4], "una lista de 4 a 6 tokens"),
-        ("words", None, "una lista de 4 a 6 tokens"),
-        ("scores", [[1, 2], [3, 4]], "4 filas .* y 4 columnas"),
-        ("scores", [[1, 2, 3, 4]] * 3 + [[1]], "4 filas .* y 4 columnas"),
-        ("scores", [[math.nan] * 4] * 4, "números entre −1000 y 1000"),
-        ("scores", torch.full((4, 4), -math.inf), "números entre −1000 y 1000"),
-        ("scores", [["1"] * 4] * 4, "números entre −1000 y 1000"),
-        ("scores", 7, "una tabla de números"),
-        ("values", [[]] * 4, "de 1 a 4 columnas"),
-        ("values", [[1] * 5] * 4, "de 1 a 4 columnas"),
-        ("values", [1, 2, 3, 4], "de 1 a 4 columnas"),
-        ("mask", causal_mask(5), r"tensor \(5, 5\), .* de 4 filas"),
-        ("mask", [[1] * 4] * 4, "booleanos"),
-        ("mask", convert_mask(causal_mask(4), "keep", "additive"), "booleanos"),
-        ("mask", None, "booleanos"),
-        ("padding", 0, "un entero de 1 a 2"),
-        ("padding", 3, "un entero de 1 a 2"),
-        ("padding", True, "un entero de 1 a 2"),
-        ("padding", 1.0, "un entero de 1 a 2"),
-        ("convention", "torch", '"keep", "block" o "additive"'),
-        ("convention", None, '"keep", "block" o "additive"'),
-    ],
-)
+@pytest.mark.parametrize(("name", "wrong", "message"), [
+    ("words", WORDS[:3], "de 4 a 6 tokens"),
+    ("words", [*WORDS, "y"], "números .* de 5 filas"),
+    ("words", [*WORDS[:3], ""], "de 1 a 12 letras"),
+    ("words", "pan y", "una lista de 4 a 6 tokens"),
+    ("words", [1, 2, 3, 4], "una lista de 4 a 6 tokens"),
+    ("words", None, "una lista de 4 a 6 tokens"),
+    ("scores", [[1, 2], [3, 4]], "4 filas .* y 4 columnas"),
+    ("scores", [[1, 2, 3, 4]] * 3 + [[1]], "4 filas .* y 4 columnas"),
+    ("scores", [[math.nan] * 4] * 4, "números entre −1000 y 1000"),
+    ("scores", torch.full((4, 4), -math.inf), "números entre −1000 y 1000"),
+    ("scores", [["1"] * 4] * 4, "números entre −1000 y 1000"),
+    ("scores", 7, "una tabla de números"),
+    ("values", [[]] * 4, "de 1 a 4 columnas"),
+    ("values", [[1] * 5] * 4, "de 1 a 4 columnas"),
+    ("values", [1, 2, 3, 4], "de 1 a 4 columnas"),
+    ("mask", causal_mask(5), r"tensor \(5, 5\), .* de 4 filas"),
+    ("mask", [[1] * 4] * 4, "booleanos"),
+    ("mask", convert_mask(causal_mask(4), "keep", "additive"), "booleanos"),
+    ("mask", None, "booleanos"),
+    ("padding", 0, "un entero de 1 a 2"),
+    ("padding", 3, "un entero de 1 a 2"),
+    ("padding", True, "un entero de 1 a 2"),
+    ("padding", 1.0, "un entero de 1 a 2"),
+    ("convention", "torch", '"keep", "block" o "additive"'),
+    ("convention", None, '"keep", "block" o "additive"'),
+])  # fmt: skip
 def test_what_is_wrong_is_refused(name, wrong, message):
     refuses(MaskExplorer, name, wrong, message)
 

@@ -71,21 +71,18 @@ def test_its_text_says_its_state():
     assert explorer.query == 4  # la 8 ya no existe
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("sentence", "", "la frase está vacía"),
-        ("sentence", "dog " * 30, "tiene 32 tokens y 120 caracteres, y aquí caben 24 y 400"),
-        ("sentence", "a\ud83d", "carácter roto"),
-        ("sentence", 3, "sentence = 3"),
-        ("sentence", ["a"], "sentence = ['a'], y tiene que ser un texto"),
-        ("layer", 6, "layer = 6, y tiene que ser un entero entre 0 y 5"),
-        ("layer", True, "layer = True"),
-        ("head", -1, "head = -1, y tiene que ser un entero entre 0 y 11"),
-        ("query", 12, "query = 12, y tiene que ser un entero entre 0 y 11"),
-        ("query", "1", "query = '1'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "message"), [
+    ("sentence", "", "la frase está vacía"),
+    ("sentence", "dog " * 30, "tiene 32 tokens y 120 caracteres, y aquí caben 24 y 400"),
+    ("sentence", "a\ud83d", "carácter roto"),
+    ("sentence", 3, "sentence = 3"),
+    ("sentence", ["a"], "sentence = ['a'], y tiene que ser un texto"),
+    ("layer", 6, "layer = 6, y tiene que ser un entero entre 0 y 5"),
+    ("layer", True, "layer = True"),
+    ("head", -1, "head = -1, y tiene que ser un entero entre 0 y 11"),
+    ("query", 12, "query = 12, y tiene que ser un entero entre 0 y 11"),
+    ("query", "1", "query = '1'"),
+])  # fmt: skip
 def test_wrong_values_are_refused(name, value, message):
     refuses(QKVExplorer, name, value, re.escape(message))
 

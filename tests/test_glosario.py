@@ -114,23 +114,20 @@ def test_terms():
 GOOD_ROW = "| *head* | cabeza | $h$ | una atención | [00](00_empieza_aqui.ipynb) |"
 
 
-@pytest.mark.parametrize(
-    ("phrase", "row"),
-    [
-        ("está repetido", "| *Head* | testa | | una atención | [00](00_empieza_aqui.ipynb) |"),
-        ("«batch» va antes que «head»", "| *batch* | lote | | x | [00](00_empieza_aqui.ipynb) |"),
-        ("«cabeza» traduce dos", "| *skull* | cabeza | | x | [00](00_empieza_aqui.ipynb) |"),
-        ("le falta o le sobra", "| *norm* | norma | |  | [01](01_producto_escalar.ipynb) |"),
-        ("le falta o le sobra", "| *norm* | norma | x |"),
-        ("le falta o le sobra", "| *norm* | norma | | la longitud | |"),
-        ("no hay una lección 99", "| *norm* | norma | | x | [99](99_norma.ipynb) |"),
-        ("no hay una lección 02", "| *norm* | norma | | x | [02](01_producto_escalar.ipynb) |"),
-        ("no dice «pingüino»", "| *penguin* | pingüino | | x | [01](01_producto_escalar.ipynb) |"),
-        ("no dice «ector»", "| *vector* | ector | | x | [01](01_producto_escalar.ipynb) |"),
-        ("ninguna de sus lecciones", "| *mask* | hueso | | x | [00](00_empieza_aqui.ipynb) |"),
-        ("nada enlaza a 05", GOOD_ROW.replace("head", "lead")),
-    ],
-)
+@pytest.mark.parametrize(("phrase", "row"), [
+    ("está repetido", "| *Head* | testa | | una atención | [00](00_empieza_aqui.ipynb) |"),
+    ("«batch» va antes que «head»", "| *batch* | lote | | x | [00](00_empieza_aqui.ipynb) |"),
+    ("«cabeza» traduce dos", "| *skull* | cabeza | | x | [00](00_empieza_aqui.ipynb) |"),
+    ("le falta o le sobra", "| *norm* | norma | |  | [01](01_producto_escalar.ipynb) |"),
+    ("le falta o le sobra", "| *norm* | norma | x |"),
+    ("le falta o le sobra", "| *norm* | norma | | la longitud | |"),
+    ("no hay una lección 99", "| *norm* | norma | | x | [99](99_norma.ipynb) |"),
+    ("no hay una lección 02", "| *norm* | norma | | x | [02](01_producto_escalar.ipynb) |"),
+    ("no dice «pingüino»", "| *penguin* | pingüino | | x | [01](01_producto_escalar.ipynb) |"),
+    ("no dice «ector»", "| *vector* | ector | | x | [01](01_producto_escalar.ipynb) |"),
+    ("ninguna de sus lecciones", "| *mask* | hueso | | x | [00](00_empieza_aqui.ipynb) |"),
+    ("nada enlaza a 05", GOOD_ROW.replace("head", "lead")),
+])  # fmt: skip
 def test_a_bad_row_is_seen(phrase, row):
     header = "| " + " | ".join(HEADERS[0]) + " |\n|---|---|---|---|---|\n"
     assert any(phrase in fault for fault in term_faults(f"{header}{GOOD_ROW}\n{row}\n"))
@@ -200,18 +197,15 @@ def test_another_name_is_seen(text):
     assert len(list(other_names(markdown_piece(text)))) == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "el relleno (*padding*) de la frase",
-        "`padding` y $\\text{fan}_{weights}$",
-        "```python\nmask = layer.head\n```",
-        "la softmax; las cabezas; la multicabeza; el token; los tokens; la query",
-        "[máscaras](../mask.md) en masks.py, `attn_mask` y padding_mask",
-        "headless, weighted, masking, los gradientes",
-        "![Bloque Multi-Head Attention](x.svg) y «Layer Normalization» (2016)",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "el relleno (*padding*) de la frase",
+    "`padding` y $\\text{fan}_{weights}$",
+    "```python\nmask = layer.head\n```",
+    "la softmax; las cabezas; la multicabeza; el token; los tokens; la query",
+    "[máscaras](../mask.md) en masks.py, `attn_mask` y padding_mask",
+    "headless, weighted, masking, los gradientes",
+    "![Bloque Multi-Head Attention](x.svg) y «Layer Normalization» (2016)",
+])  # fmt: skip
 def test_a_good_name_passes(text):
     assert list(other_names(markdown_piece(text))) == []
 

@@ -187,38 +187,32 @@ def test_a_good_word_passes(text):
     assert found_in(f"Una frase con {text} dentro.") == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "`atencion`",
-        "``atencion``",
-        "```python\natencion = 1\n```",
-        "$atencion$ y $$\natencion\n$$",
-        "[El enlace](atencion.md#atencion) y https://atencion.es",
-        "<div class='atencion'>",
-        "atencion.py y ../atencion/atencion.ipynb",
-        "la `softmax`, la `softmax`; de `a` de `b`",
-        "| token | token |",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "`atencion`",
+    "``atencion``",
+    "```python\natencion = 1\n```",
+    "$atencion$ y $$\natencion\n$$",
+    "[El enlace](atencion.md#atencion) y https://atencion.es",
+    "<div class='atencion'>",
+    "atencion.py y ../atencion/atencion.ipynb",
+    "la `softmax`, la `softmax`; de `a` de `b`",
+    "| token | token |",
+])  # fmt: skip
 def test_what_is_not_prose_is_not_read(text):
     assert found_in(text) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "![La atencion en una figura](../imagenes/sdpa.svg)",
-        "<img alt='La atencion' src='x.svg'>",
-        "[la atencion](x.md)",
-        "> **⚠️ Error frecuente: «la atencion»**",
-        "| `uno` | atencion |",
-        r"$$\text{atencion}_i = \sum_j p_j v_j$$",
-        "*atencion*",
-        "«posicion»",  # sin tilde, en inglés no existe
-        "*dimension*",  # y esta sí, pero le falta la tilde
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "![La atencion en una figura](../imagenes/sdpa.svg)",
+    "<img alt='La atencion' src='x.svg'>",
+    "[la atencion](x.md)",
+    "> **⚠️ Error frecuente: «la atencion»**",
+    "| `uno` | atencion |",
+    r"$$\text{atencion}_i = \sum_j p_j v_j$$",
+    "*atencion*",
+    "«posicion»",  # sin tilde, en inglés no existe
+    "*dimension*",  # y esta sí, pero le falta la tilde
+])  # fmt: skip
 def test_prose_is_read_wherever_it_is(text):
     assert len(found_in(text)) == 1
 

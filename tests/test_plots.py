@@ -259,39 +259,33 @@ def test_cell_text_contrasts_with_any_cell(name):
         assert _contrast(_text_color(background), to_hex(background)) >= 4.5
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: plot_heatmap(torch.ones(2, 3, 4)), ["(2, 3, 4)", "2 eje", "matrix[0]"]),
-        (
-            lambda: plot_heatmap(torch.ones(2, 2), ["a"]),
-            ["row_labels", "1 etiquetas", "hacen falta 2"],
-        ),
-        (lambda: plot_heatmap([[float("nan")]]), ["matrix", "1 NaN"]),
-        (lambda: plot_heatmap([[float("inf")]], kind="scores"), ["matrix", "+∞"]),
-        (lambda: plot_heatmap([[-0.5]]), ["-0.50", "de 0 a 1"]),
-        (lambda: plot_heatmap([[5.0, -9.0]]), ["-9.00", "5.00", 'kind="scores"']),
-        (lambda: plot_heatmap(torch.ones(0, 3)), ["vacío", "(0, 3)"]),
-        (lambda: plot_heatmap([[1.0]], kind="otro"), ["'otro'", "weights", "scores"]),
-        (lambda: plot_heads(weights(3, 2, 2), ["a", "b"], heads=[0, 3]), ["[0, 3]", "3 cabezas"]),
-        (lambda: plot_rows({"a": [1.0, 2.0]}, ["x"]), ["1 etiquetas", "2"]),
-        (lambda: plot_vectors([[1.0, 2.0, 3.0]]), ["miden 3", "miden 2"]),
-        (lambda: plot_lines([1, 2, 3], {"y": [1, 2]}), ["3 puntos", "«y»", "2"]),
-        (lambda: plot_stacks({"una": {"a": -1}}), ["-1.0", "0 o más"]),
-        (lambda: plot_stacks({"una": {"a": float("nan")}}), ["nan", "0 o más"]),
-        (lambda: plot_stacks({"una": {"a": float("inf")}}), ["inf", "0 o más"]),
-        (lambda: plot_stacks({}), ["rows = {}", "un diccionario con alguna serie"]),
-        (lambda: plot_rows({}, []), ["rows = {}", "un diccionario con alguna serie"]),
-        (lambda: plot_lines([1], [[1]]), ["series = [[1]]", "un diccionario con alguna serie"]),
-        (lambda: plot_distributions({}), ["samples = {}", "un diccionario con alguna serie"]),
-        (lambda: plot_rows({"a": ["x"]}, "a"), ["a es list", "números reales"]),
-        (lambda: plot_lines([1], {"a": [1j]}), ["a es list", "números reales"]),
-        (lambda: plot_lines([1], {"a": torch.ones(1, device="meta")}), ["a es Tensor", "números"]),
-        (lambda: plot_heatmap([[1], [1, 2]]), ["matrix es list", "filas iguales"]),
-        (lambda: plot_distributions({"a": [-np.inf, 1]}), ["a contiene 1 NaN o ∞"]),
-        (lambda: plot_vectors([[-np.inf, 1]]), ["vectors contiene 1 NaN o ∞"]),
-    ],
-)
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: plot_heatmap(torch.ones(2, 3, 4)), ["(2, 3, 4)", "2 eje", "matrix[0]"]),
+    (lambda: plot_heatmap(torch.ones(2, 2), ["a"]), ["row_labels", "1 etiquetas", "hacen falta 2"]),
+    (lambda: plot_heatmap([[float("nan")]]), ["matrix", "1 NaN"]),
+    (lambda: plot_heatmap([[float("inf")]], kind="scores"), ["matrix", "+∞"]),
+    (lambda: plot_heatmap([[-0.5]]), ["-0.50", "de 0 a 1"]),
+    (lambda: plot_heatmap([[5.0, -9.0]]), ["-9.00", "5.00", 'kind="scores"']),
+    (lambda: plot_heatmap(torch.ones(0, 3)), ["vacío", "(0, 3)"]),
+    (lambda: plot_heatmap([[1.0]], kind="otro"), ["'otro'", "weights", "scores"]),
+    (lambda: plot_heads(weights(3, 2, 2), ["a", "b"], heads=[0, 3]), ["[0, 3]", "3 cabezas"]),
+    (lambda: plot_rows({"a": [1.0, 2.0]}, ["x"]), ["1 etiquetas", "2"]),
+    (lambda: plot_vectors([[1.0, 2.0, 3.0]]), ["miden 3", "miden 2"]),
+    (lambda: plot_lines([1, 2, 3], {"y": [1, 2]}), ["3 puntos", "«y»", "2"]),
+    (lambda: plot_stacks({"una": {"a": -1}}), ["-1.0", "0 o más"]),
+    (lambda: plot_stacks({"una": {"a": float("nan")}}), ["nan", "0 o más"]),
+    (lambda: plot_stacks({"una": {"a": float("inf")}}), ["inf", "0 o más"]),
+    (lambda: plot_stacks({}), ["rows = {}", "un diccionario con alguna serie"]),
+    (lambda: plot_rows({}, []), ["rows = {}", "un diccionario con alguna serie"]),
+    (lambda: plot_lines([1], [[1]]), ["series = [[1]]", "un diccionario con alguna serie"]),
+    (lambda: plot_distributions({}), ["samples = {}", "un diccionario con alguna serie"]),
+    (lambda: plot_rows({"a": ["x"]}, "a"), ["a es list", "números reales"]),
+    (lambda: plot_lines([1], {"a": [1j]}), ["a es list", "números reales"]),
+    (lambda: plot_lines([1], {"a": torch.ones(1, device="meta")}), ["a es Tensor", "números"]),
+    (lambda: plot_heatmap([[1], [1, 2]]), ["matrix es list", "filas iguales"]),
+    (lambda: plot_distributions({"a": [-np.inf, 1]}), ["a contiene 1 NaN o ∞"]),
+    (lambda: plot_vectors([[-np.inf, 1]]), ["vectors contiene 1 NaN o ∞"]),
+])  # fmt: skip
 def test_bad_input_says_what_and_why(call, words):
     with pytest.raises(ValueError) as error:  # noqa: PT011
         call()

@@ -11,22 +11,9 @@ import pytest
 from helpers_browser import AXE, PHONE, ROOT
 from helpers_explorers import CUT, LESSONS, answers, controls
 from helpers_sitio import (
-    LAPTOP,
-    NOTEBOOKS,
-    OPEN_ALL,
-    SCROLL,
-    SHIFTS,
-    ask,
-    broken_links,
-    build,
-    contents,
-    explorers,
-    prose,
-    reading,
-    serve,
-    small_site,
-    write,
-)
+    LAPTOP, NOTEBOOKS, OPEN_ALL, SCROLL, SHIFTS, ask, broken_links, build, contents, explorers,
+    prose, reading, serve, small_site, write,
+)  # fmt: skip
 from playwright.sync_api import expect
 from sphinx.util.docutils import docutils_namespace
 from test_ortografia import faults
@@ -127,33 +114,27 @@ def test_a_link_to_a_cell_arrives_at_it():
     assert source(plain) == "x"  # ese id es de otro cuaderno
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("El decoder del cuaderno 10.", "El decoder de la lección 10."),
-        ("Los cuadernos 02 y 03, y al cuaderno 99.", "Las lecciones 02 y 03, y a la lección 99."),
-        ("El cuaderno 07.", "La [lección 07](../07_otra_cosa.ipynb)."),
-        ("Es (cuaderno 05).", "Es ([lección 05](../05_atencion.ipynb))."),
-        ("Del [cuaderno 05](05_atencion.ipynb).", "De la [lección 05](05_atencion.ipynb)."),
-        ("el cuaderno [12](12.ipynb)", "la lección [12](12.ipynb)"),
-        ("`del cuaderno 05`", "`del cuaderno 05`"),
-        ("## En este cuaderno", "## En esta lección"),
-        ("Hay un cuaderno por lección.", "Hay un cuaderno por lección."),
-    ],
-)
+@pytest.mark.parametrize(("text", "shown"), [
+    ("El decoder del cuaderno 10.", "El decoder de la lección 10."),
+    ("Los cuadernos 02 y 03, y al cuaderno 99.", "Las lecciones 02 y 03, y a la lección 99."),
+    ("El cuaderno 07.", "La [lección 07](../07_otra_cosa.ipynb)."),
+    ("Es (cuaderno 05).", "Es ([lección 05](../05_atencion.ipynb))."),
+    ("Del [cuaderno 05](05_atencion.ipynb).", "De la [lección 05](05_atencion.ipynb)."),
+    ("el cuaderno [12](12.ipynb)", "la lección [12](12.ipynb)"),
+    ("`del cuaderno 05`", "`del cuaderno 05`"),
+    ("## En este cuaderno", "## En esta lección"),
+    ("Hay un cuaderno por lección.", "Hay un cuaderno por lección."),
+])  # fmt: skip
 def test_a_notebook_is_a_lesson_and_its_article_agrees(text, shown):
     (cell,) = for_the_web("soluciones/05_x", {"cells": [markdown(text)], "metadata": {}})
     assert cell["source"] == shown
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("Uno. Pulsa <kbd>Mayús</kbd>. Dos.\n\nCierra con `python curso.py abrir`.", "Uno. Dos.\n"),
-        ("- Uno.\n- Su comprobación es la celda siguiente.\n- Dos.", "- Uno.\n- Dos."),
-        ("Pulsa *Lo digo*. Con <kbd>Tab</kbd> se entra.\n\nFin", "Pulsa *Lo digo*.\n\nFin"),
-    ],
-)
+@pytest.mark.parametrize(("text", "shown"), [
+    ("Uno. Pulsa <kbd>Mayús</kbd>. Dos.\n\nCierra con `python curso.py abrir`.", "Uno. Dos.\n"),
+    ("- Uno.\n- Su comprobación es la celda siguiente.\n- Dos.", "- Uno.\n- Dos."),
+    ("Pulsa *Lo digo*. Con <kbd>Tab</kbd> se entra.\n\nFin", "Pulsa *Lo digo*.\n\nFin"),
+])  # fmt: skip
 def test_what_hands_do_in_jupyterlab_is_not_told(text, shown):
     (cell,) = for_the_web("05_x", {"cells": [markdown(text)], "metadata": {}})
     assert cell["source"] == shown
@@ -816,20 +797,15 @@ def test_the_search_forgives_accents(browser, address):
 
 
 KINDS = {
-    "portada": ("index", {}),
-    "lección": (LESSON, {}),
+    "portada": ("index", {}), "lección": (LESSON, {}),
     "lección, en oscuro": (LESSON, {"color_scheme": "dark"}),
-    "lección, en un teléfono": (LESSON, {"viewport": PHONE}),
-    "glosario": ("glosario", {}),
-    "soluciones": (f"soluciones/{LESSON}", {}),
-    "buscador": ("search", {}),
+    "lección, en un teléfono": (LESSON, {"viewport": PHONE}), "glosario": ("glosario", {}),
+    "soluciones": (f"soluciones/{LESSON}", {}), "buscador": ("search", {}),
     "un explorador": (ALONE.removesuffix(".html"), {}),
     "un explorador, en oscuro": (ALONE.removesuffix(".html"), {"color_scheme": "dark"}),
-    "clase": (DECK, {}),
-    "clase, en oscuro": (DECK, {"color_scheme": "dark"}),
-    "clase, en un teléfono": (DECK, {"viewport": PHONE}),
-    "notas": (f"{DECK}-notas", {}),
-}
+    "clase": (DECK, {}), "clase, en oscuro": (DECK, {"color_scheme": "dark"}),
+    "clase, en un teléfono": (DECK, {"viewport": PHONE}), "notas": (f"{DECK}-notas", {}),
+}  # fmt: skip
 AUDIT = """async () => await Promise.allSettled(document.getAnimations()
         .filter(one => Number.isFinite(one.effect.getComputedTiming().endTime))  // el cursor no acaba
         .map(one => one.finished)) && (await axe.run({preload: false})).violations.flatMap(({id, nodes}) =>

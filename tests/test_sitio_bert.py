@@ -64,13 +64,9 @@ ASK = """async ([name, state, requests]) => {
 
 LONG = "the " * 58 + "dog"  # 61 tokens
 SENTENCES = [
-    *attention.DEFAULT,
-    "a",
-    "The dog",
-    "Élève naïve café niño 🦴",
-    "She told him [MASK] was old, didn't she? [SEP] [UNK]",
-    LONG,
-]
+    *attention.DEFAULT, "a", "The dog", "Élève naïve café niño 🦴",
+    "She told him [MASK] was old, didn't she? [SEP] [UNK]", LONG,
+]  # fmt: skip
 
 ODD = [
     "", " ", "hello", "Hello, World!", "unaffable", "don't", "it's", "naïve", "ÑANDÚ", "Straße", "ẞ", "ﬁn",

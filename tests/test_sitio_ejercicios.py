@@ -136,16 +136,10 @@ def test_the_answer_reaches_nothing_outside(page):
     names = "fetch XMLHttpRequest WebSocket WebSocketStream WebTransport EventSource Worker importScripts"
     names += " indexedDB caches navigator BroadcastChannel FontFace Request Notification"
     attack = [
-        "import sys",
-        "sys.modules.pop('js')",
-        "import js",
-        f"left = [name for name in {names.split()} if getattr(js, name, None)]",
-        "try:",
-        "    left.append(js.eval('1'))",
-        "except Exception:",
-        "    pass",
-        "assert not left, left",
-    ]
+        "import sys", "sys.modules.pop('js')", "import js",
+        f"left = [name for name in {names.split()} if getattr(js, name, None)]", "try:",
+        "    left.append(js.eval('1'))", "except Exception:", "    pass", "assert not left, left",
+    ]  # fmt: skip
     said = checked(page, "\n".join(["# Ejercicio 3.1", *attack, GOOD]))
     assert said[0].endswith("está bien."), said
 

@@ -19,19 +19,11 @@ from tools.score_translator import training_facts
 from course_lib import Transformer, causal_mask, padding_mask, probes
 from course_lib import translator as translator_module
 from course_lib.translator import (
-    FOLDER,
-    TranslatorError,
-    TranslatorWarning,
-    load_translator,
-    read_translator,
-    words_of,
-)
+    FOLDER, TranslatorError, TranslatorWarning, load_translator, read_translator, words_of,
+)  # fmt: skip
 from course_lib.translator_model.checks import (
-    LONGEST_SEEN,
-    doubtful_words,
-    looks_spanish,
-    read_sentence,
-)
+    LONGEST_SEEN, doubtful_words, looks_spanish, read_sentence,
+)  # fmt: skip
 from course_tools.training.phrase_book import phrase_pairs
 from course_tools.training.train_translator import FINISHING, RECIPE, WITH_PHRASES
 
@@ -223,12 +215,8 @@ def test_align_reads_what_it_is_given(translator):
 def test_words_of():
     tokens = ["¿", "Dón", "##de", "está", "Zor", "##bl", "##ax", "?", "10", ":", "35", "</s>"]
     assert words_of(tokens) == [
-        ("Dónde", [1, 2]),
-        ("está", [3]),
-        ("Zorblax", [4, 5, 6]),
-        ("10", [8]),
-        ("35", [10]),
-    ]
+        ("Dónde", [1, 2]), ("está", [3]), ("Zorblax", [4, 5, 6]), ("10", [8]), ("35", [10]),
+    ]  # fmt: skip
     assert words_of(["<s>", "¡", "!"]) == []
 
 
@@ -290,20 +278,17 @@ def test_bad_beam(translator, beam):
         translator.translate("Hello.", beam)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "warning"),
-    [
-        ("I love you 😀.", "no conoce «😀»"),
-        ("I \u200blove\ufffd you.", r"no conoce U\+200B \(espacio sin ancho, carácter 3\), U\+FFFD "),
-        ("😀👍🦴🐶 dogs 日本", "«😀», «👍», «🦴», «🐶», «日» y 1 más: no"),
-        ("THE DOG IS VERY HUNGRY.", "en mayúsculas: se ha leído en minúsculas"),
-        ("El perro de la casa tiene hambre.", "parece española"),
-        ("¿Dónde está?", "parece española"),
-        ("Buenos días.", "parece española"),
-        ("<b>Hello</b> my friend.", "«<b>», «</b>»: las etiquetas no se leen"),
-        ("I see " + "the dog and " * 20 + "the cat.", "frases de 39 como mucho"),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "warning"), [
+    ("I love you 😀.", "no conoce «😀»"),
+    ("I \u200blove\ufffd you.", r"no conoce U\+200B \(espacio sin ancho, carácter 3\), U\+FFFD "),
+    ("😀👍🦴🐶 dogs 日本", "«😀», «👍», «🦴», «🐶», «日» y 1 más: no"),
+    ("THE DOG IS VERY HUNGRY.", "en mayúsculas: se ha leído en minúsculas"),
+    ("El perro de la casa tiene hambre.", "parece española"),
+    ("¿Dónde está?", "parece española"),
+    ("Buenos días.", "parece española"),
+    ("<b>Hello</b> my friend.", "«<b>», «</b>»: las etiquetas no se leen"),
+    ("I see " + "the dog and " * 20 + "the cat.", "frases de 39 como mucho"),
+])  # fmt: skip
 def test_warnings(translator, sentence, warning):
     with pytest.warns(TranslatorWarning, match=warning) as told:
         found = translator.translate(sentence)
@@ -343,32 +328,29 @@ def test_a_warning_is_given_every_time():
     assert told.stderr.count("<string>:2: TranslatorWarning: traductor: esta frase parece") == 2
 
 
-@pytest.mark.parametrize(
-    ("english", "spanish", "changed", "unknown"),
-    [
-        (
-            "Tom met Kowalski on May 25.",
-            "Tom vio a Kowiciki el 52 de mayo.",
-            ["«25»", "«Kowalski»"],
-            [],
-        ),
-        ("Tom met Kowalski on May 25.", "Tom vio a Kowalski el 25 de mayo.", [], []),
-        ("Tom read Kowalski's book.", "Tom leyó el libro de Kowálski.", [], []),
-        ("It costs 1,250 euros.", "Cuesta 1.250 euros.", [], []),
-        ("It costs 1,250 euros.", "Cuesta 125 euros.", ["«1,250»"], []),
-        ("It costs $1,250.00.", "Cuesta 1250 dólares.", [], []),
-        ("It costs $1,250.50.", "Cuesta 1.250,5 dólares.", [], []),
-        ("It costs $1,250.50.", "Cuesta 1.250 dólares.", ["«1,250.50»"], []),
-        ("Pi is 3.14.", "Pi es 3,14.", [], []),
-        ("Call me at 10:45, on day 7.", "Llámame a las once menos cuarto, el día siete.", [], []),
-        ("I saw Susan and Zorblax.", "Vi a Sussan y a Zorblax.", ["«Susan»"], []),
-        ("Zorblax is here.", "El papel está aquí.", [], ["«Zorblax»"]),
-        ("Zorblax is here.", "Zorblax está aquí.", [], []),
-        ("The platypus and the axolotls eat.", "El pato come.", [], ["«platypus»", "«axolotls»"]),
-        ("I rest on Wednesdays. Scientists rest.", "Descanso los miércoles. Ellos, no.", [], []),
-        ("An Italian in Greece and Isn't it?", "Un italiano en Grecia. ¿No es así?", [], []),
-    ],
-)
+@pytest.mark.parametrize(("english", "spanish", "changed", "unknown"), [
+    (
+        "Tom met Kowalski on May 25.",
+        "Tom vio a Kowiciki el 52 de mayo.",
+        ["«25»", "«Kowalski»"],
+        [],
+    ),
+    ("Tom met Kowalski on May 25.", "Tom vio a Kowalski el 25 de mayo.", [], []),
+    ("Tom read Kowalski's book.", "Tom leyó el libro de Kowálski.", [], []),
+    ("It costs 1,250 euros.", "Cuesta 1.250 euros.", [], []),
+    ("It costs 1,250 euros.", "Cuesta 125 euros.", ["«1,250»"], []),
+    ("It costs $1,250.00.", "Cuesta 1250 dólares.", [], []),
+    ("It costs $1,250.50.", "Cuesta 1.250,5 dólares.", [], []),
+    ("It costs $1,250.50.", "Cuesta 1.250 dólares.", ["«1,250.50»"], []),
+    ("Pi is 3.14.", "Pi es 3,14.", [], []),
+    ("Call me at 10:45, on day 7.", "Llámame a las once menos cuarto, el día siete.", [], []),
+    ("I saw Susan and Zorblax.", "Vi a Sussan y a Zorblax.", ["«Susan»"], []),
+    ("Zorblax is here.", "El papel está aquí.", [], ["«Zorblax»"]),
+    ("Zorblax is here.", "Zorblax está aquí.", [], []),
+    ("The platypus and the axolotls eat.", "El pato come.", [], ["«platypus»", "«axolotls»"]),
+    ("I rest on Wednesdays. Scientists rest.", "Descanso los miércoles. Ellos, no.", [], []),
+    ("An Italian in Greece and Isn't it?", "Un italiano en Grecia. ¿No es así?", [], []),
+])  # fmt: skip
 def test_doubtful_words(translator, english, spanish, changed, unknown):
     found = quietly(translator.align, english, spanish)
     assert doubtful_words(found, translator.known) == (changed, unknown)
@@ -418,18 +400,15 @@ def test_accents_it_does_not_know_are_dropped(translator):
     assert quietly(translator.translate, "Zoë is naïve.").source == "Zoe is naive."
 
 
-@pytest.mark.parametrize(
-    ("typed", "read"),
-    [
-        ("hello, i'm here", "Hello, I'm here"),
-        ("  What   is\tthis ?", "What is this?"),
-        ("I love you 😀.", "I love you."),
-        ("iPhones are big.", "IPhones are big."),
-        ("<b>Hello</b><br/>, Tom.", "Hello, Tom."),
-        ("2 < 3 and 3 > 1.", "2 3 and 3 1."),  # no es una etiqueta; el signo no lo conoce
-        ("ñandú", "ñandú"),  # no conoce la «Ñ»; la «ñ», sí
-    ],
-)
+@pytest.mark.parametrize(("typed", "read"), [
+    ("hello, i'm here", "Hello, I'm here"),
+    ("  What   is\tthis ?", "What is this?"),
+    ("I love you 😀.", "I love you."),
+    ("iPhones are big.", "IPhones are big."),
+    ("<b>Hello</b><br/>, Tom.", "Hello, Tom."),
+    ("2 < 3 and 3 > 1.", "2 3 and 3 1."),  # no es una etiqueta; el signo no lo conoce
+    ("ñandú", "ñandú"),  # no conoce la «Ñ»; la «ñ», sí
+])  # fmt: skip
 def test_what_is_read(translator, typed, read):
     assert quietly(translator.translate, typed).source == read
 

@@ -13,16 +13,10 @@ no hay controles, y lo que comparan las pruebas.
 from course_lib import lazy
 
 _MODULE_OF = {
-    "AttentionExplorer": "attention",
-    "BlocksExplorer": "blocks",
-    "CrossAttentionExplorer": "cross",
-    "GeometryExplorer": "geometry",
-    "InfluenceExplorer": "influence",
-    "LlmExplorer": "llm",
-    "MaskExplorer": "mask",
-    "MultiHeadExplorer": "heads",
-    "QKVExplorer": "qkv",
-    "SoftmaxExplorer": "softmax",
-}
+    "AttentionExplorer": "attention", "BlocksExplorer": "blocks",
+    "CrossAttentionExplorer": "cross", "GeometryExplorer": "geometry",
+    "InfluenceExplorer": "influence", "LlmExplorer": "llm", "MaskExplorer": "mask",
+    "MultiHeadExplorer": "heads", "QKVExplorer": "qkv", "SoftmaxExplorer": "softmax",
+}  # fmt: skip
 __all__ = sorted(_MODULE_OF)
 __getattr__, __dir__ = lazy(__name__, _MODULE_OF)

@@ -43,15 +43,12 @@ def compute(part, Q, K, V, asks, scaled, start):
     )
     cosines = [_cosine(x, norm * other) for x, other in zip(products.tolist(), norms)]
     result = {
-        "norm": norm,
-        "norms": norms,
-        "cosines": cosines,
+        "norm": norm, "norms": norms, "cosines": cosines,
         "angles": [None if x is None else math.degrees(math.acos(x)) for x in cosines],
         "products": products.tolist(),
         "scores": (products / (math.sqrt(len(q)) if scaled else 1)).tolist(),
-        "weights": weights[0].tolist(),
-        "output": output[0].tolist(),
-    }
+        "weights": weights[0].tolist(), "output": output[0].tolist(),
+    }  # fmt: skip
     goals = _goals(part, (Q, K, V), first, scaled, q, first[0][asks], result)
     return result | {"goals": [asks == 1 and bool(goal) for goal in goals]}
 

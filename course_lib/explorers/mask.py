@@ -60,13 +60,10 @@ def compute(scores, values, mask):
         return [[x if math.isfinite(x) else None for x in row] for row in tensor.tolist()]
 
     return {
-        "block": convert_mask(keep, "keep", "block").tolist(),
-        "additive": finite(additive),
-        "masked": finite(S + additive),
-        "weights": weights.tolist(),
-        "output": output.tolist(),
+        "block": convert_mask(keep, "keep", "block").tolist(), "additive": finite(additive),
+        "masked": finite(S + additive), "weights": weights.tolist(), "output": output.tolist(),
         "empty": naive.isnan().any(dim=-1).nonzero().flatten().tolist(),
-    }
+    }  # fmt: skip
 
 
 class State(traitlets.Any):

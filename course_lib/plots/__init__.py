@@ -14,15 +14,9 @@ from course_lib import lazy
 
 # Nombre público → módulo. Se importa al usarlo: los colores no cargan matplotlib.
 _MODULE_OF = {
-    "CourseFigure": "figure",
-    "describe": "figure",
-    "plot_distributions": "charts",
-    "plot_heads": "heatmaps",
-    "plot_heatmap": "heatmaps",
-    "plot_lines": "charts",
-    "plot_rows": "charts",
-    "plot_stacks": "charts",
-    "plot_vectors": "vectors",
-}
+    "CourseFigure": "figure", "describe": "figure", "plot_distributions": "charts",
+    "plot_heads": "heatmaps", "plot_heatmap": "heatmaps", "plot_lines": "charts",
+    "plot_rows": "charts", "plot_stacks": "charts", "plot_vectors": "vectors",
+}  # fmt: skip
 __all__ = sorted(_MODULE_OF)
 __getattr__, __dir__ = lazy(__name__, _MODULE_OF)

@@ -3,21 +3,8 @@
 import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from course_lib.plots import palette
+from course_lib.plots import inputs, palette
 from course_lib.plots.figure import CourseFigure, add_legend, drawing, titled
-from course_lib.plots.inputs import (
-    as_array,
-    as_series,
-    check_named,
-    check_labels,
-    every_value,
-    fitted,
-    number_text,
-    numbers,
-    short_label,
-    top_values,
-    visible,
-)
 
 HATCHES = ("", "///", "...", "xx")
 WIDEST, MOST_COLUMNS = 14, 6  # de unas barras, en pulgadas, y de su leyenda
@@ -36,10 +23,10 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
     Raises:
         ValueError: si algún vector no mide lo que ``labels`` o hay NaN.
     """
-    names, rows = as_series(rows, "rows", 1)
-    labels = check_labels(labels, len(rows[0]), "labels")
+    names, rows = inputs.as_series(rows, "rows", 1)
+    labels = inputs.check_labels(labels, len(rows[0]), "labels")
     for name, row in zip(names, rows):
-        check_labels(labels, len(row), f"labels para «{name}»")
+        inputs.check_labels(labels, len(row), f"labels para «{name}»")
     highlight = np.atleast_1d([] if highlight is None else highlight).astype(int).tolist()
     positions, width = np.arange(len(labels)), 0.8 / len(rows)
     wide = len(labels) * (0.22 + 0.42 * len(rows))
@@ -53,10 +40,10 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
                 color=color, hatch=hatch, edgecolor=palette.PAPER, linewidth=0,
             )  # fmt: skip
             if wide <= WIDEST:  # si no, se pisan
-                ax.bar_label(bars, [number_text(x, 2) for x in row], fontsize=9.5, padding=2)
-        ax.set_xticks(positions, map(short_label, labels))
+                ax.bar_label(bars, [inputs.number_text(x, 2) for x in row], fontsize=9.5, padding=2)
+        ax.set_xticks(positions, map(inputs.short_label, labels))
         ax.tick_params(axis="x", length=0)
-        ax.set_ylabel(visible(ylabel))
+        ax.set_ylabel(inputs.visible(ylabel))
         ax.margins(x=0.01, y=0.12)
         ax.axhline(0, color=palette.GREY, linewidth=0.8)
         for i in highlight:
@@ -66,10 +53,8 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
             add_legend(ax, ax.containers, names, ncols=columns, loc="upper left", bbox_to_anchor=(0, -0.1))
         named = titled(ax, title)
     few = len(labels) <= 8  # se dicen todas; si no, las mayores
-    sentences = [
-        f"{name}: " + (every_value(row, labels) if few else top_values(row, labels))
-        for name, row in zip(names, rows)
-    ]
+    told = inputs.every_value if few else inputs.top_values
+    sentences = [f"{name}: {told(row, labels)}" for name, row in zip(names, rows)]
     figure.description = (
         f"Barras para {len(labels)} etiquetas. {named}" + ". ".join(sentences) + "."
     )
@@ -85,11 +70,11 @@ def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
         title, xlabel: título y nombre del eje.
         log: si el eje vertical es logarítmico.
     """
-    names, samples = as_series(samples, "samples", None, finite=True)
+    names, samples = inputs.as_series(samples, "samples", None, finite=True)
     samples = [x.ravel() for x in samples]
     edges = np.histogram_bin_edges(np.concatenate(samples), bins)
     facts = [
-        f"{name}: media {number_text(x.mean(), 2)}, desviación típica {number_text(x.std(), 2)}"
+        f"{name}: media {inputs.number_text(x.mean(), 2)}, desviación típica {inputs.number_text(x.std(), 2)}"
         for name, x in zip(names, samples)
     ]
     with drawing():
@@ -99,7 +84,7 @@ def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
             color, style = palette.series(i, ("-", "--", ":", "-."))
             ax.hist(x, edges, density=True, histtype="step", linewidth=2.2, log=log, color=color,
                     linestyle=style)  # fmt: skip
-        ax.set(xlabel=visible(xlabel or ""), ylabel="densidad")
+        ax.set(xlabel=inputs.visible(xlabel or ""), ylabel="densidad")
         add_legend(ax, ax.patches, facts, loc="upper left", bbox_to_anchor=(0, -0.15))  # debajo
         named = titled(ax, title)
     figure.description = f"Histogramas de {len(samples)} conjuntos. {named}{'; '.join(facts)}."
@@ -121,8 +106,8 @@ def plot_lines(
     Raises:
         ValueError: si alguna curva no tiene n puntos o hay NaN.
     """
-    x = as_array(x, "x", 1, finite=True)
-    names, series = as_series(series, "series", 1)
+    x = inputs.as_array(x, "x", 1, finite=True)
+    names, series = inputs.as_series(series, "series", 1)
     for name, y in zip(names, series):
         if len(y) != len(x):
             raise ValueError(f"plot_lines: x tiene {len(x)} puntos y «{name}» tiene {len(y)}.")
@@ -136,7 +121,7 @@ def plot_lines(
         lines = list(ax.lines)
         if reference is not None:
             ax.axhline(reference, color=palette.GREY, linewidth=1, linestyle=(0, (6, 4)))
-        ax.set(xlabel=visible(xlabel or ""), ylabel=visible(ylabel or ""))
+        ax.set(xlabel=inputs.visible(xlabel or ""), ylabel=inputs.visible(ylabel or ""))
         ax.set(xscale="log" if logx else "linear", yscale="log" if logy else "linear")
         for axis, log in ((ax.xaxis, logx), (ax.yaxis, logy)):
             if log:
@@ -150,10 +135,10 @@ def plot_lines(
         add_legend(ax, lines, names, **outside)
         named = titled(ax, title)
     listed = "; ".join(
-        f"{name}: de {number_text(y[0], 2)} a {number_text(y[-1], 2)}"
+        f"{name}: de {inputs.number_text(y[0], 2)} a {inputs.number_text(y[-1], 2)}"
         for name, y in zip(names, series)
     )
-    axis = f"{visible(xlabel or 'x')} va de {number_text(x[0], 2)} a {number_text(x[-1], 2)}"
+    axis = f"{inputs.visible(xlabel or 'x')} va de {inputs.number_text(x[0], 2)} a {inputs.number_text(x[-1], 2)}"
     figure.description = f"Curvas. {named}{axis}. {listed}."
     return figure
 
@@ -170,14 +155,14 @@ def plot_stacks(rows, *, title=None, xlabel=None, decimals=0):
     Raises:
         ValueError: si alguna parte es negativa o NaN.
     """
-    check_named(rows, "rows")
+    inputs.check_named(rows, "rows")
     parts = list(dict.fromkeys(part for row in rows.values() for part in row))
-    table = numbers([[row.get(part, 0) for part in parts] for row in rows.values()], "rows")
+    table = inputs.numbers([[row.get(part, 0) for part in parts] for row in rows.values()], "rows")
     if not table.size or not ((table >= 0) & (table < np.inf)).all():
         raise ValueError(
             f"plot_stacks: las partes son {table.tolist()}; haz que haya alguna y sean 0 o más."
         )
-    names, bars = list(map(visible, parts)), list(map(visible, rows))
+    names, bars = list(map(inputs.visible, parts)), list(map(inputs.visible, rows))
     totals, places = table.sum(axis=1), np.arange(len(rows))
     with drawing():
         figure = CourseFigure(figsize=(8.2, 0.95 + 0.5 * len(rows)))
@@ -191,20 +176,20 @@ def plot_stacks(rows, *, title=None, xlabel=None, decimals=0):
                     linewidth=0)  # fmt: skip
             start += wide
         for y, total in enumerate(totals):
-            ax.text(longest * 1.015, y, number_text(total, decimals), va="center", fontsize=11)
-        ax.set_yticks(places, [fitted(name, 40) for name in bars])
+            ax.text(longest * 1.015, y, inputs.number_text(total, decimals), va="center", fontsize=11)
+        ax.set_yticks(places, [inputs.fitted(name, 40) for name in bars])
         ax.tick_params(axis="y", length=0)
         ax.invert_yaxis()
-        ax.set(xlabel=visible(xlabel or ""), xlim=(0, longest * 1.1))
+        ax.set(xlabel=inputs.visible(xlabel or ""), xlim=(0, longest * 1.1))
         ax.spines["left"].set_visible(False)
         columns = min(len(names), MOST_COLUMNS)
         add_legend(ax, ax.containers[1:], names, ncols=columns, loc="lower left", bbox_to_anchor=(0, 1))
         named = titled(ax, title, pad=34 + 20 * ((len(names) - 1) // MOST_COLUMNS))
     told = [
-        f"{name}: {number_text(total, decimals)} ("
-        + ", ".join(f"{part} {number_text(x, decimals)}" for part, x in zip(names, row) if x)
+        f"{name}: {inputs.number_text(total, decimals)} ("
+        + ", ".join(f"{part} {inputs.number_text(x, decimals)}" for part, x in zip(names, row) if x)
         + ")"
         for name, row, total in zip(bars, table, totals)
     ]
-    figure.description = f"Barras apiladas. {named}{visible(xlabel or '')}. {'; '.join(told)}."
+    figure.description = f"Barras apiladas. {named}{inputs.visible(xlabel or '')}. {'; '.join(told)}."
     return figure

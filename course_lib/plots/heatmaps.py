@@ -7,33 +7,14 @@ from matplotlib import colormaps
 from matplotlib.colors import Normalize, to_hex
 from matplotlib.patches import Rectangle
 
-from course_lib.plots import palette
+from course_lib.plots import inputs, palette
 from course_lib.plots.figure import CourseFigure, drawing, titled
-from course_lib.plots.inputs import (
-    as_array,
-    check_labels,
-    check_weights,
-    fitted,
-    number_text,
-    short_label,
-    top_values,
-    visible,
-)
 
 
 def plot_heatmap(
-    matrix,
-    row_labels=None,
-    col_labels=None,
-    *,
-    title=None,
-    kind="weights",
-    decimals=2,
-    highlight_row=None,
-    row_title="query",
-    col_title="key",
-    values=None,
-):
+    matrix, row_labels=None, col_labels=None, *, title=None, kind="weights", decimals=2,
+    highlight_row=None, row_title="query", col_title="key", values=None,
+):  # fmt: skip
     """Mapa de calor token × token. Las filas son queries y las columnas, keys.
 
     Args:
@@ -50,17 +31,17 @@ def plot_heatmap(
     Raises:
         ValueError: si la matriz o las etiquetas no encajan, o hay NaN.
     """
-    matrix = as_array(matrix, "matrix", 2)
-    row_title, col_title = visible(row_title), visible(col_title)
+    matrix = inputs.as_array(matrix, "matrix", 2)
+    row_title, col_title = inputs.visible(row_title), inputs.visible(col_title)
     if kind not in ("weights", "scores"):
         raise ValueError(f'plot_heatmap: kind = {kind!r}. Elige "weights" o "scores".')
     if kind == "weights":
-        check_weights(matrix, "matrix")
+        inputs.check_weights(matrix, "matrix")
     L_q, L_k = matrix.shape
-    rows = check_labels(row_labels, L_q, "row_labels")
+    rows = inputs.check_labels(row_labels, L_q, "row_labels")
     if col_labels is None and row_labels is not None and L_q == L_k:
         col_labels = row_labels
-    cols = check_labels(col_labels, L_k, "col_labels")
+    cols = inputs.check_labels(col_labels, L_k, "col_labels")
     values = max(L_q, L_k) <= 20 if values is None else values
     cell = 0.2 + 0.095 * (decimals + 2) if values else max(0.2, 7.5 / max(L_q, L_k, 20))
     with drawing():
@@ -80,16 +61,9 @@ def plot_heatmap(
 
 
 def plot_heads(
-    weights,
-    tokens,
-    col_tokens=None,
-    *,
-    heads=None,
-    titles=None,
-    highlight_row=None,
-    layer=None,
+    weights, tokens, col_tokens=None, *, heads=None, titles=None, highlight_row=None, layer=None,
     max_columns=4,
-):
+):  # fmt: skip
     """Los pesos de varias cabezas, una al lado de otra.
 
     Args:
@@ -105,17 +79,17 @@ def plot_heads(
     Raises:
         ValueError: si las formas no encajan o hay NaN.
     """
-    weights = as_array(weights, "weights", 3)
-    check_weights(weights, "weights")
+    weights = inputs.as_array(weights, "weights", 3)
+    inputs.check_weights(weights, "weights")
     heads = list(range(len(weights))) if heads is None else list(heads)
     if not heads or max(heads) >= len(weights):
         raise ValueError(f"plot_heads: heads = {heads} y hay {len(weights)} cabezas, desde la 0.")
-    tokens = check_labels(tokens, weights.shape[1], "tokens")
-    col_tokens = check_labels(
+    tokens = inputs.check_labels(tokens, weights.shape[1], "tokens")
+    col_tokens = inputs.check_labels(
         tokens if col_tokens is None else col_tokens, weights.shape[2], "col_tokens"
     )
     each = "" if titles else ", uno por cabeza"
-    titles = check_labels(titles or [f"cabeza {head}" for head in heads], len(heads), "titles")
+    titles = inputs.check_labels(titles or [f"cabeza {head}" for head in heads], len(heads), "titles")
     n_cols = min(max_columns, len(heads))
     n_rows = math.ceil(len(heads) / n_cols)
     side = max(2.0, 0.2 * len(tokens), 0.2 * len(col_tokens))
@@ -131,7 +105,7 @@ def plot_heads(
             _heatmap(
                 ax, weights[heads[i]], tokens, col_tokens, "weights", None, highlight_row, size=10
             )
-            ax.set_title(fitted(titles[i], 40), fontsize=11, pad=4 if i >= n_cols else 8)
+            ax.set_title(inputs.fitted(titles[i], 40), fontsize=11, pad=4 if i >= n_cols else 8)
             if i % n_cols:
                 ax.set_yticklabels([])
             if i >= n_cols:
@@ -156,7 +130,7 @@ def plot_heads(
             if focus
             else np.unravel_index(matrix.argmax(), matrix.shape)
         )
-        lines.append(f"{name}: «{tokens[i]}» → «{col_tokens[j]}» {number_text(matrix[i, j], 2)}")
+        lines.append(f"{name}: «{tokens[i]}» → «{col_tokens[j]}» {inputs.number_text(matrix[i, j], 2)}")
     what = "el mayor peso de la fila recuadrada" if focus else "el mayor peso"
     what += " de las filas que ven más de un token" if skip else ""
     maps = f"{len(heads)} mapas" if len(heads) > 1 else "Un mapa"
@@ -178,25 +152,20 @@ def _heatmap(ax, matrix, rows, cols, kind, decimals, highlight_row, size=11):
     cmap = cmap.with_extremes(bad=palette.GREY)
     image = ax.imshow(np.ma.masked_invalid(matrix), cmap=cmap, norm=norm)
     for i, j in zip(*np.nonzero(np.isneginf(matrix))) if small else ():
-        box = {
-            "facecolor": palette.MIST,
-            "edgecolor": palette.GREY,
-            "hatch": "////",
-            "linewidth": 0,
-        }
-        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **box))
+        box = {"facecolor": palette.MIST, "edgecolor": palette.GREY, "hatch": "////"}
+        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, linewidth=0, **box))
     if decimals is not None:
         for (i, j), value in np.ndenumerate(matrix):
             blocked = np.isneginf(value)
             color = palette.INK if blocked else _text_color(cmap(norm(value)))
             back = {"facecolor": palette.PAPER, "edgecolor": "none", "pad": 1} if blocked else None
-            text = "−∞" if blocked else number_text(value, decimals)
+            text = "−∞" if blocked else inputs.number_text(value, decimals)
             ax.text(j, i, text, ha="center", va="center", color=color, fontsize=size - 1, bbox=back)
     turn = (
         {"rotation": 45, "ha": "left", "rotation_mode": "anchor"} if decimals else {"rotation": 90}
     )
-    ax.set_xticks(range(len(cols)), map(short_label, cols), fontsize=size, **turn)
-    ax.set_yticks(range(len(rows)), map(short_label, rows), fontsize=size)
+    ax.set_xticks(range(len(cols)), map(inputs.short_label, cols), fontsize=size, **turn)
+    ax.set_yticks(range(len(rows)), map(inputs.short_label, rows), fontsize=size)
     ax.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
     for edges, line in ((range(len(cols) - 1), ax.axvline), (range(len(rows) - 1), ax.axhline)):
         for edge in edges if small else ():
@@ -204,14 +173,9 @@ def _heatmap(ax, matrix, rows, cols, kind, decimals, highlight_row, size=11):
     ax.xaxis.set_label_position("top")
     ax.spines[:].set_visible(False)
     if highlight_row is not None:
-        frame = {
-            "fill": False,
-            "edgecolor": palette.VERMILION,
-            "linewidth": 2.4,
-            "clip_on": False,
-            "zorder": 3,
-        }
-        ax.add_patch(Rectangle((-0.5, highlight_row - 0.5), len(cols), 1, **frame))
+        frame = {"fill": False, "edgecolor": palette.VERMILION, "linewidth": 2.4, "zorder": 3}
+        place = (-0.5, highlight_row - 0.5)
+        ax.add_patch(Rectangle(place, len(cols), 1, clip_on=False, **frame))
         ax.get_yticklabels()[highlight_row].set_fontweight("bold")
     return image
 
@@ -235,7 +199,7 @@ def _describe_matrix(matrix, rows, cols, decimals, highlight_row):
     blocked = int(np.isneginf(matrix).sum())
     note = f" Bloqueadas: {blocked} de {matrix.size} casillas." if blocked else ""
     if highlight_row is not None:
-        return f"Fila «{rows[highlight_row]}»: {top_values(matrix[highlight_row], cols, decimals)}.{note}"
+        return f"Fila «{rows[highlight_row]}»: {inputs.top_values(matrix[highlight_row], cols, decimals)}.{note}"
     if np.isin(matrix, (0, 1)).all() and (matrix.sum(axis=1) > 1).any():
         ones = "; ".join(f"«{row}», {int(n)}" for row, n in zip(rows, matrix.sum(axis=1)))
         return f"Casillas que valen 1, de {len(cols)} en cada fila: {ones}."
@@ -244,11 +208,11 @@ def _describe_matrix(matrix, rows, cols, decimals, highlight_row):
         tied = np.argwhere(rounded == rounded.max())
         i, j = tied[0]
         where = f"«{rows[i]}» → «{cols[j]}»" if len(tied) == 1 else f"{len(tied)} casillas"
-        return f"El mayor valor, {number_text(matrix[i, j], decimals)}, en {where}.{note}"
+        return f"El mayor valor, {inputs.number_text(matrix[i, j], decimals)}, en {where}.{note}"
     return (
         "El mayor de cada fila: "
         + "; ".join(
-            f"«{row}» → {top_values(values, cols, decimals, 1)}"
+            f"«{row}» → {inputs.top_values(values, cols, decimals, 1)}"
             for row, values in zip(rows, matrix)
         )
         + f".{note}"

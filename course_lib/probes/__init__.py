@@ -18,23 +18,8 @@ from course_lib.probes.words import (
 )
 
 __all__ = [
-    "PROBES",
-    "Aligned",
-    "Gendered",
-    "Pair",
-    "Probes",
-    "aligned_pairs",
-    "alignment_accuracy",
-    "alignment_hits",
-    "attention_between",
-    "chosen_gender",
-    "find_word",
-    "gender_controls",
-    "gender_pairs",
-    "hooked",
-    "load_probes",
-    "place_and_content",
-    "read_versions",
-    "without_heads",
+    "PROBES", "Aligned", "Gendered", "Pair", "Probes", "aligned_pairs", "alignment_accuracy",
+    "alignment_hits", "attention_between", "chosen_gender", "find_word", "gender_controls",
+    "gender_pairs", "hooked", "load_probes", "place_and_content", "read_versions", "without_heads",
     "word_vectors",
-]
+]  # fmt: skip
