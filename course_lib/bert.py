@@ -38,11 +38,9 @@ from course_lib.transformer import TransformerEncoder
 
 ENVIRONMENT_VARIABLE = "CURSO_BERT"
 BERT = Kind(
-    "bert",
-    "BertModel",
-    ("bert-base-uncased", "dccuchile/bert-base-spanish-wwm-uncased"),
+    "bert", "BertModel", ("bert-base-uncased", "dccuchile/bert-base-spanish-wwm-uncased"),
     f"sigue con el modelo del curso: quita el argumento y la variable {ENVIRONMENT_VARIABLE}",
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -71,11 +71,9 @@ def example_attention():
     """
     attention = MultiHeadAttention(HEADS, X.shape[-1], bias=False)
     linears = (
-        attention.query_projection,
-        attention.key_projection,
-        attention.value_projection,
+        attention.query_projection, attention.key_projection, attention.value_projection,
         attention.output_projection,
-    )
+    )  # fmt: skip
     with torch.no_grad():
         for linear, matrix in zip(linears, (W_Q, W_K, W_V, W_O)):
             linear.weight.copy_(matrix.T)

@@ -201,9 +201,9 @@ def encode(tokenizer, text, limit=2048):
             f"encode: el texto tiene {len(ids)} tokens y aquí caben {limit}. Escribe menos, o cambia "
             f"limit = {limit}."
         )
-    unseen = [x for x in dict.fromkeys(text) if not (x.isprintable() or x.isspace() or x == "\u200d")]
-    unseen += ["\ufffd"] * ("\ufffd" in text)
-    told = [f"el modelo lee también {listed(unseen, text)}: quítalo si sobra."] if unseen else []
+    odd = [x for x in dict.fromkeys(text) if not (x.isprintable() or x.isspace() or x == "\u200d")]
+    odd += ["\ufffd"] * ("\ufffd" in text)
+    told = [f"el modelo lee también {listed(odd, text)}: quítalo si sobra."] if odd else []
     for note in told + advice(text):
         warnings.warn(note, TokenizationWarning, stacklevel=2)
     return torch.tensor([ids])

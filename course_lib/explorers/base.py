@@ -8,12 +8,7 @@ import traitlets
 
 from course_lib.bert import extract_embeddings, load_bert
 from course_lib.checks import is_whole
-from course_lib.model_files.sentences import (
-    TokenizationWarning,
-    why_blank,
-    why_broken,
-    why_invisible,
-)
+from course_lib.model_files import sentences
 
 HERE = Path(__file__).parent
 
@@ -89,20 +84,20 @@ def fault(name, sentence, refuse):
 
     ``refuse`` recibe su nombre y cuántos tokens y letras tiene, y dice lo mismo si no caben.
     """
-    if reason := why_broken(name, sentence):
+    if reason := sentences.why_broken(name, sentence):
         return reason
     tokenizer = load_bert().plain_tokenizer
     ids = tokenizer([sentence], verbose=False)["input_ids"][0]
     return (
         refuse(name, len(ids), len(sentence))
-        or why_blank(name, sentence)
-        or why_invisible(name, sentence, ids, tokenizer)
+        or sentences.why_blank(name, sentence)
+        or sentences.why_invisible(name, sentence, ids, tokenizer)
     )
 
 
 def read_with_bert(sentence):
     """Los embeddings de una frase que sirve, y los avisos."""
-    embeddings, warned = with_warnings(extract_embeddings, sentence, TokenizationWarning)
+    embeddings, warned = with_warnings(extract_embeddings, sentence, sentences.TokenizationWarning)
     return embeddings, [str(warning) for warning in warned]
 
 

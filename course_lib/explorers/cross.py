@@ -39,13 +39,11 @@ def compute(weights, head, step):
     row = [round(weight, 9) for weight in row.tolist()]
     top, even = max(row), 1 / len(row)
     return {
-        "row": row,
-        "best": row.index(top),
-        "even": even,
+        "row": row, "best": row.index(top), "even": even,
         "ties": [j for j, weight in enumerate(row) if show(weight) == show(top)],
         "near": len(row) > 1 and top < NEAR * even and min(row) > even / NEAR,
         "mostly": top >= min(MOSTLY * even, 0.5),
-    }
+    }  # fmt: skip
 
 
 def looks(result, tokens):

@@ -63,12 +63,10 @@ def pack(tokens, x, attention):
     biases = [torch.zeros(width) if layer.bias is None else layer.bias for layer in layers]
     square = (width, width)
     return {
-        "tokens": words,
-        "heads": heads,
-        "x": _numbers("x", x, (len(words), width)),
+        "tokens": words, "heads": heads, "x": _numbers("x", x, (len(words), width)),
         "matrices": [_numbers("attention", layer.weight.T, square) for layer in layers],
         "biases": [_numbers("attention", bias, (width,)) for bias in biases],
-    }
+    }  # fmt: skip
 
 
 def compute(data, query, muted=()):

@@ -34,13 +34,11 @@ def compute(logits, temperature=1.0, shift=0.0):
     total, top = math.fsum(shifted.tolist()), max(logits)
     best = [i for i, x in enumerate(logits) if top - x < TIE]
     return {
-        "weights": weights.tolist(),
-        "exponentials": torch.exp(scaled - scaled.max()).tolist(),
+        "weights": weights.tolist(), "exponentials": torch.exp(scaled - scaled.max()).tolist(),
         "percentages": None if abs(total) < TIE else (shifted / total).tolist(),
-        "entropy": torch.special.entr(weights).sum().item(),
-        "best": best,
+        "entropy": torch.special.entr(weights).sum().item(), "best": best,
         "winner": best[0] if len(best) == 1 else None,
-    }
+    }  # fmt: skip
 
 
 class SoftmaxExplorer(Explorer):

@@ -72,8 +72,8 @@ def check_sentences(sentences):
                 f"extract_embeddings: el elemento {i} es {type(sentence).__name__} "
                 f"({sentence!r:.40}) y tiene que ser un texto.{remedy(sentence)}"
             )
-        name = f"la frase {i}"
-        if reason := why_blank(name, sentence) or why_broken(name, sentence):
+        named = f"la frase {i}", sentence
+        if reason := why_blank(*named) or why_broken(*named):
             raise ValueError(f"extract_embeddings: {reason}")
     return list(sentences)
 
@@ -85,18 +85,30 @@ def remedy(value):
 
 
 def why_blank(name, sentence):
-    """Por qué no sirve una frase vacía, con el nombre que se le da, «la frase 0»; si sirve, nada."""
+    """Por qué no sirve una frase vacía, dicho con el nombre que se le da; si no lo está, nada.
+
+    Args:
+        name, sentence: cómo se la llama, «la frase 0», y la frase.
+    """
     return "" if sentence.strip() else f"{name} está vacía. Escribe alguna palabra."
 
 
 def why_broken(name, sentence):
-    """Lo mismo, de una con un carácter roto."""
+    """Lo mismo, de una con un carácter roto.
+
+    Args:
+        name, sentence: como en ``why_blank``.
+    """
     whole = sentence.encode("utf-8", "ignore").decode() == sentence
     return "" if whole else f"{name} tiene un carácter roto (medio emoji). Vuelve a escribirla."
 
 
 def why_invisible(name, sentence, ids, tokenizer):
-    """Lo mismo, de una de la que solo quedan las marcas: ``ids``, los que da ``tokenizer``."""
+    """Lo mismo, de una de la que solo quedan las marcas.
+
+    Args:
+        name, sentence, ids, tokenizer: cómo se la llama, la frase, sus ids y el tokenizador que los da.
+    """
     if len(ids) > tokenizer.num_special_tokens_to_add():
         return ""
     return f"{name}, {sentence!r:.40}, no tiene ningún carácter visible. Escribe alguna palabra."
@@ -114,7 +126,11 @@ CASED = ("Ll", "Lt", "Lu")
 
 
 def listed(signs, text):
-    """Unos signos de un texto, para decirlos: de los que no se ven, el código, el nombre y el sitio."""
+    """Unos signos, para decirlos: de los que no se ven, el código, el nombre y el sitio.
+
+    Args:
+        signs, text: los signos y el texto, en NFC, donde están.
+    """
     shown = []
     for sign in signs:
         kind = unicodedata.category(sign)
@@ -130,7 +146,11 @@ def usual(sign):
 
 
 def advice(text, unknown=()):
-    """Qué escribir en vez de una ligadura, de una letra de otro ancho o de un signo de ``unknown``."""
+    """Qué escribir en vez de una ligadura o de una letra de otro ancho: una lista, con una frase o vacía.
+
+    Args:
+        text, unknown: el texto, y otros signos de los que aconsejar: los que el modelo no conoce.
+    """
     odd = [
         f"«{sign}» no es «{usual(sign)}»"
         for sign in dict.fromkeys(text)
@@ -192,8 +212,7 @@ def _warn_about_losses(sentences, tokens, lengths, tokenizer, limit):
         for note in advice(text, unread):
             _warn(where + note)
         seen = "".join(sign for sign in sentence if sign not in dropped or sign.isspace())
-        stripped = _words_that_lose_accents(seen, tokenizer)
-        if stripped:
+        if stripped := _words_that_lose_accents(seen, tokenizer):
             examples = ", ".join(f"{word} → {' '.join(pieces)}" for word, pieces in stripped[:3])
             _warn(
                 f"{where}este tokenizador quita las tildes y trocea lo que no conoce ({examples}). "
@@ -232,6 +251,4 @@ def _words_that_lose_accents(sentence, tokenizer):
 
 
 def _warn(message):
-    warnings.warn(
-        message, TokenizationWarning, stacklevel=5
-    )  # la línea de quien llama a extract_embeddings
+    warnings.warn(message, TokenizationWarning, stacklevel=5)  # en quien llama a extract_embeddings

@@ -10,11 +10,9 @@ from torch.overrides import TorchFunctionMode
 
 # Cómo llama BERT a cada pieza del encoder del curso: a las de la entrada y a las de cada capa.
 ENTRANCE = {
-    "input_embedding.table": "word_embeddings",
-    "positional_encoding.table": "position_embeddings",
-    "sentence_type": "token_type_embeddings",
-    "normalization": "LayerNorm",
-}
+    "input_embedding.table": "word_embeddings", "positional_encoding.table": "position_embeddings",
+    "sentence_type": "token_type_embeddings", "normalization": "LayerNorm",
+}  # fmt: skip
 LAYER = {
     "multi_head_attention.query_projection": "attention.self.query",
     "multi_head_attention.key_projection": "attention.self.key",

@@ -7,7 +7,7 @@ from course_lib.plots import inputs, palette
 from course_lib.plots.figure import CourseFigure, add_legend, drawing, titled
 
 HATCHES = ("", "///", "...", "xx")
-WIDEST, MOST_COLUMNS = 14, 6  # de unas barras, en pulgadas, y de su leyenda
+WIDEST, COLUMNS = 14, 6  # de unas barras, en pulgadas, y de su leyenda
 
 
 def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
@@ -49,8 +49,7 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
         for i in highlight:
             ax.get_xticklabels()[i].set_fontweight("bold")
         if len(rows) > 1:  # debajo: dentro puede tapar una barra
-            columns = min(len(rows), MOST_COLUMNS)
-            add_legend(ax, ax.containers, names, ncols=columns, loc="upper left", bbox_to_anchor=(0, -0.1))
+            add_legend(ax, ax.containers, names, "upper left", (0, -0.1), min(len(rows), COLUMNS))
         named = titled(ax, title)
     few = len(labels) <= 8  # se dicen todas; si no, las mayores
     told = inputs.every_value if few else inputs.top_values
@@ -85,7 +84,7 @@ def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
             ax.hist(x, edges, density=True, histtype="step", linewidth=2.2, log=log, color=color,
                     linestyle=style)  # fmt: skip
         ax.set(xlabel=inputs.visible(xlabel or ""), ylabel="densidad")
-        add_legend(ax, ax.patches, facts, loc="upper left", bbox_to_anchor=(0, -0.15))  # debajo
+        add_legend(ax, ax.patches, facts, "upper left", (0, -0.15))  # debajo
         named = titled(ax, title)
     figure.description = f"Histogramas de {len(samples)} conjuntos. {named}{'; '.join(facts)}."
     return figure
@@ -131,8 +130,8 @@ def plot_lines(
                 axis.set_major_formatter(lambda value, _: f"{value:g}")  # 0.1, 1, 10…
                 axis.set_minor_formatter(NullFormatter())
         ax.grid(color=palette.MIST)
-        outside = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if len(lines) > len(palette.CYCLE) else {}
-        add_legend(ax, lines, names, **outside)
+        outside = ("upper left", (1, 1)) if len(lines) > 6 else ()  # dentro, tapa las curvas
+        add_legend(ax, lines, names, *outside)
         named = titled(ax, title)
     listed = "; ".join(
         f"{name}: de {inputs.number_text(y[0], 2)} a {inputs.number_text(y[-1], 2)}"
@@ -167,8 +166,8 @@ def plot_stacks(rows, *, title=None, xlabel=None, decimals=0):
     with drawing():
         figure = CourseFigure(figsize=(8.2, 0.95 + 0.5 * len(rows)))
         ax = figure.subplots()
-        longest = totals.max() or 1
-        ax.barh(places, longest, 0.62, color="none", edgecolor=palette.GREY, linestyle=":")
+        most = totals.max() or 1
+        ax.barh(places, most, 0.62, color="none", edgecolor=palette.GREY, linestyle=":")
         start = np.zeros(len(rows))
         for i, wide in enumerate(table.T):
             color, hatch = palette.series(i, HATCHES)
@@ -176,15 +175,15 @@ def plot_stacks(rows, *, title=None, xlabel=None, decimals=0):
                     linewidth=0)  # fmt: skip
             start += wide
         for y, total in enumerate(totals):
-            ax.text(longest * 1.015, y, inputs.number_text(total, decimals), va="center", fontsize=11)
+            ax.text(most * 1.015, y, inputs.number_text(total, decimals), va="center", fontsize=11)
         ax.set_yticks(places, [inputs.fitted(name, 40) for name in bars])
         ax.tick_params(axis="y", length=0)
         ax.invert_yaxis()
-        ax.set(xlabel=inputs.visible(xlabel or ""), xlim=(0, longest * 1.1))
+        ax.set(xlabel=inputs.visible(xlabel or ""), xlim=(0, most * 1.1))
         ax.spines["left"].set_visible(False)
-        columns = min(len(names), MOST_COLUMNS)
-        add_legend(ax, ax.containers[1:], names, ncols=columns, loc="lower left", bbox_to_anchor=(0, 1))
-        named = titled(ax, title, pad=34 + 20 * ((len(names) - 1) // MOST_COLUMNS))
+        columns = min(len(names), COLUMNS)
+        add_legend(ax, ax.containers[1:], names, "lower left", (0, 1), columns)
+        named = titled(ax, title, pad=34 + 20 * ((len(names) - 1) // COLUMNS))
     told = [
         f"{name}: {inputs.number_text(total, decimals)} ("
         + ", ".join(f"{part} {inputs.number_text(x, decimals)}" for part, x in zip(names, row) if x)

@@ -48,8 +48,9 @@ def titled(ax, title, **where):
     return f"Título: {visible(title)}. "
 
 
-def add_legend(ax, drawn, names, **where):
+def add_legend(ax, drawn, names, loc=None, at=None, columns=1):
     """La leyenda, con cada nombre tal cual: matplotlib se calla los vacíos y los que empiezan por «_»."""
+    where = {"loc": loc, "bbox_to_anchor": at, "ncols": columns}
     legend = ax.legend(drawn, ["·"] * len(drawn), frameon=False, **where)
     for text, name in zip(legend.get_texts(), names):
         text.set_text(fitted(name or "«»", 80))

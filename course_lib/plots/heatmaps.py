@@ -89,7 +89,7 @@ def plot_heads(
         tokens if col_tokens is None else col_tokens, weights.shape[2], "col_tokens"
     )
     each = "" if titles else ", uno por cabeza"
-    titles = inputs.check_labels(titles or [f"cabeza {head}" for head in heads], len(heads), "titles")
+    titles = inputs.check_labels(titles or [f"cabeza {i}" for i in heads], len(heads), "titles")
     n_cols = min(max_columns, len(heads))
     n_rows = math.ceil(len(heads) / n_cols)
     side = max(2.0, 0.2 * len(tokens), 0.2 * len(col_tokens))

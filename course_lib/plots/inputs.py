@@ -1,7 +1,7 @@
 """Lo que reciben las gráficas, comprobado, y cómo se escriben sus números y sus etiquetas."""
 
 import textwrap
-import unicodedata
+from unicodedata import category
 
 import numpy as np
 
@@ -41,8 +41,8 @@ def _plain(x):
     if hasattr(x, "detach"):
         x = x.detach().cpu().to_dense()
         return (x if x.is_complex() else x.double()).numpy()
-    whole = hasattr(x, "__array__") or isinstance(x, (str, bytes, dict)) or not hasattr(x, "__iter__")
-    return x if whole else [_plain(part) for part in x]
+    one = hasattr(x, "__array__") or isinstance(x, (str, bytes, dict)) or not hasattr(x, "__iter__")
+    return x if one else [_plain(part) for part in x]
 
 
 def as_series(series, name, ndim, finite=False):
@@ -82,7 +82,7 @@ def check_labels(labels, count, name):
 def visible(label):
     """Una etiqueta como texto; lo que no se puede dibujar, con su código."""
     text = str(label)
-    coded = lambda c: unicodedata.category(c)[0] == "C" and (c != "\n" or text.isspace())  # noqa: E731
+    coded = lambda c: category(c)[0] == "C" and (c != "\n" or text.isspace())  # noqa: E731
     return "".join(ascii(c)[1:-1] if coded(c) else c for c in text)
 
 

@@ -49,8 +49,8 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
         ax.axvline(0, color=palette.GREY, linewidth=0.8)
         for i, (vector, label) in enumerate(zip(vectors, labels)):
             color, style = palette.CYCLE[i % 6], ("-", "--", ":", "-.")[i // 6 % 4]
-            arrow = {"arrowstyle": "-|>,head_width=0.35,head_length=0.7", "shrinkA": 0, "shrinkB": 0}
-            arrow |= {"color": color, "linewidth": 2.6, "linestyle": style}
+            arrow = {"arrowstyle": "-|>,head_width=0.35,head_length=0.7", "shrinkA": 0}
+            arrow |= {"shrinkB": 0, "color": color, "linewidth": 2.6, "linestyle": style}
             ax.annotate("", vector, (0, 0), arrowprops=arrow)
             away = vector / (np.linalg.norm(vector) or 1) * 13
             ax.annotate(
