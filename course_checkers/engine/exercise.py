@@ -301,7 +301,8 @@ class Exercise:
             findings = self.beyond(attempt, choice) or attempt.overwritten()
         if not findings:
             notes += [note for look in (*self.notes, borrowed) for note in told_by(look, attempt)]
-            notes += [running.SAYS["despacio"].saying(name=case.name).text for case, _ in attempt.late[:1]]
+            for case, _ in attempt.late[:1]:
+                notes.append(running.SAYS["despacio"].saying(name=case.name).text)
         return findings, [] if more else notes
 
     def beyond(self, attempt, choice):
@@ -321,9 +322,8 @@ class Exercise:
                     failing.append(case)
         if stale:
             return memory.stale(attempt, stale)
-        most = max(map(weight, attempt.values))
         for case, problem in attempt.late:
-            if problem and weight(case) <= most:  # no es por ser grande
+            if problem and weight(case) <= max(map(weight, attempt.values)):  # no es por grande
                 return [during(problem, case)]
         if failing and all(c.name.endswith(probes.APART) and c in attempt.seen for c in failing):
             return [running.SAYS["lee-la-memoria"].found()]

@@ -374,7 +374,8 @@ def my_rms_norm(x, weight, eps):
 
 def my_next_probabilities(scores, temperature, top_k, top_p):
     if scores.dim() > 1:
-        return torch.stack([my_next_probabilities(row, temperature, top_k, top_p) for row in scores])
+        rows = [my_next_probabilities(row, temperature, top_k, top_p) for row in scores]
+        return torch.stack(rows)
     left, order = list(range(len(scores))), []
     while left and len(order) < top_k:
         best = max(left, key=lambda i: scores[i])
