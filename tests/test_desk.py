@@ -343,7 +343,7 @@ def test_two_tabs_are_both_kept_and_the_reader_chooses(studying):
     pages = one, two = studying.page, studying.page.context.new_page()
     for page in pages:
         page.goto(url)
-        page.wait_for_function(READY, timeout=60_000)
+        page.wait_for_function(f"{READY} && {READ} !== undefined", timeout=60_000)
     one.evaluate(WRITE, "# de la primera")
     two.wait_for_function(f"{READ} === '# de la primera'")  # donde no hay nada a medias, se ve lo de la otra
     lesson, old = studying.folder / path, studying.folder / "mis_cuadernos/anteriores"
