@@ -349,7 +349,7 @@ def test_two_tabs_are_both_kept_and_the_reader_chooses(studying):
     lesson, old = studying.folder / path, studying.folder / "mis_cuadernos/anteriores"
     dialog = two.locator(".jp-Dialog")
     for turn, (choice, stays, goes) in enumerate(
-        [("Sigo con el de esta pestaña", "dos", "uno"), ("Sigo con el otro", "uno", "dos")]
+        [("Sigo con el de aquí", "dos", "uno"), ("Sigo con el otro", "uno", "dos")]
     ):
         two.evaluate(WRITE, f"# dos {turn}")
         one.evaluate(f"text => {{ ({WRITE})(text); return lesson.context.save(); }}", f"# uno {turn}")

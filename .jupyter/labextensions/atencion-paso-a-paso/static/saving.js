@@ -218,7 +218,7 @@ export class Saver {
           buttons: [
             Dialog.cancelButton({ label: 'Decidir luego' }),
             button('Sigo con el otro', 'there'),
-            button('Sigo con el de esta pestaña', 'here'),
+            button('Sigo con el de aquí', 'here'),
           ],
         });
         if (context.isDisposed) throw new Error('Disposed');
