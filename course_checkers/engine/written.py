@@ -10,6 +10,7 @@ import contextlib
 import inspect
 import re
 
+from course_tools.cells import exercise
 from course_tools.code import CHANCE, Code, changes, inside, needed
 from course_tools.opening.library import MODULE
 
@@ -52,12 +53,12 @@ def waits(node):
 def statements(cells):
     """Las instrucciones de unas celdas, cada una con los comentarios que lleva justo encima."""
     for k, cell in enumerate(cells):
-        exercise = EXERCISE.match(cell)
+        what, number = exercise(cell) or ("", "")
         for text, node in inside(cell):
             if "get_ipython" in text or waits(node):
                 continue  # fuera de un cuaderno no se puede
             text = EXERCISE.sub("", text).strip("\n")
-            yield Statement(text, node, exercise[1] if exercise else "", cell, (k, node.lineno))
+            yield Statement(text, node, number if what == "Ejercicio" else "", cell, (k, node.lineno))
 
 
 def written(learner, number, space):
