@@ -48,7 +48,7 @@ LIGHTEN = r"""import pathlib, sysconfig
 path = pathlib.Path(sysconfig.get_path("purelib"), "sin_gramatica.pth")
 path.write_text("import sys; sys.modules.setdefault('rfc3987_syntax')")"""
 # Lo que dice la configuración de pip, en cualquiera de sus archivos, de por dónde se descarga.
-PIP_SETTINGS = """import contextlib, json
+PIP_SETTINGS = r"""import contextlib, json
 from pip._internal.configuration import Configuration
 found, settings = {}, Configuration(isolated=False)
 settings.load()
@@ -214,7 +214,7 @@ def environment():
 def pip_settings(python):
     """Devuelve, como variables, por dónde se descarga según la configuración de pip; del resto, nada.
 
-    Con «user», «target» o «prefix» en ella, pip no instalaría en .venv. «pip config» no vale: también le afectan.
+    Con «user», «target» o «prefix» en ella, pip no instalaría en .venv. `pip config` no vale: también le afectan.
     """
     command, found = [str(python), "-c", PIP_SETTINGS], {}
     run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment())
@@ -427,7 +427,7 @@ def create_venv():
             path.unlink()
     if re.search(CLOUDS, str(ROOT)):
         say(
-            "  El curso está en una carpeta que se guarda en la nube: .venv subiría 2,5 GB. Si puedes, muévelo a otra."
+            "  El curso está en una carpeta que se guarda en la nube: .venv subiría 2,5 GB. Si puedes, llévalo a otra."
         )
     python = getattr(sys, "_base_executable", sys.executable)  # nunca el de .venv, recién borrado
     must(attempt("La carpeta .venv", python, "-m", "venv", VENV))

@@ -52,9 +52,10 @@ def true_names(infos):
             names[k] = raw.decode()
         except UnicodeDecodeError:
             old.append(k)
-    page = lambda page: len(ODD.findall(b"/".join(known[k] for k in old).decode(page, "replace")))  # noqa: E731
-    best = min("cp850", "cp1252", key=page)
-    names = [known[k].decode(best, "replace") if k in old else name for k, name in enumerate(names)]
+    odd = lambda *raw: lambda page: len(ODD.findall(b"/".join(raw).decode(page, "replace")))  # noqa: E731
+    pages = sorted(("cp850", "cp1252"), key=odd(*(known[k] for k in old)))
+    for k in old:
+        names[k] = known[k].decode(min(pages, key=odd(known[k])), "replace")
     for name in names:
         name = composed(name.partition("\0")[0].replace("\\", "/"))
         parts = re.sub(r"^[A-Za-z]:/", "", name).split("/")

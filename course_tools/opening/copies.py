@@ -331,7 +331,7 @@ def beside(path):
 def _read(path):
     """El JSON del archivo ``path``, o ``None`` si no está o no se entiende."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8-sig"))  # otro programa le pone una marca
     except (OSError, ValueError):
         return None
 
