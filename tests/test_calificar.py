@@ -445,6 +445,7 @@ def tmp_path_of(base):
         (["A_1_assignsubmission_file_/05.ipynb", "A_2_assignsubmission_file_/06.ipynb"], {"A": ["05"], "A·": ["06"]}),
         (["Martín Alonso/05.ipynb", "Alonso Martín/06.ipynb"], {"Martín Alonso": ["05"], "Alonso Martín": ["06"]}),
         (["Pen╠âa/05.ipynb"], {"Peña": ["05"]}),
+        (["ana/05_atencion.py", "ana/06.ipynb", "eva/05.ipynb", "eva/05_atencion.py"], {"ana": ["05", "06"], "eva": ["05"]}),
         (["soluciones/05.ipynb", ".x/05.ipynb", ".vacía/nada.txt"], {"soluciones": ["05"], ".x": ["05"]}),
         (["ana/05.ipynb", "ana/soluciones/06.ipynb"], {"ana": ["05"]}),
         (["ana/soluciones/06.ipynb", "ana/.ipynb_checkpoints/05.ipynb"], {"ana": ["06"]}),
@@ -461,7 +462,7 @@ def test_one_person_by_any_form_of_the_name_and_nobody_is_another(names, people,
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         made = tiny(GOOD).replace("5.1", "6.1") if name.endswith("06.ipynb") else tiny(GOOD)
-        (tmp_path / name).write_text(made)
+        (tmp_path / name).write_text(PERCENT if name.endswith(".py") else made)
     roll = [("Martín Alonso", ""), ("Alonso Martín", "")]
     found = submissions.gather(tmp_path, "", roll)
     assert {name + "·" * (ident == "2"): sorted(books) for name, ident, books, _ in found} == people

@@ -31,7 +31,7 @@ MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinet
 # Lo que añade al nombre de un archivo quien lo copia o lo baja dos veces: Windows, macOS, Drive, Jupyter.
 COPY = re.compile(r"^cop(?:ia|y)(?: \(?\d+\)?)? (?:de|of)\b|[ -]+cop(?:ia|y) ?\(?\d*\)?$|\(\d+\)$", re.IGNORECASE)
 BOOK = re.compile(r"\.ipynb\b|\.zip$", re.IGNORECASE)  # también «05.ipynb.txt», como lo guarda un navegador
-MAYBE = {".json", ".txt", ".py", ""}  # lo que se mira si no hay ningún cuaderno
+MAYBE = {".json", ".txt", ".py", ""}  # lo que se mira por si es un cuaderno, y no hay otro de su lección
 PACKED = {".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zipx", ".z01"}
 CHECKS = re.compile(r"^check_\w+\(.*\)$", re.MULTILINE)
 READ = {stat.S_IFREG, stat.S_IFDIR}  # los archivos; y una carpeta cerrada, para decir por qué
@@ -270,14 +270,19 @@ def collect(files):
     chosen, told = {}, [str(file) for file in files if isinstance(file, Unreadable)]
     files = [file for file in files if isinstance(file, Path)]
     told += [SAID["otro"].format(f.name) for f in files if f.suffix.lower() in PACKED]
-    wanted, books = [f for f in files if is_book(f) or os.path.isdir(f)], []
-    for file in wanted or [f for f in files if f.suffix.lower() in MAYBE]:
-        try:
-            books.append((read_notebook(file), file))
-        except Unreadable as problem:
-            told += [str(problem)] if wanted else []
+    books = []
+    for file in files:
+        sure = is_book(file) or os.path.isdir(file)
+        if sure or file.suffix.lower() in MAYBE:
+            try:
+                books.append((read_notebook(file), file))
+            except Unreadable as problem:
+                told += [str(problem)] if sure else []
+    given = {book.lesson for book, file in books if is_book(file)}
     # El último; antes que uno que solo tiene nombres, uno que dice de qué ejercicio es cada celda.
     for book, file in sorted(books, key=lambda one: (bool(one[0].own), one[1].lstat().st_mtime, one[1])):
+        if not is_book(file) and (book.lesson in given or not book.own):  # sin decirlo, no es de un cuaderno
+            continue
         if old := chosen.get(book.lesson):
             several = f"trae varios cuadernos de la lección {book.lesson}"
             told.append(f"{several}: vale {book.name}, y no {old[0].name}")
