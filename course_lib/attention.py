@@ -119,8 +119,7 @@ class MultiHeadAttention(nn.Module):
     BERT y en torch).
 
     Args:
-        heads: número de cabezas, h.
-        dim_embedding: anchura del modelo, d_model; ``heads`` tiene que dividirla.
+        heads, dim_embedding: cabezas, h, y anchura del modelo, d_model, que ``heads`` divide.
         kdim, vdim: anchura de lo que entra como key y como value, si no es
             d_model (en la atención cruzada el encoder puede tener otra).
         bias: si las cuatro proyecciones llevan sesgo.

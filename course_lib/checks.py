@@ -63,9 +63,8 @@ def check_decimals(where, **named):
         TypeError: si alguno no lleva decimales; el mensaje dice cómo se convierte.
         ValueError: si los pesos son de otro tipo.
     """
-    own = where.parameters() if isinstance(where, nn.Module) else ()
-    dtype = next((p.dtype for p in own if p.is_floating_point()), None)
-    who = where if isinstance(where, str) else type(where).__name__
+    module = isinstance(where, nn.Module)
+    who, dtype = (type(where).__name__, _dtype(where)) if module else (where, None)
     for name, x in named.items():
         if not (isinstance(x, torch.Tensor) and x.is_floating_point()):
             tensor, text = as_tensor(name, x)
@@ -76,6 +75,13 @@ def check_decimals(where, **named):
         if dtype not in (None, x.dtype) and not is_autocast(x):
             advice = f"Usa {name}.to({dtype})."
             raise ValueError(f"{who}: {name} es {x.dtype} y los pesos son {dtype}. {advice}")
+
+
+def _dtype(module):
+    """El tipo de su primer parámetro. ``module.parameters()`` tarda más que alguna cuenta."""
+    for own in module._parameters.values():
+        return own.dtype if own is not None and own.is_floating_point() else None
+    return next(filter(None, map(_dtype, module._modules.values())), None)
 
 
 def kind_of(x):

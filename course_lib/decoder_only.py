@@ -110,8 +110,7 @@ class DecoderOnly(nn.Module):
     """El modelo entero: tabla, Nx capas, una última normalización y la proyección al vocabulario.
 
     Args:
-        vocab_size: tokens del vocabulario.
-        dim_embedding: anchura del modelo, d_model.
+        vocab_size, dim_embedding: tokens del vocabulario y anchura del modelo, d_model.
         heads, Nx: cabezas, h, y capas; ``dim_embedding / heads`` tiene que ser par.
         kv_heads: cabezas de keys y values, h_kv; por defecto, tantas como ``heads``.
         dim_hidden: anchura de dentro de la red densa; por defecto, 8/3·d_model.

@@ -108,8 +108,7 @@ class LearnedPositionalEncoding(nn.Module):
     """Suma a cada vector otro que se aprende, uno por posición, como hace BERT.
 
     Args:
-        max_sequence_len: posiciones que existen (512 en BERT).
-        dim_embedding: anchura del modelo, d_model.
+        max_sequence_len, dim_embedding: posiciones (512 en BERT) y anchura del modelo, d_model.
         dropout: probabilidad de apagar cada número de la suma.
 
     Fuente: Vaswani et al. (2017), §3.5, y Devlin et al., «BERT» (2019), §3.

@@ -85,9 +85,8 @@ class TransformerEncoder(nn.Module):
     """El encoder entero: embedding, posición y Nx capas.
 
     Args:
-        vocab_size: tokens del vocabulario de origen.
+        vocab_size, max_sequence_len: tokens del vocabulario de origen y de la frase más larga.
         dim_embedding, heads, Nx: anchura del modelo, d_model; cabezas, h; y capas.
-        max_sequence_len: la frase más larga que admite, en tokens.
         dropout: también se aplica a la suma de embedding y posición (§5.4).
         options: las demás de ``EncoderLayer``.
 
@@ -216,9 +215,8 @@ class TransformerDecoder(nn.Module):
     """El decoder entero: embedding, posición y Nx capas. La máscara causal la pone él.
 
     Args:
-        vocab_size: tokens del vocabulario de destino.
+        vocab_size, max_sequence_len: tokens del vocabulario de destino y de la frase más larga.
         dim_embedding, heads, Nx: anchura del modelo, d_model; cabezas, h; y capas.
-        max_sequence_len: la frase más larga que admite, en tokens.
         dropout: también se aplica a la suma de embedding y posición (§5.4).
         options: las demás de ``DecoderLayer``.
 

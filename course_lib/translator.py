@@ -161,13 +161,12 @@ class Translator:
         if not is_whole(beam, 1) or beam > BEAM:
             raise ValueError(f"translate: beam = {beam!r} y tiene que ser un entero de 1 a {BEAM}.")
         source, source_ids = self._prepare(sentence)
-        encoded, _ = self.model.encoder(torch.tensor([source_ids]))
         longest = min(self.max_sequence_len - 1, 2 * len(source_ids) + 10)
         marks = self.bos, self.eos, [PAD, self.unknown, self.bos]
-        if beam == 1:
-            target_ids = greedy_search(self.model, encoded, longest, marks, cache)
-        else:
-            target_ids = beam_search(self.model, encoded, longest, marks, cache, beam)
+        search, width = (greedy_search, ()) if beam == 1 else (beam_search, (beam,))
+        with torch.inference_mode():  # más rápido; de aquí solo salen ids
+            encoded, _ = self.model.encoder(torch.tensor([source_ids]))
+            target_ids = search(self.model, encoded, longest, marks, cache, *width)
         translation = self._look(source, source_ids, target_ids)
         if target_ids[-1] != self.eos:
             _warn(f"el modelo no ha sabido acabar: se ha parado en {longest} tokens.")
