@@ -3,7 +3,6 @@
 Lo que enseñan las lecciones, en su orden. Cada módulo se lee de una sentada:
 
 - ``example``: tres palabras y números enteros, para hacer la atención a mano.
-- ``checks``: lo que se comprueba antes de una cuenta.
 - ``masks``: quién puede atender a quién.
 - ``attention``: atención de producto escalar escalado y multicabeza.
 - ``neighbours``: una atención que aprende, en un segundo, a quién tiene que mirar.
@@ -24,6 +23,7 @@ Lo que enseñan las lecciones, en su orden. Cada módulo se lee de una sentada:
 
 Lo demás tiene su propio cuarto:
 
+- ``checks``: lo que se comprueba antes de una cuenta.
 - ``explorers``: las piezas que responden a la mano en un cuaderno.
 - ``probes``: preguntas que se le hacen a un modelo entrenado, y las tablas con sus frases.
 - ``model_files``: los archivos de un modelo: de dónde se descargan, su huella y cómo se leen.

@@ -20,8 +20,8 @@ RUNNABLE = dict(line.split(":") for line in (ROOT / "sitio/celdas.txt").read_tex
 NUMBER = re.compile(r"ejercicio-(\d+)-(\d+)$")
 # Lo que hace falta del curso para comprobar. Ni las lecciones ni los modelos.
 COURSE = (
-    "course_checkers/**/*", "course_lib/*.*", "course_lib/plots/__init__.py", "course_lib/plots/palette.*",
-    "course_lib/model_files/*.py", "course_lib/probes/*", "course_tools/*.py", "course_tools/opening/*.py",
+    "course_checkers/**/*", "course_lib/plots/__init__.py", "course_lib/plots/palette.*", "course_lib/model_files/*.py",
+    "course_lib/*.py", "course_lib/probes/*", "course_tools/*.py", "course_tools/opening/*.py", "course_lib/checks/*.py",
 )  # fmt: skip
 READER = "core/inputtransformer2", "utils/tokenutil"
 WHEN = (1980, 1, 1, 0, 0, 0)  # siempre la misma: el zip se hace igual dos veces
