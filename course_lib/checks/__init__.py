@@ -44,7 +44,7 @@ def is_transformed(*tensors):
 
 
 def holds(condition):
-    """Lo que dice un tensor de un booleano; ``True`` si no se puede leer (vmap, meta, al trazar)."""
+    """Lo que dice un tensor de un booleano; ``True`` si no se puede leer (``vmap``, «meta», al trazar)."""
     try:
         return is_tracing() or bool(condition)
     except RuntimeError:
