@@ -182,26 +182,18 @@ def test_attention_between_needs_one_group_of_keys_for_each_sentence():
         attention_between(["The dog saw a cat"], "dog", [("bone",)])
 
 
-def test_word_vectors_against_single_sentences():
-    sentences = SENTENCES[:2]
-    vectors = word_vectors(iter(sentences), "dog")
-    assert vectors.shape == (7, 2, 384)
+@pytest.mark.parametrize("word", ["dog", "blicket"])
+def test_word_vectors_against_single_sentences(word):
+    """De una palabra partida, la media de sus trozos."""
+    sentences = [sentence for sentence in SENTENCES if word in sentence]
+    vectors, pieces = word_vectors(iter(sentences), word), load_bert().tokenizer.tokenize(word)
+    assert vectors.shape == (7, len(sentences), 384)
     for n, sentence in enumerate(sentences):
         tokens, output = run_alone(sentence)
+        start = tokens.index(pieces[0])
         for layer, state in enumerate(output.hidden_states):
-            expected = state[0, tokens.index("dog")]
+            expected = state[0, start : start + len(pieces)].mean(dim=0)
             torch.testing.assert_close(vectors[layer, n], expected, atol=1e-5, rtol=1e-4)
-
-
-def test_vector_of_a_word_in_pieces_is_their_mean():
-    sentence = SENTENCES[1]
-    tokens, output = run_alone(sentence)
-    size = len(load_bert().tokenizer.tokenize("blicket"))
-    start = len(tokens) - 1 - size
-    expected = sum(output.hidden_states[4][0, start + i] for i in range(size)) / size
-    torch.testing.assert_close(
-        word_vectors([sentence], "blicket")[4, 0], expected, atol=1e-5, rtol=1e-4
-    )
 
 
 def test_read_versions():
