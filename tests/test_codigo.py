@@ -161,6 +161,26 @@ def test_the_mark_is_the_one_it_deserves_in_any_of_its_ways(number):
         assert report.ok == (one.kind == "buena"), (one.name, way.name, k, str(report))
 
 
+SOFTMAX = "def my_softmax(scores):\n    return torch.softmax(scores, -1) * part"
+CHECK = "check_softmax(my_softmax)"
+ASIDE = {  # lo que no está en una celda de las que hacen falta, y qué nota sale y qué se dice
+    "con otro nombre": ([SOFTMAX, CHECK, "part = 1"], "my_softmax", "mine", True, ""),
+    "se para": (["part = 1 / 0", SOFTMAX, CHECK], "", "", False, "se para en «part = 1 / 0» (ZeroDivisionError)"),
+    "no se entiende": (["part = = 1", SOFTMAX, CHECK], "", "", False, "se para en «part = = 1» (SyntaxError)"),
+    "con _": (["1.0", "part = _", SOFTMAX, CHECK], "", "", True, "todas las celdas que has escrito tú"),
+    "cambiada después": (["part = 1", SOFTMAX, CHECK, "my_softmax = abs"], "", "", True, "como estaba en su comprobación"),
+}
+
+
+@pytest.mark.parametrize("how", [pytest.param(how, marks=pytest.mark.lenta if k else ()) for k, how in enumerate(ASIDE)])
+def test_what_else_is_run_is_said(how):
+    cells, old, new, ok, said = ASIDE[how]
+    given = [*enumerate(["import torch", *(cell.replace(old, new) if old else cell for cell in cells)])]
+    [report], *_ = check.grade(given, {"3.1": "my_softmax"}, CAGED)
+    assert report.ok == ok, str(report)
+    assert said in " ".join(report.notes)
+
+
 PAGE = """
 import json, sys
 sys.path.insert(0, {tools!r})

@@ -90,7 +90,7 @@ class Cage:
     def __init__(self, cells, caged, seconds=CELLS, course=()):
         self.cells, self.caged, self.seconds, self.course = cells, caged, seconds, course
         self.plan, self.plans, self.raised = 0, (), False  # con qué celdas (``student.plans``)
-        self.stopped = None  # el error de la primera que se para
+        self.stopped, self.asked = None, "(?!)"  # el error de la primera que se para; y cómo se comprueba
         self.process, self.target, self.noticed = None, None, []
         self.busy, self.closed = False, None  # si está a medias de algo, y el error que la ha cerrado
         self.frozen, self.shift = None, (0, 0)  # los tiempos, mientras se abre, y lo que se les quita
@@ -156,7 +156,7 @@ class Cage:
         self.target, self.closed = target, None
         if self.process is None or self.busy:
             self.open()
-        found, values = self.ask("get", target, self.plan, seconds=self.seconds)
+        found, values = self.ask("get", target, self.plan, self.asked, seconds=self.seconds)
         self.plans, self.raised = found.get("plans", ()), "error" in found or "missing" in found
         self.stopped = found.get("stopped")
         return found, values
@@ -225,6 +225,8 @@ def check(cage, exercise, target):
     Si con las celdas que parecen bastar no está bien, se prueba con más (``student.plans``): con las de quien
     entrega y, si algo se para, con el cuaderno entero. Lo que sale de ellas es lo que sale en JupyterLab.
     """
+    name = next((n for n in course_checkers.__all__ if getattr(course_checkers, n) is exercise), "check_answer")
+    cage.asked = rf"\b{name}\(\s*(?:[\"']{exercise.number}[\"']\s*,\s*)?([^\W\d]\w*)\s*\)"
     best = patient(cage, exercise, target)
     kinds, raised = cage.plans, cage.raised
     for cage.plan in range(1, len(kinds)):
