@@ -3,7 +3,6 @@
 import ast
 import functools
 import re
-import symtable
 from pathlib import Path
 
 import nbformat
@@ -20,6 +19,7 @@ from course_checkers.engine.mistakes import lines
 from course_checkers.lessons.l02_4_projections import check_projections
 from course_checkers.lessons.l09_2_add_and_norm import check_add_and_norm
 from course_tools import notebook
+from course_tools.code import Code, needed
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
@@ -156,57 +156,11 @@ def definitions(source):
     return found
 
 
-def globals_of(table):
-    """Los nombres globales que usa un trozo de código, también dentro de sus funciones."""
-    used = {s.get_name() for s in table.get_symbols() if s.is_referenced() and not s.is_local()}
-    if table.get_type() == "module":
-        used = {s.get_name() for s in table.get_symbols() if s.is_referenced()}
-    return used.union(*map(globals_of, table.get_children()))
-
-
-def changes(statement):
-    """Los nombres que da de nuevo una instrucción y los que solo retoca (`model.eval()`, `x[0] = 1`)."""
-    table = symtable.symtable(ast.unparse(statement), "", "exec")
-    given = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
-    given |= {s.get_name() for s in table.get_symbols() if s.is_namespace()}
-    touched = [n for n in ast.walk(statement) if isinstance(getattr(n, "ctx", None), ast.Store)]
-    touched += [n.value.func for n in ast.walk(statement) if is_call(n)]
-    return given, {base_name(node) for node in touched} - given
-
-
-def is_call(node):
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-
-
-def base_name(node):
-    """El nombre del que cuelga `node`: en `model.layers[0]`, «model»; si no cuelga, ninguno."""
-    hangs = isinstance(node, ast.Attribute | ast.Subscript)
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if hangs and isinstance(node, ast.Name) else None
-
-
 def exercise_codes(nb):
     """El código de los ejercicios de una lección y, antes, solo lo que necesita de más arriba."""
-    codes = [cell.source for cell in nb.cells if cell.cell_type == "code"]
-    first = next(i for i, code in enumerate(codes) if code.startswith("# Ejercicio"))
-    imports = [node for code in codes for node in ast.parse(code).body if is_import(node)]
-    libraries = {a.asname or a.name.split(".")[0] for node in imports for a in node.names}
-    chosen, needed = [], set()
-    for position, code in reversed(list(enumerate(codes))):
-        statements = ast.parse(code).body
-        found = [changes(statement) for statement in statements]
-        does = set().union(*(given | (touched - libraries) for given, touched in found))
-        if position >= first or needed & does:
-            chosen = [code, *chosen]
-            for statement, (given, _) in reversed(list(zip(statements, found))):
-                needed -= given
-                needed |= globals_of(symtable.symtable(ast.unparse(statement), "", "exec"))
-    return chosen
-
-
-def is_import(node):
-    return isinstance(node, ast.Import | ast.ImportFrom)
+    codes = [Code(cell.source) for cell in nb.cells if cell.cell_type == "code"]
+    first = next(i for i, code in enumerate(codes) if code.source.startswith("# Ejercicio"))
+    return [codes[k].source for k in needed(codes, (), also=range(first, len(codes)))]
 
 
 EVERY_DAY = ("00", "03", "05", "06")  # cada noche, todos
@@ -236,14 +190,6 @@ def test_the_exercises_of_a_lesson_run_when_solved(path, monkeypatch):
         if checked and checked[0] in replaced:
             assert eval(last, names), source
     assert replaced
-
-
-def test_what_an_exercise_needs_is_what_its_names_reach():
-    codes = ["a = 1", "b = a + 1", "a = 2\nb, c = a, 3", "d = []", "x = 0", "d.append(c)"]
-    codes += ["def f(x):\n    return b + x", "print(x)", "# Ejercicio 1.1\ne = f(d)", "z = 1"]
-    nb = new_notebook(cells=[new_code_cell(code) for code in codes])
-    unused = "a = 1", "b = a + 1", "x = 0", "print(x)"
-    assert exercise_codes(nb) == [code for code in codes if code not in unused]
 
 
 # --- Lo que dicen los informes --------------------------------------------------------------------
