@@ -510,16 +510,10 @@ def test_no_leak_through_multi_head(mask, need_weights):
     assert leaks(function, x, mask.expand(LENGTH, LENGTH)) == []
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        "máscara al revés",
-        "máscara después de la softmax",
-        "máscara aditiva de −3",
-        "máscara desplazada",
-        "sin máscara",
-    ],
-)
+@pytest.mark.parametrize("fault", [
+    "máscara al revés", "máscara después de la softmax", "máscara aditiva de −3",
+    "máscara desplazada", "sin máscara",
+])  # fmt: skip
 @each_leak_mask
 def test_leak_detector_flags_wrong_attentions(mask, fault):
     """El detector señala cada atención mal hecha, también la que enmascara tras la softmax."""

@@ -89,18 +89,15 @@ def test_el_enlace_lleva_a_una_leccion_que_existe(classroom, capsys):
     assert all((ROOT / "notebooks" / name).exists() for name in ("05_atencion.ipynb", first))
 
 
-@pytest.mark.parametrize(
-    ("name", "user"),
-    [
-        ("Ana Peña Gil", "ana-pena-gil"),
-        ("  Íñigo  O'Neill ", "inigo-o-neill"),
-        ("root", "root-2"),
-        ("123", "alumno-123"),
-        ("李", "alumno"),
-        ("María de los Ángeles Fernández de Córdoba", "maria-de-los-angeles-fer"),
-        ("$(reboot); ../x", "reboot-x"),
-    ],
-)
+@pytest.mark.parametrize(("name", "user"), [
+    ("Ana Peña Gil", "ana-pena-gil"),
+    ("  Íñigo  O'Neill ", "inigo-o-neill"),
+    ("root", "root-2"),
+    ("123", "alumno-123"),
+    ("李", "alumno"),
+    ("María de los Ángeles Fernández de Córdoba", "maria-de-los-angeles-fer"),
+    ("$(reboot); ../x", "reboot-x"),
+])  # fmt: skip
 def test_de_un_nombre_sale_una_cuenta(hub, name, user):
     assert hub("accounts").free_user(name) == user
     assert re.fullmatch(r"[a-z][a-z0-9-]{0,31}", user)
@@ -373,14 +370,11 @@ def test_el_registro_no_llena_el_disco(classroom, capsys, monkeypatch, tmp_path)
     assert kept[-1] <= 1000
 
 
-@pytest.mark.parametrize(
-    ("secure", "said"),
-    [
-        ({}, {"HTTP", "--dominio"}),
-        ({"ssl_cert": "c"}, {"--dominio"}),
-        ({"subdomain_host": "h"}, set()),
-    ],
-)
+@pytest.mark.parametrize(("secure", "said"), [
+    ({}, {"HTTP", "--dominio"}),
+    ({"ssl_cert": "c"}, {"--dominio"}),
+    ({"subdomain_host": "h"}, set()),
+])  # fmt: skip
 def test_al_abrir_se_dice_lo_que_sigue_siendo_posible(classroom, capsys, secure, said):
     classroom.directions("aula", 8000, secure)
     out = capsys.readouterr().out
@@ -454,26 +448,23 @@ def test_cada_frase_de_la_tabla_esta_en_alguna_pagina(hub, pages):
     assert gone == []
 
 
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("login.html", {"login_error": "Invalid username or password"}),
-        ("login.html", {}),
-        ("home.html", {"default_server": {"active": True}}),
-        ("home.html", {"default_server": {"active": False}}),
-        ("spawn_pending.html", {}),
-        ("stop_pending.html", {}),
-        ("not_running.html", {"failed": True, "failed_message": "Spawn failed: Timeout"}),
-        ("not_running.html", {"failed": False, "implicit_spawn_seconds": 3}),
-        ("not_running.html", {"failed": False}),
-        ("logout.html", {}),
-        ("404.html", {"status_code": 404, "status_message": "Not Found"}),
-        ("clave.html", {"told": "La de ahora no es esa."}),
-        ("error.html", {"status_code": 429, "message": "Active user limit exceeded. Try again."}),
-        ("error.html", {"status_code": 403, "status_message": "Forbidden"}),
-        ("error.html", {"status_code": 503, "status_message": "Service Unavailable"}),
-    ],
-)
+@pytest.mark.parametrize(("name", "given"), [
+    ("login.html", {"login_error": "Invalid username or password"}),
+    ("login.html", {}),
+    ("home.html", {"default_server": {"active": True}}),
+    ("home.html", {"default_server": {"active": False}}),
+    ("spawn_pending.html", {}),
+    ("stop_pending.html", {}),
+    ("not_running.html", {"failed": True, "failed_message": "Spawn failed: Timeout"}),
+    ("not_running.html", {"failed": False, "implicit_spawn_seconds": 3}),
+    ("not_running.html", {"failed": False}),
+    ("logout.html", {}),
+    ("404.html", {"status_code": 404, "status_message": "Not Found"}),
+    ("clave.html", {"told": "La de ahora no es esa."}),
+    ("error.html", {"status_code": 429, "message": "Active user limit exceeded. Try again."}),
+    ("error.html", {"status_code": 403, "status_message": "Forbidden"}),
+    ("error.html", {"status_code": 503, "status_message": "Service Unavailable"}),
+])  # fmt: skip
 def test_lo_que_lee_un_estudiante_esta_en_espanol(pages, name, given):
     user = type("Persona", (), {"name": "ana", "json_escaped_name": "ana", "spawner": None})
     base = {

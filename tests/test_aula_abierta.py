@@ -192,16 +192,10 @@ def test_sin_entrar_no_se_llega_a_nada(room):
         assert "nbformat" not in text
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "../../../etc/passwd",
-        "..%2f..%2f..%2fetc%2fpasswd",
-        "%2e%2e/%2e%2e/etc/passwd",
-        "/etc/passwd",
-        "mis_cuadernos/atajo",
-    ],
-)
+@pytest.mark.parametrize("path", [
+    "../../../etc/passwd", "..%2f..%2f..%2fetc%2fpasswd", "%2e%2e/%2e%2e/etc/passwd", "/etc/passwd",
+    "mis_cuadernos/atajo",
+])  # fmt: skip
 @pytest.mark.parametrize("door", ["api/contents", "files"])
 def test_una_ruta_fuera_de_la_carpeta_se_rechaza(room, door, path):
     target = f"{home(room.berta)}/atencion-paso-a-paso/nota.txt"

@@ -93,14 +93,11 @@ def test_a_new_version_replaces_the_old_one_and_nothing_else(solve, file):
     assert list(pieces()) == ["3.1", "5.1", "10.2"]
 
 
-@pytest.mark.parametrize(
-    ("cells", "said"),
-    [
-        (["from mi_biblioteca import my_softmax"], "# Necesita my_softmax, otra pieza."),
-        (["# Ejercicio 3.1\ndef my_softmax(x):\n    return x"], "# Necesita my_softmax, la pieza 3.1."),
-        (["get_ipython().user_ns['my_softmax'] = abs"], "# Necesita my_softmax, que no está aquí."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("cells", "said"), [
+    (["from mi_biblioteca import my_softmax"], "# Necesita my_softmax, otra pieza."),
+    (["# Ejercicio 3.1\ndef my_softmax(x):\n    return x"], "# Necesita my_softmax, la pieza 3.1."),
+    (["get_ipython().user_ns['my_softmax'] = abs"], "# Necesita my_softmax, que no está aquí."),
+])  # fmt: skip
 def test_a_piece_that_needs_another_says_so(solve, file, cells, said):
     file.parent.mkdir()
     file.write_text("# --- 3.1 · my_softmax · x\ndef my_softmax(x):\n    return 7 * x\n")
@@ -132,14 +129,11 @@ def test_a_piece_changed_by_hand_stays(solve, file):
     assert solve("f", "def f():\n    return 3  # mío") == ()
 
 
-@pytest.mark.parametrize(
-    ("content", "line"),
-    [
-        (b"def rota(:\n    pass\n", 1),
-        (b"\"\"\"m\xedas\"\"\"\nx = 1\n", 1),
-        (b"x = 1\n# --- 2.1 \xc2\xb7 my_x \xc2\xb7 a medias\n\ndef my_x():\n    return (\n", 5),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("content", "line"), [
+    (b"def rota(:\n    pass\n", 1),
+    (b"\"\"\"m\xedas\"\"\"\nx = 1\n", 1),
+    (b"x = 1\n# --- 2.1 \xc2\xb7 my_x \xc2\xb7 a medias\n\ndef my_x():\n    return (\n", 5),
+])  # fmt: skip
 def test_a_file_that_cannot_be_imported_is_said_and_nothing_is_lost(solve, file, content, line):
     file.parent.mkdir()
     file.write_bytes(content)
@@ -257,13 +251,10 @@ def resolve(lesson, name, monkeypatch):
     shell.run_cell(next(code for code in others if f"def {name}(" in code), store_history=True)
 
 
-@pytest.mark.parametrize(
-    ("lesson", "solved", "cells", "said"),
-    [
-        pytest.param(*one, id=one[0], marks=() if one[0] == "07" else pytest.mark.lenta)
-        for one in ASSEMBLED
-    ],
-)
+@pytest.mark.parametrize(("lesson", "solved", "cells", "said"), [
+    pytest.param(*one, id=one[0], marks=() if one[0] == "07" else pytest.mark.lenta)
+    for one in ASSEMBLED
+])  # fmt: skip
 def test_the_pieces_fit(file, monkeypatch, capsys, lesson, solved, cells, said):
     for number, names in solved.items():
         for name in names:

@@ -209,18 +209,11 @@ def test_what_is_graded_is_not_graded_again_and_the_marks_do_not_change(
     assert "onerror=alert(1)&gt;" in page  # con --nombres, quién; y como texto
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "course_lib/masks.py",
-        "course_lib/translator_model/weights.safetensors",
-        "course_checkers/lessons/l05.txt",
-        "course_checkers/inside/layers.py",
-        "course_tools/renewed.py",
-        "aula/calificar/student.py",
-        "requirements.txt",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    "course_lib/masks.py", "course_lib/translator_model/weights.safetensors",
+    "course_checkers/lessons/l05.txt", "course_checkers/inside/layers.py",
+    "course_tools/renewed.py", "aula/calificar/student.py", "requirements.txt",
+])  # fmt: skip
 def test_whatever_decides_a_mark_makes_it_be_graded_again(name, tmp_path, monkeypatch):
     for part in (*grading.DECIDES, *grading.PINS):
         place = tmp_path / part
@@ -295,17 +288,14 @@ def test_each_person_counts_once_and_sections_are_ranked_by_people():
 # --- Leer las entregas ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("path", "who"),
-    [
-        ("Ana Paz_12_assignsubmission_file_/a.ipynb", ("Ana Paz", "12")),
-        ("Ana Paz_12_assignsubmission_file_05_atencion.ipynb", ("Ana Paz", "12")),
-        ("ana/05_atencion/05_atencion.ipynb", ("ana", "")),
-        ("05_atencion_ana paz.ipynb", ("ana paz", "")),
-        ("ana-05_atencion.ipynb", ("ana", "")),
-        ("05_atencion.ipynb", ("05_atencion", "")),
-    ],
-)
+@pytest.mark.parametrize(("path", "who"), [
+    ("Ana Paz_12_assignsubmission_file_/a.ipynb", ("Ana Paz", "12")),
+    ("Ana Paz_12_assignsubmission_file_05_atencion.ipynb", ("Ana Paz", "12")),
+    ("ana/05_atencion/05_atencion.ipynb", ("ana", "")),
+    ("05_atencion_ana paz.ipynb", ("ana paz", "")),
+    ("ana-05_atencion.ipynb", ("ana", "")),
+    ("05_atencion.ipynb", ("05_atencion", "")),
+])  # fmt: skip
 def test_whose_it_is(path, who):
     assert submissions.owner(tuple(path.split("/"))) == who
 
@@ -351,18 +341,15 @@ def test_a_zip_of_a_student_is_said_and_so_is_what_is_not_a_file(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (b" \n", "está vacío"),
-        (b"\xff\xfe{", "está dañado"),
-        (b"[" * 100_000, "está dañado"),
-        (b'{"cells": 3}', "no es un cuaderno"),
-        (b'{"cells": [3]}', "no es un cuaderno"),
-        (b'{"cells": []}', "no tiene ninguna celda de código"),
-        (b"{}", "no es un cuaderno"),
-    ],
-)
+@pytest.mark.parametrize(("text", "reason"), [
+    (b" \n", "está vacío"),
+    (b"\xff\xfe{", "está dañado"),
+    (b"[" * 100_000, "está dañado"),
+    (b'{"cells": 3}', "no es un cuaderno"),
+    (b'{"cells": [3]}', "no es un cuaderno"),
+    (b'{"cells": []}', "no tiene ninguna celda de código"),
+    (b"{}", "no es un cuaderno"),
+])  # fmt: skip
 def test_a_broken_notebook_is_a_sentence(text, reason, tmp_path):
     (tmp_path / "a.ipynb").write_bytes(text)
     with pytest.raises(submissions.Unreadable, match=reason):
@@ -471,17 +458,14 @@ def test_one_person_by_any_form_of_the_name_and_nobody_is_another(names, people,
         assert any("se han juntado" in text for text in found[0][3]) or len(names) > 3
 
 
-@pytest.mark.parametrize(
-    ("listed", "given", "absent", "told"),
-    [
-        (["Pérez, Luis"], ["Luis  PEREZ"], [], [""]),
-        (["Ana Gil", "Ana Gil"], ["Ana Gil"], ["Ana Gil"], ["hay 2 en la lista y 1 entregas"]),
-        (["Ana Gil"], ["Ana Gil (1)", "Ana Gil (2)"], [], ["hay 1 en la lista y 2", "hay 1 en la lista y 2"]),
-        (["Martín Alonso", "Alonso Martín"], ["Alonso Martín"], ["Martín Alonso"], [""]),
-        (["😀", "😎"], ["😎"], ["😀"], [""]),
-        (["Ana\u200b Gil"], ["ana gil"], [], [""]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("listed", "given", "absent", "told"), [
+    (["Pérez, Luis"], ["Luis  PEREZ"], [], [""]),
+    (["Ana Gil", "Ana Gil"], ["Ana Gil"], ["Ana Gil"], ["hay 2 en la lista y 1 entregas"]),
+    (["Ana Gil"], ["Ana Gil (1)", "Ana Gil (2)"], [], ["hay 1 en la lista y 2", "hay 1 en la lista y 2"]),
+    (["Martín Alonso", "Alonso Martín"], ["Alonso Martín"], ["Martín Alonso"], [""]),
+    (["😀", "😎"], ["😎"], ["😀"], [""]),
+    (["Ana\u200b Gil"], ["ana gil"], [], [""]),
+])  # fmt: skip
 def test_the_list_knows_two_people_of_one_name(listed, given, absent, told):
     people = [{"name": name, "id": "", "told": []} for name in given]
     missing = marking.call_roll(people, [(name, "") for name in listed])
@@ -877,17 +861,14 @@ def test_nothing_of_the_teacher_is_seen_and_nothing_is_written(tmp_path):
 
 @pytest.mark.lenta
 @caged
-@pytest.mark.parametrize(
-    ("code", "finding"),
-    [
-        ("\n    while True: pass", "no-acaba"),
-        ("\n    x = [0]\n    while True: x += x", "memoria"),
-        ("\n    return torch.zeros(10**11)", "memoria"),
-        ("\n    import threading\n    while True: threading.Thread(target=threading.Event().wait).start()", "error"),
-        ("\n    open('/tmp/a', 'wb').write(bytes(10**9))", "error"),
-        ("\n    exit()", "error"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("code", "finding"), [
+    ("\n    while True: pass", "no-acaba"),
+    ("\n    x = [0]\n    while True: x += x", "memoria"),
+    ("\n    return torch.zeros(10**11)", "memoria"),
+    ("\n    import threading\n    while True: threading.Thread(target=threading.Event().wait).start()", "error"),
+    ("\n    open('/tmp/a', 'wb').write(bytes(10**9))", "error"),
+    ("\n    exit()", "error"),
+])  # fmt: skip
 def test_limits(code, finding):
     report, _ = grade(f"def my_attention(query, key, value, mask=None):{code}")
     assert [one.id for one in report.findings] == [finding], report
@@ -963,18 +944,15 @@ def test_without_a_cage_it_does_not_start_unless_asked(tmp_path, monkeypatch, ca
     assert told.index("Este sistema no aísla") < told.index("está vacío")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (["nada"], "No existe"),
-        (["a.txt"], "no es una carpeta ni un zip"),
-        (["mal.zip"], "No se puede abrir"),
-        (["vacía"], "no hay entregas"),
-        (["e", "--salida", "e/dentro"], "no pueden ir dentro de las entregas"),
-        (["e", "--salida", "llena"], "tiene otras cosas dentro"),
-        (["e", "--que"], "No entiendo la orden"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "reason"), [
+    (["nada"], "No existe"),
+    (["a.txt"], "no es una carpeta ni un zip"),
+    (["mal.zip"], "No se puede abrir"),
+    (["vacía"], "no hay entregas"),
+    (["e", "--salida", "e/dentro"], "no pueden ir dentro de las entregas"),
+    (["e", "--salida", "llena"], "tiene otras cosas dentro"),
+    (["e", "--que"], "No entiendo la orden"),
+])  # fmt: skip
 def test_every_refusal_says_what_to_do(arguments, reason, tmp_path, monkeypatch, capsys):
     (tmp_path / "vacía").mkdir()
     (tmp_path / "e/ana").mkdir(parents=True)
@@ -1102,14 +1080,7 @@ def test_an_interrupted_grading_goes_on_where_it_was(tmp_path):
         place = tmp_path / f"e/p{k}"
         place.mkdir(parents=True)
         (place / "05_atencion.ipynb").write_text(tiny(GOOD + f"\n# {k}"))
-    order = [
-        sys.executable,
-        "-m",
-        "aula.calificar.grade",
-        str(tmp_path / "e"),
-        "--procesos",
-        "1",
-    ]
+    order = [sys.executable, "-m", "aula.calificar.grade", str(tmp_path / "e"), "--procesos", "1"]
     kept = tmp_path / "e-calificadas" / grading.DONE
     process = subprocess.Popen(order, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     while not list(kept.glob("*.json")):

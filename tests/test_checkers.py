@@ -246,16 +246,13 @@ def test_what_is_printed_is_kept():
     assert running.call(loops, seconds=0.1).problem.id == "no-acaba"
 
 
-@pytest.mark.parametrize(
-    ("learner", "unsolved"),
-    [
-        (lambda: ..., True),
-        (lambda: torch.softmax(..., -1), True),
-        (lambda: (1, ..., 2), True),
-        (lambda: None, False),
-        (lambda: 1, False),
-    ],
-)
+@pytest.mark.parametrize(("learner", "unsolved"), [
+    (lambda: ..., True),
+    (lambda: torch.softmax(..., -1), True),
+    (lambda: (1, ..., 2), True),
+    (lambda: None, False),
+    (lambda: 1, False),
+])  # fmt: skip
 def test_dots_left_halfway_are_unsolved(learner, unsolved):
     assert running.call(learner).unsolved == unsolved
 
@@ -317,26 +314,23 @@ def ids(learner):
     return [finding.id for finding in Toy().check(learner).findings]
 
 
-@pytest.mark.parametrize(
-    ("learner", "expected"),
-    [
-        (lambda a, b: a * b, []),
-        (lambda a, b: a * b * 1.0000001, []),
-        (lambda a, b: (a * b).requires_grad_(), []),
-        (lambda a, b: a + b, ["suma"]),
-        (lambda a, b: 2 * (a + b), ["suma", "doble"]),
-        (lambda a, b: 6 * (a + b) * 0.75, ["suma", "triple", "por"]),
-        # ×3 es un error «triple» o dos, «doble» y «por»: gana el que explica más con menos.
-        (lambda a, b: 3 * a * b, ["triple"]),
-        (lambda a, b: a.mul_(b), ["cambia-la-entrada"]),
-        (lambda a, b: a * b + torch.rand(1), ["azar"]),
-        (lambda a, b: (a * b).double(), ["dtype"]),
-        (lambda a, b: (a * b).long(), ["dtype"]),
-        (lambda a, b: (a * b).numpy(), ["tipo"]),
-        (lambda a, b: (a * b).tolist(), ["tipo"]),
-        (lambda a, b: print(a), ["none"]),
-    ],
-)
+@pytest.mark.parametrize(("learner", "expected"), [
+    (lambda a, b: a * b, []),
+    (lambda a, b: a * b * 1.0000001, []),
+    (lambda a, b: (a * b).requires_grad_(), []),
+    (lambda a, b: a + b, ["suma"]),
+    (lambda a, b: 2 * (a + b), ["suma", "doble"]),
+    (lambda a, b: 6 * (a + b) * 0.75, ["suma", "triple", "por"]),
+    # ×3 es un error «triple» o dos, «doble» y «por»: gana el que explica más con menos.
+    (lambda a, b: 3 * a * b, ["triple"]),
+    (lambda a, b: a.mul_(b), ["cambia-la-entrada"]),
+    (lambda a, b: a * b + torch.rand(1), ["azar"]),
+    (lambda a, b: (a * b).double(), ["dtype"]),
+    (lambda a, b: (a * b).long(), ["dtype"]),
+    (lambda a, b: (a * b).numpy(), ["tipo"]),
+    (lambda a, b: (a * b).tolist(), ["tipo"]),
+    (lambda a, b: print(a), ["none"]),
+])  # fmt: skip
 def test_each_mistake_is_named_and_no_other(learner, expected):
     assert ids(learner) == expected
 
@@ -447,19 +441,16 @@ class Parts(NamedTuple):
     second: torch.Tensor
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        ((torch.ones(2), [1, 2.5]), ""),
-        ([np.ones(2), 3], ""),
-        (torch.ones(2), "(Tensor) y tiene que devolver 2 tensores: (first, second)"),
-        ((torch.ones(2), None), "(Tensor, NoneType)"),
-        ((torch.ones(2), (torch.ones(1), torch.ones(2))), "(Tensor, tuple)"),
-        ((1.0, 2.0, 3.0), "(float, float, float)"),
-        ((torch.ones(2).half(), torch.ones(2)), "float16, y pierde decimales"),
-        (None, "¿le falta el return?"),
-    ],
-)
+@pytest.mark.parametrize(("value", "said"), [
+    ((torch.ones(2), [1, 2.5]), ""),
+    ([np.ones(2), 3], ""),
+    (torch.ones(2), "(Tensor) y tiene que devolver 2 tensores: (first, second)"),
+    ((torch.ones(2), None), "(Tensor, NoneType)"),
+    ((torch.ones(2), (torch.ones(1), torch.ones(2))), "(Tensor, tuple)"),
+    ((1.0, 2.0, 3.0), "(float, float, float)"),
+    ((torch.ones(2).half(), torch.ones(2)), "float16, y pierde decimales"),
+    (None, "¿le falta el return?"),
+])  # fmt: skip
 def test_several_parts_are_read_or_it_is_said_what_came(value, said):
     read, problem = Several(Parts._fields).read(value, None)
     assert (problem is None) == (said == "") == (read is not None)
@@ -549,17 +540,14 @@ def lessons(tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize(
-    ("text", "html"),
-    [
-        ("05 §3.1", '<a href="05_una.ipynb#cell-id=c3">05 §3.1</a>'),
-        ("06 §2", '<a href="06_otra.ipynb#cell-id=c1">06 §2</a>'),
-        ("06 §2.1", '<a href="06_otra.ipynb#cell-id=c1">06 §2.1</a>'),  # la suya está plegada
-        ("06 §3", '<a href="06_otra.ipynb#cell-id=c4">06 §3</a>'),
-        ("05 §3, <b> 08 §1", '<a href="05_una.ipynb#cell-id=c2">05 §3</a>, &lt;b&gt; 08 §1'),
-        ("<b> 05 §3.2, 05 §7, 07 §1, 08 §1", "&lt;b&gt; 05 §3.2, 05 §7, 07 §1, 08 §1"),
-    ],
-)
+@pytest.mark.parametrize(("text", "html"), [
+    ("05 §3.1", '<a href="05_una.ipynb#cell-id=c3">05 §3.1</a>'),
+    ("06 §2", '<a href="06_otra.ipynb#cell-id=c1">06 §2</a>'),
+    ("06 §2.1", '<a href="06_otra.ipynb#cell-id=c1">06 §2.1</a>'),  # la suya está plegada
+    ("06 §3", '<a href="06_otra.ipynb#cell-id=c4">06 §3</a>'),
+    ("05 §3, <b> 08 §1", '<a href="05_una.ipynb#cell-id=c2">05 §3</a>, &lt;b&gt; 08 §1'),
+    ("<b> 05 §3.2, 05 §7, 07 §1, 08 §1", "&lt;b&gt; 05 §3.2, 05 §7, 07 §1, 08 §1"),
+])  # fmt: skip
 def test_a_section_is_a_link_if_it_is_there(lessons, text, html):
     assert places.linked(text) == html
 
@@ -726,30 +714,24 @@ def test_an_unknown_question_is_said():
         questions.check_answer("x", 1)
 
 
-@pytest.mark.parametrize(
-    ("answer", "tidied"),
-    [
-        (" A) ", "a"),
-        (torch.tensor(2.5), 2.5),
-        (torch.Size([1, 2]), (1, 2)),
-        ([1, torch.tensor(2)], (1, 2)),
-        (np.float32(0.5), 0.5),
-        ((1, ...), ...),
-    ],
-)
+@pytest.mark.parametrize(("answer", "tidied"), [
+    (" A) ", "a"),
+    (torch.tensor(2.5), 2.5),
+    (torch.Size([1, 2]), (1, 2)),
+    ([1, torch.tensor(2)], (1, 2)),
+    (np.float32(0.5), 0.5),
+    ((1, ...), ...),
+])  # fmt: skip
 def test_what_does_not_matter_in_an_answer(answer, tidied):
     assert questions.tidy(answer) == tidied
 
 
-@pytest.mark.parametrize(
-    ("answer", "shown"),
-    [
-        ("(3, 12, 7, 7)", "«(3, 12, 7, 7)»"),
-        (" Hola. ", "« Hola. »"),
-        ([1, torch.tensor(2.5)], "(1, 2.5)"),
-        ("x" * 70, "«" + "x" * 59 + "…"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "shown"), [
+    ("(3, 12, 7, 7)", "«(3, 12, 7, 7)»"),
+    (" Hola. ", "« Hola. »"),
+    ([1, torch.tensor(2.5)], "(1, 2.5)"),
+    ("x" * 70, "«" + "x" * 59 + "…"),
+])  # fmt: skip
 def test_an_answer_is_shown_as_it_was_written(answer, shown):
     assert str(questions.check_answer("6.4", answer)).count(f"Tu respuesta es {shown}, y") == 1
 
@@ -818,14 +800,11 @@ def through(query, key, value, mask=None):
     return output, weights
 
 
-@pytest.mark.parametrize(
-    ("check", "theirs", "name"),
-    [
-        ("causal_mask", course_lib.causal_mask, "course_lib.causal_mask"),
-        ("scaled_dot_product_attention", through, "course_lib.scaled_dot"),
-        ("multi_head_attention", course_lib.MultiHeadAttention, "de course_lib"),
-    ],
-)
+@pytest.mark.parametrize(("check", "theirs", "name"), [
+    ("causal_mask", course_lib.causal_mask, "course_lib.causal_mask"),
+    ("scaled_dot_product_attention", through, "course_lib.scaled_dot"),
+    ("multi_head_attention", course_lib.MultiHeadAttention, "de course_lib"),
+])  # fmt: skip
 def test_an_answer_that_is_the_librarys_is_said(check, theirs, name):
     report = getattr(course_checkers, f"check_{check}")(theirs)
     assert report.ok
@@ -937,14 +916,11 @@ def test_when_graded_what_is_wrong_fails_and_what_is_right_does_not(place, monke
     assert not place.exists()
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (2, "Esa da al siguiente 0.02 de media; hay otra que da más"),
-        (0.2545, "un entero, y no su peso"),
-        (40, "van de la 0 a la 11"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "said"), [
+    (2, "Esa da al siguiente 0.02 de media; hay otra que da más"),
+    (0.2545, "un entero, y no su peso"),
+    (40, "van de la 0 a la 11"),
+])  # fmt: skip
 def test_a_wrong_head_is_told_what_it_gives(answer, said):
     """El número de una cabeza no es grande ni pequeño."""
     text = str(questions.check_answer("6.4", answer))

@@ -222,21 +222,18 @@ def test_the_right_ones_are_right_in_the_page_too(imitated, tmp_path):  # noqa: 
 # --- Qué celdas hacen falta -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("target", "cells", "wanted"),
-    [
-        ("f", ["import torch\nimport math\nprint('hola')", "slow = 1", "def f():\n    return math.pi", "f()"], [0, 2]),
-        ("f", ["def f(): return 1", "def f(): return 2", "def f(:"], [2]),
-        ("f", ["def f(): return h()", "def h(): return 1"], [0, 1]),
-        ("x", ["torch.manual_seed(0)", "%time\nx = torch.randn(2)", "y = x"], [0, 1]),
-        ("f", ["x = 1", "y = x", "print(x)", "x.mean()", "def f(): return x"], [0, 4]),
-        ("f", ["model = make()", "model.eval()", "def f(): return model"], [0, 1, 2]),
-        ("f", ["import torch", "torch.manual_seed(0)", "torch.relu = None", "def f(): return torch"], [0, 2, 3]),
-        ("g", ["def f(): pass", "def h(x): x.append(1)"], []),
-        ("f", ["nonlocal x", "return 3\ndef f(): return 1", "def g(): return f'{1!r:>{4}}'"], [1]),
-        ("w", ["opt = Adam(model.parameters())", "model = make()", "opt.step()", "w = model"], [0, 1, 2, 3]),
-        ("f", ["from torch import Tensor\nTensor.soft = 3", "import os", "os.environ['X'] = '1'", "def f(): return os"], [1, 2, 3]),
-    ],
-)
+@pytest.mark.parametrize(("target", "cells", "wanted"), [
+    ("f", ["import torch\nimport math\nprint('hola')", "slow = 1", "def f():\n    return math.pi", "f()"], [0, 2]),
+    ("f", ["def f(): return 1", "def f(): return 2", "def f(:"], [2]),
+    ("f", ["def f(): return h()", "def h(): return 1"], [0, 1]),
+    ("x", ["torch.manual_seed(0)", "%time\nx = torch.randn(2)", "y = x"], [0, 1]),
+    ("f", ["x = 1", "y = x", "print(x)", "x.mean()", "def f(): return x"], [0, 4]),
+    ("f", ["model = make()", "model.eval()", "def f(): return model"], [0, 1, 2]),
+    ("f", ["import torch", "torch.manual_seed(0)", "torch.relu = None", "def f(): return torch"], [0, 2, 3]),
+    ("g", ["def f(): pass", "def h(x): x.append(1)"], []),
+    ("f", ["nonlocal x", "return 3\ndef f(): return 1", "def g(): return f'{1!r:>{4}}'"], [1]),
+    ("w", ["opt = Adam(model.parameters())", "model = make()", "opt.step()", "w = model"], [0, 1, 2, 3]),
+    ("f", ["from torch import Tensor\nTensor.soft = 3", "import os", "os.environ['X'] = '1'", "def f(): return os"], [1, 2, 3]),
+])  # fmt: skip
 def test_only_what_the_answer_needs_is_run(target, cells, wanted):
     assert needed([Code(cell) for cell in cells], [target]) == wanted

@@ -264,16 +264,13 @@ def test_a_folder_where_python_can_prepare_nothing_is_one_sentence(name, curso, 
     return None
 
 
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        ({"PIP_INDEX_URL": "i", "PIP_CERT": "c", "HTTPS_PROXY": "p", "UV_INDEX_CASA_PASSWORD": "s"}, True),
-        ({"PIP_CACHE_DIR": "c", "UV_NATIVE_TLS": "1", "JUPYTER_RUNTIME_DIR": "r", "PYTHONIOENCODING": "utf-8"}, True),
-        ({"PIP_USER": "1", "PIP_ROOT": "r", "PIP_NO_DEPS": "1", "UV_OVERRIDE": "o", "UV_PYTHON": "3.8"}, False),
-        ({"PYTHONHOME": "h", "PYTHONINSPECT": "1", "__PYVENV_LAUNCHER__": "l", "JUPYTERLAB_DIR": "d"}, False),
-        ({"JUPYTER_CONFIG_DIR": "d", "JUPYTER_PLATFORM_DIRS": "1", "PYTHONPLATLIBDIR": "x"}, False),
-    ],
-)
+@pytest.mark.parametrize(("given", "kept"), [
+    ({"PIP_INDEX_URL": "i", "PIP_CERT": "c", "HTTPS_PROXY": "p", "UV_INDEX_CASA_PASSWORD": "s"}, True),
+    ({"PIP_CACHE_DIR": "c", "UV_NATIVE_TLS": "1", "JUPYTER_RUNTIME_DIR": "r", "PYTHONIOENCODING": "utf-8"}, True),
+    ({"PIP_USER": "1", "PIP_ROOT": "r", "PIP_NO_DEPS": "1", "UV_OVERRIDE": "o", "UV_PYTHON": "3.8"}, False),
+    ({"PYTHONHOME": "h", "PYTHONINSPECT": "1", "__PYVENV_LAUNCHER__": "l", "JUPYTERLAB_DIR": "d"}, False),
+    ({"JUPYTER_CONFIG_DIR": "d", "JUPYTER_PLATFORM_DIRS": "1", "PYTHONPLATLIBDIR": "x"}, False),
+])  # fmt: skip
 def test_which_variables_of_others_are_kept(given, kept, curso, monkeypatch):
     for name, value in given.items():
         monkeypatch.setenv(name, value)
@@ -646,34 +643,31 @@ def test_old_pythons_of_this_machine_explain_themselves():
             assert b"el curso necesita uno entre el 3.11 y el 3.14" in result.stdout, python
 
 
-@pytest.mark.parametrize(
-    ("output", "sentence"),
-    [
-        ("OSError: [Errno 28] No space left on device", "No queda sitio"),
-        (
-            "The virtual environment was not created because ensurepip is not available",
-            "python3-venv",
-        ),
-        ("/usr/bin/python3: No module named venv", "python3-venv"),
-        ("ProxyError('Unable to connect to proxy', OSError('407 Proxy Auth'))", "HTTPS_PROXY"),
-        ("pip._internal.exceptions... Please check proxy URL. It is malformed", "HTTPS_PROXY"),
-        ("ERROR: Missing dependencies for SOCKS support.", "HTTPS_PROXY"),
-        ("OSError: [WinError 362] The cloud file provider is not running", "en la nube"),
-        ("SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]", "PIP_CERT"),
-        ("Failed to establish: [Errno -3] Temporary failure in name resolution", "La conexión"),
-        ("NewConnectionError('<x>: [Errno 111] Connection refused')", "La conexión"),
-        ("WARNING: Retrying after 'ReadTimeoutError(\"Read timed out.\")'", "La conexión"),
-        ("ERROR: [Errno 13] Permission denied: 'x'", "No se puede escribir en"),
-        ("OSError: [Errno 30] Read-only file system: 'x'", "No se puede escribir en"),
-        ("[WinError 5] Acceso denegado: 'x.dll'", "No se puede escribir en"),
-        (
-            "HINT: This error might have occurred since ... Windows Long Path support",
-            "demasiado larga",
-        ),
-        ("ERROR: No matching distribution found for torch==2.13.0", "64 bits"),
-        ("algo que nadie ha visto nunca", "No se ha podido preparar"),
-    ],
-)
+@pytest.mark.parametrize(("output", "sentence"), [
+    ("OSError: [Errno 28] No space left on device", "No queda sitio"),
+    (
+        "The virtual environment was not created because ensurepip is not available",
+        "python3-venv",
+    ),
+    ("/usr/bin/python3: No module named venv", "python3-venv"),
+    ("ProxyError('Unable to connect to proxy', OSError('407 Proxy Auth'))", "HTTPS_PROXY"),
+    ("pip._internal.exceptions... Please check proxy URL. It is malformed", "HTTPS_PROXY"),
+    ("ERROR: Missing dependencies for SOCKS support.", "HTTPS_PROXY"),
+    ("OSError: [WinError 362] The cloud file provider is not running", "en la nube"),
+    ("SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]", "PIP_CERT"),
+    ("Failed to establish: [Errno -3] Temporary failure in name resolution", "La conexión"),
+    ("NewConnectionError('<x>: [Errno 111] Connection refused')", "La conexión"),
+    ("WARNING: Retrying after 'ReadTimeoutError(\"Read timed out.\")'", "La conexión"),
+    ("ERROR: [Errno 13] Permission denied: 'x'", "No se puede escribir en"),
+    ("OSError: [Errno 30] Read-only file system: 'x'", "No se puede escribir en"),
+    ("[WinError 5] Acceso denegado: 'x.dll'", "No se puede escribir en"),
+    (
+        "HINT: This error might have occurred since ... Windows Long Path support",
+        "demasiado larga",
+    ),
+    ("ERROR: No matching distribution found for torch==2.13.0", "64 bits"),
+    ("algo que nadie ha visto nunca", "No se ha podido preparar"),
+])  # fmt: skip
 def test_each_failure_has_its_sentence(curso, output, sentence):
     assert sentence in curso.diagnose(output)
 
@@ -704,31 +698,28 @@ UV, PIP_CPU, UV_CPU = "pip uv", "pip torch==2.13.0+cpu", "uv --torch-backend=cpu
 ALL_UV, ALL_PIP = "uv torch==2.13.0 algo==1.0", "pip torch==2.13.0 algo==1.0"
 
 
-@pytest.mark.parametrize(
-    ("platform", "cuda", "problems", "expected"),
-    [
-        pytest.param("linux", "", {}, [UV, PIP_CPU, ALL_UV], id="pip-tiene-el-de-procesador"),
-        pytest.param(
-            "linux", "", {PIP_CPU: MISSING}, [UV, PIP_CPU, UV_CPU, ALL_UV], id="lo-sabe-uv"
-        ),
-        pytest.param(
-            "linux",
-            "",
-            {PIP_CPU: MISSING, UV_CPU: "dns error"},
-            [UV, PIP_CPU, UV_CPU, ALL_UV],
-            id="nadie-lo-tiene",
-        ),
-        pytest.param("linux", "cuda", {}, [UV, ALL_UV], id="con-tarjeta"),
-        pytest.param("darwin", "", {}, [UV, ALL_UV], id="macos"),
-        pytest.param("win32", "", {UV: MISSING}, [UV, ALL_PIP], id="windows-sin-uv"),
-        pytest.param("win32", "", {ALL_UV: "x"}, [UV, ALL_UV, ALL_PIP], id="uv-no-puede"),
-        pytest.param("linux", "", {UV: NETWORK}, [UV, "error"], id="sin-red"),
-        pytest.param("linux", "", {PIP_CPU: NETWORK}, [UV, PIP_CPU, "error"], id="la-red-se-corta"),
-        pytest.param(
-            "win32", "", {ALL_UV: "x", ALL_PIP: "x"}, [UV, ALL_UV, ALL_PIP, "error"], id="nada-va"
-        ),
-    ],
-)
+@pytest.mark.parametrize(("platform", "cuda", "problems", "expected"), [
+    pytest.param("linux", "", {}, [UV, PIP_CPU, ALL_UV], id="pip-tiene-el-de-procesador"),
+    pytest.param(
+        "linux", "", {PIP_CPU: MISSING}, [UV, PIP_CPU, UV_CPU, ALL_UV], id="lo-sabe-uv"
+    ),
+    pytest.param(
+        "linux",
+        "",
+        {PIP_CPU: MISSING, UV_CPU: "dns error"},
+        [UV, PIP_CPU, UV_CPU, ALL_UV],
+        id="nadie-lo-tiene",
+    ),
+    pytest.param("linux", "cuda", {}, [UV, ALL_UV], id="con-tarjeta"),
+    pytest.param("darwin", "", {}, [UV, ALL_UV], id="macos"),
+    pytest.param("win32", "", {UV: MISSING}, [UV, ALL_PIP], id="windows-sin-uv"),
+    pytest.param("win32", "", {ALL_UV: "x"}, [UV, ALL_UV, ALL_PIP], id="uv-no-puede"),
+    pytest.param("linux", "", {UV: NETWORK}, [UV, "error"], id="sin-red"),
+    pytest.param("linux", "", {PIP_CPU: NETWORK}, [UV, PIP_CPU, "error"], id="la-red-se-corta"),
+    pytest.param(
+        "win32", "", {ALL_UV: "x", ALL_PIP: "x"}, [UV, ALL_UV, ALL_PIP, "error"], id="nada-va"
+    ),
+])  # fmt: skip
 def test_install_route(curso, monkeypatch, platform, cuda, problems, expected):
     steps, told = [], curso.ROOT / "otro.log"
 
@@ -842,19 +833,16 @@ def test_in_three_nights_all_the_cases_in_turns_are_done_and_each_one_once(monke
     assert other_nights(items) == []
 
 
-@pytest.mark.parametrize(
-    ("place", "tags", "slow"),
-    [
-        ("notebooks/05_atencion.ipynb::Cell 3", [], False),
-        ("notebooks/05_atencion.ipynb::Cell 4", ["profundizar"], True),
-        ("notebooks/soluciones/06_multicabeza.ipynb::Cell 0", [], True),
-        ("notebooks/12_dentro_de_bert.ipynb::Cell 0", [], True),
-        ("notebooks/14_leer_un_llm.ipynb::Cell 0", [], True),
-        ("notebooks/clases/04_mascaras.ipynb::Cell 0", [], True),
-        (r"notebooks\clases\04_mascaras.ipynb::Cell 0", [], True),
-        (r"notebooks\05_atencion.ipynb::Cell 3", [], False),
-    ],
-)
+@pytest.mark.parametrize(("place", "tags", "slow"), [
+    ("notebooks/05_atencion.ipynb::Cell 3", [], False),
+    ("notebooks/05_atencion.ipynb::Cell 4", ["profundizar"], True),
+    ("notebooks/soluciones/06_multicabeza.ipynb::Cell 0", [], True),
+    ("notebooks/12_dentro_de_bert.ipynb::Cell 0", [], True),
+    ("notebooks/14_leer_un_llm.ipynb::Cell 0", [], True),
+    ("notebooks/clases/04_mascaras.ipynb::Cell 0", [], True),
+    (r"notebooks\clases\04_mascaras.ipynb::Cell 0", [], True),
+    (r"notebooks\05_atencion.ipynb::Cell 3", [], False),
+])  # fmt: skip
 def test_which_notebooks_run_every_day(place, tags, slow):
     metadata = {"tags": tags} if tags else {}
     cell = {"metadata": metadata}

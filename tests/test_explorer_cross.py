@@ -51,25 +51,22 @@ def test_its_text_says_its_state():
     )
 
 
-@pytest.mark.parametrize(
-    ("row", "words", "even"),
-    [
-        ([0.9, 0.1], "mira sobre todo a «a» (0.90", "0.50"),
-        ([0.31, 0.09, 0.2, 0.2, 0.2], "lo que más mira es «a» (0.31", "0.20"),
-        ([0.5, 0.25, 0.25], "mira sobre todo a «a» (0.50", "0.33"),
-        ([0.4, 0.4, 0.2], "lo que más mira son «a» y «b» (0.40 cada uno", "0.33"),
-        ([0.302, 0.3, 0.298, 0.1], "lo que más mira son «a», «b» y «c» (0.30 cada uno", "0.25"),
-        # Casi iguales: nadie se destaca, aunque uno sea el mayor.
-        ([0.22, 0.2, 0.19, 0.2, 0.19], "mira casi por igual a todos; a «a», apenas más (0.22", "0.20"),
-        ([0.23, 0.23, 0.18, 0.18, 0.18], "mira casi por igual a todos; a «a» y «b», apenas más (0.23 cada uno", "0.20"),
-        ([0.21, 0.21, 0.21, 0.21, 0.161], "mira casi por igual a todos; a 4 tokens, apenas más (0.21 cada uno", "0.20"),
-        ([0.25] * 4, "mira casi por igual a todos (0.25 cada uno", "0.25"),
-        # El mayor se aleja poco, pero hay a quien no se mira: no es «por igual a todos».
-        ([0.24, 0.24, 0.24, 0.24, 0.04], "lo que más mira son 4 tokens (0.24 cada uno", "0.20"),
-        ([0.1] * 9 + [0.05, 0.05], "lo que más mira son 9 tokens (0.10 cada uno", "0.09"),
-        ([1.0], "mira sobre todo a «a» (1.00", "1.00"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("row", "words", "even"), [
+    ([0.9, 0.1], "mira sobre todo a «a» (0.90", "0.50"),
+    ([0.31, 0.09, 0.2, 0.2, 0.2], "lo que más mira es «a» (0.31", "0.20"),
+    ([0.5, 0.25, 0.25], "mira sobre todo a «a» (0.50", "0.33"),
+    ([0.4, 0.4, 0.2], "lo que más mira son «a» y «b» (0.40 cada uno", "0.33"),
+    ([0.302, 0.3, 0.298, 0.1], "lo que más mira son «a», «b» y «c» (0.30 cada uno", "0.25"),
+    # Casi iguales: nadie se destaca, aunque uno sea el mayor.
+    ([0.22, 0.2, 0.19, 0.2, 0.19], "mira casi por igual a todos; a «a», apenas más (0.22", "0.20"),
+    ([0.23, 0.23, 0.18, 0.18, 0.18], "mira casi por igual a todos; a «a» y «b», apenas más (0.23 cada uno", "0.20"),
+    ([0.21, 0.21, 0.21, 0.21, 0.161], "mira casi por igual a todos; a 4 tokens, apenas más (0.21 cada uno", "0.20"),
+    ([0.25] * 4, "mira casi por igual a todos (0.25 cada uno", "0.25"),
+    # El mayor se aleja poco, pero hay a quien no se mira: no es «por igual a todos».
+    ([0.24, 0.24, 0.24, 0.24, 0.04], "lo que más mira son 4 tokens (0.24 cada uno", "0.20"),
+    ([0.1] * 9 + [0.05, 0.05], "lo que más mira son 9 tokens (0.10 cada uno", "0.09"),
+    ([1.0], "mira sobre todo a «a» (1.00", "1.00"),
+])  # fmt: skip
 def test_it_stresses_only_what_stands_out(row, words, even):
     said = looks(compute([[row]], 0, 0), "abcdefghijk")
     assert said == f"{words}; a partes iguales, {even})"
@@ -130,16 +127,13 @@ def test_the_translator_s_warnings_are_notes(recwarn, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("sentence", "message"),
-    [
-        (" ", "la frase está vacía. Escribe una frase en inglés."),
-        ("😀", "en '😀' no hay ninguna palabra que el modelo pueda leer. Conoce las letras"),
-        ("dog " * 126, "la frase tiene 128 tokens y caben 127. Traduce una frase cada vez."),
-        ("dog " * 38, "la frase tiene 40 tokens y su traducción, 90, y aquí caben 40. Escribe una"),
-        (3, "algo ha fallado: translate: la frase es int"),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "message"), [
+    (" ", "la frase está vacía. Escribe una frase en inglés."),
+    ("😀", "en '😀' no hay ninguna palabra que el modelo pueda leer. Conoce las letras"),
+    ("dog " * 126, "la frase tiene 128 tokens y caben 127. Traduce una frase cada vez."),
+    ("dog " * 38, "la frase tiene 40 tokens y su traducción, 90, y aquí caben 40. Escribe una"),
+    (3, "algo ha fallado: translate: la frase es int"),
+])  # fmt: skip
 def test_what_cannot_be_translated_is_refused(sentence, message):
     built = explorer(sentence="Dog.", step=1)
     before = built.get_state(["sentence", "source_tokens", "seen", "predicted", "weights", "step"])

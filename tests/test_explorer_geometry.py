@@ -145,21 +145,18 @@ def test_javascript_computes_the_same(lab):
         assert theirs == near(mine) | {"angles": near(mine["angles"], abs=1e-5)}, state
 
 
-@pytest.mark.parametrize(
-    ("part", "change", "said"),
-    [
-        ("producto", {}, "«hungry» y la key de «dog»: 45°, ángulo agudo; producto 1.00."),
-        ("producto", {"K": [*K[:2], [1, 1]]}, "90°, ángulo recto; producto 0.00. Reto 1, conseguido."),
-        ("producto", {"K": [*K[:2], [0, 0]]}, "sin ángulo, porque una de las dos es nula."),
-        ("producto", {"K": [*K[:2], [2, -2]]}, "0°, misma dirección y sentido; producto 4.00."),
-        ("producto", {"K": [*K[:2], [2.9, 3]]}, "91°, ángulo obtuso; producto −0.10."),
-        ("pesos", {}, "«hungry» mira sobre todo a «dog»: 0.73."),
-        ("pesos", {"K": [*K[:2], [0, 1]]}, "mira sobre todo a «the» y «dog»: 0.40. Reto 1, conseguido."),
-        ("pesos", {"asks": 2}, "«dog» mira sobre todo a «hungry»: 0.62."),
-        ("salida", {}, "mira sobre todo a «dog»: 0.73. Su salida es (0.73, 0.09)."),
-        ("salida", {"K": [[1, 1]] * 3}, "«hungry» mira a las tres por igual. Su salida es (0.33, 0.33)."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("part", "change", "said"), [
+    ("producto", {}, "«hungry» y la key de «dog»: 45°, ángulo agudo; producto 1.00."),
+    ("producto", {"K": [*K[:2], [1, 1]]}, "90°, ángulo recto; producto 0.00. Reto 1, conseguido."),
+    ("producto", {"K": [*K[:2], [0, 0]]}, "sin ángulo, porque una de las dos es nula."),
+    ("producto", {"K": [*K[:2], [2, -2]]}, "0°, misma dirección y sentido; producto 4.00."),
+    ("producto", {"K": [*K[:2], [2.9, 3]]}, "91°, ángulo obtuso; producto −0.10."),
+    ("pesos", {}, "«hungry» mira sobre todo a «dog»: 0.73."),
+    ("pesos", {"K": [*K[:2], [0, 1]]}, "mira sobre todo a «the» y «dog»: 0.40. Reto 1, conseguido."),
+    ("pesos", {"asks": 2}, "«dog» mira sobre todo a «hungry»: 0.62."),
+    ("salida", {}, "mira sobre todo a «dog»: 0.73. Su salida es (0.73, 0.09)."),
+    ("salida", {"K": [[1, 1]] * 3}, "«hungry» mira a las tres por igual. Su salida es (0.33, 0.33)."),
+])  # fmt: skip
 def test_what_it_says(lab, part, change, said):
     state = STARTING | {"part": part, "words": ["the", "hungry", "dog"]} | change
     assert said in in_js(lab, "geometry", "module.sentence(value, module.compute(value), 2)", state)

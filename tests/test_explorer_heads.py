@@ -314,21 +314,18 @@ def test_javascript_computes_the_same(lab):
     agrees(lab, "heads", compute, states(60))
 
 
-@pytest.mark.parametrize(
-    ("view", "expected"),
-    [
-        ({}, "«dog» entra con su fila de X: 12 números."),
-        ({"station": 2}, "De «dog» salen una query, una key y un value, de 12 números cada uno."),
-        ({"station": 3, "query": 4}, "Los 12 números de «bone» se reparten en 3 trozos de 4: no"),
-        ({"station": 4, "head": 1}, "Con la cabeza 1, «dog» mira sobre todo a «a» (0.39)."),
-        ({"station": 5}, "vuelven a estar uno tras otro, 12 números: no se calcula nada."),
-        ({"station": 6}, "12 números, y cada uno combina los de todas las cabezas."),
-        ({"station": 6, "muted": [1]}, "los de las cabezas encendidas. Con la cabeza 1 apagada "
-         "cambian 4 de 12 números en Concat y 12 de 12 en la salida; el cambio mide 1.43."),
-        ({"station": 6, "muted": [0, 1, 2]}, "no le llega nada de la frase. Con las cabezas 0, 1 y "
-         "2 apagadas cambian 12 de 12 números en Concat y 12 de 12"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("view", "expected"), [
+    ({}, "«dog» entra con su fila de X: 12 números."),
+    ({"station": 2}, "De «dog» salen una query, una key y un value, de 12 números cada uno."),
+    ({"station": 3, "query": 4}, "Los 12 números de «bone» se reparten en 3 trozos de 4: no"),
+    ({"station": 4, "head": 1}, "Con la cabeza 1, «dog» mira sobre todo a «a» (0.39)."),
+    ({"station": 5}, "vuelven a estar uno tras otro, 12 números: no se calcula nada."),
+    ({"station": 6}, "12 números, y cada uno combina los de todas las cabezas."),
+    ({"station": 6, "muted": [1]}, "los de las cabezas encendidas. Con la cabeza 1 apagada "
+     "cambian 4 de 12 números en Concat y 12 de 12 en la salida; el cambio mide 1.43."),
+    ({"station": 6, "muted": [0, 1, 2]}, "no le llega nada de la frase. Con las cabezas 0, 1 y "
+     "2 apagadas cambian 12 de 12 números en Concat y 12 de 12"),
+])  # fmt: skip
 def test_its_sentence(lab, view, expected):
     first = {"data": MultiHeadExplorer().data, "query": 1, "head": 0, "station": 1, "muted": []}
     assert expected in in_js(lab, "heads", SENTENCE, first | view)

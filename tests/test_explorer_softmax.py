@@ -132,18 +132,15 @@ def test_javascript_computes_the_same(lab):
     agrees(lab, "softmax", compute, states(300), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("state", "expected"),
-    [
-        ([[1, 2, 3]], ["La mayor, x₃, se lleva un peso de 0.67.", "Entropía 0.83", "daría 0.50."]),
-        ([[2, 2, 2, 2]], ["Empatan todas: peso 0.25 cada una.", "Entropía 1.39", "da lo mismo"]),
-        ([[2, 1, 2]], ["Empatan x₁ y x₃: peso 0.42 cada una.", "daría 0.40 a cada una."]),
-        ([[1, 2, 3, 10]], ["x₄, se lleva un peso de casi 1."]),
-        ([[1, 2, 3], 1, -2], ["El porcentaje no existe: las puntuaciones suman 0."]),
-        ([[-1, 0, 3]], ["Los porcentajes no son pesos: hay negativos."]),
-        ([[-1, -2, -3]], ["x₁, se lleva un peso de 0.67.", "El porcentaje sale al revés"]),
-    ],
-)
+@pytest.mark.parametrize(("state", "expected"), [
+    ([[1, 2, 3]], ["La mayor, x₃, se lleva un peso de 0.67.", "Entropía 0.83", "daría 0.50."]),
+    ([[2, 2, 2, 2]], ["Empatan todas: peso 0.25 cada una.", "Entropía 1.39", "da lo mismo"]),
+    ([[2, 1, 2]], ["Empatan x₁ y x₃: peso 0.42 cada una.", "daría 0.40 a cada una."]),
+    ([[1, 2, 3, 10]], ["x₄, se lleva un peso de casi 1."]),
+    ([[1, 2, 3], 1, -2], ["El porcentaje no existe: las puntuaciones suman 0."]),
+    ([[-1, 0, 3]], ["Los porcentajes no son pesos: hay negativos."]),
+    ([[-1, -2, -3]], ["x₁, se lleva un peso de 0.67.", "El porcentaje sale al revés"]),
+])  # fmt: skip
 def test_its_sentence(lab, state, expected):
     said = in_js(lab, "softmax", "module.sentence(module.compute(...value))", state)
     for part in expected:

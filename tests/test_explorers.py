@@ -165,14 +165,11 @@ def test_refreshing_leaves_the_rest_alone(tmp_path, capsys):
     assert capsys.readouterr().out.count("ya estaba así") == 2
 
 
-@pytest.mark.parametrize(
-    ("was", "now", "words"),
-    [
-        ("mask.MaskExplorer", "mask.Tapador", r"mask\.Tapador: vuelve a ejecutarlo"),
-        ("mask.MaskExplorer", "tapas.MaskExplorer", r"tapas\.MaskExplorer: vuelve a ejecutarlo"),
-        ('"execution_count": 1,', '"execution_count": 9,', "no está en forma normal"),
-    ],
-)
+@pytest.mark.parametrize(("was", "now", "words"), [
+    ("mask.MaskExplorer", "mask.Tapador", r"mask\.Tapador: vuelve a ejecutarlo"),
+    ("mask.MaskExplorer", "tapas.MaskExplorer", r"tapas\.MaskExplorer: vuelve a ejecutarlo"),
+    ('"execution_count": 1,', '"execution_count": 9,', "no está en forma normal"),
+])  # fmt: skip
 def test_what_cannot_be_refreshed_is_said_and_stays(was, now, words, tmp_path, capsys):
     """Un explorador que ya no existe, o un cuaderno a medias: una frase, y el archivo, intacto."""
     copied, text = copy_of(ROOT / "notebooks" / "04_mascaras.ipynb", tmp_path)

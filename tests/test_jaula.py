@@ -244,18 +244,15 @@ def test_an_answer_in_loops_is_right_for_whoever_grades(user):
     assert run(user, GRADES.format(names=names, code=code)).split() == ["✓"] * len(names)
 
 
-@pytest.mark.parametrize(
-    ("told", "restricted", "name"),
-    [
-        ("bwrap: setting up uid map: Permission denied", "1", "apparmor"),
-        ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "1", "apparmor"),
-        ("bwrap: setting up uid map: Permission denied", "0", "contenedor"),
-        ("bwrap: No permissions to create a new namespace, likely because…", "", "contenedor"),
-        ("bwrap: Creating new namespace failed: Operation not permitted", "", "contenedor"),
-        ("setpriv: failed to execute /root/python: Permission denied", "", "permisos"),
-        ("bwrap: algo nuevo", "", "otra"),
-    ],
-)
+@pytest.mark.parametrize(("told", "restricted", "name"), [
+    ("bwrap: setting up uid map: Permission denied", "1", "apparmor"),
+    ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "1", "apparmor"),
+    ("bwrap: setting up uid map: Permission denied", "0", "contenedor"),
+    ("bwrap: No permissions to create a new namespace, likely because…", "", "contenedor"),
+    ("bwrap: Creating new namespace failed: Operation not permitted", "", "contenedor"),
+    ("setpriv: failed to execute /root/python: Permission denied", "", "permisos"),
+    ("bwrap: algo nuevo", "", "otra"),
+])  # fmt: skip
 def test_it_says_why_there_is_no_cage(told, restricted, name, monkeypatch, tmp_path):
     switch = tmp_path / "restrict"
     if restricted:

@@ -88,14 +88,11 @@ def test_without_positions_one_can_only_bet_on_the_most_repeated():
     assert (guess == ids[:, -1]).double().mean().item() == pytest.approx(0.305, abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"every": 0}, "every = 0"),
-        ({"offsets": ()}, "offsets = \\(\\)"),
-        ({"heads": 3}, "heads = 3"),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "said"), [
+    ({"every": 0}, "every = 0"),
+    ({"offsets": ()}, "offsets = \\(\\)"),
+    ({"heads": 3}, "heads = 3"),
+])  # fmt: skip
 def test_what_makes_no_sense_is_told(wrong, said):
     with pytest.raises(ValueError, match=said):
         next(learn_neighbours(**{"heads": 1} | wrong))

@@ -257,17 +257,14 @@ def test_what_was_just_typed_is_saved_whatever_closes(course, opened, browser):
         assert page.locator(".jp-Dialog").count() == 0
 
 
-@pytest.mark.parametrize(
-    ("answers", "shown", "left"),
-    [
-        ([None], 0, []),  # al editar, o sin ninguna página
-        ([None], 1, []),
-        ([{}], 0, []),
-        ([{}], 1, ["la página abierta"]),  # que no contesta
-        ([{}, {"a": ["05.ipynb"]}, {"a": []}], 1, []),
-        ([{"a": ["05.ipynb"], "b": ["05.ipynb"]}, {"a": [], "b": ["05.ipynb"]}], 1, ["05.ipynb"]),
-    ],
-)
+@pytest.mark.parametrize(("answers", "shown", "left"), [
+    ([None], 0, []),  # al editar, o sin ninguna página
+    ([None], 1, []),
+    ([{}], 0, []),
+    ([{}], 1, ["la página abierta"]),  # que no contesta
+    ([{}, {"a": ["05.ipynb"]}, {"a": []}], 1, []),
+    ([{"a": ["05.ipynb"], "b": ["05.ipynb"]}, {"a": [], "b": ["05.ipynb"]}], 1, ["05.ipynb"]),
+])  # fmt: skip
 def test_before_closing_the_pages_are_asked_to_save(monkeypatch, answers, shown, left):
     asked, clock = [], itertools.count(step=0.2)
 
@@ -299,17 +296,14 @@ def test_what_is_not_saved_is_said_and_waited_for(monkeypatch):
 # --- Las piezas -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("platform", "variables", "expected"),
-    [
-        ("linux", {}, False),
-        ("linux", {"DISPLAY": ":0"}, True),
-        ("linux", {"WAYLAND_DISPLAY": "wayland-0"}, True),
-        ("linux", {"BROWSER": "mi-editor"}, True),
-        ("darwin", {}, True),
-        ("win32", {}, True),
-    ],
-)
+@pytest.mark.parametrize(("platform", "variables", "expected"), [
+    ("linux", {}, False),
+    ("linux", {"DISPLAY": ":0"}, True),
+    ("linux", {"WAYLAND_DISPLAY": "wayland-0"}, True),
+    ("linux", {"BROWSER": "mi-editor"}, True),
+    ("darwin", {}, True),
+    ("win32", {}, True),
+])  # fmt: skip
 def test_no_browser_is_tried_without_a_screen(monkeypatch, platform, variables, expected):
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)
@@ -329,14 +323,11 @@ def test_no_browser_is_tried_without_a_screen(monkeypatch, platform, variables, 
 INFO = {"hostname": "0.0.0.0", "port": 8888, "base_url": "/", "token": "abc", "secure": False}
 
 
-@pytest.mark.parametrize(
-    ("browser", "ip", "said"),
-    [
-        (True, "", "Si no se abre solo"),
-        (False, "", "ssh -L 8888:localhost:8888"),
-        (False, "0.0.0.0", "Quien tenga la dirección entera puede entrar"),
-    ],
-)
+@pytest.mark.parametrize(("browser", "ip", "said"), [
+    (True, "", "Si no se abre solo"),
+    (False, "", "ssh -L 8888:localhost:8888"),
+    (False, "0.0.0.0", "Quien tenga la dirección entera puede entrar"),
+])  # fmt: skip
 def test_the_address_is_the_last_line(browser, ip, said):
     where = "lab/tree/mis_cuadernos/00_empieza_aqui.ipynb"
     *lines, last = server.directions(INFO, where, browser, ip)

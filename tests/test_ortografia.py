@@ -217,34 +217,28 @@ def test_prose_is_read_wherever_it_is(text):
     assert len(found_in(text)) == 1
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "x = 1  # la atencion",
-        "# la\n# la softmax",
-        'raise ValueError("la atencion falla")',
-        'raise ValueError(f"la {x} atencion {x} falla")',
-        'def f(x):\n    """La atencion."""',
-        'def f(query):\n    """Atiende.\n\n    Args:\n        query: la atencion.\n    """',
-        'class A:\n    """La atencion."""',
-    ],
-)
+@pytest.mark.parametrize("source", [
+    "x = 1  # la atencion",
+    "# la\n# la softmax",
+    'raise ValueError("la atencion falla")',
+    'raise ValueError(f"la {x} atencion {x} falla")',
+    'def f(x):\n    """La atencion."""',
+    'def f(query):\n    """Atiende.\n\n    Args:\n        query: la atencion.\n    """',
+    'class A:\n    """La atencion."""',
+])  # fmt: skip
 def test_programs_are_read(source):
     nb = new_notebook(cells=[new_markdown_cell("Hola"), new_code_cell(source)])
     (fault,) = [fault for piece in notebook_pieces(nb, "x.ipynb") for fault in faults(piece)]
     assert fault.startswith("x.ipynb, celda 2, línea ")
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "atencion = {'atencion': 'atencion'}  # (B, atencion_q) → atencion(x)",
-        'extract_embeddings("I gave the dog a bone because it was hungry")',
-        'pattern = r"atencion (\\d+)"',
-        'f"{atencion} y {atencion:atencion}ésima"',
-        'def f(atencion, key):\n    """Atiende.\n\n    Args:\n        atencion, key: vale.\n    """',
-    ],
-)
+@pytest.mark.parametrize("source", [
+    "atencion = {'atencion': 'atencion'}  # (B, atencion_q) → atencion(x)",
+    'extract_embeddings("I gave the dog a bone because it was hungry")',
+    'pattern = r"atencion (\\d+)"',
+    'f"{atencion} y {atencion:atencion}ésima"',
+    'def f(atencion, key):\n    """Atiende.\n\n    Args:\n        atencion, key: vale.\n    """',
+])  # fmt: skip
 def test_the_code_of_a_program_is_not_read(source):
     nb = new_notebook(cells=[new_code_cell(source)])
     assert [fault for piece in notebook_pieces(nb) for fault in faults(piece)] == []

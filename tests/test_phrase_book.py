@@ -94,14 +94,11 @@ def test_words_are_in_the_dictionaries():
         assert wrong == set()
 
 
-@pytest.mark.parametrize(
-    ("plural", "words"),
-    [
-        (english_plural, "dog dogs, box boxes, library libraries, boy boys, bus buses"),
-        (spanish_plural, "casa casas, lápiz lápices, ratón ratones, autobús autobuses"),
-        (spanish_plural, "árbol árboles, sofá sofás, azul azules"),
-    ],
-)
+@pytest.mark.parametrize(("plural", "words"), [
+    (english_plural, "dog dogs, box boxes, library libraries, boy boys, bus buses"),
+    (spanish_plural, "casa casas, lápiz lápices, ratón ratones, autobús autobuses"),
+    (spanish_plural, "árbol árboles, sofá sofás, azul azules"),
+])  # fmt: skip
 def test_plurals(plural, words):
     for one, many in map(str.split, words.split(", ")):
         assert plural(one) == many
@@ -120,18 +117,15 @@ def test_words_are_read():
     assert read_word("eat|eats|eating = como|…|comiendo = pan").rest == "pan"
 
 
-@pytest.mark.parametrize(
-    ("mould", "expected"),
-    [
-        ("My {casa+} are {alto}. => Mis {casa+} son {alto@casa+}.", "My chairs are tall. → Mis sillas son altas."),
-        ("{a@pez} {pez} here. => {un@pez} {pez} aquí.", "An elephant here. → Un elefante aquí."),
-        ("{quien} {come@quien}. => {quien} {come@quien}.", "They eat. → Ellos comen pan."),
-        ("{quien} {is@quien} {come*}. => {quien} {está@quien} {come*}.", "They are eating. → Ellos están comiendo pan."),
-        ("To the {casa}. => {al@casa} {casa}, {del@pez} {pez}.", "To the chair. → A la silla, del elefante."),
-        ("I and {quien}, {quien}. => Yo y Inés y Ian y hielo y hijos, {quien}.", "I and they, they. → Yo e Inés y Ian y hielo e hijos, ellos."),
-        ("[A = Un|A = Un] {pez}[.|.] => {} {pez}.", "A elephant. → Un elefante."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("mould", "expected"), [
+    ("My {casa+} are {alto}. => Mis {casa+} son {alto@casa+}.", "My chairs are tall. → Mis sillas son altas."),
+    ("{a@pez} {pez} here. => {un@pez} {pez} aquí.", "An elephant here. → Un elefante aquí."),
+    ("{quien} {come@quien}. => {quien} {come@quien}.", "They eat. → Ellos comen pan."),
+    ("{quien} {is@quien} {come*}. => {quien} {está@quien} {come*}.", "They are eating. → Ellos están comiendo pan."),
+    ("To the {casa}. => {al@casa} {casa}, {del@pez} {pez}.", "To the chair. → A la silla, del elefante."),
+    ("I and {quien}, {quien}. => Yo y Inés y Ian y hielo y hijos, {quien}.", "I and they, they. → Yo e Inés y Ian y hielo e hijos, ellos."),
+    ("[A = Un|A = Un] {pez}[.|.] => {} {pez}.", "A elephant. → Un elefante."),
+])  # fmt: skip
 def test_agreement(monkeypatch, mould, expected):
     words = {
         "casa": ["chair = silla f"],

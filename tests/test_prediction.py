@@ -153,16 +153,13 @@ def test_what_has_come_out_does_not_count(kept):
     assert progress.load()["predictions"]["05.3"]["right"] is True
 
 
-@pytest.mark.parametrize(
-    ("name", "said", "told", "hit"),
-    [
-        ("00.3", "1", "Dijiste 1: acertaste. Sale 1 de 72.", True),
-        ("00.3", "3", "Dijiste 3: casi. Sale 1 de 72.", False),
-        ("00.3", "35", "Dijiste 35: si cada una", False),
-        ("00.3", "12", "Dijiste 12. Sale 1 de 72.", False),
-        ("09.2", "0.6", "Dijiste 0.6: acertaste. Sale 0.57.", True),
-    ],
-)
+@pytest.mark.parametrize(("name", "said", "told", "hit"), [
+    ("00.3", "1", "Dijiste 1: acertaste. Sale 1 de 72.", True),
+    ("00.3", "3", "Dijiste 3: casi. Sale 1 de 72.", False),
+    ("00.3", "35", "Dijiste 35: si cada una", False),
+    ("00.3", "12", "Dijiste 12. Sale 1 de 72.", False),
+    ("09.2", "0.6", "Dijiste 0.6: acertaste. Sale 0.57.", True),
+])  # fmt: skip
 def test_a_number_is_judged_by_how_near_it_is(name, said, told, hit):
     text, right = prediction.heard(name, said)
     assert text.startswith(told)
@@ -289,17 +286,14 @@ RESTART = "lesson.sessionContext.session.kernel.restart()"
 
 
 @pytest.mark.navegador
-@pytest.mark.parametrize(
-    ("how", "name"),
-    [
-        ("intro", NUMBER),
-        ("mayús+intro", "08.1"),
-        pytest.param("intro", "05.3", marks=pytest.mark.lenta),
-        pytest.param("ocupado", "08.4", marks=pytest.mark.lenta),
-        pytest.param("todo", "09.2", marks=pytest.mark.lenta),
-        pytest.param("reinicio", "10.4", marks=pytest.mark.lenta),
-    ],
-)
+@pytest.mark.parametrize(("how", "name"), [
+    ("intro", NUMBER),
+    ("mayús+intro", "08.1"),
+    pytest.param("intro", "05.3", marks=pytest.mark.lenta),
+    pytest.param("ocupado", "08.4", marks=pytest.mark.lenta),
+    pytest.param("todo", "09.2", marks=pytest.mark.lenta),
+    pytest.param("reinicio", "10.4", marks=pytest.mark.lenta),
+])  # fmt: skip
 def test_in_jupyter_what_was_chosen_is_said_and_said_again(lab, how, name):
     """También sin decirlo, con el kernel ocupado; y si el kernel se reinicia, lo dice la pregunta."""
     number, (one, two) = KNOWN[name].get("number"), [say for say, *_ in KNOWN[name]["answers"]][:2]

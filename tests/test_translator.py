@@ -356,15 +356,12 @@ def test_doubtful_words(translator, english, spanish, changed, unknown):
     assert doubtful_words(found, translator.known) == (changed, unknown)
 
 
-@pytest.mark.parametrize(
-    ("written", "unsure", "english", "told"),
-    [
-        ("El pato es azul.", -99.0, "The platypus is blue.", "no conoce «platypus»: puede habérselo inventado"),
-        ("El pato es azul.", -99.0, "This is Zorblax.", "comprueba «Zorblax»: no está igual"),
-        # Si duda de todo, dice eso y basta.
-        ("La habitación es 4250.", -9.0, "The room is 4205.", "comprueba «4205»: no está igual"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("written", "unsure", "english", "told"), [
+    ("El pato es azul.", -99.0, "The platypus is blue.", "no conoce «platypus»: puede habérselo inventado"),
+    ("El pato es azul.", -99.0, "This is Zorblax.", "comprueba «Zorblax»: no está igual"),
+    # Si duda de todo, dice eso y basta.
+    ("La habitación es 4250.", -9.0, "The room is 4205.", "comprueba «4205»: no está igual"),
+])  # fmt: skip
 def test_a_word_or_a_number_that_changes_is_told(translator, monkeypatch, written, unsure, english, told):
     ids = translator.tokenizer.encode(written).ids + [translator.eos]
     monkeypatch.setattr(translator_module, "greedy_search", lambda *arguments: ids)

@@ -65,28 +65,25 @@ def test_a_section_of_one_cell_is_not_folded():
     assert nb.cells[1].metadata.tags == [BESIDE, TRY]
 
 
-@pytest.mark.parametrize(
-    ("texts", "tags"),
-    [
-        (["**Antes de ejecutar:** ¿qué sale?", "x"], [PREDICTION]),
-        (['Prediction("05.1")', "x"], [PREDICTION]),
-        (["from course_checkers import reveal", "x"], [SETUP]),
-        (["import torch\n\ntorch.set_num_threads(1)   # uno", "x"], [SETUP]),
-        (["torch.set_num_threads(1)", "x"], []),
-        (["import torch\nx = torch.ones(2)", "x"], []),
-        (["%pip install torch", "x"], []),
-        (["* Donde diga **Antes de ejecutar**, para.", "x"], []),
-        (
-            ["## Para profundizar", "**Antes de ejecutar:** ¿y aquí?", "## 2. Fin"],
-            [BESIDE, PREDICTION],
-        ),
-        (["## Ejercicios", "x"], [EXERCISES]),
-        (["## Ejercicios", "**Antes de ejecutar:** ¿y esto?", "x"], []),
-        (["## Ejercicios", "from course_checkers import show_progress", "x"], [SETUP, CHECKING]),
-        (["## Ejercicios", "show_progress(3)", "x"], [CHECKING]),
-        (["## Ejercicios", 'print("Cuando esté resuelto")', "x"], [UNSOLVED]),
-    ],
-)
+@pytest.mark.parametrize(("texts", "tags"), [
+    (["**Antes de ejecutar:** ¿qué sale?", "x"], [PREDICTION]),
+    (['Prediction("05.1")', "x"], [PREDICTION]),
+    (["from course_checkers import reveal", "x"], [SETUP]),
+    (["import torch\n\ntorch.set_num_threads(1)   # uno", "x"], [SETUP]),
+    (["torch.set_num_threads(1)", "x"], []),
+    (["import torch\nx = torch.ones(2)", "x"], []),
+    (["%pip install torch", "x"], []),
+    (["* Donde diga **Antes de ejecutar**, para.", "x"], []),
+    (
+        ["## Para profundizar", "**Antes de ejecutar:** ¿y aquí?", "## 2. Fin"],
+        [BESIDE, PREDICTION],
+    ),
+    (["## Ejercicios", "x"], [EXERCISES]),
+    (["## Ejercicios", "**Antes de ejecutar:** ¿y esto?", "x"], []),
+    (["## Ejercicios", "from course_checkers import show_progress", "x"], [SETUP, CHECKING]),
+    (["## Ejercicios", "show_progress(3)", "x"], [CHECKING]),
+    (["## Ejercicios", 'print("Cuando esté resuelto")', "x"], [UNSOLVED]),
+])  # fmt: skip
 def test_each_cell_says_what_it_is(texts, tags):
     nb = lesson("# 03 · Una", *texts)
     way.mark(nb, "03_una.ipynb")
@@ -103,23 +100,20 @@ def test_what_only_prepares_is_folded_and_reads_as_one_line():
     assert not {"jupyter", "tags"} & set(nb.cells[1].metadata)
 
 
-@pytest.mark.parametrize(
-    ("cells", "faulty"),
-    [
-        (["x = 1", "## Para profundizar", "y = x", "## 2. Fin", "x"], []),
-        (["x = 1", "## Para profundizar", "y = x", "## 2. Fin", "y"], ["y"]),
-        (["x = 1", "## Para profundizar", "x = 2", "## 2. Fin", "x"], ["x"]),
-        (["x = 1", "## Para profundizar", "x = 2", "## 2. Fin", "x = 3\nx"], []),
-        (
-            ["## Para profundizar", "import math", "## 2. Fin", "def f():\n    return math.pi"],
-            ["math"],
-        ),
-        (["## Para profundizar", "a = 1", "## 2. Fin", "def f(a):\n    return a"], []),
-        (["## Para profundizar", "a = 1", "## 2. Fin", "[a for a in range(3)]"], []),
-        (["## Para profundizar", "for a in (1,):\n    pass", "## 2. Fin", "print(a)"], ["a"]),
-        (["## Para profundizar", "y = 1", "## Ejercicios", "y"], []),
-    ],
-)
+@pytest.mark.parametrize(("cells", "faulty"), [
+    (["x = 1", "## Para profundizar", "y = x", "## 2. Fin", "x"], []),
+    (["x = 1", "## Para profundizar", "y = x", "## 2. Fin", "y"], ["y"]),
+    (["x = 1", "## Para profundizar", "x = 2", "## 2. Fin", "x"], ["x"]),
+    (["x = 1", "## Para profundizar", "x = 2", "## 2. Fin", "x = 3\nx"], []),
+    (
+        ["## Para profundizar", "import math", "## 2. Fin", "def f():\n    return math.pi"],
+        ["math"],
+    ),
+    (["## Para profundizar", "a = 1", "## 2. Fin", "def f(a):\n    return a"], []),
+    (["## Para profundizar", "a = 1", "## 2. Fin", "[a for a in range(3)]"], []),
+    (["## Para profundizar", "for a in (1,):\n    pass", "## 2. Fin", "print(a)"], ["a"]),
+    (["## Para profundizar", "y = 1", "## Ejercicios", "y"], []),
+])  # fmt: skip
 def test_a_name_that_comes_from_beside_is_seen(cells, faulty):
     found = way.faults(lesson("# 03 · Una", *cells))
     assert len(found) == len(faulty)

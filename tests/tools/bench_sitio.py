@@ -114,14 +114,11 @@ def test_a_phone(site, table, browser):
             table.append((f"{path.stem}: primer dibujo, peso sin comprimir, salto", row, limit))
 
 
-@pytest.mark.parametrize(
-    "lesson, name, what, sentences",
-    [
-        ("05_atencion", "sentences", "BERT, 13 tokens", TWELVE),
-        ("05_atencion", "sentences", "BERT, 60 tokens", SIXTY),
-        ("11_el_traductor", "sentence", "el traductor, 13 tokens", ENGLISH),
-    ],
-)
+@pytest.mark.parametrize("lesson, name, what, sentences", [
+    ("05_atencion", "sentences", "BERT, 13 tokens", TWELVE),
+    ("05_atencion", "sentences", "BERT, 60 tokens", SIXTY),
+    ("11_el_traductor", "sentence", "el traductor, 13 tokens", ENGLISH),
+])  # fmt: skip
 def test_a_typed_sentence(site, table, browser, lesson, name, what, sentences):
     with reading(browser, f"{site.as_uri()}/", f"{lesson}.html") as page:
         explorers(page)
