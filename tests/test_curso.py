@@ -645,10 +645,7 @@ def test_old_pythons_of_this_machine_explain_themselves():
 
 @pytest.mark.parametrize(("output", "sentence"), [
     ("OSError: [Errno 28] No space left on device", "No queda sitio"),
-    (
-        "The virtual environment was not created because ensurepip is not available",
-        "python3-venv",
-    ),
+    ("The virtual environment was not created because ensurepip is not available", "python3-venv"),
     ("/usr/bin/python3: No module named venv", "python3-venv"),
     ("ProxyError('Unable to connect to proxy', OSError('407 Proxy Auth'))", "HTTPS_PROXY"),
     ("pip._internal.exceptions... Please check proxy URL. It is malformed", "HTTPS_PROXY"),
@@ -661,10 +658,7 @@ def test_old_pythons_of_this_machine_explain_themselves():
     ("ERROR: [Errno 13] Permission denied: 'x'", "No se puede escribir en"),
     ("OSError: [Errno 30] Read-only file system: 'x'", "No se puede escribir en"),
     ("[WinError 5] Acceso denegado: 'x.dll'", "No se puede escribir en"),
-    (
-        "HINT: This error might have occurred since ... Windows Long Path support",
-        "demasiado larga",
-    ),
+    ("HINT: This error might have occurred since ... Windows Long Path support", "demasiado larga"),
     ("ERROR: No matching distribution found for torch==2.13.0", "64 bits"),
     ("algo que nadie ha visto nunca", "No se ha podido preparar"),
 ])  # fmt: skip
@@ -700,9 +694,7 @@ ALL_UV, ALL_PIP = "uv torch==2.13.0 algo==1.0", "pip torch==2.13.0 algo==1.0"
 
 @pytest.mark.parametrize(("platform", "cuda", "problems", "expected"), [
     pytest.param("linux", "", {}, [UV, PIP_CPU, ALL_UV], id="pip-tiene-el-de-procesador"),
-    pytest.param(
-        "linux", "", {PIP_CPU: MISSING}, [UV, PIP_CPU, UV_CPU, ALL_UV], id="lo-sabe-uv"
-    ),
+    pytest.param("linux", "", {PIP_CPU: MISSING}, [UV, PIP_CPU, UV_CPU, ALL_UV], id="lo-sabe-uv"),
     pytest.param(
         "linux",
         "",

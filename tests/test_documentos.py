@@ -142,10 +142,7 @@ def test_what_a_document_names_exists(document):
     ("Está en `notebooks/NN_….tsv`.", "no existe notebooks/NN_….tsv"),
     ("```\npip install -r tests/nada.txt\n```", "no existe tests/nada.txt"),
     ("`python curso.py calificas ENTREGAS`", "ninguna orden «curso.py calificas»"),
-    (
-        "```\npython -m course_lib.opening.copies\n```",
-        "ningún módulo course_lib.opening.copies",
-    ),
+    ("```\npython -m course_lib.opening.copies\n```", "ningún módulo course_lib.opening.copies"),
     ("`python -m course_tools.nada`", "ningún módulo course_tools.nada"),
     ("`python tests/nada.py`", "ningún programa tests/nada.py"),
 ])  # fmt: skip

@@ -217,10 +217,7 @@ def test_what_is_projected_is_the_class_and_not_the_lesson(tmp_path):
 
 
 @pytest.mark.parametrize(("source", "says"), [
-    (
-        "# la prueba\n1 / 0",
-        "la celda 2 falla:\n\n    # la prueba\n    1 / 0\n\nZeroDivisionError",
-    ),
+    ("# la prueba\n1 / 0", "la celda 2 falla:\n\n    # la prueba\n    1 / 0\n\nZeroDivisionError"),
     pytest.param(
         "import os; os._exit(1)",
         "la celda 2 falla:.*el kernel ha muerto",

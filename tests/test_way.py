@@ -74,10 +74,7 @@ def test_a_section_of_one_cell_is_not_folded():
     (["import torch\nx = torch.ones(2)", "x"], []),
     (["%pip install torch", "x"], []),
     (["* Donde diga **Antes de ejecutar**, para.", "x"], []),
-    (
-        ["## Para profundizar", "**Antes de ejecutar:** ¿y aquí?", "## 2. Fin"],
-        [BESIDE, PREDICTION],
-    ),
+    (["## Para profundizar", "**Antes de ejecutar:** ¿y aquí?", "## 2. Fin"], [BESIDE, PREDICTION]),
     (["## Ejercicios", "x"], [EXERCISES]),
     (["## Ejercicios", "**Antes de ejecutar:** ¿y esto?", "x"], []),
     (["## Ejercicios", "from course_checkers import show_progress", "x"], [SETUP, CHECKING]),
@@ -105,10 +102,7 @@ def test_what_only_prepares_is_folded_and_reads_as_one_line():
     (["x = 1", "## Para profundizar", "y = x", "## 2. Fin", "y"], ["y"]),
     (["x = 1", "## Para profundizar", "x = 2", "## 2. Fin", "x"], ["x"]),
     (["x = 1", "## Para profundizar", "x = 2", "## 2. Fin", "x = 3\nx"], []),
-    (
-        ["## Para profundizar", "import math", "## 2. Fin", "def f():\n    return math.pi"],
-        ["math"],
-    ),
+    (["## Para profundizar", "import math", "## 2. Fin", "def f():\n    return math.pi"], ["math"]),
     (["## Para profundizar", "a = 1", "## 2. Fin", "def f(a):\n    return a"], []),
     (["## Para profundizar", "a = 1", "## 2. Fin", "[a for a in range(3)]"], []),
     (["## Para profundizar", "for a in (1,):\n    pass", "## 2. Fin", "print(a)"], ["a"]),
