@@ -9,20 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from course_lib import (
-    attention,
-    bert,
-    cache,
-    causal_mask,
-    combine_masks,
-    decoder_only,
-    flash,
-    layers,
-    llama,
-    masks,
-    padding_mask,
-    sampling,
-    transformer,
-)
+    attention, bert, cache, causal_mask, combine_masks, decoder_only, flash, layers, llama, masks,
+    padding_mask, sampling, transformer,
+)  # fmt: skip
 from course_lib.model_files import embedded, folders, hub, sentences, weights
 from course_lib.plots import source
 

@@ -12,33 +12,18 @@ import torch
 import torch.nn.functional as F
 from beartype import beartype
 from helpers import (
-    MASKS,
-    TOLERANCES,
-    WITH_BLOCKED_ROWS,
-    close,
-    few,
-    leaks,
-    make_mask,
-    named_as_ours,
-    oracle_attention,
-    randomize,
-    same_gradients,
-    seeds,
-    sizes,
-)
+    MASKS, TOLERANCES, WITH_BLOCKED_ROWS, close, few, leaks, make_mask, named_as_ours,
+    oracle_attention, randomize, same_gradients, seeds, sizes,
+)  # fmt: skip
 from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import Bool, Float, jaxtyped
 from torch import Tensor, nn
 
 from course_lib import (
-    MultiHeadAttention,
-    ScaledDotProductAttention,
-    causal_mask,
-    convert_mask,
-    padding_mask,
+    MultiHeadAttention, ScaledDotProductAttention, causal_mask, convert_mask, padding_mask,
     scaled_dot_product_attention,
-)
+)  # fmt: skip
 from course_lib.masks import MaskWarning
 
 each_mask = pytest.mark.parametrize("kind", MASKS)
@@ -383,11 +368,8 @@ def test_parameters_are_the_papers():
     assert sum(p.numel() for p in module.parameters()) == 4 * 12 * 12 + 4 * 12
     assert sum(p.numel() for p in MultiHeadAttention(3, 12, bias=False).parameters()) == 4 * 144
     assert {name.split(".")[0] for name, _ in module.named_parameters()} == {
-        "query_projection",
-        "key_projection",
-        "value_projection",
-        "output_projection",
-    }
+        "query_projection", "key_projection", "value_projection", "output_projection",
+    }  # fmt: skip
 
 
 def test_split_and_concat_undo_each_other():

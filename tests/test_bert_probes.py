@@ -8,16 +8,9 @@ import torch
 
 from course_lib import load_bert
 from course_lib.probes import (
-    PROBES,
-    Pair,
-    attention_between,
-    find_word,
-    hooked,
-    load_probes,
-    place_and_content,
-    read_versions,
-    word_vectors,
-)
+    PROBES, Pair, attention_between, find_word, hooked, load_probes, place_and_content,
+    read_versions, word_vectors,
+)  # fmt: skip
 
 each_language = pytest.mark.parametrize("probes", PROBES.values(), ids=PROBES)
 ENGLISH = PROBES["en"]

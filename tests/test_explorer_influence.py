@@ -10,12 +10,8 @@ from nbformat.v4 import new_code_cell
 
 from course_lib import causal_mask
 from course_lib.explorers.influence import (
-    LAYERS,
-    InfluenceExplorer,
-    bert_maps,
-    compute,
-    influence_maps,
-)
+    LAYERS, InfluenceExplorer, bert_maps, compute, influence_maps,
+)  # fmt: skip
 from course_lib.transformer import EncoderLayer
 
 

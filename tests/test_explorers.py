@@ -8,17 +8,8 @@ from pathlib import Path
 import pytest
 from helpers_browser import ROOT, write
 from helpers_explorers import (
-    CUT,
-    FOLDER,
-    LESSONS,
-    SAVED,
-    SHOW,
-    WIDGETS,
-    answers,
-    controls,
-    drawn,
-    saved_explorers,
-)
+    CUT, FOLDER, LESSONS, SAVED, SHOW, WIDGETS, answers, controls, drawn, saved_explorers,
+)  # fmt: skip
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell
 from tools import explorer_pictures, notebooks

@@ -8,16 +8,8 @@ import pytest
 from prose import is_in
 
 from course_lib.grammar import (
-    ADJECTIVES,
-    BOS,
-    EOS,
-    MARKS,
-    NOUNS,
-    VERBS,
-    is_reserved,
-    sentence_pairs,
-    toy_vocabulary,
-)
+    ADJECTIVES, BOS, EOS, MARKS, NOUNS, VERBS, is_reserved, sentence_pairs, toy_vocabulary,
+)  # fmt: skip
 from course_lib.training import PAD
 
 

@@ -91,11 +91,8 @@ def test_nobody_has_the_name_of_another_and_a_name_is_one_line(tmp_path):
     asked = argparse.Namespace(entregas=tmp_path, segundos=1)
     people, _ = grading.read_class(asked, tmp_path, True, "")
     assert [one["name"] for one in people] == [
-        "Ana Eva: un 10",
-        "Eva (1)",
-        "Eva (2)",
-        "Eva (2) bis",
-    ]
+        "Ana Eva: un 10", "Eva (1)", "Eva (2)", "Eva (2) bis",
+    ]  # fmt: skip
 
 
 def test_a_folder_that_cannot_be_opened_is_one_line(tmp_path, monkeypatch):
@@ -360,11 +357,8 @@ def test_moodles_sheet_comes_back_with_the_grades_and_nothing_else_changed(
     ]
     sheet.meet(people)
     assert [one["label"] for one in people] == [
-        f"{who} 101",
-        f"{who} 102",
-        "Participante 999",
-        f"{who} 103",
-    ]
+        f"{who} 101", f"{who} 102", "Participante 999", f"{who} 103",
+    ]  # fmt: skip
     absent = marks.call_roll(people, sheet.roll())
     assert [(one["name"], one["id"]) for one in absent] == [("Noa", "104")]
     sheet.fill(people + absent, ["05"], tmp_path / "moodle.csv")

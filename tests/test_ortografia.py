@@ -14,16 +14,8 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from prose import (
-    ITALICS,
-    QUOTES,
-    clean,
-    dictionary,
-    is_in,
-    markdown_piece,
-    notebook_pieces,
-    pieces,
-    sources,
-)
+    ITALICS, QUOTES, clean, dictionary, is_in, markdown_piece, notebook_pieces, pieces, sources,
+)  # fmt: skip
 
 HERE = Path(__file__).resolve().parent
 LETTERS = "a-zA-ZáéíóúüñÁÉÍÓÚÜÑ"

@@ -10,16 +10,9 @@ from prose import is_in
 
 from course_tools.training import phrase_book
 from course_tools.training.phrase_book import (
-    PATH,
-    english_plural,
-    fill,
-    phrase_pairs,
-    plain,
-    read_book,
-    read_first_sentences,
-    read_word,
+    PATH, english_plural, fill, phrase_pairs, plain, read_book, read_first_sentences, read_word,
     spanish_plural,
-)
+)  # fmt: skip
 
 FIRST = read_first_sentences(Path(__file__).with_name("primeras_frases.tsv"))
 

@@ -22,16 +22,9 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from course_lib.plots import (
-    describe,
-    palette,
-    plot_distributions,
-    plot_heads,
-    plot_heatmap,
-    plot_lines,
-    plot_rows,
-    plot_stacks,
-    plot_vectors,
-)
+    describe, palette, plot_distributions, plot_heads, plot_heatmap, plot_lines, plot_rows,
+    plot_stacks, plot_vectors,
+)  # fmt: skip
 from course_lib.plots.heatmaps import _contrast, _text_color
 
 TOKENS = ["[CLS]", "i", "gave", "the", "dog", "a", "bone", "because", "it", "was", "old", "[SEP]"]

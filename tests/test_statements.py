@@ -34,13 +34,9 @@ def sample(x, deep=False):
 
 def test_the_statements_of_a_function():
     assert [one.text for one in statements(sample)] == [
-        "total = x + 1",
-        "if deep:",
-        "  for _ in range(2):",
-        "    total += 1",
-        "else: total = -total",
-        "return total",
-    ]
+        "total = x + 1", "if deep:", "  for _ in range(2):", "    total += 1",
+        "else: total = -total", "return total",
+    ]  # fmt: skip
 
 
 def test_which_ones_run():

@@ -6,35 +6,17 @@ import pytest
 import torch
 from beartype import beartype
 from helpers import (
-    close,
-    few,
-    gradients,
-    influence,
-    leaks,
-    named_as_ours,
-    randomize,
-    same_gradients,
-    seeds,
-    sizes,
-)
+    close, few, gradients, influence, leaks, named_as_ours, randomize, same_gradients, seeds, sizes,
+)  # fmt: skip
 from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import Float, Int, jaxtyped
 from torch import Tensor, nn
 
 from course_lib import (
-    Decoder,
-    DecoderLayer,
-    Encoder,
-    EncoderLayer,
-    Transformer,
-    TransformerDecoder,
-    TransformerEncoder,
-    causal_mask,
-    combine_masks,
-    convert_mask,
-    padding_mask,
-)
+    Decoder, DecoderLayer, Encoder, EncoderLayer, Transformer, TransformerDecoder,
+    TransformerEncoder, causal_mask, combine_masks, convert_mask, padding_mask,
+)  # fmt: skip
 
 options = st.fixed_dictionaries(
     {

@@ -23,17 +23,9 @@ from torch import nn
 from course_lib import MultiHeadAttention, PositionalEncoding, extract_embeddings, load_bert
 from course_lib.bert import embedded_folder
 from tools.bench_support import (
-    HOW,
-    THREADS,
-    clock,
-    compare,
-    copy_weights,
-    mebibytes,
-    registered,
-    run_python,
-    seconds,
+    HOW, THREADS, clock, compare, copy_weights, mebibytes, registered, run_python, seconds,
     total_memory,
-)
+)  # fmt: skip
 
 torch.set_num_threads(THREADS)
 

@@ -25,11 +25,8 @@ import torch
 
 from course_lib.probes import aligned_pairs, alignment_accuracy, gender_controls, gender_pairs
 from course_lib.translator import (
-    TranslatorError,
-    TranslatorWarning,
-    load_translator,
-    read_translator,
-)
+    TranslatorError, TranslatorWarning, load_translator, read_translator,
+)  # fmt: skip
 from course_tools.training.phrase_book import plain, read_first_sentences
 from course_tools.training.sentences import read_pairs
 from course_tools.training.tokens import encode
