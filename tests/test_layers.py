@@ -50,55 +50,6 @@ def test_sinusoids_far_away(dim):
         assert abs(last[j].item() - expected) < 1e-7
 
 
-def wrong_sinusoids(length, dim):
-    """La versión equivocada de la errata: 2i/d en el seno y 2(i+1)/d en el coseno, con i ya par."""
-    table = torch.zeros(length, dim)
-    for pos in range(length):
-        for i in range(0, dim - 1, 2):
-            table[pos, i] = math.sin(pos / 10_000 ** (2 * i / dim))
-            table[pos, i + 1] = math.cos(pos / 10_000 ** (2 * (i + 1) / dim))
-    return table
-
-
-def rotation_error(table, k):
-    """Cuánto se aparta PE(pos + k) de R_k·PE(pos), con R_k deducida solo de la fórmula de giro."""
-    dim = table.shape[1]
-    worst = 0.0
-    for pair in range(dim // 2):
-        angle = k / 10_000 ** (2 * pair / dim)
-        sin, cos = table[:, 2 * pair].double(), table[:, 2 * pair + 1].double()
-        turned_sin = sin * math.cos(angle) + cos * math.sin(angle)
-        turned_cos = cos * math.cos(angle) - sin * math.sin(angle)
-        for turned, moved in ((turned_sin, sin), (turned_cos, cos)):
-            worst = max(worst, (turned[: len(table) - k] - moved[k:]).abs().max().item())
-    return worst
-
-
-@pytest.mark.parametrize("k", [0, 1, 2, 3, 10, 57, 199])
-@pytest.mark.parametrize("dim", [2, 6, 7, 64])
-def test_advancing_is_turning(dim, k):
-    """Avanzar k posiciones es girar cada par un ángulo fijo, el mismo en todas las posiciones."""
-    assert rotation_error(table_of(200, dim), k) < 1e-6
-
-
-@pytest.mark.parametrize("dim", [6, 64])
-def test_the_wrong_exponent_does_not_turn(dim):
-    """La misma comprobación descubre el exponente equivocado: puede fallar."""
-    assert rotation_error(wrong_sinusoids(60, dim), 3) > 0.1
-
-
-@pytest.mark.parametrize("dim", [2, 8, 9, 64])
-def test_each_pair_shares_its_frequency(dim):
-    """sin² + cos² = 1 en cada par y en cada posición, y la frecuencia baja de un par a otro."""
-    table = table_of(300, dim).double()
-    even, odd = table[:, 0 : 2 * (dim // 2) : 2], table[:, 1::2]
-    close(even**2 + odd**2, torch.ones_like(even), torch.float32)
-    frequencies = torch.atan2(table[1, 0 : 2 * (dim // 2) : 2], table[1, 1::2])
-    assert (frequencies.diff() < 0).all()
-    wrong = wrong_sinusoids(300, 8).double()
-    assert ((wrong[:, 2::2] ** 2 + wrong[:, 3::2] ** 2 - 1).abs() > 0.1).any()
-
-
 @few
 @given(dims=sizes(3), seed=seeds)
 def test_positions_start_at_zero_and_are_added(dims, seed):
