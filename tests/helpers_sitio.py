@@ -101,6 +101,20 @@ def many(page, program, values):
     return json.loads(page.evaluate(text, json.dumps(values)))
 
 
+# Lo que contesta la página a unas peticiones, una tras otra, desde un estado.
+ASK = """async ([name, state, requests]) => {
+    const model = {get: trait => state[trait]}, found = [];
+    for (const request of requests) {
+        Object.assign(state, {request, query: request.query ?? state.query});
+        const answer = course.answers[name](model, load);
+        const traits = await answer.then(some => ({...some, error: ''}), error => ({error: error.message}));
+        Object.assign(state, traits);
+        found.push({...state});
+    }
+    return found;
+}"""
+
+
 # --- El sitio, hecho ------------------------------------------------------------------------------
 
 

@@ -24,7 +24,9 @@ import numpy as np
 import pytest
 import torch
 from answers import in_loops
+from psutil import Process
 from safetensors.torch import save
+from test_nbgrader import ATTENTION as GOOD
 from tools import class_of_40
 
 from aula.calificar import cage, check, pages, student, submissions, workers
@@ -39,12 +41,6 @@ caged = pytest.mark.skipif(not CAGED, reason="este sistema no deja aislar: falta
 if not CAGED and cage.is_root():
     pytest.skip("sin jaula no se califica siendo administrador", allow_module_level=True)
 
-GOOD = """def my_attention(query, key, value, mask=None):
-    scores = query @ key.mT / query.shape[-1] ** 0.5
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf)
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights"""
 BY_D_K = GOOD.replace(" ** 0.5", "")
 CHECK = "# Comprobación 5.1\ncheck_scaled_dot_product_attention(my_attention)"
 
@@ -873,19 +869,7 @@ def test_limits(code, finding):
     report, _ = grade(f"def my_attention(query, key, value, mask=None):{code}")
     assert [one.id for one in report.findings] == [finding], report
     left = subprocess.run(["pgrep", "-f", str(cage.STUDENT)], capture_output=True, text=True)
-    mine = [pid for pid in left.stdout.split() if child_of(pid, os.getpid())]
-    assert mine == []
-
-
-def child_of(pid, parent):
-    """Si un proceso viene de otro."""
-    try:
-        while pid not in ("0", "1", str(parent)):
-            with open(f"/proc/{pid}/stat") as stat:
-                pid = stat.read().rpartition(")")[2].split()[1]
-    except OSError:
-        return False
-    return pid == str(parent)
+    assert not set(left.stdout.split()) & {str(one.pid) for one in Process().children(True)}
 
 
 @caged

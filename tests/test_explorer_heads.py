@@ -97,14 +97,6 @@ def test_compute(state):
     assert result["changed"][0] == sum(x > 1e-6 for x in lost)
 
 
-@pytest.mark.parametrize("state", list(states(40)))
-def test_nothing_is_computed_when_cutting_and_joining(state):
-    data, query, _ = state
-    result = compute(data, query)
-    assert result["concat"] == [x for head in result["outputs"] for x in head]
-    assert (result["norm"], result["changed"], result["output"]) == (0.0, [0, 0], result["full"])
-
-
 def test_one_head_reaches_every_number_of_the_output():
     explorer = MultiHeadExplorer()
     for head in range(3):

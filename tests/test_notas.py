@@ -14,7 +14,7 @@ from pathlib import Path
 
 import helpers_class as pretend
 import pytest
-from test_calificar import child_of
+from psutil import Process
 
 from aula.calificar import cage, check, gradebook, marks, moodle, pages, submissions, text, workers
 from aula.calificar import grade as grading
@@ -203,7 +203,7 @@ def test_ctrl_c_ends_in_seconds_in_the_middle_of_a_big_notebook(stop, tmp_path):
     while len(mine) < 3:
         time.sleep(0.2)
         assert process.poll() is None
-        mine = {pid for pid in inside() if child_of(pid, process.pid)}
+        mine = inside() & {str(one.pid) for one in Process(process.pid).children(True)}
     began = time.monotonic()
     process.send_signal(getattr(signal, stop))
     assert "Interrumpido: 0 de 4" in process.communicate(timeout=60)[0].decode()

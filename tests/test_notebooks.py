@@ -7,14 +7,13 @@ import re
 import statistics
 import subprocess
 import sys
-import warnings
 from copy import deepcopy
 from pathlib import Path
 
 import pytest
 from helpers_notebooks import code_cells, is_exempt
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from tools import notebooks
+from tools import notebooks, way
 
 import course_lib
 from course_lib import explorers
@@ -397,34 +396,11 @@ def test_every_broken_rule_is_seen(phrase, spoil):
 # --- Las medidas de la serie ----------------------------------------------------------------------
 
 
-def count_words(nb):
-    """Cuenta las palabras del texto, sin fórmulas, imágenes ni direcciones."""
-    text = "\n".join(cell.source for cell in nb.cells if cell.cell_type == "markdown")
-    text = re.sub(
-        r"\$\$.*?\$\$|\$[^$]*\$|!\[[^]]*\]|\]\([^)]*\)|<[^>]*>", " ", text, flags=re.DOTALL
-    )
-    return len(re.findall(r"\w+", text))
-
-
-def test_the_series_reads_well():
-    lengths, words = {}, {}
-    for path in LESSONS:
-        nb = notebooks.read(path)
-        lengths[path.stem] = [len(cell.source.splitlines()) for cell in code_cells(nb)]
-        words[path.stem] = count_words(nb)
-        ratio, median = (
-            words[path.stem] / len(lengths[path.stem]),
-            statistics.median(lengths[path.stem]),
-        )
-        if not (60 <= ratio <= 130 and 3 <= median <= 6):
-            warnings.warn(
-                f"{path.stem}: {ratio:.0f} palabras por celda de código (60 a 130) y "
-                f"celdas de {median:g} líneas (3 a 6)",
-                stacklevel=1,
-            )
-    every = [length for values in lengths.values() for length in values]
-    assert 3 <= statistics.median(every) <= 6, "La mitad de las celdas mide menos y la mitad, más"
-    assert 40 <= sum(words.values()) / len(every) <= 200, "Palabras por celda de código"
+def test_half_of_the_cells_are_short_and_there_is_text_between_them():
+    books = [notebooks.read(path) for path in LESSONS]
+    every = [cell for nb in books for cell in code_cells(nb)]
+    assert 3 <= statistics.median(len(cell.source.splitlines()) for cell in every) <= 6
+    assert 40 <= sum(map(way.words, books)) / len(every) <= 200
 
 
 def test_few_cells_are_exempt_from_comparison():

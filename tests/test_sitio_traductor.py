@@ -6,7 +6,7 @@ import warnings
 import pytest
 import torch
 from helpers_browser import ROOT
-from helpers_sitio import many, open_programs, tried
+from helpers_sitio import ASK, many, open_programs, tried
 from playwright.sync_api import Error
 
 from course_lib import probes
@@ -55,20 +55,6 @@ TRANSLATE = """async sentences => {
             return {error: error.message};
         }
     });
-}"""
-
-# Lo que contesta la página a unas peticiones, una tras otra, desde un estado.
-ASK = """async ([state, requests]) => {
-    const found = [];
-    for (const request of requests) {
-        state.request = request;
-        const model = {get: name => state[name]};
-        const answer = course.answers.CrossAttentionExplorer(model, load);
-        const traits = await answer.then(some => ({...some, error: ''}), error => ({error: error.message}));
-        Object.assign(state, traits);
-        found.push({...state});
-    }
-    return found;
 }"""
 
 ODD = [
@@ -293,12 +279,13 @@ def test_the_same_answers(page):
         start.source_tokens, start.seen_tokens, start.target_tokens, start.cross_attention[-1],
         sentence=start.source, head=2, step=3,
     )  # fmt: skip
+    name = type(explorer).__name__
     names = ["sentence", "source_tokens", "seen", "predicted", "weights", "notes", "step", "head"]
     names += ["error"]
     requests = [{"serial": n, "sentence": text} for n, text in enumerate(asked, 4)]
     state = {name: getattr(explorer, name) for name in names}
     errors = set()
-    for request, there in zip(requests, page.evaluate(ASK, [state, requests]), strict=True):
+    for request, there in zip(requests, page.evaluate(ASK, [name, state, requests]), strict=True):
         explorer.request = request
         here = {name: getattr(explorer, name) for name in names}
         one, other = (torch.tensor(traits.pop("weights")) for traits in (there, here))

@@ -57,21 +57,22 @@ def with_decoder(decoder, translator, ids):
     return run
 
 
+def rereading(scores_of):
+    """Un ``step`` que en cada paso vuelve a leer todo lo escrito."""
+    seen = torch.empty(1, 0, dtype=torch.long)
+
+    def step(token):
+        nonlocal seen
+        seen = torch.cat([seen, token[None]], dim=1)
+        return scores_of(seen)
+
+    return step
+
+
 def naive(translator, ids):
     """El bucle más corto que hay: en cada paso, el modelo entero, también el encoder."""
-
-    @torch.inference_mode()
-    def run():
-        seen = torch.empty(1, 0, dtype=torch.long)
-
-        def step(token):
-            nonlocal seen
-            seen = torch.cat([seen, token[None]], dim=1)
-            return translator.model(ids, seen)[0][:, -1]
-
-        return write(step, [0, 1, 2, 3])
-
-    return run
+    scores_of = lambda seen: translator.model(ids, seen)[0][:, -1]  # noqa: E731
+    return torch.inference_mode()(lambda: write(rereading(scores_of), [0, 1, 2, 3]))
 
 
 @pytest.mark.parametrize("reference", ["solo el decoder", "el modelo entero"])
@@ -110,17 +111,14 @@ def test_against_torch(benchmark, table, translator, sentences):
     @torch.inference_mode()
     def reference():
         memory = theirs.encoder(model.encoder.embed(ids))
-        seen = torch.empty(1, 0, dtype=torch.long)
 
-        def step(token):
-            nonlocal seen
-            seen = torch.cat([seen, token[None]], dim=1)
+        def scores_of(seen):
             x = model.decoder.positional_encoding(model.decoder.output_embedding(seen))
             mask = theirs.generate_square_subsequent_mask(seen.shape[1])
             decoded = theirs.decoder(x, memory, tgt_mask=mask, tgt_is_causal=True)
             return model.output_projection(decoded[:, -1])
 
-        return write(step, [0, 1, 2, 3])
+        return write(rereading(scores_of), [0, 1, 2, 3])
 
     course = with_decoder(CachedDecoder, translator, ids)
     assert course() == reference()
