@@ -81,10 +81,7 @@ VERBS = [
 ]
 
 # En inglés, delante de singular y de plural; en español, en masculino, femenino y sus dos plurales.
-DETERMINERS = [
-    ((one, many), tuple(spanish))
-    for one, many, *spanish in TABLES["determiners"]
-]
+DETERMINERS = [((one, many), tuple(spanish)) for one, many, *spanish in TABLES["determiners"]]
 FIRST, FIRST_PLURAL, THIRD, THIRD_PLURAL = range(4)  # las personas, en el orden de Verb.spanish
 PRONOUNS = [("I", FIRST), ("we", FIRST_PLURAL), ("they", THIRD_PLURAL)]  # basta con el verbo
 TO_WHOM = [("him", "le"), ("her", "le"), ("them", "les")]

@@ -150,13 +150,7 @@ class DecoderLayer(nn.Module):
         self.add_and_norm_3 = AddAndNorm(dim_embedding, dropout, eps)
 
     def forward(
-        self,
-        x,
-        encoder_output,
-        mask=None,
-        source_mask=None,
-        need_weights=False,
-        cache=(None, None),
+        self, x, encoder_output, mask=None, source_mask=None, need_weights=False, cache=(None, None)
     ):
         """Procesa un lote de frases de destino: → (B, m_D, d_model), y los dos pesos.
 

@@ -194,9 +194,8 @@ def keep_picture(site, page, found):
     path = site / "_images" / f"{hashlib.sha256(data).hexdigest()[:16]}.png"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(data)
-    return (
-        f'loading="lazy" src="{"../" * (len(page.relative_to(site).parts) - 1)}_images/{path.name}"'
-    )
+    up = "../" * (len(page.relative_to(site).parts) - 1)
+    return f'loading="lazy" src="{up}_images/{path.name}"'
 
 
 def reserve_room(page, found):
@@ -288,13 +287,12 @@ def zip_site(path, without=()):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="curso.py sitio", description=__doc__.partition("\n")[0])
-    parser.add_argument("--ver", action="store_true", help="al acabar, lo sirve y lo abre")
-    parser.add_argument(
-        "--zip", action="store_true", help="deja además dos zip: con los modelos y sin ellos"
-    )
-    parser.add_argument(
-        "--sin-soluciones", action="store_true", help="sin las páginas de soluciones"
-    )
+    for name, what in {
+        "--ver": "al acabar, lo sirve y lo abre",
+        "--zip": "deja además dos zip: con los modelos y sin ellos",
+        "--sin-soluciones": "sin las páginas de soluciones",
+    }.items():
+        parser.add_argument(name, action="store_true", help=what)
     options = parser.parse_args(arguments)
     print("Hago el sitio con los cuadernos como están guardados. Suele tardar medio minuto.")
     try:
@@ -303,13 +301,11 @@ def main(arguments=None):
             zip_site(SITE.with_suffix(".zip"))
             zip_site(SITE.with_name("_sitio_sin_modelos.zip"), {"modelos"})
     except OSError as error:
-        full = error.errno == errno.ENOSPC
-        raise SystemExit(
-            f"No queda sitio en el disco para {SITE.name}: libera unos 300 MB y repite la orden."
-            if full
-            else f"No puedo escribir {SITE.name} en {ROOT} ({error.strerror}): copia el curso a una "
-            "carpeta tuya y repite allí la orden."
-        ) from None
+        told = f"No puedo escribir {SITE.name} en {ROOT} ({error.strerror}): copia el curso a una "
+        told += "carpeta tuya y repite allí la orden."
+        if error.errno == errno.ENOSPC:
+            told = f"No queda sitio en el disco para {SITE.name}: libera unos 300 MB y repite la orden."
+        raise SystemExit(told) from None
     if options.ver:
         serve(SITE)
     return 1 if problems else 0

@@ -5,17 +5,8 @@ import re
 from pathlib import Path
 
 from course_tools.cells import (
-    CHECKING,
-    EXERCISES,
-    FOLDED,
-    PREDICTION,
-    SETUP,
-    TRY,
-    UNSOLVED,
-    is_check,
-    opens_beside,
-    tagged,
-)
+    CHECKING, EXERCISES, FOLDED, PREDICTION, SETUP, TRY, UNSOLVED, is_check, opens_beside, tagged,
+)  # fmt: skip
 from sitio.exercises import cell_html, exercise_html, exercise_of, exercises, lesson_html, runnable
 from sitio.explorers import explorer_html, explorer_kind
 
