@@ -608,13 +608,13 @@ def missing(name):
     return caught.value
 
 
-@pytest.mark.parametrize("name", ["torch", "np", "sqrt", "LAYER", "HEAD", "query_and_key", "Box"])
+@pytest.mark.parametrize("name", ["torch", "np", "sqrt", "LAYER", "HEAD", "query_and_key", "Box", "magic"])
 def test_a_name_of_a_cell_above_says_what_to_run(opened, name):
     assert notebook.advice(missing(name)).startswith(f"«{name}» sale de una celda de más arriba. ")
 
 
 def test_only_a_missing_name_of_a_cell_above_is_explained(opened):
-    for name in ("numpy", "troch", "magic", "text", "inner", "used", "here", "below"):
+    for name in ("numpy", "troch", "text", "inner", "used", "here", "below"):
         assert notebook.advice(missing(name)) == ""
     assert notebook.advice(UnboundLocalError("torch")) == ""
     assert notebook.advice(NameError("torch")) == ""

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tornado.web import HTTPError
@@ -70,19 +71,22 @@ def test_a_page_that_started_from_something_else_does_not_overwrite(home, monkey
     monkeypatch.chdir(home)
     manager = CourseContents(root_dir=str(home))
 
+    def run(waiting):
+        with ThreadPoolExecutor(1) as aside:  # en este proceso puede haber un navegador, con su bucle
+            return aside.submit(asyncio.run, waiting).result()
+
     def saved(path, content, **more):
-        model = {"type": "file", "format": "text", "content": content, **more}
-        return asyncio.run(manager.save(model, path))
+        return run(manager.save({"type": "file", "format": "text", "content": content, **more}, path))
 
     saved("a.txt", "uno")
-    base = asyncio.run(manager.get("a.txt", content=False, require_hash=True))["hash"]
+    base = run(manager.get("a.txt", content=False, require_hash=True))["hash"]
     saved("a.txt", "dos", hash=base)
     with pytest.raises(HTTPError, match=r"a\.txt ha cambiado en el disco"):
         saved("a.txt", "tres", hash=base)
     assert (home / "a.txt").read_text() == "dos"
     for who, names in [("x", ["05.ipynb"]), ("y", []), ("x", [])]:
         saved(desk.CLOSING, json.dumps({"who": who, "unsaved": names}))
-        said = asyncio.run(manager.get(desk.CLOSING, content=False))["unsaved"]
+        said = run(manager.get(desk.CLOSING, content=False))["unsaved"]
         assert said[who] == names
     assert said == {"x": [], "y": []}
     assert not (home / desk.CLOSING).exists()

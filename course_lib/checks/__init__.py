@@ -4,15 +4,15 @@ Torch también puede trazar una cuenta (``torch.compile``, ``torch.export``) o t
 (``torch.func``): entonces hay tensores que no se pueden leer, o en los que no se puede escribir.
 """
 
-import numbers
 from contextlib import suppress
+from numbers import Integral
 
 import torch
 from torch import nn
 
 # En la página, torch es una imitación: ni traza, ni transforma, ni mezcla precisiones.
 IMITATED = "compiler" not in vars(torch)
-WHOLE = (int, numbers.Integral) if IMITATED else (int, numbers.Integral, torch.SymInt)
+WHOLE = (int, Integral) if IMITATED else (int, Integral, torch.SymInt)
 
 
 def is_whole(value, least=0):

@@ -1,6 +1,6 @@
-// Una predicción: se elige, se dice y queda dicho; y también si se ejecuta con lo elegido sin decir. Qué
-// sale lo cuenta la celda de abajo, que avisa con `revealed`; donde no hay kernel, como en el sitio, se
-// cuenta al decirlo.
+// Una predicción: se elige, se dice y queda dicho; y también si se ejecuta con lo elegido sin decir.
+// Qué sale lo cuenta la celda de abajo, que avisa con `revealed`; donde no hay kernel, como en el
+// sitio, se cuenta al decirlo.
 
 const STYLE = css`
   .exp-prediction fieldset {
@@ -49,7 +49,8 @@ export function sentence({ answers, number }, said) {
 function render({ model, el }) {
   const [name, question, number] = ['name', 'question', 'number'].map(key => model.get(key));
   const answers = model.get('answers');
-  const unseen = (globalThis.coursePredictions ??= {}); // lo elegido que un kernel aún no ha dado por dicho
+  // Lo elegido que un kernel aún no ha dado por dicho.
+  const unseen = (globalThis.coursePredictions ??= {});
   const voice = announcer();
   let chosen = '';
   serial = Math.floor(1e9 * Math.random()); // hay varias en la página, y sus id no se repiten
@@ -58,11 +59,12 @@ function render({ model, el }) {
     chosen = String(value);
     asked.set(chosen);
   };
-  /** Lo que la mano elige: el kernel lo sabe en el acto, para darlo por dicho si se ejecuta sin decirlo. */
+  /** Lo que se elige: el kernel lo sabe en el acto, para darlo por dicho si se ejecuta sin decirlo. */
   const pick = value => {
     choose(value);
     unseen[name] = chosen;
-    if (model.widget_manager && !el.closest('.jupyter-widgets-disconnected')) model.send({ chosen });
+    const alone = el.closest('.jupyter-widgets-disconnected');
+    if (model.widget_manager && !alone) model.send({ chosen });
   };
   const { min, max, step, unit = '' } = number;
   const format = x => (chosen === '' ? '—' : `${x} ${unit}`.trim());

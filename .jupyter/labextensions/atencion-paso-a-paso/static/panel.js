@@ -28,7 +28,7 @@ const wordsOf = text =>
 /** Enseña u oculta el código de los cuadernos, también otro día; el de los ejercicios se queda. */
 const HIDE = 'curso:sin-codigo';
 /** Lo que guarda el navegador, si deja. */
-function kept(what, ...given) {
+function stored(what, ...given) {
   try {
     return localStorage[what](HIDE, ...given);
   } catch {
@@ -37,7 +37,7 @@ function kept(what, ...given) {
 }
 function hideCode(hide) {
   document.body.classList.toggle('cu-bare', hide);
-  kept('setItem', hide ? 'si' : '');
+  stored('setItem', hide ? 'si' : '');
 }
 async function markCode({ context, content }) {
   await context.ready;
@@ -127,6 +127,6 @@ export function coursePanel(Widget, desk, tracker) {
   desk.changed = () => panel.isVisible && show();
   tracker.currentChanged.connect(desk.changed);
   tracker.widgetAdded.connect((_, added) => markCode(added));
-  hideCode(kept('getItem') === 'si');
+  hideCode(stored('getItem') === 'si');
   return { panel, refresh };
 }
