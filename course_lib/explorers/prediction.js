@@ -1,4 +1,4 @@
-// Una predicción: se elige, se dice y queda dicho; y también si se ejecuta con lo elegido sin decir.
+// Una predicción: se elige, se dice y queda dicho; y lo elegido sin decir, al ejecutar.
 // Qué sale lo cuenta la celda de abajo, que avisa con `revealed`; donde no hay kernel, como en el
 // sitio, se cuenta al decirlo.
 
@@ -59,7 +59,7 @@ function render({ model, el }) {
     chosen = String(value);
     asked.set(chosen);
   };
-  /** Lo que se elige: el kernel lo sabe en el acto, para darlo por dicho si se ejecuta sin decirlo. */
+  /** Lo que se elige: el kernel lo sabe ya, para darlo por dicho si se ejecuta sin decirlo. */
   const pick = value => {
     choose(value);
     unseen[name] = chosen;

@@ -156,7 +156,7 @@ def plot_stacks(rows, *, title=None, xlabel=None, decimals=0):
     """
     inputs.check_named(rows, "rows")
     parts = list(dict.fromkeys(part for row in rows.values() for part in row))
-    table = inputs.numbers([[row.get(part, 0) for part in parts] for row in rows.values()], "rows")
+    table = inputs.as_numbers([[row.get(part, 0) for part in parts] for row in rows.values()], "rows")
     if not table.size or not ((table >= 0) & (table < np.inf)).all():
         raise ValueError(
             f"plot_stacks: las partes son {table.tolist()}; haz que haya alguna y sean 0 o más."

@@ -8,7 +8,7 @@ import numpy as np
 
 def as_array(x, name, ndim, finite=False):
     """Copia en numpy de un tensor, un array o una lista, comprobada. Con ``finite``, tampoco −∞."""
-    array = numbers(x, name)
+    array = as_numbers(x, name)
     if array.size == 0:
         raise ValueError(f"plots: {name} está vacío: su forma es {array.shape}.")
     if ndim is not None and array.ndim != ndim:
@@ -23,7 +23,7 @@ def as_array(x, name, ndim, finite=False):
     return array
 
 
-def numbers(x, name):
+def as_numbers(x, name):
     """Copia en numpy de lo que son números: también de listas de tensores, y sin su gradiente."""
     try:
         plain = _plain(x)
