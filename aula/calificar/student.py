@@ -199,14 +199,13 @@ class Student:
     """La entrega: sus celdas y la función que se llama."""
 
     def __init__(self, given):
-        self.given, self.cells, self.module = given, None, None
+        self.given, self.cells = given, None
         self.restart()
 
     def restart(self):
         """Un cuaderno en el que todavía no se ha ejecutado nada."""
         self.module, self.function = types.ModuleType("__main__"), None
-        self.module.display = lambda *_, **__: None
-        self.module.get_ipython = Nothing
+        vars(self.module).update(display=lambda *_, **__: None, get_ipython=Nothing)
         sys.modules["__main__"] = self.module
         for cell in self.cells or ():
             cell.done = False
@@ -218,8 +217,7 @@ class Student:
         """
         self.cells = self.cells or [cell for one in self.given for cell in split(*one)]
         known = plans(self.cells, target)
-        others = [name for cell in self.cells for name in re.findall(asked, cell.source)]
-        if not known[0][1] and others:
+        if not known[0][1] and (others := re.findall(asked, "\n".join(c.source for c in self.cells))):
             known = plans(self.cells, target := others[-1])
         chosen = [self.cells[k] for k in known[plan][1]]
         done = [cell.done for cell in chosen]

@@ -183,8 +183,6 @@ class Page:
         kept = [library.Piece(*one, line=0) for one in asked.get("library", ())]
         library.read = lambda: (library.HEAD, kept)
         chosen = [codes[k] for k in last if k < len(asked["lesson"])]
-        if not chosen:
-            return space, lost
         with mock.patch.object(Inline, "limit", LESSON):
             outcome = running.call(lambda: rebuild(chosen, space, lost), seconds=LESSON)
         if outcome.problem:  # una no acaba: faltan sus nombres y los de las que van detrás
@@ -244,10 +242,8 @@ class Page:
                     return told(f"✗ Ejercicio {asked['number']}: todavía no.", [str(outcome.problem)], printed)
         own = {call.func.id: getattr(self.checkers, call.func.id)}
         report = eval(ast.unparse(call), space | own)
-        found = told(
-            report.head, [str(one) for one in report.findings], report.printed or printed,
-            report.notes, report.ok, report.unsolved,
-        )  # fmt: skip
+        said, printed = [str(one) for one in report.findings], report.printed or printed
+        found = told(report.head, said, printed, report.notes, report.ok, report.unsolved)
         learner = space.get(getattr(call.args[-1], "id", ""))
         if report.ok and callable(learner):
             space["In"] += [source for _, source in cells]
