@@ -202,7 +202,7 @@ class Code:
     """
 
     def __init__(self, source, nodes=None):
-        self.source, self.error = source, None
+        self.source, self.broken = source, None
         self.makes, self.binds, self.needs, self.later = set(), set(), set(), set()
         self.touches, self.hidden, self.alike, self.taken = [], [], [], set()
         self.changing, self.star, self.wild = {}, False, bool(WILD.search(source))
@@ -211,7 +211,7 @@ class Code:
             for node in self.nodes:
                 self.read(node)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # mientras, lo que parece que crea
-            self.nodes, self.error, self.makes = None, error, set(MAKES.findall(source))
+            self.nodes, self.broken, self.makes = None, error, set(MAKES.findall(source))
             return
         if written := re.match(r"\s*%%(?:writefile|file)\b.*?([\w-]+)\.py\s*$", source, re.MULTILINE):
             self.binds.add(f"·{written[1]}")

@@ -62,9 +62,9 @@ def graded(cells, name):
     for how, chosen in student.plans(every, name):
         one = student.Student([])
         one.module.check_answer_of = lambda answer: None
-        for k in chosen if how != "entero" else ():
-            every[k].done = False
-            every[k].run(vars(one.module))
+        for cell in chosen if how != "entero" else ():
+            cell.done = False
+            cell.run(vars(one.module))
         yield vars(one.module).get(name)
 
 

@@ -23,7 +23,8 @@ import warnings
 from pathlib import Path
 from unittest.mock import MagicMock
 
-from course_tools.code import Code, Nothing, execute, needed, remember
+from course_tools import code
+from course_tools.code import Code, Nothing, execute, remember
 
 INSIDE = Path(__file__).resolve().parents[2] / "course_checkers/inside"
 LABEL = "<celda {}>"
@@ -94,20 +95,20 @@ class Cell(Code):
     def __init__(self, index, source, own=True):
         super().__init__(source)
         self.label, self.own = LABEL.format(index), own and not ANSWER.match(source)
-        self.done, self.stopped = False, None
+        self.done, self.error = False, None
 
     def run(self, namespace):
         """La ejecuta una vez, y apunta su error si se para."""
         if self.done:
             return
-        self.done = True
+        self.done = namespace.setdefault("get_ipython", Nothing)
         remember(self.label, self.source)
         try:
-            if self.error:
-                raise self.error
+            if self.broken:
+                raise self.broken
             execute(self.nodes, self.label, namespace, show=True)
         except BaseException as error:  # también SystemExit
-            self.stopped = told(error)
+            self.error = told(error)
 
 
 def split(index, source, own=True):
@@ -118,21 +119,26 @@ def split(index, source, own=True):
     return [cell]
 
 
+def needed(cells, target, also=()):
+    """Las celdas que hacen falta para tener ``target``, en su orden."""
+    return [cells[k] for k in code.needed(cells, [target], also)]
+
+
 def plans(cells, target):
-    """Las celdas con las que se puede tener ``target``, de menos a más: (cómo, sus índices).
+    """Las maneras de tener ``target``, de menos a más: (cómo, las celdas que se ejecutan).
 
     ``parte``: las que hacen falta al final o, si después cambian, en su comprobación. ``propio``: además,
     todas las de quien entrega. ``entero``: el cuaderno, en su orden, hasta la respuesta.
     """
     asked = re.compile(rf"\bcheck_\w+\([^()]*\b{re.escape(target)}\b")
     ends = [len(cells), *(k for k, cell in enumerate(cells) if asked.search(cell.source))]
-    found = [("parte", needed(cells[:end], [target])) for end in ends]
+    found = [("parte", needed(cells[:end], target)) for end in ends]
     if not found[0][1]:  # ninguna la crea
         return found[:1]
     own = [k for k, cell in enumerate(cells) if cell.own]
-    found += [("propio", needed(cells[:end], [target], [k for k in own if k < end])) for end in ends]
-    last = max((k for _, chosen in found for k in chosen), default=-1)
-    found += [("entero", [*range(last + 1)])] if own else []
+    found += [("propio", needed(cells[:end], target, [k for k in own if k < end])) for end in ends]
+    last = max(cells.index(one) for _, chosen in found for one in chosen)
+    found += [("entero", cells[: last + 1])] if own else []
     return [one for k, one in enumerate(found) if one[1] not in [other for _, other in found[:k]]]
 
 
@@ -205,22 +211,19 @@ class Student:
     def restart(self):
         """Un cuaderno en el que todavía no se ha ejecutado nada."""
         self.module, self.function = types.ModuleType("__main__"), None
-        vars(self.module).update(display=lambda *_, **__: None, get_ipython=Nothing)
+        vars(self.module).update(display=lambda *_, **__: None)
         sys.modules["__main__"] = self.module
         for cell in self.cells or ():
             cell.done = False
 
     def get(self, target, plan=0, asked="(?!)"):
-        """Ejecuta lo que hace falta para tener ``target`` (``plans``) y dice qué es.
-
-        Si no lo crea nadie, vale lo que se comprueba con otro nombre, que es lo que ``asked`` encuentra.
-        """
+        """Ejecuta lo que hace falta para tener ``target``, o lo que se comprueba en su lugar, y dice qué es."""
         self.cells = self.cells or [cell for one in self.given for cell in split(*one)]
         known = plans(self.cells, target)
         if not known[0][1] and (others := re.findall(asked, "\n".join(c.source for c in self.cells))):
             known = plans(self.cells, target := others[-1])
-        chosen = [self.cells[k] for k in known[plan][1]]
-        done = [cell.done for cell in chosen]
+        chosen = known[plan][1]
+        done = [bool(cell.done) for cell in chosen]
         if True in done and False in done[: len(done) - done[::-1].index(True)]:
             self.restart()  # una de antes, después de otra de después
         space = vars(self.module)
@@ -231,9 +234,9 @@ class Student:
         # Lo que usa: quizá, la respuesta de otro ejercicio.
         used = set().union(*(c.makes | c.binds | c.needs | c.later for c in chosen))
         uses = {"uses": sorted(used)[:500], "plans": [how for how, _ in known]}
-        uses["stopped"] = next((cell.stopped["error"] for cell in chosen if cell.stopped), None)
+        uses["stopped"] = next((cell.error["error"] for cell in chosen if cell.error), None)
         if target not in space:
-            failed = [cell.stopped for cell in chosen if cell.stopped]
+            failed = [cell.error for cell in chosen if cell.error]
             return (failed[-1] if failed else {"missing": True}) | uses, {}
         value = self.function = space[target]
         if not callable(value):

@@ -17,7 +17,6 @@ from typing import NamedTuple
 from aula.calificar import student
 from aula.calificar.text import SAYS, Unreadable, line, plain
 from course_tools.cells import exercise
-from course_tools.code import needed
 from course_tools.foreign import notebooks, zips
 from course_tools.foreign.names import composed, spelled, words
 from course_tools.foreign.zips import every_file, opened, visible
@@ -85,8 +84,7 @@ def right(lesson):
         book = json.loads(path.read_text(encoding="utf-8"))["cells"]
         sources = ["".join(cell["source"]) for cell in book if cell["cell_type"] == "code"]
         cells = [one for k, source in enumerate(sources) for one in student.split(k, source)]
-        chosen = lambda name: (cells[k] for k in needed(cells, [name]))  # noqa: E731
-        return lambda name: "\n".join(CHECKS.sub("", cell.source) for cell in chosen(name))
+        return lambda name: "\n".join(CHECKS.sub("", c.source) for c in student.needed(cells, name))
     return None
 
 

@@ -88,8 +88,7 @@ def grade_one(path, caged, seconds):
     book = submissions.read_notebook(Path(path))
     lesson = submissions.lessons()[book.lesson]
     right = submissions.right(lesson.name)
-    how = caged, seconds, right, lesson.cells
-    reports, noticed, carried = check.grade(book.cells, lesson.answers, *how)
+    reports, noticed, carried = check.grade(book.cells, lesson.answers, caged, seconds, right, lesson.cells)
     marks = []
     for report in reports:
         number = report.exercise
