@@ -195,10 +195,13 @@ def runs(page, text):
     ],
 )
 def test_after_a_restart_running_a_slide_runs_what_it_needs(small, how, outside):
-    for _ in range(8):  # una tecla que llega antes de que esté todo no cuenta: otra vez
-        small.keyboard.press("PageDown")
-        if at(small) == 2 and not small.locator(".pr-on.pr-later").count():
-            break
+    def forward():
+        for _ in range(8):  # una tecla que llega antes de que esté todo no cuenta: otra vez
+            small.keyboard.press("PageDown")
+            if at(small) == 2 and not small.locator(".pr-on.pr-later").count():
+                break
+
+    forward()
     runs(small, "42")
     if outside:
         small.keyboard.press("Escape")
@@ -208,7 +211,7 @@ def test_after_a_restart_running_a_slide_runs_what_it_needs(small, how, outside)
     small.evaluate(f"async () => {{ {RESTARTS[how]} }}")
     if outside:
         small.evaluate("jupyterapp.commands.execute('presentar:empezar')")
-        small.keyboard.press("PageDown")
+        forward()
     runs(small, "42")
 
 
