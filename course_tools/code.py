@@ -33,6 +33,7 @@ OTHER = {
     "timeit", "writefile", "file", "sql", "cython",
 }  # fmt: skip
 TIMED = {"time", "prun", "memit", "capture", "debug"}  # las % que sí, en una línea
+OPTIONS = re.compile(r"^(?:(?:-[qr]+|--no-raise-error) +)+")
 # Los métodos y las funciones que cambian lo que se les da; y los que acaban en «_» o empiezan como aquí.
 CHANGING = {
     "append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "add",
@@ -82,7 +83,7 @@ def ordered(node):
     """El código que va dentro de una orden de Jupyter y cuántas líneas más abajo; ``None`` si no lo hay."""
     match node:
         case ast.Call(ast.Attribute(_, "run_line_magic"), [ast.Constant(name), ast.Constant(code)]):
-            return (code, 0) if name in TIMED else None
+            return (OPTIONS.sub("", code), 0) if name in TIMED else None
         case ast.Call(
             ast.Attribute(_, "run_cell_magic"), [ast.Constant(name), ast.Constant(line), ast.Constant(code)]
         ):
@@ -134,10 +135,17 @@ class Nothing(list):
             raise AttributeError(name)
         return self
 
-    def run_cell(self, text, *_, **__):
+    @property
+    def user_ns(self):
         import __main__
 
-        execute(parse(text).body, "<celda>", vars(__main__))
+        return vars(__main__)
+
+    def push(self, given, *_, **__):
+        self.user_ns.update(given)
+
+    def run_cell(self, text, *_, **__):
+        execute(parse(text).body, "<celda>", self.user_ns)
         return self
 
     ex = run_cell
@@ -297,7 +305,8 @@ def roots(node):
         case ast.NamedExpr(target, value):
             return roots(target) | roots(value)
         case ast.Call(function, given):
-            inside = roots(function) if isinstance(function, ast.Attribute) else set()
+            whose = isinstance(function, ast.Attribute) or getattr(function, "id", "")[:1].isupper()  # una clase
+            inside = roots(function) if whose else set()
             return inside.union(*map(roots, given), *(roots(one.value) for one in node.keywords))
         case ast.Tuple(parts) | ast.List(parts) | ast.Set(parts) | ast.Dict(_, parts) | ast.BoolOp(_, parts):
             return set().union(*map(roots, parts))
@@ -317,6 +326,8 @@ def pairs(node):
             return [(target, value)]
         case ast.withitem(value, target) if target:
             return [(target, value)]
+        case ast.ClassDef(name, bases):
+            return [(ast.Name(name), base) for base in bases]
     return []
 
 

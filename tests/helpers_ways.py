@@ -56,6 +56,9 @@ NEEDS = {  # lo que usa la respuesta está hecho así
         ("from functools import singledispatch", "@singledispatch\ndef kind(x):\n    return 0",
          "@kind.register\ndef _(x: int):\n    return 7"), "kind(3) == 7"
     ),
+    "la clase de un objeto": Way(("class Box:\n    pass", "box = Box()", "type(box).x = 4"), "Box().x == 4"),
+    "una heredera": Way(("class Old:\n    x = 0", "class New(Old):\n    pass", "Old.x = 4"), "New().x == 4"),
+    "los nombres del kernel": Way(("get_ipython().user_ns['given'] = 4",), "given == 4", piece=False),
     "del": Way(("sum = 3", "del sum"), "sum([1, 2]) == 3"),
     "lo de Python, cambiado": Way(("max = lambda *_: 9",), "max(1, 2) == 9"),
     ":=": Way(("if (w := 10) > 5:\n    z = w + 1",), "z == 11"),

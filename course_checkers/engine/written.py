@@ -25,7 +25,8 @@ class Statement(Code):
     def __init__(self, text, node, exercise, cell, place):
         super().__init__(text, [node])
         self.text, self.node, self.exercise, self.cell, self.place = text, node, exercise, cell, place
-        self.needs.discard(CHANCE)
+        if isinstance(node, MADE):  # lo que pida al azar lo pedirá al llamarla
+            self.needs.discard(CHANCE)
 
     def answers(self, number):
         """Si es la respuesta de otro ejercicio, u otra pieza: se dice, y no se copia."""
