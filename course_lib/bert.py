@@ -199,10 +199,15 @@ class BertEncoder(TransformerEncoder):
         d_model, eps = config.hidden_size, config.layer_norm_eps
         longest = config.max_position_embeddings
         super().__init__(
-            config.vocab_size, d_model, longest, config.num_attention_heads,
-            config.num_hidden_layers, increment=config.intermediate_size / d_model,
-            activation=config.hidden_act, eps=eps,
-        )  # fmt: skip
+            config.vocab_size,
+            d_model,
+            longest,
+            config.num_attention_heads,
+            config.num_hidden_layers,
+            increment=config.intermediate_size / d_model,
+            activation=config.hidden_act,
+            eps=eps,
+        )
         self.input_embedding.factor = 1.0
         self.positional_encoding = LearnedPositionalEncoding(longest, d_model)
         self.sentence_type = nn.Embedding(config.type_vocab_size, d_model)

@@ -151,7 +151,7 @@ def as_written(answer, name):
         return Written(("from answers import ANSWERS", f"ready_made = {found}"), text, name)
     before = []
     for own in (codes[k].nodes[0] for k in others):
-        if "answers" not in (getattr(own, "module", "") or ""):
+        if "answers" not in (getattr(own, "module", "") or "") and not isinstance(own, ast.Expr):
             vars(own).get("decorator_list", []).clear()
             before.append(ast.unparse(own))
     node.decorator_list, node.name = [], name

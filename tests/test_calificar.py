@@ -840,7 +840,7 @@ def test_nothing_of_the_teacher_is_seen_and_nothing_is_written(tmp_path):
     (tmp_path / "notas.csv").write_text("secreto")
     paths = [
         str(tmp_path),
-        *(str(ROOT / name) for name in ("notebooks", "tests", "sitio", "course_tools", "aula/hub")),
+        *(str(ROOT / name) for name in ("notebooks", "tests", "sitio", "course_tools/opening", "aula/hub")),
         *(str(ROOT / "course_checkers" / name) for name in ("lessons", "steps", "engine", "*.py")),
         "/home",
         "/root/.ssh",

