@@ -53,9 +53,7 @@ def outputs(exercise, code):
     attempts = exercise.prepare(code)
     if not isinstance(attempts, list):
         return attempts
-    if not (cases := exercise.all_cases()):
-        return str(exercise.check(code))
-    outcome = exercise.call(attempts[0].learner, *clone(cases[0].arguments))
+    outcome = exercise.call(attempts[0].learner, *clone(exercise.all_cases()[0].arguments))
     return plain(outcome.value) if outcome.problem is None else outcome.problem.text
 
 
@@ -136,17 +134,20 @@ def test_what_is_right_in_a_notebook_is_right_however_it_is_written(notebook, nu
     all_alike(chosen("buena", number)[:1], notebook)
 
 
+CODED = [number for number, one in EXERCISES.items() if number != "7.1"]  # que es un texto
+
+
 @pytest.mark.lenta
 @pytest.mark.turnos
 @pytest.mark.usefixtures("aside")
-@pytest.mark.parametrize("number", EXERCISES)
+@pytest.mark.parametrize("number", CODED)
 def test_every_right_answer_is_right_however_it_is_written(notebook, number):
     all_alike(chosen("buena", number), notebook)
 
 
 @pytest.mark.lenta
 @pytest.mark.usefixtures("aside")
-@pytest.mark.parametrize("number", EXERCISES)
+@pytest.mark.parametrize("number", CODED)
 def test_a_wrong_answer_gives_the_same_however_it_is_written(notebook, number):
     all_alike(chosen("mala", number, 40), notebook)
 
