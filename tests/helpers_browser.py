@@ -133,6 +133,9 @@ OPEN = """async ([path, saved]) => {
         () => reject(new Error('El cuaderno no se abre: ¿JupyterLab pregunta algo?')), 180000));
     const open = async () => {
         await jupyterapp.restored;
+        const { contents } = jupyterapp.serviceManager;
+        const save = (window.saves ??= contents.save.bind(contents));
+        contents.save = (...given) => (window.last = save(...given));
         const options = {path, factory: 'Notebook'};
         const panel = await jupyterapp.commands.execute('docmanager:open', options);
         await panel.context.ready;
@@ -180,6 +183,7 @@ CLOSE = """async ([scratch, blank]) => {
         await kernel.requestExecute({code: blank, silent: true, store_history: false}).done;
     } else if (kernel) await context.shutdown();
     lesson.content.model.dirty = false;
+    await Promise.allSettled([window.last]); // lo que se está guardando no llega después de lo que se escriba
     lesson.dispose();
 }"""
 
@@ -473,8 +477,9 @@ def open_lab(course=ROOT, theme="JupyterLab Light", browser=None, studying=False
 
 def write(lab, *cells):
     """Escribe en la copia del curso un cuaderno con estas celdas y devuelve su ruta."""
-    metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    nbformat.write(new_notebook(cells=cells, metadata=metadata), lab.folder / SCRATCH)
+    lab.close()
+    about = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    nbformat.write(new_notebook(cells=cells, metadata=about), lab.folder / SCRATCH)
     return SCRATCH
 
 

@@ -86,7 +86,6 @@ def presented(lab):
     """Presenta el cuaderno abierto."""
     lab.page.evaluate("jupyterapp.commands.execute('presentar:empezar')")
     lab.page.wait_for_selector(".pr-place")
-    lab.page.wait_for_timeout(500)  # si la página lee otra vez lo que se acaba de escribir, que sea antes
     try:
         yield lab.page
     finally:
