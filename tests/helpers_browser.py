@@ -133,8 +133,7 @@ OPEN = """async ([path, saved]) => {
         () => reject(new Error('El cuaderno no se abre: ¿JupyterLab pregunta algo?')), 180000));
     const open = async () => {
         await jupyterapp.restored;
-        const { contents } = jupyterapp.serviceManager;
-        const save = (window.saves ??= contents.save.bind(contents));
+        const { contents } = jupyterapp.serviceManager, save = (window.saves ??= contents.save.bind(contents));
         contents.save = (...given) => (window.last = save(...given));
         const options = {path, factory: 'Notebook'};
         const panel = await jupyterapp.commands.execute('docmanager:open', options);
