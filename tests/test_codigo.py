@@ -225,13 +225,10 @@ def in_the_page(imitated, tmp_path, answers, step):
     return len(found)
 
 
-def test_some_are_right_in_the_page_too(imitated, tmp_path):  # noqa: F811
-    assert in_the_page(imitated, tmp_path, chosen("buena", "5.1"), 3) > 5
-
-
-@pytest.mark.lenta
-def test_the_right_ones_are_right_in_the_page_too(imitated, tmp_path):  # noqa: F811
-    assert in_the_page(imitated, tmp_path, [one for one in ALL if one.kind == "buena"], 5) > 250
+@pytest.mark.parametrize(("numbers", "least"), [(["5.1"], 5), pytest.param(EXERCISES, 250, marks=pytest.mark.lenta)])
+def test_the_right_ones_are_right_in_the_page_too(imitated, tmp_path, numbers, least):  # noqa: F811
+    answers = [one for one in ALL if one.kind == "buena" and one.exercise in numbers]
+    assert in_the_page(imitated, tmp_path, answers, 5) > least
 
 
 # --- Qué celdas hacen falta -----------------------------------------------------------------------

@@ -23,6 +23,21 @@ globalThis.course ??= {};
       'Antes, pulsa «Guardar mis respuestas», al final.';
   }
 
+  // Una página dentro de otra puede no tener permiso para preguntar: entonces «no» llega en el acto.
+  const question = make('p', { className: 'exercise-unkept' });
+  question.setAttribute('role', 'alert');
+  function agreed(text, host) {
+    const began = performance.now();
+    const [yes, again] = [confirm(text), question.isConnected && question.textContent.startsWith(text)];
+    question.remove();
+    if (yes || performance.now() - began > 50) return yes;
+    if (!again) {
+      question.textContent = `${text} Si es que sí, púlsalo otra vez.`;
+      host.before(question);
+    }
+    return again;
+  }
+
   /** Lo que guarda el navegador. */
   const memory = {
     name: number => `atencion/${lesson}/${number}`,
@@ -118,7 +133,7 @@ globalThis.course ??= {};
       ask,
       onChange,
       onClean() {
-        const sure = one.text === start || confirm('Se borra lo que has escrito en este ejercicio. ¿Sigo?');
+        const sure = one.text === start || agreed('Se borra lo que has escrito en este ejercicio. ¿Sigo?', host);
         if (sure) one.set(start);
         return sure;
       },
@@ -225,7 +240,7 @@ globalThis.course ??= {};
       return;
     }
     const lost = numbers.filter(n => blocks[n].text !== blocks[n].start);
-    if (lost.length && !confirm(`Se cambia lo que has escrito en ${lost.join(', ')}. ¿Sigo?`)) return;
+    if (lost.length && !agreed(`Se cambia lo que has escrito en ${lost.join(', ')}. ¿Sigo?`, kept)) return;
     for (const number of numbers) blocks[number].set(found[number]);
     memory.write(OWN, many ? JSON.stringify(mine) : null);
     const first = numbers.length ? `Traídas las respuestas de ${numbers.join(', ')}.` : 'Las respuestas ya estaban.';
