@@ -279,19 +279,20 @@ READ = """() => [...lesson.content.node.querySelectorAll('.jp-OutputArea-output'
 
 
 def test_an_explorer_whose_cell_has_not_run_says_so_and_shows_no_icon(page):
-    content, font, color, expected = page.evaluate("""() => {
+    content, font, color, expected, question = page.evaluate("""() => {
         const box = document.createElement('div');
         box.className = 'jupyter-widgets jupyter-widgets-disconnected';  // así lo marca ipywidgets
         box.append(document.querySelector('.exp').cloneNode());
         document.querySelector('.exp').parentNode.append(box);
         const before = getComputedStyle(box, '::before');
         const seen = [before.content, before.fontFamily, before.color, getComputedStyle(box).color];
+        box.firstChild.classList.add('exp-prediction');
+        seen.push(before.display);  // una pregunta se contesta igual
         box.remove();
         return seen;
     }""")
     assert "Esta celda no se ha ejecutado" in content
-    assert "Awesome" not in font  # la letra de los iconos
-    assert color == expected
+    assert ("Awesome" in font, color, question) == (False, expected, "none")
 
 
 def test_an_explorer_that_is_not_there_leaves_a_sentence(lab):

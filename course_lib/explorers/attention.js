@@ -441,10 +441,11 @@ function render({ model, el }) {
   // --- Dibujar -----------------------------------------------------------------------------------
   function load() {
     readings = model.get('data').map(unpack);
+    const which = i => (readings.length > 1 ? `, ${ORDINALS[i]} frase` : '');
     notes.replaceChildren(
       ...readings.flatMap((reading, i) =>
         reading.notes.map(note =>
-          make('p', { class: 'exp-note' }, `Aviso, ${ORDINALS[i]} frase: ${visible(note)}`),
+          make('p', { class: 'exp-note' }, `Aviso${which(i)}: ${visible(note)}`),
         ),
       ),
     );

@@ -54,12 +54,11 @@ def read(sentences):
             f"sentences = {sentences!r:.80}, y tiene que ser una lista de una o dos frases. Por "
             'ejemplo, ["The cat sat down"].',
         )
-    readings = []
-    for ordinal, text in zip(ORDINALS, sentences):
-        if reason := fault(f"La {ordinal} frase", text, too_long):
+    names = [f"La {ordinal} frase" for ordinal in ORDINALS] if len(sentences) > 1 else ["La frase"]
+    for name, text in zip(names, sentences):
+        if reason := fault(name, text, too_long):
             raise traitlets.TraitError(reason)
-        readings.append(_read(text, load_bert().name))
-    return readings
+    return [_read(text, load_bert().name) for text in sentences]
 
 
 def pack(tokens, weights, notes):

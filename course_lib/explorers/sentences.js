@@ -39,6 +39,10 @@ const ASKING = css`
   .exp-asks .exp-note {
     border-color: var(--mute);
   }
+  /* Lo que se avisó de la frase anterior no es de la que no ha salido. */
+  .exp-error:not([hidden]) + div > .exp-note {
+    display: none;
+  }
 `;
 
 /** Las posiciones, de la del mayor a la del menor; si empatan, antes la primera. */

@@ -37,7 +37,7 @@
     const sentences = isBlank(second) ? [first] : [first, second];
     const data = [];
     for (const [i, sentence] of sentences.entries()) {
-      const subject = `La ${['primera', 'segunda'][i]} frase`;
+      const subject = `La ${sentences.length > 1 ? `${['primera', 'segunda'][i]} ` : ''}frase`;
       const limits = fits(64, 1000, '64 tokens y 1000 caracteres');
       const { tokens, notes, attentions } = await read(sentence, load, subject, limits);
       const whole = attentions.map(layer => new Uint16Array(layer.map(x => Math.round(65535 * x))));
