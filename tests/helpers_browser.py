@@ -45,7 +45,7 @@ SAVING_MS = 200  # un explorador avisa al kernel cuando la mano para: 120 ms des
 # encontrarla, con la buena. Si al final una imagen no se ve, lo dice `faults`.
 # Y lo que dice JupyterLab si le toca guardar un cuaderno, o darle el foco, justo cuando se cierra.
 CONSOLE_ALLOWED = re.compile(
-    r"status of 404 .*/imagenes/[^/]+$|Error in Auto-Save Disposed"
+    r"status of 404 .*/imagenes/[^/]+$|Error in Auto-Save Disposed|Could not restore the debugger state"
     r"|Cannot read properties of null \(reading 'footer'\)[^)]*_ensureFocus"
 )
 

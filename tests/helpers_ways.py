@@ -54,7 +54,7 @@ NEEDS = {  # lo que usa la respuesta está hecho así
     "los nombres del kernel": Way(("get_ipython().user_ns['given'] = 4",), "given == 4", piece=False),
     "del": Way(("sum = 3", "del sum"), "sum([1, 2]) == 3"),
     "lo de Python, cambiado": Way(("max = lambda *_: 9",), "max(1, 2) == 9"),
-    ":=": Way(("if (w := 10) > 5:\n    z = w + 1",), "z == 11"),
+    ":=": Way(("if (ten := 10) > 5:\n    eleven = ten + 1",), "eleven == 11"),
     ":= en una lista": Way(("[last := k for k in range(4)]",), "last == 3"),
     "un nombre hecho dos veces": Way(
         ("def aid():\n    return 1", "def use():\n    return aid()", "def aid():\n    return 2"), "use() == 2"),
