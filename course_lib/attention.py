@@ -179,20 +179,14 @@ class MultiHeadAttention(nn.Module):
         return x.transpose(1, 2).flatten(-2)
 
     def _check_inputs(self, query, key, value):
-        named = {"query": query, "key": key, "value": value}
-        check_decimals(self, **named)
-        for name, x in named.items():
-            linear = getattr(self, f"{name}_projection")
+        for name, x in {"query": query, "key": key, "value": value}.items():
+            width = getattr(self, f"{name}_projection").in_features
+            check_decimals(self, width, **{name: x})
             if x.dim() != 3:
                 advice = f" Si es una sola frase, usa {name}.unsqueeze(0)." if x.dim() == 2 else ""
                 raise ValueError(
                     f"{type(self).__name__}: {name} tiene forma {tuple(x.shape)} y tiene que tener "
-                    f"tres ejes: (B, L, {linear.in_features}).{advice}"
-                )
-            if x.shape[-1] != linear.in_features:
-                raise ValueError(
-                    f"{type(self).__name__}: {name} tiene forma {tuple(x.shape)} y su último eje tiene "
-                    f"que medir {linear.in_features}. ¿Es el embedding del modelo que toca?"
+                    f"tres ejes: (B, L, {width}).{advice}"
                 )
 
 

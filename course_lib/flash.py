@@ -51,7 +51,7 @@ def flash_attention(query, key, value, mask=None, *, causal=False, block=128):
     if mask is not None:
         mask = torch.atleast_2d(mask)
         mask = mask.expand(*mask.shape[:-2], L_q, L_k)
-    if is_tracing():  # un bucle trazado no crece con L: el núcleo fundido, que también va por bloques
+    if is_tracing() or not L_q * L_k:  # un bucle trazado no crece con L: el núcleo, también por bloques
         future = causal_mask(L_k, query.device)[L_k - L_q :] if causal else None
         mask = combine_masks(future, mask)
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)

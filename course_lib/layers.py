@@ -91,7 +91,7 @@ class PositionalEncoding(nn.Module):
         table[:, 0::2] = angles.sin()
         table[:, 1::2] = angles.cos()[:, : dim_embedding // 2]
         # Un buffer viaja con el módulo (.to, .half) pero no se aprende ni se guarda.
-        self.register_buffer("positional_encoding", table.float(), persistent=False)
+        self.register_buffer("positional_encoding", table.to(torch.get_default_dtype()), persistent=False)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x, start=0):
@@ -141,6 +141,7 @@ class AddAndNorm(nn.Module):
 
     def __init__(self, dim_embedding, dropout=0.0, eps=1e-5):
         super().__init__()
+        self.dim_embedding = dim_embedding
         self.normalization = nn.LayerNorm(dim_embedding, eps=eps)
         self.dropout = nn.Dropout(dropout)
 
@@ -150,7 +151,7 @@ class AddAndNorm(nn.Module):
         Raises:
             ValueError: si no tienen la misma forma.
         """
-        check_decimals("AddAndNorm", x=x, sublayer_output=sublayer_output)
+        check_decimals(self, self.dim_embedding, x=x, sublayer_output=sublayer_output)
         if x.shape != sublayer_output.shape:
             raise ValueError(
                 f"AddAndNorm: x tiene forma {tuple(x.shape)} y la salida de la subcapa "
@@ -185,7 +186,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x):
         """Transforma cada posición por separado: (B, L, d_model) → (B, L, d_model)."""
-        check_decimals(self, x=x)
+        check_decimals(self, self.feed_forward[0].in_features, x=x)
         return self.feed_forward(x)
 
 
@@ -248,7 +249,7 @@ class RMSNorm(nn.Module):
 
     def forward(self, x):
         """Normaliza cada posición por separado, con la misma g: (B, L, d_model) → (B, L, d_model)."""
-        check_decimals("RMSNorm", x=x)
+        check_decimals(self, len(self.weight), x=x)
         wide = x.to(torch.promote_types(x.dtype, torch.float32))  # en 16 bits, x² se desborda
         scale = (wide.pow(2).mean(dim=-1, keepdim=True) + self.eps).rsqrt()
         return self.weight * (wide * scale).to(x.dtype)
@@ -273,7 +274,7 @@ class SwiGLU(nn.Module):
 
     def forward(self, x):
         """Transforma cada posición por separado: (B, L, d_model) → (B, L, d_model)."""
-        check_decimals(self, x=x)
+        check_decimals(self, self.gate.in_features, x=x)
         return self.down(F.silu(self.gate(x)) * self.up(x))
 
 

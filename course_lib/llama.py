@@ -161,9 +161,7 @@ def load_llama(model_name=None):
         folder = smollm_folder()
         return _decoder(*read_weights(folder)), read_plain_tokenizer("SmolLM2", folder)
     if not isinstance(name, (str, os.PathLike)):
-        raise TypeError(
-            f"load_llama: model_name = {name!r}, y tiene que ser un nombre o una carpeta."
-        )
+        raise TypeError(f"load_llama: model_name = {name!r}, y tiene que ser un nombre o carpeta.")
     folder = Path(name).expanduser()
     if folder.suffix == ".gguf":
         raise ModelUnavailableError(

@@ -80,9 +80,7 @@ def window_mask(length, width, sinks=0, device=None):
     width = check_whole("window_mask", width=width)
     check_whole("window_mask", least=0, sinks=sinks)
     causal = causal_mask(length, device)
-    recent = causal.triu(1 - width)
-    recent[:, :sinks] = causal[:, :sinks]
-    return recent
+    return causal.triu(1 - width) | causal & (torch.arange(length, device=device) < sinks)
 
 
 def padding_mask(attention_mask):
@@ -114,7 +112,7 @@ def padding_mask(attention_mask):
             "ser (B, L_k): una fila por frase. Si tienes una sola frase, usa attention_mask[None]."
         )
     keep = attention_mask.bool()
-    if not holds((keep == attention_mask).all()):
+    if not holds(((attention_mask == 0) | (attention_mask == 1)).all()):
         raise ValueError(
             f"padding_mask: attention_mask contiene {attention_mask.unique().tolist()[:5]}, y solo "
             "puede contener 1 (token de verdad) y 0 (relleno). Si tu máscara es aditiva (0 y −∞), "
@@ -275,9 +273,7 @@ def check_shapes(query, key, value, mask):
         ) from None
     if not query.dtype == key.dtype == value.dtype and not is_autocast(query):
         dtypes = ", ".join(f"{name} {x.dtype}" for name, x in named.items())
-        raise ValueError(
-            f"atención: los tipos no coinciden: {dtypes}. Usa .to(dtype) para igualarlos."
-        )
+        raise ValueError(f"atención: los tipos no coinciden: {dtypes}. Iguálalos con .to(dtype).")
     check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
 
 

@@ -99,5 +99,5 @@ def learning_rate(step, total_steps, peak, warmup_steps):
 def pad_ids(sequences):
     """Iguala la longitud de unas listas de ids con relleno al final: → enteros ``(B, L)``."""
     return torch.nn.utils.rnn.pad_sequence(
-        [torch.tensor(ids) for ids in sequences], batch_first=True, padding_value=PAD
+        [torch.tensor(ids, dtype=torch.long) for ids in sequences], batch_first=True, padding_value=PAD
     )

@@ -91,6 +91,9 @@ class Translation:
         palabra escrita, la media de las de los suyos. Lo que va a los signos y a la marca de
         fin no se cuenta: las filas pueden sumar menos de 1.
         """
+        wanted, shape = (len(self.target_tokens), len(self.source_tokens)), getattr(weights, "shape", None)
+        if shape != wanted:
+            raise ValueError(f"to_words: weights tiene forma {shape} y hace falta {wanted}: de una cabeza.")
         columns = [weights[:, index].sum(dim=1) for _, index in self.source_words]
         by_column = torch.stack(columns, dim=1)  # (m_D, palabras de origen)
         rows = [by_column[index].mean(dim=0) for _, index in self.target_words]

@@ -476,6 +476,7 @@ def test_in_a_batch_the_warning_says_which_sentence():
     ("🐶 and 🦴", [r"no tiene 2 fragmento\(s\)"]),
     (SPANISH, [r"quita las tildes.*tenía → ten ##ia.*hecho para inglés"]),
     ("¿Dónde está el niño 🐶?", [r"no tiene 1 fragmento", r"Dónde → don ##de.*niño → nino"]),
+    ("niño—🐶", [r"no tiene 1 fragmento", r"niño. → nino"]),
     ("a ﬂower", [r"«ﬂ» no es «fl»: escribe lo segundo"]),
     ("an oﬃce ①", [r"2 fragmento.*\(«ﬃ», «①»\)", r"«ﬃ» no es «ffi», «①» no es «1»"]),
     ("Ｄｏｇ 𝐛𝐢𝐠", [r"perdido \(«Ｄ», «ｏ», «ｇ», «𝐛», «𝐢» y 1 más\)", r"«Ｄ» no es «D»"]),

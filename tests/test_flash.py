@@ -67,6 +67,8 @@ def test_the_last_key_is_not_lost():
     key[6] = 100.0
     value = torch.arange(7.0)[:, None]
     close(flash_attention(query, key, value, block=3), torch.tensor([[6.0]]))
+    for q, k in ((0, 7), (1, 0)):  # y sin ninguna
+        assert flash_attention(query[:q], key[:k], value[:k]).tolist() == [[0.0]] * q
 
 
 class Largest(TorchDispatchMode):

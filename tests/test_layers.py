@@ -86,13 +86,9 @@ def test_too_long_or_too_wide(kind):
     """Más allá de la última posición, o con otra anchura, hay error con los números."""
     module = kind(5, 4)
     module(torch.zeros(1, 5, 4))
-    with pytest.raises(
-        ValueError, match=rf"{kind.__name__}.*6 tokens.*5 posiciones.*acorta la frase"
-    ):
+    with pytest.raises(ValueError, match=rf"{kind.__name__}.*6 tokens.*5 posiciones.*acorta la frase"):
         module(torch.zeros(1, 6, 4))
-    with pytest.raises(
-        ValueError, match=rf"{kind.__name__}: x tiene forma \(1, 5, 3\).*\(B, L, 4\)"
-    ):
+    with pytest.raises(ValueError, match=rf"{kind.__name__}: x tiene forma \(1, 5, 3\).*\(B, L, 4\)"):
         module(torch.zeros(1, 5, 3))
     with pytest.raises(ValueError, match=r"x tiene forma \(4,\)"):
         module(torch.zeros(4))

@@ -1,10 +1,12 @@
 """Los números de otros: enteros, booleanos, listas y lo de NumPy. O valen, o una frase dice qué hacer."""
 
+import contextlib
 import re
 
 import numpy as np
 import pytest
 import torch
+import traitlets
 
 import course_lib
 from course_lib import attention, decoder_only, explorers, flash, layers, masks, sampling, transformer
@@ -65,6 +67,16 @@ def test_the_remedy_works(name, form):
     takes(eval(remedy, {"torch": torch, called: given.real if ids and form == "complejos" else given}))
 
 
+@pytest.mark.parametrize("name", ["red densa", "RMSNorm", "SwiGLU", "multicabeza", "suma y norma"])
+def test_another_width_or_precision_is_told(name):
+    for width in (1, 9):
+        with pytest.raises(ValueError, match="medir 8|tienen que coincidir"):
+            VECTORS[name](torch.ones(2, 5, width))
+    for around in (contextlib.nullcontext(), torch.autocast("cpu", torch.bfloat16)):
+        with around, pytest.raises(ValueError, match=r"Usa \w+\.to\(torch.float32\)"):
+            VECTORS[name](torch.ones(2, 5, 8).double())
+
+
 @pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8])
 def test_an_integer_of_numpy_is_an_integer(kind):
     three, x = kind(3), torch.randn(2, 5, 12)
@@ -77,6 +89,8 @@ def test_an_integer_of_numpy_is_an_integer(kind):
     assert sampling.next_token_probabilities(torch.zeros(5), top_k=three).count_nonzero() == 3
     for explorer, name in (("BlocksExplorer", "block"), ("InfluenceExplorer", "token")):
         assert type(getattr(getattr(explorers, explorer)(**{name: three}), name)) is int
+        with pytest.raises(traitlets.TraitError, match=f"{explorer}: no tiene otro, más. Mira"):
+            getattr(explorers, explorer)(otro=1, más=2)
 
 
 @pytest.mark.parametrize("wrong", [True, np.True_, 2.0, np.float64(2), "2", None, 0])

@@ -141,14 +141,10 @@ assert "matplotlib.pyplot" not in sys.modules"""
 def test_any_kind_of_numbers_and_inputs_unchanged(make):
     matrix = weights(4, 5)
     given = make(matrix)
-    figure = plot_heatmap(given, list("abcd"), list("ABCDE"), highlight_row=1)
-    assert (
-        figure.description
-        == plot_heatmap(matrix, list("abcd"), list("ABCDE"), highlight_row=1).description
-    )
-    torch.testing.assert_close(
-        torch.as_tensor(given), torch.as_tensor(make(matrix)), rtol=0, atol=0
-    )
+    drawn = [plot_heatmap(x, iter("abcd"), "ABCDE", highlight_row=k) for x, k in ((given, 1), (matrix, -3))]
+    assert drawn[0].description == drawn[1].description
+    assert [figure.axes[0].patches[-1].get_y() for figure in drawn] == [0.5, 0.5]
+    torch.testing.assert_close(torch.as_tensor(given), torch.as_tensor(make(matrix)), rtol=0, atol=0)
 
 
 def test_words_say_what_is_seen():
@@ -263,19 +259,22 @@ def test_cell_text_contrasts_with_any_cell(name):
     (lambda: plot_heatmap([[1.0]], kind="otro"), ["'otro'", "weights", "scores"]),
     (lambda: plot_heads(weights(3, 2, 2), ["a", "b"], heads=[0, 3]), ["[0, 3]", "3 cabezas"]),
     (lambda: plot_rows({"a": [1.0, 2.0]}, ["x"]), ["1 etiquetas", "2"]),
-    (lambda: plot_vectors([[1.0, 2.0, 3.0]]), ["miden 3", "miden 2"]),
+    (lambda: plot_vectors([[1.0, 2.0, 3.0]]), ["miden 3", "en el plano, 2"]),
+    (lambda: plot_vectors([[1, 2]], angle=(0, 1)), ["angle = 1", "de 0 a 0"]),
+    (lambda: plot_heatmap(torch.eye(3), highlight_row=3), ["highlight_row = 3", "de 0 a 2"]),
+    (lambda: plot_heads(torch.eye(3)[None], "abc", highlight_row="b"), ["highlight_row = 'b'", "un entero"]),
+    (lambda: plot_rows({"a": [1.0, 0]}, "xy", highlight=[True, False]), ["highlight = True", "un entero"]),
     (lambda: plot_lines([1, 2, 3], {"y": [1, 2]}), ["3 puntos", "«y»", "2"]),
     (lambda: plot_stacks({"una": {"a": -1}}), ["-1.0", "0 o más"]),
     (lambda: plot_stacks({"una": {"a": float("nan")}}), ["nan", "0 o más"]),
-    (lambda: plot_stacks({"una": {"a": float("inf")}}), ["inf", "0 o más"]),
     (lambda: plot_stacks({}), ["rows = {}", "un diccionario con alguna serie"]),
-    (lambda: plot_rows({}, []), ["rows = {}", "un diccionario con alguna serie"]),
     (lambda: plot_lines([1], [[1]]), ["series = [[1]]", "un diccionario con alguna serie"]),
     (lambda: plot_distributions({}), ["samples = {}", "un diccionario con alguna serie"]),
     (lambda: plot_rows({"a": ["x"]}, "a"), ["a es list", "números reales"]),
     (lambda: plot_lines([1], {"a": [1j]}), ["a es list", "números reales"]),
     (lambda: plot_lines([1], {"a": torch.ones(1, device="meta")}), ["a es Tensor", "números"]),
     (lambda: plot_heatmap([[1], [1, 2]]), ["matrix es list", "filas iguales"]),
+    (lambda: plot_heatmap([[10**400]]), ["matrix es list", "números reales"]),
     (lambda: plot_distributions({"a": [-np.inf, 1]}), ["a contiene 1 NaN o ∞"]),
     (lambda: plot_vectors([[-np.inf, 1]]), ["vectors contiene 1 NaN o ∞"]),
 ])  # fmt: skip

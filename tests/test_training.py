@@ -37,6 +37,7 @@ def test_smoothed_loss_by_hand(smoothing):
 def test_target_loss_is_the_plain_one_without_padding():
     torch.manual_seed(0)
     model = Transformer(9, 11, 24, 20, 3, 1, Nx_decoder=2).eval()
+    assert pad_ids([[], [1, 2]]).dtype == torch.long
     source = pad_ids([[4, 5, 3], [6, 3], [7, 8, 5, 4, 3]])
     target = pad_ids([[4, 9, 10, 3], [5, 3], [6, 6, 6, 6, 6, 3]])
     loss, hits, tokens = target_loss(model, source, target, bos=2, smoothing=0.1)

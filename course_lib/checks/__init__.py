@@ -53,15 +53,17 @@ def holds(condition):
 
 def is_autocast(x):
     """Si ``torch.autocast`` iguala los tipos de las cuentas con ``x``."""
-    return not (IMITATED or x.is_meta) and torch.is_autocast_enabled(x.device.type)
+    return not (IMITATED or x.is_meta or x.dtype == torch.float64) and torch.is_autocast_enabled(x.device.type)
 
 
-def check_decimals(where, **named):
+def check_decimals(where, width=None, **named):
     """Comprueba que son tensores con decimales; de los pesos de ``where``, si es un módulo.
+
+    Con ``width``, también que su último eje mide eso.
 
     Raises:
         TypeError: si alguno no lleva decimales; el mensaje dice cómo se convierte.
-        ValueError: si los pesos son de otro tipo.
+        ValueError: si los pesos son de otro tipo o de otra anchura.
     """
     module = isinstance(where, nn.Module)
     who, dtype = (type(where).__name__, _dtype(where)) if module else (where, None)
@@ -75,6 +77,9 @@ def check_decimals(where, **named):
         if dtype not in (None, x.dtype) and not is_autocast(x):
             advice = f"Usa {name}.to({dtype})."
             raise ValueError(f"{who}: {name} es {x.dtype} y los pesos son {dtype}. {advice}")
+        if width is not None and x.shape[-1:] != (width,):
+            shape = f"tiene forma {tuple(x.shape)} y su último eje tiene que medir {width}"
+            raise ValueError(f"{who}: {name} {shape}. ¿Es el embedding del modelo que toca?")
 
 
 def _dtype(module):

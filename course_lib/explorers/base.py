@@ -32,9 +32,13 @@ class Explorer(anywidget.AnyWidget):
 
     _css = HERE / "explorer.css"
 
+    def __init__(self, **traits):
+        if unknown := [name for name in traits if not self.has_trait(name)]:
+            raise refusal(type(self).__name__, f"no tiene {', '.join(unknown)}. Mira sus argumentos.")
+        super().__init__(**traits)
+
     def describe(self):
         """Cuenta el estado en español, siempre igual para el mismo estado."""
-        raise NotImplementedError
 
     def __repr__(self):
         return self.describe()
@@ -54,9 +58,6 @@ class AskingExplorer(Explorer):
     answered = traitlets.Int(0).tag(**SHARED)  # el número de la última petición resuelta
     error = traitlets.Unicode("").tag(**SHARED)
     _failed = "algo ha fallado"
-
-    def _take(self, asked):
-        raise NotImplementedError
 
     @traitlets.observe("request")
     def _answer(self, change):

@@ -211,7 +211,7 @@ def _warn_about_losses(sentences, tokens, lengths, tokenizer, limit):
             )
         for note in advice(text, unread):
             _warn(where + note)
-        seen = "".join(sign for sign in sentence if sign not in dropped or sign.isspace())
+        seen = "".join(" " if s in unread else s for s in sentence if s not in dropped or s.isspace())
         if stripped := _words_that_lose_accents(seen, tokenizer):
             examples = ", ".join(f"{word} → {' '.join(pieces)}" for word, pieces in stripped[:3])
             _warn(
@@ -237,9 +237,7 @@ def _signs(text, tokenizer):
 def _words_that_lose_accents(sentence, tokenizer):
     if sentence.isascii():
         return []
-    words = {
-        word.strip(".,;:¿?¡!«»\"'()…"): None for word in sentence.split() if not word.isascii()
-    }
+    words = {w.strip(".,;:¿?¡!«»\"'()…"): None for w in sentence.split() if not w.isascii()}
     pieces = {word: tokenizer.tokenize(word) for word in words if any(map(str.isalpha, word))}
     return [
         (word, parts)

@@ -27,7 +27,8 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
     labels = inputs.check_labels(labels, len(rows[0]), "labels")
     for name, row in zip(names, rows):
         inputs.check_labels(labels, len(row), f"labels para «{name}»")
-    highlight = np.atleast_1d([] if highlight is None else highlight).astype(int).tolist()
+    highlight = np.atleast_1d([] if highlight is None else highlight)
+    highlight = [inputs.place(i, len(labels), "highlight") for i in highlight]
     positions, width = np.arange(len(labels)), 0.8 / len(rows)
     wide = len(labels) * (0.22 + 0.42 * len(rows))
     with drawing():
@@ -54,9 +55,7 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
     few = len(labels) <= 8  # se dicen todas; si no, las mayores
     told = inputs.every_value if few else inputs.top_values
     sentences = [f"{name}: {told(row, labels)}" for name, row in zip(names, rows)]
-    figure.description = (
-        f"Barras para {len(labels)} etiquetas. {named}" + ". ".join(sentences) + "."
-    )
+    figure.description = f"Barras para {len(labels)} etiquetas. {named}{'. '.join(sentences)}."
     return figure
 
 
@@ -119,7 +118,7 @@ def plot_lines(
             ax.plot(x, y, color=color, linestyle=style, linewidth=2.4, marker=point)
         lines = list(ax.lines)
         if reference is not None:
-            ax.axhline(reference, color=palette.GREY, linewidth=1, linestyle=(0, (6, 4)))
+            ax.axhline(inputs.as_array(reference, "reference", 0), color=palette.GREY, linewidth=1, linestyle=(0, (6, 4)))
         ax.set(xlabel=inputs.visible(xlabel or ""), ylabel=inputs.visible(ylabel or ""))
         ax.set(xscale="log" if logx else "linear", yscale="log" if logy else "linear")
         for axis, log in ((ax.xaxis, logx), (ax.yaxis, logy)):

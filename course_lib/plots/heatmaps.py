@@ -40,8 +40,9 @@ def plot_heatmap(
     L_q, L_k = matrix.shape
     rows = inputs.check_labels(row_labels, L_q, "row_labels")
     if col_labels is None and row_labels is not None and L_q == L_k:
-        col_labels = row_labels
+        col_labels = rows
     cols = inputs.check_labels(col_labels, L_k, "col_labels")
+    highlight_row = inputs.place(highlight_row, L_q, "highlight_row")
     values = max(L_q, L_k) <= 20 if values is None else values
     cell = 0.2 + 0.095 * (decimals + 2) if values else max(0.2, 7.5 / max(L_q, L_k, 20))
     with drawing():
@@ -88,8 +89,10 @@ def plot_heads(
     col_tokens = inputs.check_labels(
         tokens if col_tokens is None else col_tokens, weights.shape[2], "col_tokens"
     )
-    each = "" if titles else ", uno por cabeza"
-    titles = inputs.check_labels(titles or [f"cabeza {i}" for i in heads], len(heads), "titles")
+    highlight_row = inputs.place(highlight_row, len(tokens), "highlight_row")
+    each = ", uno por cabeza" if titles is None else ""
+    titles = [f"cabeza {i}" for i in heads] if titles is None else titles
+    titles = inputs.check_labels(titles, len(heads), "titles")
     n_cols = min(max_columns, len(heads))
     n_rows = math.ceil(len(heads) / n_cols)
     side = max(2.0, 0.2 * len(tokens), 0.2 * len(col_tokens))
@@ -102,9 +105,7 @@ def plot_heads(
             if i >= len(heads):
                 ax.set_axis_off()
                 continue
-            _heatmap(
-                ax, weights[heads[i]], tokens, col_tokens, "weights", None, highlight_row, size=10
-            )
+            _heatmap(ax, weights[heads[i]], tokens, col_tokens, "weights", None, highlight_row, 10)
             ax.set_title(inputs.fitted(titles[i], 40), fontsize=11, pad=4 if i >= n_cols else 8)
             if i % n_cols:
                 ax.set_yticklabels([])
@@ -114,7 +115,7 @@ def plot_heads(
             figure.draw_without_rendering()  # para saber hasta dónde llegan las etiquetas
             top = max(ax.get_tightbbox().y1 for ax in axes[0]) / figure.bbox.height
             figure.suptitle(
-                f"Las cabezas de la capa {layer}", x=0.125, y=top + 0.02, ha="left", va="bottom",
+                f"Las cabezas de la capa {inputs.visible(layer)}", x=0.125, y=top + 0.02, ha="left", va="bottom",
                 fontsize=13,
             )  # fmt: skip
     where = "" if layer is None else f" de la capa {layer}"

@@ -5,6 +5,8 @@ from unicodedata import category
 
 import numpy as np
 
+from course_lib.checks import is_whole
+
 
 def as_array(x, name, ndim, finite=False):
     """Copia en numpy de un tensor, un array o una lista, comprobada. Con ``finite``, tampoco −∞."""
@@ -29,7 +31,7 @@ def as_numbers(x, name):
         plain = _plain(x)
         if not np.iscomplexobj(plain):
             return np.array(plain, dtype=float)
-    except (TypeError, ValueError, RuntimeError):  # con textos, huecos, filas desiguales…
+    except (TypeError, ValueError, RuntimeError, OverflowError):  # con textos, huecos, filas desiguales…
         pass
     raise ValueError(
         f"plots: {name} es {type(x).__name__} y tiene que ser un tensor, un array o una lista de "
@@ -77,6 +79,14 @@ def check_labels(labels, count, name):
     if len(labels) != count:
         raise ValueError(f"plots: {name} tiene {len(labels)} etiquetas y hacen falta {count}.")
     return labels
+
+
+def place(index, count, name):
+    """Un índice entre 0 y ``count`` − 1, también contado desde el final; ``None``, si no hay."""
+    i = index.item() if hasattr(index, "item") and np.size(index) == 1 else index
+    if i is not None and not (is_whole(i, -count) and i < count):
+        raise ValueError(f"plots: {name} = {i!r:.40} y tiene que ser un entero de 0 a {count - 1}.")
+    return i if i is None else int(i) % count
 
 
 def visible(label):

@@ -6,7 +6,7 @@ from matplotlib.ticker import MaxNLocator
 
 from course_lib.plots import palette
 from course_lib.plots.figure import CourseFigure, drawing, titled
-from course_lib.plots.inputs import as_array, check_labels, fitted, number_text
+from course_lib.plots.inputs import as_array, check_labels, fitted, number_text, place
 
 
 def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, limits=None):
@@ -25,13 +25,11 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
     """
     vectors = as_array(vectors, "vectors", 2, finite=True)
     if vectors.shape[1] != 2:
-        raise ValueError(
-            f"plot_vectors: los vectores miden {vectors.shape[1]}, y en el plano miden 2."
-        )
+        raise ValueError(f"plot_vectors: los vectores miden {vectors.shape[1]}, y en el plano, 2.")
     labels = check_labels(labels, len(vectors), "labels")
     if limits is None:
         low, high = np.minimum(vectors.min(0), 0), np.maximum(vectors.max(0), 0)
-        margin = 0.12 * (high - low).max()
+        margin = 0.12 * ((high - low).max() or 1)
         left = 7 * margin if low[0] < 0 else margin  # a la izquierda hay que dejar sitio al nombre
         limits = (low[0] - left, high[0] + margin, low[1] - margin, high[1] + margin)
     x_min, x_max, y_min, y_max = limits
@@ -60,9 +58,10 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
                 bbox={"facecolor": palette.PAPER, "edgecolor": "none", "pad": 1.5, "alpha": 0.8},
             )  # fmt: skip
         if angle is not None:
-            _draw_angle(ax, vectors[angle[0]], vectors[angle[1]])
+            i, j = angle = [place(k, len(vectors), "angle") for k in angle]
+            _draw_angle(ax, vectors[i], vectors[j])
         if project is not None:
-            i, j = project
+            i, j = (place(k, len(vectors), "project") for k in project)
             foot = vectors[j] * (vectors[i] @ vectors[j]) / (vectors[j] @ vectors[j])
             ax.plot(*zip(vectors[i], foot), color=palette.GREY, linestyle=":", linewidth=1.6)
             ax.plot(*zip((0, 0), foot), color=palette.INK, linewidth=5, alpha=0.35)

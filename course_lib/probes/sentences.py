@@ -115,7 +115,5 @@ def load_probes(language=None):
         }
         language = max(shares, key=shares.get)
     if language not in PROBES:
-        raise ValueError(
-            f"load_probes: language = {language!r}, y hay frases en: {', '.join(PROBES)}."
-        )
+        raise ValueError(f"load_probes: language = {language!r}, y hay: {', '.join(PROBES)}.")
     return PROBES[language]

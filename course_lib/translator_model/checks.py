@@ -149,9 +149,7 @@ would if all so up good who when from like want know go"""
 def looks_spanish(text):
     """Dice si un texto parece español y no inglés, por sus signos y sus palabras más corrientes."""
     words = re.findall(r"\w+", text.lower())
-    spanish, english = (
-        sum(word in known.split() for word in words) for known in (SPANISH, ENGLISH)
-    )
+    spanish, english = (sum(w in known.split() for w in words) for known in (SPANISH, ENGLISH))
     signs = any(sign in text for sign in "¿¡ñáéíóú")
     return (signs or spanish > 0) and spanish >= 2 * english
 
