@@ -91,7 +91,7 @@ class PositionalEncoding(nn.Module):
         table[:, 0::2] = angles.sin()
         table[:, 1::2] = angles.cos()[:, : dim_embedding // 2]
         # Un buffer viaja con el módulo (.to, .half) pero no se aprende ni se guarda.
-        self.register_buffer("positional_encoding", table.to(torch.get_default_dtype()), persistent=False)
+        self.register_buffer("positional_encoding", table.float(), persistent=False)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x, start=0):
