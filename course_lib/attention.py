@@ -179,9 +179,10 @@ class MultiHeadAttention(nn.Module):
         return x.transpose(1, 2).flatten(-2)
 
     def _check_inputs(self, query, key, value):
-        for name, x in {"query": query, "key": key, "value": value}.items():
-            width = getattr(self, f"{name}_projection").in_features
-            check_decimals(self, width, **{name: x})
+        named = {"query": query, "key": key, "value": value}
+        widths = [getattr(self, f"{name}_projection").in_features for name in named]
+        check_decimals(self, *widths, **named)
+        for (name, x), width in zip(named.items(), widths):
             if x.dim() != 3:
                 advice = f" Si es una sola frase, usa {name}.unsqueeze(0)." if x.dim() == 2 else ""
                 raise ValueError(

@@ -507,11 +507,9 @@ def test_other_bad_inputs():
         ScaledDotProductAttention(8)(x, x, x)
     module = MultiHeadAttention(2, 4, kdim=5)
     with pytest.raises(ValueError, match=r"query tiene forma \(3, 4\).*query\.unsqueeze\(0\)"):
-        module(x[0], x, x)
-    with pytest.raises(
-        ValueError, match=r"query tiene forma \(1, 2, 3, 4\).*tres ejes: \(B, L, 4\)"
-    ):
-        module(x[None], x, x)
+        module(x[0], torch.randn(2, 3, 5), x)
+    with pytest.raises(ValueError, match=r"query tiene forma \(1, 2, 3, 4\).*tres ejes: \(B, L, 4\)"):
+        module(x[None], torch.randn(2, 3, 5), x)
     with pytest.raises(ValueError, match=r"key tiene forma \(2, 3, 4\).*medir 5"):
         module(x, x, x)
     with pytest.raises(ValueError, match=r"3 keys y 2 values"):

@@ -56,10 +56,10 @@ def is_autocast(x):
     return not (IMITATED or x.is_meta or x.dtype == torch.float64) and torch.is_autocast_enabled(x.device.type)
 
 
-def check_decimals(where, width=None, **named):
+def check_decimals(where, *widths, **named):
     """Comprueba que son tensores con decimales; de los pesos de ``where``, si es un módulo.
 
-    Con ``width``, también que su último eje mide eso.
+    También que su último eje mide ``widths``, uno por tensor o el mismo para todos.
 
     Raises:
         TypeError: si alguno no lleva decimales; el mensaje dice cómo se convierte.
@@ -67,7 +67,7 @@ def check_decimals(where, width=None, **named):
     """
     module = isinstance(where, nn.Module)
     who, dtype = (type(where).__name__, _dtype(where)) if module else (where, None)
-    for name, x in named.items():
+    for (name, x), width in zip(named.items(), widths * len(named) or (None,) * len(named)):
         if not (isinstance(x, torch.Tensor) and x.is_floating_point()):
             tensor, text = as_tensor(name, x)
             end = ".real" if tensor is not None and tensor.is_complex() else ".float()"

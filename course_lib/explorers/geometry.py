@@ -156,11 +156,9 @@ class GeometryExplorer(Explorer):
         return "; ".join(said) + (f"; cumple el reto {' y el '.join(done)}." if done else ".")
 
 
-def _wrong(proposal, wanted):
+def _wrong(proposal, kind):
     name, value = proposal["trait"].name, proposal["value"]
-    return traitlets.TraitError(
-        f"GeometryExplorer: {name} = {value!r:.80}; tiene que ser {wanted}."
-    )
+    return traitlets.TraitError(f"GeometryExplorer: {name} = {value!r:.80}; tiene que ser {kind}.")
 
 
 def _text(x, decimals=2):

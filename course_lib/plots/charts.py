@@ -28,7 +28,7 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
     for name, row in zip(names, rows):
         inputs.check_labels(labels, len(row), f"labels para «{name}»")
     highlight = np.atleast_1d([] if highlight is None else highlight)
-    highlight = [inputs.place(i, len(labels), "highlight") for i in highlight]
+    highlight = [inputs.index_in(i, len(labels), "highlight") for i in highlight]
     positions, width = np.arange(len(labels)), 0.8 / len(rows)
     wide = len(labels) * (0.22 + 0.42 * len(rows))
     with drawing():

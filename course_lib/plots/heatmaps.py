@@ -42,7 +42,7 @@ def plot_heatmap(
     if col_labels is None and row_labels is not None and L_q == L_k:
         col_labels = rows
     cols = inputs.check_labels(col_labels, L_k, "col_labels")
-    highlight_row = inputs.place(highlight_row, L_q, "highlight_row")
+    highlight_row = inputs.index_in(highlight_row, L_q, "highlight_row")
     values = max(L_q, L_k) <= 20 if values is None else values
     cell = 0.2 + 0.095 * (decimals + 2) if values else max(0.2, 7.5 / max(L_q, L_k, 20))
     with drawing():
@@ -89,7 +89,7 @@ def plot_heads(
     col_tokens = inputs.check_labels(
         tokens if col_tokens is None else col_tokens, weights.shape[2], "col_tokens"
     )
-    highlight_row = inputs.place(highlight_row, len(tokens), "highlight_row")
+    highlight_row = inputs.index_in(highlight_row, len(tokens), "highlight_row")
     each = ", uno por cabeza" if titles is None else ""
     titles = [f"cabeza {i}" for i in heads] if titles is None else titles
     titles = inputs.check_labels(titles, len(heads), "titles")

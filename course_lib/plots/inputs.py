@@ -81,10 +81,10 @@ def check_labels(labels, count, name):
     return labels
 
 
-def place(index, count, name):
+def index_in(index, count, name):
     """Un índice entre 0 y ``count`` − 1, también contado desde el final; ``None``, si no hay."""
     i = index.item() if hasattr(index, "item") and np.size(index) == 1 else index
-    if i is not None and not (is_whole(i, -count) and i < count):
+    if not (i is None or is_whole(i, -count) and i < count):
         raise ValueError(f"plots: {name} = {i!r:.40} y tiene que ser un entero de 0 a {count - 1}.")
     return i if i is None else int(i) % count
 

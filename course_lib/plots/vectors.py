@@ -6,7 +6,7 @@ from matplotlib.ticker import MaxNLocator
 
 from course_lib.plots import palette
 from course_lib.plots.figure import CourseFigure, drawing, titled
-from course_lib.plots.inputs import as_array, check_labels, fitted, number_text, place
+from course_lib.plots.inputs import as_array, check_labels, fitted, index_in, number_text
 
 
 def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, limits=None):
@@ -58,10 +58,10 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
                 bbox={"facecolor": palette.PAPER, "edgecolor": "none", "pad": 1.5, "alpha": 0.8},
             )  # fmt: skip
         if angle is not None:
-            i, j = angle = [place(k, len(vectors), "angle") for k in angle]
+            i, j = angle = [index_in(k, len(vectors), "angle") for k in angle]
             _draw_angle(ax, vectors[i], vectors[j])
         if project is not None:
-            i, j = (place(k, len(vectors), "project") for k in project)
+            i, j = (index_in(k, len(vectors), "project") for k in project)
             foot = vectors[j] * (vectors[i] @ vectors[j]) / (vectors[j] @ vectors[j])
             ax.plot(*zip(vectors[i], foot), color=palette.GREY, linestyle=":", linewidth=1.6)
             ax.plot(*zip((0, 0), foot), color=palette.INK, linewidth=5, alpha=0.35)
