@@ -273,7 +273,7 @@ def check_shapes(query, key, value, mask):
         ) from None
     if not query.dtype == key.dtype == value.dtype and not is_autocast(query):
         dtypes = ", ".join(f"{name} {x.dtype}" for name, x in named.items())
-        raise ValueError(f"atención: los tipos no coinciden: {dtypes}. Iguálalos con .to(dtype).")
+        raise ValueError(f"atención: los tipos no coinciden: {dtypes}. Usa .to(dtype) en alguno.")
     check_mask(mask, (*leading, query.shape[-2], key.shape[-2]))
 
 

@@ -93,7 +93,7 @@ class Translation:
         """
         wanted, shape = (len(self.target_tokens), len(self.source_tokens)), getattr(weights, "shape", None)
         if shape != wanted:
-            raise ValueError(f"to_words: weights tiene forma {shape} y hace falta {wanted}: de una cabeza.")
+            raise ValueError(f"to_words: la matriz tiene forma {shape} y hace falta {wanted}: de una cabeza.")
         columns = [weights[:, index].sum(dim=1) for _, index in self.source_words]
         by_column = torch.stack(columns, dim=1)  # (m_D, palabras de origen)
         rows = [by_column[index].mean(dim=0) for _, index in self.target_words]

@@ -236,7 +236,7 @@ def test_to_words_by_hand(translator):
             expected = sum(weights[r, c] for r in rows for c in columns) / len(rows)
             assert table[i, j].item() == pytest.approx(expected.item(), abs=1e-6)
     torch.testing.assert_close(found.word_attention, table)
-    with pytest.raises(ValueError, match="to_words: weights tiene forma .* de una cabeza"):
+    with pytest.raises(ValueError, match="to_words: la matriz tiene forma .* de una cabeza"):
         found.to_words(found.cross_attention[1])
     for (word, source), row in zip(found.alignment, table):
         assert source == found.source_words[row.argmax()][0]
