@@ -3,42 +3,17 @@
 import csv
 import io
 from collections import Counter, defaultdict
-from pathlib import Path
 
 from aula.calificar import submissions
-from aula.calificar.text import SAYS, Unreadable, line, plain, whole
+from aula.calificar.text import SAYS, Unreadable, line, whole
 from course_tools.foreign.names import bare, spelled, words
+from course_tools.foreign.tables import read_list as read_list
+from course_tools.foreign.tables import read_table
 
 ABSENT = "no ha entregado nada"
 STOPPED = SAYS[
     "parados"
 ]  # por qué no se ha podido comprobar un ejercicio: se dice también en las notas
-
-
-def read_text(path):
-    """Lo que dice un archivo de quien califica, y su codificación: la de una hoja de cálculo, o UTF-8."""
-    data = Path(path).read_bytes()
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16", "replace"), "utf-16"
-    try:
-        encoding = "utf-8-sig" if data[:3] == b"\xef\xbb\xbf" else "utf-8"
-        return data.decode(encoding), encoding
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace"), "cp1252"
-
-
-def read_table(path):
-    """Las filas de un CSV, y cómo estaba escrito: (codificación, separador)."""
-    text, encoding = read_text(path)
-    mark = max(";\t,", key=text.partition("\n")[0].count)
-    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if any(row)]
-    return rows or [[""]], (encoding, mark)
-
-
-def read_list(path):
-    """Los nombres de una lista, uno por línea, como los da ``moodle.Sheet.roll``: (nombre, "")."""
-    lines = [plain(line.split(";")[0].strip()) for line in read_text(path)[0].splitlines()]
-    return [(line, "") for line in lines if line]
 
 
 def number(text):

@@ -2,6 +2,7 @@
 
 - ``names``: los nombres de personas y de archivos, que cada sistema escribe a su manera.
 - ``notebooks``: los cuadernos de cada formato, sin sus salidas.
+- ``tables``: las listas y tablas de quien califica.
 - ``zips``: los zips de cada sistema, con sus topes.
 """
 
