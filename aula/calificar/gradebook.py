@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import warnings
+from urllib.parse import quote
 
 from aula.calificar import submissions
 
@@ -16,6 +17,7 @@ def write(people, folder):
     os.environ["PATH"] = os.pathsep.join([f"{place}/bin", os.environ.get("PATH", "")])
     warnings.simplefilter("ignore")  # los de ``sqlalchemy`` sobre nbgrader
     try:
+        from nbgrader import dbutil
         from nbgrader.api import Gradebook
     except ImportError:
         return "  (sin nbgrader, no hay gradebook.db)"
@@ -23,7 +25,8 @@ def write(people, folder):
     try:
         if path.exists():
             shutil.copyfile(path, half)
-        with Gradebook(f"sqlite:///{half}") as book:
+        dbutil.ALEMBIC_DIR = dbutil.ALEMBIC_DIR.replace("%", "%%")  # va en un archivo de configuración
+        with Gradebook(f"sqlite:///{quote(str(half))}") as book:
             fill(book, people)
         half.replace(path)
     finally:
