@@ -229,24 +229,23 @@ def test_a_zip_has_a_limit_before_it_is_opened(name, value, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("bad", ["ñ" * 200 + ".ipynb", "a/" * 1500 + "b.ipynb", "ocupado/b.ipynb"])
-def test_one_file_of_a_zip_that_cannot_be_made_loses_nobody_else(bad, tmp_path):
+def test_one_file_of_a_zip_that_cannot_be_made_loses_nobody_else(bad, tmp_path, monkeypatch):
+    monkeypatch.setattr(submissions, "MOST_FILES", 4)  # lo que ponen los programas no se cuenta
     with zipfile.ZipFile(tmp_path / "e.zip", "w") as archive:
-        for name in ("Eva_1_assignsubmission_file_/ocupado", f"Eva_1_assignsubmission_file_/{bad}"):
-            archive.writestr(name, "x")
+        for name in ("Eva_1*ocupado", f"Eva_1*{bad}", "Noa_3*.venv/a", "Noa_3*._05.ipynb"):
+            archive.writestr(name.replace("*", "_assignsubmission_file_/"), "x")
         archive.writestr("Leo_2_assignsubmission_file_/05_atencion.ipynb", "{}")
     found = submissions.students(tmp_path / "e.zip", tmp_path / "sitio")
-    (eva,), leo = (submissions.collect(files)[1] for files in found.values())
-    assert "no se ha podido sacar del zip: " in eva
-    assert leo == ["05_atencion.ipynb no es un cuaderno de Jupyter, o está dañado"]
+    (eva,), leo, noa = (submissions.collect(files)[1] for files in found.values())
+    assert eva.endswith(("del zip: su nombre, con el de sus carpetas, es demasiado largo", "que se llaman igual"))
+    assert leo + noa == ["05_atencion.ipynb no es un cuaderno de Jupyter, o está dañado", "no trae ningún cuaderno"]
 
 
 def test_a_zip_that_lies_about_its_size_does_not_grow(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "e.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("p/a.txt", bytes(10**6))
     data = (tmp_path / "e.zip").read_bytes()
-    (tmp_path / "e.zip").write_bytes(
-        data.replace((10**6).to_bytes(4, "little"), (9).to_bytes(4, "little"))
-    )
+    (tmp_path / "e.zip").write_bytes(data.replace((10**6).to_bytes(4, "little"), (9).to_bytes(4, "little")))
     (tmp_path / "sitio").mkdir()
     monkeypatch.setattr(submissions, "MOST_ZIP", 10)
     found = submissions.students(tmp_path / "e.zip", tmp_path / "sitio")
@@ -266,11 +265,7 @@ def test_a_stray_notebook_changes_nobodys_total(tmp_path):
         assert both[name] | row == both[name]
         assert both[name]["Total 03"] == both[name]["De 03"] == ""
     assert marks.asked(people) == ["05"]
-    assert (both["Suelto"]["Total 03"], both["Suelto"]["Total 05"], both["Suelto"]["De 05"]) == (
-        "3",
-        "0",
-        "8",
-    )
+    assert [both["Suelto"][one] for one in ("Total 03", "Total 05", "De 05")] == ["3", "0", "8"]
 
 
 def test_both_marks_are_shown_and_the_teacher_chooses(tmp_path):
@@ -291,19 +286,11 @@ def test_both_marks_are_shown_and_the_teacher_chooses(tmp_path):
 
 def test_a_named_mistake_is_worth_what_the_teacher_writes(tmp_path):
     path = tmp_path / "parciales.csv"
-    path.write_text(
-        "ejercicio;error;parte\n5.1;escala-d_k;0,6\n5.1;otra;0.25\n", encoding="utf-8-sig"
-    )
+    path.write_text("ejercicio;error;parte\n5.1;escala-d_k;0,6\n5.1;otra;0.25\n", encoding="utf-8-sig")
     given = options(partial=marks.read_partial(path))
-    for ids, got in (
-        (["escala-d_k"], "2,4"),
-        (["escala-d_k", "otra"], "1"),
-        (["escala-d_k", "z"], "0"),
-        ([], "0"),
-    ):
-        row = table(
-            [person("Ana", given=given, _05=[exercise("5.1", ids=ids)])], tmp_path / "a.csv"
-        )["Ana"]
+    for ids, got in (("escala-d_k", "2,4"), ("escala-d_k otra", "1"), ("escala-d_k z", "0"), ("", "0")):
+        people = [person("Ana", given=given, _05=[exercise("5.1", ids=ids.split())])]
+        row = table(people, tmp_path / "a.csv")["Ana"]
         assert (row["5.1 (de 4)"], row["Total 05"]) == (got, got)
     unsolved = person("Ana", given=given, _05=[exercise("5.1", ids=["escala-d_k"], unsolved=True)])
     assert unsolved["marks"] == {"5.1": 0}
@@ -313,8 +300,14 @@ def test_a_named_mistake_is_worth_what_the_teacher_writes(tmp_path):
             marks.read_partial(path)
 
 
-def test_the_list_says_who_has_handed_in_nothing(tmp_path):
-    (tmp_path / "lista.txt").write_text("Ñandú, Ana\nLuis Paz\n\nEva\n", encoding="cp1252")
+@pytest.mark.parametrize(("listed", "encoding"), [
+    ("Ñandú, Ana\nLuis Paz\n\nEva\n", "cp1252"), ("1;Ñandú, Ana;a@x.es\n2;Paz, Luis\n3;Eva", "utf-8"),
+    ("Nº;Apellido(s);Nombre\n1;Ñandú;Ana\n2;Paz;Luis\n3;;Eva\n", "utf-8-sig"),
+    ("Nombre\tCorreo\nAna Ñandú\ta@x.es\nLuis Paz\t\nEva\t", "utf-16"), ("Nombre\n1. Ana Ñandú\nPaz, Luis\nEva", "utf-8"),
+    ('Nombre,Correo\n"Ñandú, Ana",a@x.es\nLuis Paz,\nEva,', "utf-8"), ("Ana Ñandú,a@x.es\nLuis Paz,l@x.es\nEva,e@x.es", "utf-8"),
+])  # fmt: skip
+def test_the_list_says_who_has_handed_in_nothing(listed, encoding, tmp_path):
+    (tmp_path / "lista.txt").write_text(listed, encoding=encoding)
     people = [person("Ana Nandu"), person("luis paz", "7"), person("Otro")]
     absent = marks.call_roll(people, marks.read_list(tmp_path / "lista.txt"))
     assert [one["name"] for one in absent] == ["Eva"]
@@ -347,7 +340,8 @@ def test_moodles_sheet_comes_back_with_the_grades_and_nothing_else_changed(
     language, who, most, grades, tmp_path
 ):
     path = tmp_path / "hoja.csv"
-    path.write_text(f"{HEADS[language]}\n{LINES.format(who, '', most)}", encoding="utf-8-sig")
+    lines = LINES.format(who, "", most).replace("<p>", "<p>" * 50_000)  # una casilla larga
+    path.write_text(f"{HEADS[language]}\n{lines}", encoding="utf-8-sig")
     sheet = moodle.Sheet(path)
     people = [
         person("Ana Ñandú", "101", _05=[exercise("5.1", ok=True), exercise("5.3", ok=True)]),
@@ -386,6 +380,10 @@ def test_a_sheet_that_is_not_moodles_is_said(tmp_path):
     (tmp_path / "a.csv").write_text("Nombre,Nota\nAna,3\n")
     with pytest.raises(text.Unreadable, match="no es una hoja de calificaciones de Moodle"):
         moodle.Sheet(tmp_path / "a.csv")
+    for data in (b"PK\3\4", "Ana".encode("utf-16-le")):
+        (tmp_path / "a.csv").write_bytes(data)
+        with pytest.raises(text.Unreadable, match="expórtala como CSV"):
+            marks.read_list(tmp_path / "a.csv")
 
 
 # --- El arrastre ----------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def grade_all(jobs, caged, options):
     if done:
         print(f"Ya estaban calificados {done} de {len(jobs)} cuadernos: sigo con el resto.")
     many = max(1, min(options.procesos, len(pending)))
-    orders = [(job, str(job.source), caged, options.segundos) for job in pending]
+    orders = [(job, os.path.abspath(job.source), caged, options.segundos) for job in pending]
     count = {"total": len(jobs), "initial": done, "unit": "cuaderno"}
     with contextlib.closing(workers.grade_all(orders, many)) as graded:
         for job, result in tqdm(graded, "Califico", **count):
@@ -205,6 +205,8 @@ def main(arguments):
     warned = [f"  {p['name']}: {line(told)}" for p in people + absent for told in p["told"]]
     if warned and not options.solo_informe:
         print("\nLo que hay que mirar:", *warned, sep="\n")
+    if options.roll and len(absent) == len(options.roll):
+        print(f"\n{SAYS['lista_ajena']}")
     counts = f"{len(people)} entregas, {len(jobs)} cuadernos, en {time.monotonic() - start:.0f} s"
     print(f"\n{counts}. Está en {folder}:\n{made}")
     return 0
