@@ -191,13 +191,12 @@ def test_what_is_graded_is_not_graded_again_and_the_marks_do_not_change(
     monkeypatch.setattr(
         workers.Worker, "ask", lambda self, *order: again.append(order[0]) or {"problem": ""}
     )
-    source = str(results.with_name("tarea.zip"))
-    monkeypatch.chdir(results)
-    assert grading.main([source, *OPTIONS, "--nombres"]) == 0
+    zipfile.ZipFile(results.with_name("tarea.zip")).extractall(results.with_name("tarea"))
+    monkeypatch.chdir(results)  # la carpeta, desde otra: quien la califica está en la del curso
+    assert grading.main(["../tarea", "--salida", ".", *OPTIONS, "--nombres"]) == 0
     assert "Ya estaban calificados 5 de 6" in capsys.readouterr().out
-    assert [Path(path).parent.name[:7] for path in again] == [
-        "Eva_103"
-    ]  # lo que no acaba no se guarda
+    found = [(Path(path).parent.name[:7], Path(path).is_absolute()) for path in again]
+    assert found == [("Eva_103", True)]  # lo que no acaba no se guarda
     after = (results / "notas.csv").read_bytes()
     eva = lambda text: [line for line in text.splitlines() if b"Eva (103)" not in line]  # noqa: E731
     assert eva(after) == eva(before)
@@ -239,12 +238,14 @@ def test_only_the_report_has_no_names_and_no_marks(graded, tmp_path, monkeypatch
     (results / grading.DONE).mkdir(parents=True)
     for kept in (graded[0] / grading.DONE).iterdir():
         (results / grading.DONE / kept.name).write_bytes(kept.read_bytes())
-    order = [str(graded[0].with_name("tarea.zip")), "--salida", str(results), "--solo-informe"]
+    (tmp_path / "lista.txt").write_text("De otra clase\n")
+    order = [str(graded[0].with_name("tarea.zip")), "--lista", "lista.txt", "--salida", str(results), "--solo-informe"]
     monkeypatch.chdir(tmp_path)
     assert grading.main([*order, *OPTIONS]) == 0
     assert {path.name for path in results.iterdir()} == {grading.DONE, "clase.html"}
     told = capsys.readouterr().out + (results / "clase.html").read_text(encoding="utf-8")
     assert "Resuelto por 3 de" in told
+    assert "Nadie de la lista sale en las entregas" in told
     assert not [name for name in ("Ana", "Luis", "Eva", "Roto") if name in told]
 
 
@@ -289,7 +290,9 @@ def test_each_person_counts_once_and_sections_are_ranked_by_people():
     ("Ana Paz_12_assignsubmission_file_05_atencion.ipynb", ("Ana Paz", "12")),
     ("ana/05_atencion/05_atencion.ipynb", ("ana", "")),
     ("05_atencion_ana paz.ipynb", ("ana paz", "")),
-    ("ana-05_atencion.ipynb", ("ana", "")),
+    ("ana-05_atencion.ipynb", ("ana", "")), ("05_atencion_Ana_Paz.ipynb", ("Ana Paz", "")),
+    ("Ana Paz - Copia de 05_atencion.ipynb", ("Ana Paz", "")), ("ana_12345_678901_05_atencion.ipynb", ("ana", "")),
+    ("ana_LATE_12345_678902_06.ipynb", ("ana", "")),
     ("05_atencion.ipynb", ("05_atencion", "")),
 ])  # fmt: skip
 def test_whose_it_is(path, who):
@@ -427,7 +430,9 @@ def tmp_path_of(base):
         (["Luis Pérez/05.ipynb", "Pérez Luis/05.ipynb"], {"Luis Pérez": ["05"], "Pérez Luis": ["05"]}),
         (["A_1_assignsubmission_file_/05.ipynb", "A_2_assignsubmission_file_/06.ipynb"], {"A": ["05"], "A·": ["06"]}),
         (["Martín Alonso/05.ipynb", "Alonso Martín/06.ipynb"], {"Martín Alonso": ["05"], "Alonso Martín": ["06"]}),
-        (["Pen╠âa/05.ipynb"], {"Peña": ["05"]}),
+        (["Pen╠âa/05.ipynb"], {"Peña": ["05"]}), (["~Eva/05.ipynb"], {"~Eva": ["05"]}),
+        (["t/Ana/05.ipynb", "t/Eva/05.ipynb", "t/leeme.pdf"], {"Ana": ["05"], "Eva": ["05"], "leeme": []}),
+        (["t/A_1_assignsubmission_file_/05.ipynb", "t/B_2_assignsubmission_file_/05.ipynb"], {"A": ["05"], "B·": ["05"]}),
         (["ana/05_atencion.py", "ana/06.ipynb", "eva/05.ipynb", "eva/05_atencion.py"], {"ana": ["05", "06"], "eva": ["05"]}),
         (["soluciones/05.ipynb", ".x/05.ipynb", ".vacía/nada.txt"], {"soluciones": ["05"], ".x": ["05"]}),
         (["ana/05.ipynb", "ana/soluciones/06.ipynb"], {"ana": ["05"]}),
@@ -487,14 +492,16 @@ def test_a_zip_of_a_student_is_opened_with_the_same_limits(tmp_path, monkeypatch
         data[at[1]] = data[data.index(b"PK\x01\x02") + at[1] + 2] = at[2]
         (tmp_path / "e" / who / "a.zip").write_bytes(data)
     (tmp_path / "e/eva/05_atencion.ipynb").write_text(tiny(GOOD))
-    (tmp_path / "e/eva/más.rar").write_bytes(b"Rar!")
+    for name in ("más.rar", "05.ipynb.gz"):
+        (tmp_path / "e/eva" / name).write_bytes(b"Rar!")
     monkeypatch.setattr(submissions.notebooks, "MOST_RAW", 10**5)
     found = {name: (list(books), told) for name, _, books, told in submissions.gather(tmp_path / "e", tmp_path_of(tmp_path))}
     assert found["ana"] == (["05"], [])
     assert "a.zip trae demasiado" in found["bea"][1][0]
     assert "lleva contraseña" in found["cid"][1][0]
     assert "de una forma que aquí no se abre" in found["dan"][1][0]
-    assert found["eva"] == (["05"], ["más.rar no se abre aquí: descomprímelo en su carpeta"])
+    told = [f"{name} no se abre aquí: descomprímelo en su carpeta" for name in ("05.ipynb.gz", "más.rar")]
+    assert found["eva"] == (["05"], told)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d.zip", "dentro", "e"]
 
 
@@ -529,7 +536,8 @@ WRITTEN = {
     "Colab": tiny(GOOD).replace("# Ejercicio", "\\n#@title Mi respuesta { display-mode: \\\"form\\\" }\\n# ejercicio"),
     "una orden delante": tiny(GOOD).replace("# Ejercicio", "%%time\\n\\n#Ejercicio"),
     "VS Code, programa.py": PERCENT,
-    "Colab, programa.py": "\n\n".join(SOURCES),
+    "Spyder, programa.py": PERCENT.replace("# %%", "#%%"),
+    "Colab, programa.py": "\n\n".join([*SOURCES, '"""## Lo que sigue"""', "x = 1"]),
     "nbconvert, programa.py": "#!/usr/bin/env python\n" + "".join(f"# In[{k}]:\n\n\n{s}\n\n\n" for k, s in enumerate(SOURCES)),
 }  # fmt: skip
 
@@ -541,7 +549,7 @@ def test_a_notebook_of_any_program_is_read(how, tmp_path, monkeypatch):
     made = WRITTEN[how]
     path.write_bytes(made if isinstance(made, bytes) else made.encode())
     (book, _), told = submissions.collect([path])[0]["05"], submissions.collect([path])[1]
-    assert "\n".join(source.strip() for _, source in book.cells).endswith(f"{GOOD}\n{CHECK}")
+    assert f"{GOOD}\n{CHECK}" in "\n".join(source.strip() for _, source in book.cells)
     assert (book.own["5.1"].endswith(GOOD), book.told) == (True, [] if path.suffix == ".ipynb" else book.told)
     assert not any("cambiado la comprobación" in text for text in [*book.told, *told])
 
@@ -567,6 +575,10 @@ def test_a_notebook_without_its_lines_is_known_by_its_names_and_never_before_one
     files = [tmp_path / "05_atencion.ipynb", tmp_path / "pruebas.ipynb"]
     assert submissions.collect(files)[0]["05"][1] == files[0]
     assert submissions.collect(files[1:])[0]["05"][0].cells[1][1] == GOOD
+    for kind, many in (("raw", 1), ("markdown", 1), ("code", 0)):  # con «r» o «m», ya no es código, y se dice
+        made = pretend.notebook(CHECK, pretend.cell(f"```python\n# Ejercicio 5.1\n{GOOD}") | {"cell_type": kind})
+        files[0].write_text(json.dumps(made))
+        assert len(re.findall("la respuesta del 5.1 está en", str(submissions.read_notebook(files[0]).told))) == many
 
 
 # --- Quien hace trampa ----------------------------------------------------------------------------

@@ -17,19 +17,15 @@ from typing import NamedTuple
 from aula.calificar import student
 from aula.calificar.text import SAYS, Unreadable, line, plain
 from course_tools.cells import exercise
-from course_tools.foreign import notebooks, zips
-from course_tools.foreign.names import composed, spelled, words
-from course_tools.foreign.zips import every_file, opened, visible
+from course_tools.foreign import names, notebooks, zips
+from course_tools.foreign.names import MOODLE, spelled, words
+from course_tools.foreign.zips import BOOK, every_file, inner, opened, visible
 from course_tools.renewed import renewed
 
 ROOT = Path(__file__).resolve().parents[2]
 SAID = SAYS["archivos"]
 MOST_FILES, MOST_ZIP = 20_000, 4 * 2**30  # archivos de un zip, y bytes al abrirlo
 CELLS = 3000  # celdas de un cuaderno
-MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)")
-# Lo que añade al nombre de un archivo quien lo copia o lo baja dos veces: Windows, macOS, Drive, Jupyter.
-COPY = re.compile(r"^cop(?:ia|y)(?: \(?\d+\)?)? (?:de|of)\b|[ -]+cop(?:ia|y) ?\(?\d*\)?$|\(\d+\)$", re.IGNORECASE)
-BOOK = re.compile(r"\.ipynb\b|\.zip$", re.IGNORECASE)  # también «05.ipynb.txt», como lo guarda un navegador
 MAYBE = {".json", ".txt", ".py", ""}  # lo que se mira por si es un cuaderno, y no hay otro de su lección
 PACKED = {".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zipx", ".z01"}
 CHECKS = re.compile(r"^check_\w+\(.*\)$", re.MULTILINE)
@@ -98,16 +94,7 @@ def section(read):
 
 def owner(parts):
     """De quién es un archivo, por su carpeta o por su nombre: (nombre, identificador)."""
-    first = composed(parts[0])
-    if match := MOODLE.match(first):
-        return match["name"].strip(), match["id"]
-    if len(parts) > 1:
-        return first, ""
-    stem = re.sub(r"(\.ipynb)?\.\w+$", "", first, flags=re.IGNORECASE)
-    known = sorted((lesson.name for lesson in lessons().values()), key=len, reverse=True)
-    names = "|".join(name.replace("_", "[-_ ]") for name in known)
-    rest = re.sub(rf"[-_ .]*(?:{names})[-_ .]*", " ", stem, flags=re.IGNORECASE).strip(" -_.")
-    return COPY.sub("", rest).strip(" -_.") or stem, ""
+    return names.owner(parts, [lesson.name for lesson in lessons().values()])
 
 
 def students(path, space):
@@ -119,11 +106,7 @@ def students(path, space):
     if folder.is_file():
         room = {"files": MOST_FILES, "bytes": MOST_ZIP}
         lost, folder = zips.unzip(path, space, room), Path(space)
-        while len(inside := visible(folder)) == 1:  # se comprimió la carpeta, y no lo que hay en ella
-            one = inside[0]
-            if MOODLE.match(one.name) or not (one.is_dir() and all(p.is_dir() for p in visible(one))):
-                break
-            folder = one
+    folder = inner(folder, 1 if Path(path).is_file() else 2)  # se dio la carpeta, no lo de dentro
     forms, given = defaultdict(dict), defaultdict(list)
     rooms = defaultdict(lambda: {"files": 2000, "bytes": notebooks.MOST_RAW})
 
@@ -140,7 +123,7 @@ def students(path, space):
         outer = file.relative_to(folder).parts
         who = owner(outer)
         for parts, one in opened(file, outer, space, put(who)):
-            if len(outer) == 1 and len(parts) > 2 and MOODLE.match(parts[1]):  # el zip de Moodle, en una carpeta
+            if not MOODLE.match(parts[0]) and len(parts) > 2 and MOODLE.match(parts[1]):  # lo de Moodle
                 put(owner(parts[1:]), (aside(parts[2:]), one))
             else:
                 put(who, (aside(parts[1:] or parts), one))
@@ -226,17 +209,18 @@ def read_notebook(path):
     if not data.strip():
         raise Unreadable(f"{name} está vacío")
     try:
-        sources = [renewed(source) for source in notebooks.sources(name, data)[:CELLS]]
+        code, rest = notebooks.sources(name, data)
+        sources = [renewed(source) for source in code[:CELLS]]
     except (ValueError, RecursionError):
         raise Unreadable(f"{name} está dañado: no se puede leer como cuaderno") from None
     except (KeyError, TypeError, AttributeError):
         raise Unreadable(f"{name} no es un cuaderno de Jupyter, o está dañado") from None
     if not any(source.strip() for source in sources):
         raise Unreadable(f"{name} no tiene ninguna celda de código")
-    return recognise(name, sources)
+    return recognise(name, sources, rest)
 
 
-def recognise(name, sources):
+def recognise(name, sources, rest=()):
     """De qué lección es, y qué celda es de cada ejercicio."""
     own, checks = defaultdict(list), defaultdict(list)
     for source in sources:
@@ -256,8 +240,11 @@ def recognise(name, sources):
     if lesson.name not in name:
         told.append(f"el archivo se llama {name} y es la lección {lesson.number}")
     for number, good in lesson.checks.items():
-        if set(checks[number]) - {good}:
+        if not all(text.startswith(good) for text in checks[number]):  # en un .py, sigue otra cosa
             told.append(f"ha cambiado la comprobación {number}: se usa la del curso")
+    for number, answer in lesson.answers.items():
+        if notebooks.only_in(rest, sources, answer):
+            told.append(SAID["texto"].format(number))
     cells = [(k, source) for k, source in enumerate(sources, 1) if source.strip()]
     shown = {number: "\n\n".join(own[number]) for number in lesson.answers if number in own}
     return Notebook(name, lesson.number, cells, shown, told, json.dumps(cells).encode())
@@ -267,10 +254,11 @@ def collect(files):
     """De los archivos de una persona: lección → su cuaderno más reciente y dónde está, y lo que hay que decir."""
     chosen, told = {}, [str(file) for file in files if isinstance(file, Unreadable)]
     files = [file for file in files if isinstance(file, Path)]
-    told += [SAID["otro"].format(f.name) for f in files if f.suffix.lower() in PACKED]
+    packed = [file for file in files if file.suffix.lower() in PACKED]
+    told += [SAID["otro"].format(file.name) for file in packed]
     books = []
     for file in files:
-        sure = is_book(file) or os.path.isdir(file)
+        sure = file not in packed and is_book(file) or os.path.isdir(file)
         if sure or file.suffix.lower() in MAYBE:
             try:
                 books.append((read_notebook(file), file))
@@ -283,7 +271,8 @@ def collect(files):
             continue
         if old := chosen.get(book.lesson):
             several = f"trae varios cuadernos de la lección {book.lesson}"
-            told.append(f"{several}: vale {book.name}, y no {old[0].name}")
+            where = (f.relative_to(f.parents[file.name == old[1].name]) for f in (file, old[1]))
+            told.append("{}: vale {}, y no {}".format(several, *where))
         chosen[book.lesson] = book, file
         if file.suffix.lower() == ".py":
             told.append(SAID["programa"].format(file.name))

@@ -6,6 +6,11 @@ import unicodedata
 
 BYTES = re.compile("[\udc80-\udcff]")  # un byte que no era UTF-8, como lo da el sistema de archivos
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)")
+CANVAS = re.compile(r"(?P<name>.+?)(?:_late)?_\d{3,}_\d{3,}_.", re.IGNORECASE)
+# Lo que añade al nombre de un archivo quien lo copia o lo baja dos veces: Windows, macOS, Drive, Jupyter.
+OF = r"cop(?:ia|y)(?: \(?\d+\)?)? (?:de|of)"
+COPY = re.compile(rf"^{OF}\b|[ -]+{OF}$|[ -]+cop(?:ia|y) ?\(?\d*\)?$|\(\d+\)$", re.IGNORECASE)
 BOXES = re.compile("[\u2500-\u257f]")  # marcos: en un nombre, bytes de UTF-8 leídos como cp437
 
 
@@ -44,9 +49,24 @@ def spelled(name):
 def words(name):
     """Las palabras de un nombre, sin tildes, ni mayúsculas, ni orden."""
     letters = re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFKD", plain(name).casefold()))
-    return " ".join(sorted(re.findall(r"\w+", letters)))
+    return " ".join(sorted(re.findall(r"[^\W_]+", letters)))
 
 
 def bare(name):
     """Un nombre, sin lo que va detrás entre paréntesis."""
     return re.sub(r"\(.*\)$", "", name)
+
+
+def owner(parts, lessons):
+    """De quién es un archivo, por su carpeta o por su nombre, sin el de la lección: (nombre, identificador)."""
+    first = composed(parts[0])
+    if match := MOODLE.match(first):
+        return match["name"].strip(), match["id"]
+    if len(parts) > 1:
+        return first, ""
+    if match := CANVAS.match(first):
+        return match["name"], ""
+    stem = re.sub(r"(\.ipynb)?\.\w+$", "", first, flags=re.IGNORECASE)
+    names = "|".join(name.replace("_", "[-_ ]") for name in sorted(lessons, key=len, reverse=True))
+    rest = re.sub(rf"[-_ .]*(?:{names})[-_ .]*", " ", stem, flags=re.IGNORECASE).strip(" -_.")
+    return COPY.sub("", rest).replace("_", " ").strip(" -.") or stem, ""

@@ -12,7 +12,7 @@ HEAVY = re.compile(
     rb'("(?:outputs|metadata|attachments)"\s*+:\s*+[\[{])|"(?:[^"\\]++|\\.)*+"?|[\]\[{}]', re.DOTALL
 )
 STEPS = {**dict.fromkeys(b"[{", 1), **dict.fromkeys(b"]}", -1)}
-PARTS = re.compile(r"^# (?:%%|In\[|COMMAND -).*$|^(?=#+ *(?:Ejercicio|Comprobación) \d)", re.MULTILINE)
+PARTS = re.compile(r"^# ?(?:%%|In\[|COMMAND -).*$|^(?=#+ *(?:Ejercicio|Comprobación) \d)", re.MULTILINE)
 
 
 def lean(name, data):
@@ -48,21 +48,33 @@ def decoded(data):
 
 
 def sources(name, data):
-    """El código de las celdas de un cuaderno de cualquier formato o, de un programa de Python, de sus partes.
+    """El código de las celdas de un cuaderno de cualquier formato o, de un programa de Python, de sus partes; y
+    lo que dicen las celdas que no son de código.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError: si no es ninguna de las dos cosas.
     """
     if name.lower().endswith(".py"):
-        return [newlines(part) for part in PARTS.split(decoded(data[:MOST]))]
+        return [newlines(part) for part in PARTS.split(decoded(data[:MOST]))], []
     if b"\0" in data[:4]:
         data = decoded(data).encode("utf-8", "surrogatepass")
     book = json.loads(decoded(lean(name, data)))
     cells = [cell for sheet in book.get("worksheets") or [book] for cell in sheet["cells"]]
     join = ("\n" if book.get("nbformat") in (1, 2) else "").join
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    found = [cell.get("source", cell.get("input", cell.get("code"))) for cell in code]
-    return [newlines(join(source) if isinstance(source, list) else source) for source in found]
+    code, rest = [], []
+    for cell in cells:
+        source = cell.get("source", cell.get("input", cell.get("code")))
+        if cell["cell_type"] == "code":
+            code.append(newlines(join(source) if isinstance(source, list) else source))
+        else:
+            rest.append(newlines("".join(map(str, source or ""))))
+    return code, rest
+
+
+def only_in(rest, code, name):
+    """Si ``name`` no está hecho en el código, y sí en una celda que no lo es: alguien le ha cambiado la clase."""
+    made = re.compile(rf"^[ \t]*(?:(?:def|class) {name}\b|{name} *(?::[^=\n]*)?=(?!=))", re.MULTILINE)
+    return any(map(made.search, rest)) and not any(map(made.search, code))
 
 
 def newlines(source):

@@ -1,6 +1,7 @@
 """Carpetas y zips de cada sistema: lo que hay, con su nombre como se escribió, con un tope y sin salirse de su sitio."""
 
 import contextlib
+import errno
 import os
 import re
 import stat
@@ -9,24 +10,32 @@ import tempfile
 import time
 import zipfile
 import zlib
+from itertools import takewhile
 from pathlib import Path
 
 from course_tools.foreign import Unreadable
-from course_tools.foreign.names import composed
+from course_tools.foreign.names import MOODLE, composed
 
 # Lo que ponen los programas, y no es de nadie.
 JUNK = re.compile(
-    r"(__MACOSX|\.DS_Store|Thumbs\.db|desktop\.ini|\.ipynb_checkpoints|\.?venv|\.(git|history|Trash.*))$"
-    r"|\._|\.?~",
+    r"(__MACOSX|\.DS_Store|Thumbs\.db|desktop\.ini|\.ipynb_checkpoints|\.?venv|\.(git|history|Trash.*))$",
     re.IGNORECASE,
 )
+LEFT = re.compile(r"\._|\.?~")  # y de sus archivos: los que dejan al lado de otro
 USUAL = "áéíóúüñÁÉÍÓÚÜÑçÇàèòïÀÈÒÏâêîôûãõÂÊÔÃÕäëöªº¿¡«»"
 ODD = re.compile(rf"[^\x00-\x7f{USUAL}](?<!l·)|(?<=[a-zà-ÿ])[À-Þ]")  # «JosÚ»: no es de su página
+BOOK = re.compile(r"\.ipynb\b|\.zip$", re.IGNORECASE)  # también «05.ipynb.txt», como lo guarda un navegador
 BROKEN = "No se puede abrir {}: está dañado o a medias, o no es un zip."
 LOCKED = "lleva contraseña: pídelo sin ella"
 UNKNOWN = "está comprimido de una forma que aquí no se abre: pide un zip corriente, o el cuaderno suelto"
 DEEP = "{} trae un zip dentro de otro, y de otro: ábrelo en su carpeta"
 DAMAGED = "está dañado: pídelo otra vez"
+ERRORS = {
+    errno.ENAMETOOLONG: "su nombre, con el de sus carpetas, es demasiado largo",
+    **dict.fromkeys(
+        (errno.ENOTDIR, errno.EISDIR, errno.EEXIST), "hay un archivo y una carpeta que se llaman igual"
+    ),
+}
 
 
 def written(info):
@@ -34,7 +43,7 @@ def written(info):
     raw, extra = info.orig_filename.encode("cp437"), info.extra
     while len(extra) >= 9:
         kind, size, version, check = struct.unpack("<HHBL", extra[:9])
-        if (kind, version, check) == (0x7075, 1, zlib.crc32(raw)):
+        if size > 5 and (kind, version, check) == (0x7075, 1, zlib.crc32(raw)):
             return extra[9 : 4 + size]
         extra = extra[4 + size :]
     return raw
@@ -63,6 +72,22 @@ def true_names(infos):
         yield inside + "/" * name.endswith("/")
 
 
+def of_people(archive):
+    """De un zip, lo que es de alguien, con su nombre. De lo que ponen los programas, solo la carpeta en que está:
+    quizá no hay otra cosa de esa persona.
+    """
+    infos, found = archive.infolist(), {}
+    for info, name in zip(infos, true_names(infos)):
+        *folders, last = name.split("/")
+        mine = list(takewhile(lambda part: not JUNK.match(part), folders))
+        if len(mine) < len(folders) or not last or JUNK.match(last) or LEFT.match(last):
+            name = "/".join([*mine, ""])
+            info.file_size = 0
+        if name.strip("/"):
+            found[name if name[-1] == "/" else info] = info, name
+    return list(found.values())
+
+
 def free(place, name):
     """El mismo nombre o, si ya hay uno, otro: dos que se llaman igual son dos."""
     (stem, dot, tail), k = name.rpartition("."), 1
@@ -83,13 +108,11 @@ def unzip(path, place, room):
     except Exception:  # no es un zip, o está a medias, o es de los que no se leen
         raise Unreadable(BROKEN.format(path)) from None
     with archive:
-        infos = archive.infolist()
-        if len(infos) > room["files"] or sum(info.file_size for info in infos) > room["bytes"]:
+        infos = of_people(archive)
+        if len(infos) > room["files"] or sum(info.file_size for info, _ in infos) > room["bytes"]:
             most = f"{room['files']} archivos o de {room['bytes'] >> 20} MB"
             raise Unreadable(f"{path} trae demasiado: más de {most}.")
-        for info, name in zip(infos, true_names(infos)):
-            if not name.strip("/") or any(JUNK.match(part) for part in name.split("/")):
-                continue
+        for info, name in infos:
             info.filename = name if name[-1] == "/" else free(place, name)
             room["files"], room["bytes"] = room["files"] - 1, room["bytes"] - info.file_size
             # Lo que dice que mide cada uno es lo más que ``extract`` lee de él.
@@ -110,27 +133,44 @@ def why(info, error):
         return LOCKED
     if isinstance(error, NotImplementedError):
         return UNKNOWN
-    damaged = isinstance(error, zipfile.BadZipFile | zlib.error | EOFError)
-    return DAMAGED if damaged else getattr(error, "strerror", None) or error
+    if isinstance(error, zipfile.BadZipFile | zlib.error | EOFError):
+        return DAMAGED
+    number = errno.ENAMETOOLONG if isinstance(error, RecursionError) else getattr(error, "errno", None)
+    return ERRORS.get(number) or getattr(error, "strerror", None) or error
 
 
 def visible(folder):
     """Lo que hay en una carpeta, sin lo que ponen los programas."""
-    return [p for p in sorted(folder.iterdir()) if not JUNK.match(p.name)]
+    mine = [p for p in sorted(folder.iterdir()) if not JUNK.match(p.name)]
+    return [p for p in mine if not LEFT.match(p.name) or os.path.isdir(p)]
+
+
+def inner(folder, few=1):
+    """La carpeta que de verdad tiene las de cada persona: la de dentro, si es lo único que hay, con ``few`` carpetas
+    o más y ningún cuaderno suelto. La de una persona no se abre.
+    """
+    with contextlib.suppress(OSError):
+        while len(inside := visible(folder)) == 1 and not MOODLE.match(inside[0].name):
+            kids = [] if inside[0].is_symlink() else visible(inside[0])
+            folders = [one for one in kids if one.is_dir()]
+            moodle = any(MOODLE.match(one.name) for one in kids)
+            loose = any(BOOK.search(one.name) for one in kids if one not in folders)
+            if not moodle and (loose or len(folders) < few) or not kids:
+                break
+            folder = inside[0]
+    return folder
 
 
 def every_file(folder):
     """Los archivos de una carpeta, o ella si no se puede abrir. Los enlaces no se siguen: llevarían fuera."""
-    try:
-        found = visible(folder)
-    except OSError:
-        found = []
-        yield folder
-    for path in found:
-        if os.path.isdir(path) and not os.path.islink(path):
-            yield from every_file(path)
-        else:
-            yield path
+    left = [folder]
+    while left:
+        path = left.pop()
+        if path == folder or os.path.isdir(path) and not os.path.islink(path):
+            with contextlib.suppress(OSError):
+                left += reversed(visible(path))
+                continue
+        yield path
 
 
 def opened(file, parts, space, room, depth=3):
@@ -138,8 +178,10 @@ def opened(file, parts, space, room, depth=3):
     if file.suffix.lower() != ".zip" or not stat.S_ISREG(file.lstat().st_mode):
         yield parts, file
         return
-    place = Path(tempfile.mkdtemp(dir=space or None))
+    name = file.stem.strip(". ") or "zip"  # se ve en lo que se dice
+    place = Path(tempfile.mkdtemp(dir=space or None), name)
     try:
+        place.mkdir()
         if not depth:
             raise Unreadable(DEEP.format(file.name))
         lost = unzip(file, place, room)
@@ -147,7 +189,7 @@ def opened(file, parts, space, room, depth=3):
         yield parts, Unreadable(str(problem).replace(str(file), file.name))
         return
     for one in every_file(place):
-        inner = *parts[:-1], file.stem, *one.relative_to(place).parts
-        yield from opened(one, inner, space, room, depth - 1)
+        where = *parts[:-1], file.stem, *one.relative_to(place).parts
+        yield from opened(one, where, space, room, depth - 1)
     for name, error in lost:
         yield parts, Unreadable(f"{name[-60:]} no se ha podido sacar de {file.name}: {error}")
