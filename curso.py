@@ -11,6 +11,9 @@ import sys
 
 if __name__ == "__main__":  # lo que otro curso puso en PYTHONPATH puede llamarse como un módulo de Python
     foreign = [os.path.abspath(one) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    own = os.path.dirname(os.path.abspath(os.__file__))  # salvo si es el propio Python
+    own = (own, os.path.join(own, "lib-dynload"), os.path.join(sys.base_prefix, "DLLs"))
+    foreign = [one for one in foreign if one not in own]
     sys.path = [one for one in sys.path if os.path.abspath(one) not in foreign]
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -168,7 +171,10 @@ def say(text, end="\n"):
         text.encode(encoding)
     except UnicodeEncodeError:
         text = unicodedata.normalize("NFKD", text).encode(encoding, "ignore").decode(encoding)
-    print(text, end=end, flush=True)
+    try:
+        print(text, end=end, flush=True)
+    except BrokenPipeError:  # quien lo leía ya no está, como en «| head»: se sigue, sin decir nada
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def check_python(version):
@@ -188,6 +194,17 @@ def diagnose(output):
     return next(sentences).format(gb=DISK_GB, root=ROOT)
 
 
+def writable(folder, *inside):
+    """Dice si en las carpetas `inside` de una se puede escribir o, si no están, hacerlas."""
+    for name in inside:
+        path = os.path.abspath(os.path.expanduser(os.path.join(folder, name)))
+        while not os.path.lexists(path) and path != os.path.dirname(path):
+            path = os.path.dirname(path)
+        if not os.path.isdir(path) or not os.access(path, os.W_OK):
+            return False
+    return True
+
+
 def environment():
     """Devuelve las variables de entorno de lo que se ejecuta: UTF-8 y solo lo que hay en .venv.
 
@@ -199,7 +216,18 @@ def environment():
     env.update(CURSO_DESDE=os.getcwd(), CURSO_NBGRADER=str(NBGRADER))
     for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH"):  # los ajustes y el kernel del curso
         env[name] = os.pathsep.join(filter(None, [str(ROOT / ".jupyter"), env.get(name, "")]))
-    if os.name == "posix" and not os.access(os.path.expanduser("~"), os.W_OK):
+    if "PYTHONIOENCODING" in env and ":" not in env["PYTHONIOENCODING"]:
+        env["PYTHONIOENCODING"] += ":replace"  # lo que no sepa escribir, «?»
+    data = ("", "runtime")  # la carpeta de Jupyter, y donde deja la ficha de cada servidor
+    shared = tuple(os.path.join("jupyter", name) for name in data)
+    uses = {"JUPYTER_RUNTIME_DIR": ("",), "JUPYTER_DATA_DIR": data, "XDG_DATA_HOME": shared}
+    for name in uses:
+        if name in env and not writable(env[name], *uses[name]):
+            del env[name]
+    place = "Library/Jupyter" if sys.platform == "darwin" else ".local/share/jupyter"
+    elsewhere = {"JUPYTER_DATA_DIR", "XDG_DATA_HOME"} & set(env)
+    home = [""] if elsewhere else ["", *(os.path.join(place, name) for name in data)]
+    if os.name == "posix" and not writable("~", *home):
         env["HOME"] = str(VENV / "casa")  # Jupyter, IPython y matplotlib escriben en ella
         with contextlib.suppress(OSError):
             if LOCK.exists():

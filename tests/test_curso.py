@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TOOL = """\
 import json, os, sys
 names = ("PYTHONUTF8", "PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONDONTWRITEBYTECODE")
-names += ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH")
+names += ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH", "PYTHONIOENCODING")
 env = {name: os.environ.get(name) for name in names}
 told = {"module": __package__, "arguments": sys.argv[1:], "cwd": os.getcwd(), "env": env}
 print(json.dumps(told))
@@ -267,7 +267,7 @@ def test_a_folder_where_python_can_prepare_nothing_is_one_sentence(name, curso, 
 
 @pytest.mark.parametrize(("given", "kept"), [
     ({"PIP_INDEX_URL": "i", "PIP_CERT": "c", "HTTPS_PROXY": "p", "UV_INDEX_CASA_PASSWORD": "s"}, True),
-    ({"PIP_CACHE_DIR": "c", "UV_NATIVE_TLS": "1", "JUPYTER_RUNTIME_DIR": "r", "PYTHONIOENCODING": "utf-8"}, True),
+    ({"PIP_CACHE_DIR": "c", "UV_NATIVE_TLS": "1", "JUPYTER_RUNTIME_DIR": "r", "PYTHONIOENCODING": "utf-8:strict"}, True),
     ({"PIP_USER": "1", "PIP_ROOT": "r", "PIP_NO_DEPS": "1", "UV_OVERRIDE": "o", "UV_PYTHON": "3.8"}, False),
     ({"PYTHONHOME": "h", "PYTHONINSPECT": "1", "__PYVENV_LAUNCHER__": "l", "JUPYTERLAB_DIR": "d"}, False),
     ({"JUPYTER_CONFIG_DIR": "d", "JUPYTER_PLATFORM_DIRS": "1", "PYTHONPLATLIBDIR": "x"}, False),
@@ -280,8 +280,16 @@ def test_which_variables_of_others_are_kept(given, kept, curso, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="en Windows la carpeta personal no la dice HOME")
-def test_without_a_home_to_write_in_there_is_one(curso, monkeypatch):
-    monkeypatch.setattr(curso.os, "access", lambda path, how: str(path) != os.path.expanduser("~"))
+@pytest.mark.parametrize("closed", ["", ".local/share/jupyter", ".local/share/jupyter/runtime"])
+def test_without_a_home_to_write_in_there_is_one(closed, curso, monkeypatch, tmp_path):
+    for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "XDG_DATA_HOME"):
+        (tmp_path / name / "jupyter").mkdir(parents=True)
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".local/share/jupyter/runtime").mkdir(parents=True)
+    shut = {str(tmp_path / closed), str(tmp_path / "JUPYTER_DATA_DIR"), str(tmp_path / "XDG_DATA_HOME/jupyter")}
+    monkeypatch.setattr(curso.os, "access", lambda path, how: str(path) not in shut)
+    assert {"JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "XDG_DATA_HOME"} & set(curso.environment()) == {"JUPYTER_RUNTIME_DIR"}
     assert curso.environment()["HOME"] == str(curso.VENV / "casa")
     assert not curso.VENV.exists()  # la hace curso.py, entera
     curso.VENV.mkdir()
@@ -316,6 +324,7 @@ def test_programs_start_in_the_course_with_a_clean_environment(installed):
         "PYTHONDONTWRITEBYTECODE": None,
         "JUPYTER_CONFIG_PATH": os.pathsep.join([str(installed.root / ".jupyter"), "mía"]),
         "JUPYTER_PATH": str(installed.root / ".jupyter"),
+        "PYTHONIOENCODING": "utf-8:replace",
     }
 
 
@@ -598,7 +607,10 @@ def test_help(tmp_path, arguments):
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp437"])
 def test_any_console_can_show_the_help(encoding):
-    env = dict(os.environ, PYTHONIOENCODING=encoding)
+    env = dict(os.environ, PYTHONIOENCODING=encoding, PYTHONPATH=os.path.dirname(os.__file__))  # el propio Python
+    shut = subprocess.Popen([sys.executable, ROOT / "curso.py"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    shut.stdout.close()  # como «| head»
+    assert (shut.stderr.read(), shut.wait()) == (b"", 0)
     output = subprocess.check_output([sys.executable, ROOT / "curso.py"], env=env).decode(encoding)
     assert re.search("[óo]rdenes del curso", output)
 
