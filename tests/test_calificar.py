@@ -157,10 +157,7 @@ class Tags(HTMLParser):
 
 
 def test_feedback_says_the_mistake_and_what_a_student_writes_is_text(graded):
-    pages = {
-        path.stem: path.read_text(encoding="utf-8")
-        for path in graded[0].glob("devoluciones/*.html")
-    }
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in graded[0].glob("devoluciones/*.html")}
     assert len(pages) == len(CLASS)
     luis = Tags(next(page for name, page in pages.items() if name.startswith("luis")))
     assert "Has dividido por d_k y no por √d_k" in luis.text
@@ -188,9 +185,7 @@ def test_what_is_graded_is_not_graded_again_and_the_marks_do_not_change(
     results = graded[0]
     before = (results / "notas.csv").read_bytes()
     again = []
-    monkeypatch.setattr(
-        workers.Worker, "ask", lambda self, *order: again.append(order[0]) or {"problem": ""}
-    )
+    monkeypatch.setattr(workers.Worker, "ask", lambda self, *order: again.append(order[0]) or {"problem": ""})
     zipfile.ZipFile(results.with_name("tarea.zip")).extractall(results.with_name("tarea"))
     monkeypatch.chdir(results)  # la carpeta, desde otra: quien la califica está en la del curso
     assert grading.main(["../tarea", "--salida", ".", *OPTIONS, "--nombres"]) == 0
@@ -309,10 +304,7 @@ def test_no_name_of_a_zip_leaves_its_place_and_no_link_is_followed(tmp_path):
     found = {
         who: submissions.collect(files) for who, files in submissions.students(folder, "").items()
     }
-    assert found[("eva", "")] == (
-        {},
-        ["05_atencion.ipynb es un enlace a otro sitio, y no se sigue"],
-    )
+    assert found[("eva", "")] == ({}, ["05_atencion.ipynb es un enlace a otro sitio, y no se sigue"])
     assert ("leo", "") not in found or not found[("leo", "")][0]
     space.mkdir()
     with zipfile.ZipFile(tmp_path / "clase.zip", "w") as archive:

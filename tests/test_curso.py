@@ -286,6 +286,7 @@ def test_without_a_home_to_write_in_there_is_one(closed, curso, monkeypatch, tmp
         (tmp_path / name / "jupyter").mkdir(parents=True)
         monkeypatch.setenv(name, str(tmp_path / name))
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(curso.sys, "platform", "linux")  # en macOS es otra carpeta
     (tmp_path / ".local/share/jupyter/runtime").mkdir(parents=True)
     shut = {str(tmp_path / closed), str(tmp_path / "JUPYTER_DATA_DIR"), str(tmp_path / "XDG_DATA_HOME/jupyter")}
     monkeypatch.setattr(curso.os, "access", lambda path, how: str(path) not in shut)

@@ -40,12 +40,7 @@ PLAIN = options()
 
 
 def person(name, ident="", told=(), given=PLAIN, **lessons):
-    one = {
-        "name": name,
-        "id": ident,
-        "label": ident and f"Participante {ident}",
-        "told": list(told),
-    }
+    one = {"name": name, "id": ident, "label": ident and f"Participante {ident}", "told": list(told)}
     one |= {"lessons": {}, "marks": {}}
     for lesson, exercises in lessons.items():
         result = {"lesson": lesson[1:], "told": [], "exercises": exercises}
@@ -118,9 +113,7 @@ def test_a_folder_that_cannot_be_opened_is_one_line(tmp_path, monkeypatch):
 def test_what_cannot_be_written_is_one_line_and_the_rest_is_there(tmp_path, monkeypatch):
     people = [person(name, _05=[exercise("5.1", ok=True)]) for name in ("Ana", "Eva")]
     feedback = pages.feedback
-    monkeypatch.setattr(
-        pages, "feedback", lambda one: feedback(one) if one["name"] == "Eva" else 1 / 0
-    )
+    monkeypatch.setattr(pages, "feedback", lambda one: feedback(one) if one["name"] == "Eva" else 1 / 0)
     monkeypatch.setattr(pages, "class_report", lambda *_: 1 / 0)
     monkeypatch.setattr(gradebook, "write", lambda *_: None)
     more = {"roll": [], "sheet": None, "lecciones": None, "solo_informe": False}
@@ -163,12 +156,7 @@ def test_a_worker_that_dies_is_opened_again_and_the_others_do_not_notice(tmp_pat
     monkeypatch.setattr(workers.subprocess, "Popen", open_other)
     orders = [(k, path) for k, path in enumerate(["a", "muere", "siempre", "b"])]
     found = dict(workers.grade_all(orders, 2))
-    assert found == {
-        0: {"path": "a"},
-        1: {"path": "muere"},
-        2: {"problem": workers.DIED},
-        3: {"path": "b"},
-    }
+    assert found == {0: {"path": "a"}, 1: {"path": "muere"}, 2: {"problem": workers.DIED}, 3: {"path": "b"}}
     assert all(process.wait(5) is not None for process in opened)
 
 
