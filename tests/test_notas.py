@@ -10,7 +10,10 @@ import subprocess
 import sys
 import time
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import unquote
 
 import helpers_class as pretend
 import pytest
@@ -123,6 +126,18 @@ def test_what_cannot_be_written_is_one_line_and_the_rest_is_there(tmp_path, monk
     assert [path.stem for path in tmp_path.glob("devoluciones/*")] == ["eva-2"]
     assert told.startswith("  notas.csv")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["devoluciones", "notas.csv"]
+
+
+def test_the_gradebook_is_written_where_the_path_says(tmp_path, monkeypatch):
+    asked, util, place = [], SimpleNamespace(ALEMBIC_DIR="/100%/a"), tmp_path / "a%20b? #"
+    api = SimpleNamespace(Gradebook=lambda url: asked.append(url) or nullcontext())
+    for name, module in (("nbgrader", SimpleNamespace(dbutil=util)), ("nbgrader.api", api)):
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(gradebook, "fill", lambda *_: None)
+    monkeypatch.setattr(os, "environ", {})  # las cambia
+    with pytest.raises(FileNotFoundError):  # el libro de mentira no escribe nada
+        gradebook.write([], place)
+    assert (unquote(asked[0]), util.ALEMBIC_DIR) == (f"sqlite:///{place / '.gradebook-a-medias.db'}", "/100%%/a")
 
 
 def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path, monkeypatch):
@@ -291,8 +306,8 @@ def test_a_named_mistake_is_worth_what_the_teacher_writes(tmp_path):
 @pytest.mark.parametrize(("listed", "encoding"), [
     ("Ñandú, Ana\nLuis Paz\n\nEva\n", "cp1252"), ("1;Ñandú, Ana;a@x.es\n2;Paz, Luis\n3;Eva", "utf-8"),
     ("Nº;Apellido(s);Nombre\n1;Ñandú;Ana\n2;Paz;Luis\n3;;Eva\n", "utf-8-sig"),
-    ("Nombre\tCorreo\nAna Ñandú\ta@x.es\nLuis Paz\t\nEva\t", "utf-16"), ("Nombre\n1. Ana Ñandú\nPaz, Luis\nEva", "utf-8"),
-    ('Nombre,Correo\n"Ñandú, Ana",a@x.es\nLuis Paz,\nEva,', "utf-8"), ("Ana Ñandú,a@x.es\nLuis Paz,l@x.es\nEva,e@x.es", "utf-8"),
+    ("Nombre\tCorreo\nAna Ñandú\ta@x\nLuis Paz\t\nEva\t", "utf-16"), ("Nombre\n1. Ana Ñandú\nPaz, Luis\nEva", "utf-8"),
+    ('Nombre,Correo\n"Ñandú, Ana",a@x.es\nLuis Paz,\nEva,', "utf-8"), ("Ana Ñandú,a@x\nLuis Paz,l@x\nEva,e@x", "utf-8"),
 ])  # fmt: skip
 def test_the_list_says_who_has_handed_in_nothing(listed, encoding, tmp_path):
     (tmp_path / "lista.txt").write_text(listed, encoding=encoding)
@@ -394,9 +409,7 @@ def carried(dot, cosine):
     cells = [(1, "import torch"), (2, f"# Ejercicio 1.1\n{dot}"), (3, f"# Ejercicio 1.2\n{cosine}")]
     lesson = submissions.lessons()["01"]
     answers = {number: lesson.answers[number] for number in ("1.1", "1.2")}
-    reports, _, found = check.grade(
-        cells, answers, cage.works(), 20, submissions.right(lesson.name)
-    )
+    reports, _, found = check.grade(cells, answers, cage.works(), 20, submissions.right(lesson.name))
     return [report.ok for report in reports], found
 
 
