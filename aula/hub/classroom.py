@@ -34,6 +34,9 @@ def main(arguments):
     parser.add_argument("--ensayo", type=int)
     parser.add_argument("--avisar", action="store_true")
     options, rest = parser.parse_known_args(arguments)
+    for name in ("alta", "certificado", "privada"):  # desde donde se da la orden
+        if given := getattr(options, name):
+            setattr(options, name, os.path.join(os.environ.get("CURSO_DESDE", ""), given))
     if {"-h", "--help", "--ayuda"} & set(rest):
         page = (place.ROOT / "aula/hub/README.md").read_text(encoding="utf-8")
         print(page.partition("\n## ")[0])
