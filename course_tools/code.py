@@ -4,17 +4,21 @@ Con esto se sabe qué celdas hacen falta para tener un nombre: al calificar, en 
 biblioteca. ``student``, en la jaula, y la página lo ejecutan también: solo usa Python y el lector de IPython.
 """
 
+import __future__
 import ast
 import builtins
 import contextlib
 import functools
+import io
 import linecache
+import os
 import re
 import symtable
 import sys
 from collections import defaultdict
 
 CHANCE = "·azar"  # lo que usa quien pide números al azar y cambia quien pone la semilla
+ENVIRONMENT, FUTURE = "·entorno", "·futuro"  # %env, para quien lo lee; y un ``__future__``, para todas
 SEEDS = re.compile(r"\b(manual_seed|random\.seed|default_rng)\(")
 DRAWS = re.compile(r"\brand\w*\(|\bnormal_?\(|\bnn\.\w+\(|\bmultinomial\(|\bshuffle\(")
 MAKES = re.compile(r"^(?:(?:async )?(?:def|class)\s+)?(\w+)\s*[(=:]", re.MULTILINE)
@@ -33,6 +37,14 @@ OTHER = {
     "timeit", "writefile", "file", "sql", "cython",
 }  # fmt: skip
 TIMED = {"time", "prun", "memit", "capture", "debug"}  # las % que sí, en una línea
+# Las órdenes que se hacen aquí, o que no hacen falta. Las demás, y las del sistema, no se hacen.
+DONE = {
+    "run", "env", "set_env", "pwd", "writefile", "file", "matplotlib", "config", "load_ext", "reload_ext",
+    "html", "HTML", "javascript", "js", "latex", "markdown", "svg", "SVG", "who", "whos", "precision", "xmode",
+}  # fmt: skip
+UNDONE = re.compile(
+    rf"get_ipython\(\)\.(?!run_\w+_magic\('(?:{'|'.join(DONE)}|autoreload|%\w*)'|user_ns|push|run_cell\b|ex\b|capture)"
+)
 OPTIONS = re.compile(r"^(?:(?:-[qr]+|--no-raise-error) +)+")
 # Los métodos y las funciones que cambian lo que se les da; y los que acaban en «_» o empiezan como aquí.
 CHANGING = {
@@ -42,7 +54,8 @@ CHANGING = {
     "insort_right", "heappush", "heappop", "heapify", "next", "copyto", "fill_diagonal",
     "apply", "train", "eval", "step", "backward", "zero_grad", "add_module", "write", "seek",
     "put_nowait", "intersection_update", "difference_update", "symmetric_difference_update",
-    "move_to_end", "__setitem__", "__delitem__",
+    "move_to_end", "__setitem__", "__delitem__", "redirect_stdout", "redirect_stderr", "add_argument",
+    "add_argument_group", "add_mutually_exclusive_group", "add_subparsers", "add_parser", "add_scalar",
 }  # fmt: skip
 STARTS = ("set_", "register", "load_state", "__setattr", "__iadd", "__ior")
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -71,11 +84,16 @@ class Orders(ast.NodeTransformer):
     def visit_Expr(self, node):
         if (found := ordered(node.value)) is None:
             return self.generic_visit(node)
-        return [ast.increment_lineno(one, node.lineno - 1 + found[1]) for one in parse(found[0]).body]
+        body = parse.__wrapped__(found[0]).body  # sin la copia guardada, que se le cambian las líneas
+        body = [ast.increment_lineno(one, node.lineno - 1 + found[1]) for one in body]
+        match body:
+            case [ast.Assign([to], ast.Call(ast.Attribute(_, "capture_output")) as value), *rest]:
+                return ast.copy_location(ast.With([ast.withitem(value, to)], rest or [ast.Pass()]), body[0])
+        return body
 
     def visit_Call(self, node):
         if (found := ordered(node)) is not None:
-            return ast.copy_location(ast.parse(found[0], mode="eval").body, node)
+            return ast.increment_lineno(ast.parse(found[0], mode="eval").body, node.lineno - 1)
         return self.generic_visit(node)
 
 
@@ -87,7 +105,8 @@ def ordered(node):
         case ast.Call(
             ast.Attribute(_, "run_cell_magic"), [ast.Constant(name), ast.Constant(line), ast.Constant(code)]
         ):
-            kept = f"{line.split()[-1]} = get_ipython()\n" if name == "capture" and line.strip() else ""
+            to = [word for word in line.split() if word[0] != "-"]
+            kept = f"{to[-1]} = get_ipython().capture_output()\n" if name == "capture" and to else ""
             return None if name in OTHER else (kept + code, not kept)
     return None
 
@@ -99,7 +118,11 @@ def parse(source):
     Raises:
         SyntaxError: si Jupyter tampoco lo entiende.
     """
-    return ast.fix_missing_locations(Orders().visit(ast.parse(as_python(source))))
+    text = as_python(source)
+    tree = ast.parse(text)
+    if text != source:  # IPython quita las líneas en blanco de delante
+        ast.increment_lineno(tree, len(re.match(r"(?:[ \t]*\r?\n)*", source)[0].splitlines()))
+    return ast.fix_missing_locations(Orders().visit(tree))
 
 
 def inside(source):
@@ -122,6 +145,10 @@ def inside(source):
             node = ast.fix_missing_locations(Orders().visit(node))
             text = ast.unparse(node)
         yield text, node
+
+
+class UsageError(Exception):
+    """Una orden mal puesta: el de IPython."""
 
 
 class Nothing(list):
@@ -159,19 +186,47 @@ class Nothing(list):
         return self
 
     def run_line_magic(self, name, line, *_, **__):
-        """``%run programa.py``: sus nombres quedan en el cuaderno. Las demás, nada."""
+        """``%run programa.py``: sus nombres quedan en el cuaderno. Y ``%env`` y ``%pwd``. Las demás, nada."""
+        if name[:1] == "%":
+            raise UsageError(f"«%{name}» va en la primera línea de su celda")
         if name == "run" and line:
             with open(line.split()[-1], encoding="utf-8") as file:
                 self.run_cell(file.read())
-        return self
+        if name in ("env", "set_env"):
+            key, sign, value = line.strip().partition("=" if "=" in line else " ")
+            if not sign:
+                return os.environ[key] if key else dict(os.environ)
+            os.environ[key.strip()] = value.strip()
+        return os.getcwd() if name == "pwd" else self
+
+    @contextlib.contextmanager
+    def capture_output(self):
+        """``%%capture out``: lo que escribe la celda queda en él."""
+        out, err, kept = io.StringIO(), io.StringIO(), Nothing()
+        kept.stdout = kept.stderr = ""
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                yield kept
+        finally:
+            kept.stdout, kept.stderr = out.getvalue(), err.getvalue()
+            kept.show = lambda: print(kept.stdout, end="")
+
+
+def undone(codes):
+    """Si en alguno hay una orden, de Jupyter o del sistema, que aquí no se hace."""
+    return any(UNDONE.search(ast.unparse(ast.Module(code.nodes or [], []))) for code in codes)
 
 
 def execute(nodes, label, space, show=False):
-    """Ejecuta unas instrucciones, también con ``await``; con ``show``, la última dice lo que da, como en Jupyter."""
+    """Ejecuta unas instrucciones, también con ``await``; con ``show``, la última dice lo que da, como en Jupyter.
+
+    Y como allí, un ``__future__`` vale desde que se importa.
+    """
     last = nodes[-1:] if show and nodes and isinstance(nodes[-1], ast.Expr) else []
     parts = [(ast.Module(nodes[: len(nodes) - len(last)], []), "exec"), (ast.Interactive(last), "single")]
     for tree, mode in parts[: 1 + len(last)]:
-        code = compile(tree, label, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        flags = {one.compiler_flag for one in space.values() if isinstance(one, __future__._Feature)}
+        code = compile(tree, label, mode, functools.reduce(int.__or__, flags, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT))
         waiting = eval(code, space)
         if waiting is not None:
             run_until_done(waiting)
@@ -189,7 +244,9 @@ def run_until_done(coroutine):
 
 
 def remember(label, source):
-    """Para que un error enseñe su línea, la de la celda."""
+    """Para que un error enseñe su línea, la de la celda, sin los «>>>» de delante."""
+    if re.match(r"\s*(>>>|In ?\[)", source):
+        source = re.sub(r"^(>>>|\.\.\.|In ?\[\d*\]:|[ \t]*\.{3,}:) ?", "", source, flags=re.MULTILINE)
     linecache.cache[label] = len(source), None, source.splitlines(True), label
 
 
@@ -206,16 +263,17 @@ class Code:
         ``touches``, ``hidden``: lo que puede cambiar, como (con qué, qué nombres): al ejecutarse, y sus funciones.
         ``changing``: sus funciones y métodos que cambian lo que reciben.
         ``alike``: parejas de nombres que pueden ser lo mismo: «a = b».
-        ``star``, ``wild``: si importa «*», o puede crear cualquier nombre.
+        ``stars``, ``wild``: de qué módulos importa «*», y si puede crear cualquier nombre.
     """
 
     def __init__(self, source, nodes=None):
         self.source, self.broken = source, None
         self.makes, self.binds, self.needs, self.later = set(), set(), set(), set()
         self.touches, self.hidden, self.alike, self.taken = [], [], [], set()
-        self.changing, self.star, self.wild = {}, False, bool(WILD.search(source))
+        self.changing, self.stars, self.wild = {}, [], bool(WILD.search(source))
         try:
             self.nodes = parse(source).body if nodes is None else nodes
+            self.needs |= {FUTURE} if nodes is None else set()
             for node in self.nodes:
                 self.read(node)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # mientras, lo que parece que crea
@@ -223,6 +281,10 @@ class Code:
             return
         if written := re.match(r"\s*%%(?:writefile|file)\b.*?([\w-]+)\.py\s*$", source, re.MULTILINE):
             self.binds.add(f"·{written[1]}")
+        if re.search(r"%(set_)?env\b", source):
+            self.binds.add(ENVIRONMENT)
+        if re.search(r"\b(os\.|environ|getenv)", source):
+            self.needs.add(ENVIRONMENT)
         if SEEDS.search(source):
             self.makes.add(CHANCE)
         if DRAWS.search(source):
@@ -230,7 +292,8 @@ class Code:
 
     def read(self, node):
         if isinstance(node, ast.Import | ast.ImportFrom):  # quizá, de un módulo que ha escrito otra celda
-            self.star |= node.names[0].name == "*"
+            self.stars += [node.module or ""] if node.names[0].name == "*" else []
+            self.binds |= {FUTURE} if getattr(node, "module", "") == "__future__" else set()
             self.needs |= {f"·{name}" for name in (getattr(node, "module", None), node.names[0].name) if name}
         binds, needs, later = names(node)
         if isinstance(node, ast.For | ast.AsyncFor):  # lo que va tomando los valores
@@ -246,6 +309,18 @@ class Code:
                 self.read_function(one, later)
             self.alike += [(a, b) for to, of in pairs(one) for a in roots(to) for b in roots(of)]
         self.touches += touched(node)
+
+    @property
+    def star(self):
+        return bool(self.stars)
+
+    def may_make(self, name):
+        """Si quizá cambia un nombre sin que se vea: con «*», si su módulo lo tiene, o con ``exec`` y los suyos."""
+        known = map(sys.modules.get, self.stars)
+        if any(one is None or name in getattr(one, "__all__", vars(one)) for one in known):
+            return True
+        hidden = r"(def|class)\s+{0}\b|\b{0}\s*=(?!=)|['\"]{0}['\"]\]\s*=(?!=)|(update|push|setattr)\(.*['\"]{0}['\"]"
+        return self.wild and name not in self.makes and re.search(hidden.format(re.escape(name)), self.source)
 
     def read_function(self, one, outside):
         """Lo que cambia una función: de fuera de ella, y de lo que recibe."""
@@ -279,6 +354,9 @@ def names(node):
                     binds.add(symbol.get_name())
                 if symbol.is_referenced():
                     (later if inside else needs).add(symbol.get_name())
+    shared = {name for one in ast.walk(node) if isinstance(one, ast.Global) for name in one.names}
+    added = (one.target for one in ast.walk(node) if isinstance(one, ast.AugAssign))
+    later |= shared & {one.id for one in added if isinstance(one, ast.Name)}  # «n += 1» también lo lee
     return binds, needs, later
 
 
@@ -288,6 +366,9 @@ def made(node):
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):
         return {(one.asname or one.name.split(".")[0]) for one in node.names} - {"*"}
+    match node:
+        case ast.With([ast.withitem(ast.Call(ast.Attribute(_, "capture_output")), ast.Name(name))], body):
+            return {name}.union(*map(made, body))
     targets = getattr(node, "targets", []) if isinstance(node, ast.Assign) else []
     if isinstance(node, ast.AnnAssign) and node.value:
         targets = [node.target]
@@ -350,6 +431,7 @@ def touched(node, bodies=False):
             found += [(verb, roots(value)) for value in given]
             found += [("__call__", roots(one.func))] if isinstance(one.func, ast.Name) else []
             found += [("", roots(word.value)) for word in one.keywords if word.arg == "out"]
+            found += [("write", roots(word.value)) for word in one.keywords if word.arg == "file"]
         elif isinstance(one, ast.AugAssign):
             found.append(("", roots(one.target)))
     return [(verb, names) for verb, names in found if names]
@@ -427,10 +509,10 @@ def needed(codes, wanted, also=()):
         seen.add(asked)
         makers = [k for k, code in enumerate(codes) if name in code.makes or name in changed[k]]
         earlier = [k for k in makers if k < before]
-        for k in reversed(earlier):
-            choose(k, before)
-            if name in codes[k].makes:  # lo de más arriba ya no cuenta
-                break
+        sure = max((k for k in earlier if name in codes[k].makes), default=-1)  # lo de más arriba ya no cuenta
+        for k in range(max(sure, 0), before):
+            if k in earlier or name[0] != "·" and k > sure and codes[k].may_make(name):
+                choose(k, before)
         if not earlier and name[0] != "·":  # quizá, de un «*»; o de lo que puede crear cualquier cosa
             for k in range(before):
                 if codes[k].star or codes[k].wild and not hasattr(builtins, name):

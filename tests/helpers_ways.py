@@ -34,8 +34,7 @@ NEEDS = {  # lo que usa la respuesta está hecho así
     "lo que llena map": Way(("some = []", "list(map(some.append, [1, 2]))"), "some == [1, 2]"),
     "una tabla que llena un bucle": Way(("table = {}", "for k in range(3):\n    table[k] = k"), "table[2] == 2"),
     "una tabla que llena un decorador": Way(
-        ("table = {}\ndef keep(f):\n    table[f.__name__] = f\n    return f", "@keep\ndef seven():\n    return 7"),
-        "table['seven']() == 7",),
+        ("table = {}\ndef keep(f):\n    table[1] = f", "@keep\ndef seven(): return 7"), "table[1]() == 7"),
     "una casilla": Way(("grid = [[0, 0]]", "grid[0][1] = 5"), "grid == [[0, 5]]"),
     "lo ordenado": Way(("some = [3, 1]", "some.sort()"), "some == [1, 3]"),
     "global": Way(("n = 0\ndef up():\n    global n\n    n += 1", "up()", "up()"), "n == 2"),
@@ -70,14 +69,17 @@ NEEDS = {  # lo que usa la respuesta está hecho así
     "exec": Way(("exec('made = 4')",), "made == 4"),
     "globals": Way(("for k in range(3):\n    globals()[f'h{k}'] = k",), "h2 == 2"),
     "una ayuda de tres celdas más arriba": Way(
-        ("def third(x):\n    return x + 1", "def second(x):\n    return third(x)", "first = lambda x: second(x)"),
-        "first(1) == 2",),
+        ("def third(x): return x + 1", "def second(x): return third(x)", "first = lambda x: second(x)"), "first(1) == 2"),
     "un cierre": Way(
         ("def counter():\n    n = 0\n    def up():\n        nonlocal n\n        n += 1\n        return n\n    return up",
          "tick = counter()", "tick()"), "tick() > 1"),
     "%time": Way(("%time quick = 2",), "quick == 2"),
     "%%time": Way(("%%time\nslow = 2",), "slow == 2"),
     "%%capture": Way(("%%capture out\nquiet = 2\nprint(quiet)",), "quiet == 2"),
+    "lo que guarda %%capture": Way(
+        ("%%capture told\nprint(7)", "seven = int(told.stdout)"), "seven == 7", piece=False),
+    "un __future__": Way(
+        ("from __future__ import annotations", "def aid(x: Unknown):\n    return x"), "aid(2) == 2", piece=False),
     "una orden en medio": Way(("before = 1\nlen?\nafter = 2",), "before + after == 3"),
     "una orden en un if": Way(("if True:\n    %time deep = 2",), "deep == 2"),
     "!": Way(("files = !echo uno", "many = 1 + bool(files is not None)"), "many == 2", piece=False),
@@ -85,8 +87,7 @@ NEEDS = {  # lo que usa la respuesta está hecho así
         ("import asyncio\nasync def later():\n    await asyncio.sleep(0)\n    return 4", "slow = await later()"),
         "slow == 4", piece=False,),
     "%%writefile": Way(
-        ("%%writefile written_aside.py\ndef nine():\n    return 9", "from written_aside import nine"),
-        "nine() == 9", piece=False,),
+        ("%%writefile written_aside.py\nnine = 9", "from written_aside import nine"), "nine == 9", piece=False),
 }  # fmt: skip
 
 

@@ -54,7 +54,7 @@ def outputs(exercise, code):
     if not isinstance(attempts, list):
         return attempts
     outcome = exercise.call(attempts[0].learner, *clone(exercise.all_cases()[0].arguments))
-    return plain(outcome.value) if outcome.problem is None else outcome.problem.text.split(",")[0]
+    return plain(outcome.value) if outcome.problem is None else outcome.problem.text
 
 
 def plain(value):
@@ -90,10 +90,9 @@ def disagreements(answer, notebook):
     Se miran las que en el cuaderno dan lo de siempre: la que pisa un nombre suyo no se cuenta.
     """
     number, exercise = answer.exercise, EXERCISES[answer.exercise]
-    base, found = ways.as_written(answer, NAMES[number]), []
+    base, found, many = ways.as_written(answer, NAMES[number]), [], 0
     wanted = outputs(exercise, answer.code)
     alike = lambda code: code is not None and same(outputs(exercise, code), wanted, 0, 0)  # noqa: E731
-    many = 0
     for way in ways.notebooks(base, number):
         until = (*way.before, way.answer, *way.more, f"check_answer_of({base.name})")
         space = notebook.run(until)
@@ -183,6 +182,10 @@ ASIDE = {  # lo que no está en una celda de las que hacen falta, y qué nota sa
     "se para": (["part = 1 / 0", SOFTMAX, CHECK], "", "", False, "se para en «part = 1 / 0» (ZeroDivisionError)"),
     "no se entiende": (["part = = 1", SOFTMAX, CHECK], "", "", False, "se para en «part = = 1» (SyntaxError)"),
     "con _": (["1.0", "part = _", SOFTMAX, CHECK], "", "", True, "todas las celdas que has escrito tú"),
+    "%env": (["%env P=1", "import os", "part = int(os.environ['P'])", SOFTMAX, CHECK], "", "", True, ""),
+    "!": (["out = !echo 1", "part = int(out[0])", SOFTMAX, CHECK], "", "", False, "no se ejecutan órdenes"),
+    "%%time debajo": (["0\n%%time\npart = 1", SOFTMAX, CHECK], "", "", False, "en «%%time» (UsageError): tampoco"),
+    "eval": (["# Ejercicio 3.1\nmy_softmax = eval('lambda x: torch.softmax(x, -1)')"], "", "", True, "el cuaderno entero"),
     "cambiada después": (["part = 1", SOFTMAX, CHECK, "my_softmax = abs"], "", "", True, "como estaba en su comprobación"),
 }
 
@@ -191,7 +194,7 @@ ASIDE = {  # lo que no está en una celda de las que hacen falta, y qué nota sa
 def test_what_else_is_run_is_said(how):
     cells, old, new, ok, said = ASIDE[how]
     given = [*enumerate(["import torch", *(cell.replace(old, new) if old else cell for cell in cells)])]
-    [report], *_ = check.grade(given, {"3.1": "my_softmax"}, CAGED)
+    [report], *_ = check.grade(given, {"3.1": "my_softmax"}, CAGED, course=["import torch"])
     assert report.ok == ok, str(report)
     assert said in " ".join(report.notes)
 
@@ -247,6 +250,10 @@ def test_the_right_ones_are_right_in_the_page_too(imitated, tmp_path, numbers, l
     ("f", ["nonlocal x", "return 3\ndef f(): return 1", "def g(): return f'{1!r:>{4}}'"], [1]),
     ("w", ["opt = Adam(model.parameters())", "model = make()", "opt.step()", "w = model"], [0, 1, 2, 3]),
     ("f", ["from torch import Tensor\nTensor.soft = 3", "import os", "os.environ['X'] = '1'", "def f(): return os"], [1, 2, 3]),
+    ("f", ["def sqrt(x): return 9", "from math import *", "from json import *", "def f(): return sqrt(4)"], [0, 1, 3]),
+    ("f", ["def f(): return 1", "print(eval('f'))", "exec('def f(): return 2')", "globals()['f'] = abs"], [0, 2, 3]),
+    ("f", ["n = 0", "1 + 1", "def f():\n    global n\n    n += 1"], [0, 2]),
+    ("p", ["p = Parser()", "p.add_argument('x')", "with redirect_stdout(p): 1", "print(1, file=p)"], [0, 1, 2, 3]),
 ])  # fmt: skip
 def test_only_what_the_answer_needs_is_run(target, cells, wanted):
     assert needed([Code(cell) for cell in cells], [target]) == wanted

@@ -158,7 +158,7 @@ class Cage:
             self.open()
         found, values = self.ask("get", target, self.plan, self.asked, seconds=self.seconds)
         self.plans, self.raised = found.get("plans", ()), "error" in found or "missing" in found
-        self.stopped = found.get("stopped")
+        self.stopped = (stopped := found.get("stopped")) and stopped | {"undone": found.get("undone")}
         return found, values
 
     def ask(self, *order, seconds):
@@ -237,8 +237,9 @@ def check(cage, exercise, target):
         report = patient(cage, exercise, target)
         if report.ok or how == "entero" and not {f.id for f in report.findings} & {"no-acaba", "tarda"}:
             best = replace(report, notes=(*report.notes, TEXTS[how]) if report.ok else report.notes)
-    if stopped := not best.ok and raised and cage.stopped:  # tampoco seguiría en JupyterLab
-        line = TEXTS["se_para"].format(str(stopped["line"])[:90], str(stopped["name"])[:60])
+    if stopped := not best.ok and raised and cage.stopped:  # quizá, por algo que en JupyterLab sí se puede
+        why = "no_se_hace" if stopped["undone"] or isinstance(rebuilt(stopped), OSError) else "se_para"
+        line = TEXTS[why].format(str(stopped["line"])[:90], str(stopped["name"])[:60])
         best = replace(best, notes=(*best.notes, line))
     if cage.plan:
         cage.kill()
@@ -356,8 +357,7 @@ def carried(cage, reports, answers, right):
     found = {}
     for k, number in enumerate(wrong):
         used = [other for other in wrong[:k] if answers[other] in cage.uses[answers[number]]]
-        codes = {other: right(answers[other]) for other in used}
-        if not codes:
+        if not (codes := {other: right(answers[other]) for other in used}):
             continue
         second = Cage(with_right(cage.cells, number, codes), cage.caged, cage.seconds, cage.course)
         try:

@@ -138,7 +138,7 @@ def plans(cells, target):
     own = [k for k, cell in enumerate(cells) if cell.own]
     found += [("propio", needed(cells[:end], target, [k for k in own if k < end])) for end in ends]
     last = max(cells.index(one) for _, chosen in found for one in chosen)
-    found += [("entero", cells[: last + 1])] if own else []
+    found += [("entero", cells[: last + 1])] if own or any(cell.wild for cell in cells) else []
     return [one for k, one in enumerate(found) if one[1] not in [other for _, other in found[:k]]]
 
 
@@ -233,7 +233,7 @@ class Student:
             cell.run(space)
         # Lo que usa: quizá, la respuesta de otro ejercicio.
         used = set().union(*(c.makes | c.binds | c.needs | c.later for c in chosen))
-        uses = {"uses": sorted(used)[:500], "plans": [how for how, _ in known]}
+        uses = {"uses": sorted(used)[:500], "plans": [how for how, _ in known], "undone": code.undone(chosen)}
         uses["stopped"] = next((cell.error["error"] for cell in chosen if cell.error), None)
         if target not in space:
             failed = [cell.error for cell in chosen if cell.error]
