@@ -162,11 +162,7 @@ class Nothing(list):
             raise AttributeError(name)
         return self
 
-    @property
-    def user_ns(self):
-        import __main__
-
-        return vars(__main__)
+    user_ns = {}  # los nombres del cuaderno: los de lo último que se ejecuta
 
     def push(self, given, *_, **__):
         self.user_ns.update(given)
@@ -222,6 +218,7 @@ def execute(nodes, label, space, show=False):
 
     Y como allí, un ``__future__`` vale desde que se importa.
     """
+    Nothing.user_ns = space
     last = nodes[-1:] if show and nodes and isinstance(nodes[-1], ast.Expr) else []
     parts = [(ast.Module(nodes[: len(nodes) - len(last)], []), "exec"), (ast.Interactive(last), "single")]
     for tree, mode in parts[: 1 + len(last)]:
