@@ -3,6 +3,7 @@
 - ``opening``: lo que abre el curso a quien estudia: su copia de las lecciones y JupyterLab.
 - ``cells``: qué es cada celda de una lección, como lo dicen sus etiquetas.
 - ``code``: qué crea, qué cambia y qué necesita el código de una celda, como lo lee Jupyter.
+- ``outside``: una instrucción de una celda, escrita para que valga fuera de su cuaderno.
 - ``foreign``: lo que escriben otros programas: nombres, zips y cuadernos.
 - ``notebook``: las celdas de un cuaderno y, si en él falta un nombre, la que lo crea.
 - ``renewed``: una celda de antes, con los nombres de ahora.

@@ -81,6 +81,8 @@ NEEDS = {  # lo que usa la respuesta está hecho así
     "un __future__": Way(
         ("from __future__ import annotations", "def aid(x: Unknown):\n    return x"), "aid(2) == 2", piece=False),
     "una orden en medio": Way(("before = 1\nlen?\nafter = 2",), "before + after == 3"),
+    "print a otro sitio": Way(("import io\nto = io.StringIO()", "print('a', file=to)"), "to.getvalue() == 'a\\n'"),
+    "__main__": Way(("if __name__ == '__main__':\n    inner = 4",), "inner == 4"),
     "una orden en un if": Way(("if True:\n    %time deep = 2",), "deep == 2"),
     "!": Way(("files = !echo uno", "many = 1 + bool(files is not None)"), "many == 2", piece=False),
     "await": Way(

@@ -10,56 +10,94 @@ import contextlib
 import inspect
 import re
 
+from course_checkers import _MODULE_OF
 from course_tools.cells import exercise
-from course_tools.code import CHANCE, Code, changes, inside, needed
+from course_tools.code import CHANCE, CHANGING, Code, changes, inside, is_changing, needed, roots
 from course_tools.opening.library import MODULE
+from course_tools.outside import outside, quoted
 
 EXERCISE = re.compile(r"# Ejercicio (\d+\.\d+)\s*$", re.MULTILINE)
 NEEDS = "# Necesita {}{}."
 MADE = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+LOOKS = re.compile(r"(print|display|check_\w+|show_\w+)\(")
+# Las respuestas que no se llaman como lo que las comprueba.
+CALLED = {
+    "scaled_dot_product_attention": "my_attention", "multi_head_attention": "MyMultiHeadAttention",
+    "einsum": "my_equation", "attention_by_hand": "my_multi_head", "online_softmax": "my_online_step",
+    "sampling": "my_next_probabilities", "patching": "my_patched",
+}  # fmt: skip
+ANSWERS = {
+    CALLED.get(name[6:], f"my_{name[6:]}"): f"{int(found[1])}.{found[2]}"
+    for name, module in _MODULE_OF.items()
+    if name[:6] == "check_" and (found := re.match(r"lessons\.l(\d+)_(\d+)_", module))
+}
 
 
 class Statement(Code):
-    """Una instrucción: lo que hace (``Code``), su texto, su árbol, el ejercicio de su celda, la celda y su línea."""
+    """Una instrucción: lo que hace (``Code``), su texto, su árbol, el ejercicio de su celda y la celda."""
 
-    def __init__(self, text, node, exercise, cell, place):
+    def __init__(self, text, node, exercise, cell):
         super().__init__(text, [node])
-        self.text, self.node, self.exercise, self.cell, self.place = text, node, exercise, cell, place
+        self.text, self.node, self.exercise, self.cell = text, node, exercise, cell
         if isinstance(node, MADE):  # lo que pida al azar lo pedirá al llamarla
             self.needs.discard(CHANCE)
+        for one in ast.walk(node):
+            if isinstance(one, ast.Global):  # «n += 1» también lo lee
+                self.later |= {*one.names}
+            if isinstance(one, ast.Call):  # lo que se escribe en otro sitio
+                into = [word.value for word in one.keywords if word.arg == "file"]
+                into += one.args if ast.unparse(one.func).split(".")[-1][:12] == "redirect_std" else []
+                self.touches += [("", roots(value)) for value in into]
 
-    def answers(self, number):
+    def answers(self, number, name):
         """Si es la respuesta de otro ejercicio, u otra pieza: se dice, y no se copia."""
-        other = isinstance(self.node, MADE) and self.exercise not in ("", number)
-        return getattr(self.node, "module", "") == MODULE or other and self.node.name[:2].lower() == "my"
+        other = isinstance(self.node, MADE) and self.exercise not in ("", number) and self.node.name != name
+        return getattr(self.node, "module", "") == MODULE or other and self.node.name in ANSWERS
+
+    def puts(self, modules):
+        """Los atributos que pone en lo que se ha importado."""
+        found = set()
+        for one in ast.walk(self.node) if not isinstance(self.node, MADE) else ():
+            match one:
+                case ast.Attribute(value, attr, ast.Store()) if roots(value) & modules:
+                    found.add(attr)
+                case ast.Call(ast.Name("setattr"), [value, ast.Constant(str(attr)), _]) if roots(value) & modules:
+                    found.add(attr)
+        return found
 
     def only_looks(self, wanted, own):
         """Si solo mira lo que hay: ni hace nada de lo que hace falta ni lo cambia."""
         value = getattr(self.node, "value", None) if isinstance(self.node, ast.Expr | ast.Assign) else None
         if value is None or self.wild or (self.makes | self.binds) & wanted:
             return False
-        if isinstance(self.node, ast.Expr) and re.match(r"(print|display|check_\w+|show_\w+)\(", self.text):
+        acts = any(found & wanted and is_changing(verb, CHANGING) for verb, found in self.touches)
+        if isinstance(self.node, ast.Expr) and LOOKS.match(ast.unparse(self.node)) and not acts:
             return True
         caller = ast.walk(getattr(value, "func", None) or ast.Constant(None)) if isinstance(self.node, ast.Expr) else ()
         acts = own & {getattr(one, "id", "") for one in caller}
         return not (acts or {name for _, found in self.touches for name in found} & wanted)
 
 
-def waits(node):
-    """Si tiene un ``await`` fuera de una función."""
-    made = MADE | ast.Lambda
-    return isinstance(node, ast.Await) or not isinstance(node, made) and any(map(waits, ast.iter_child_nodes(node)))
-
-
 def statements(cells):
     """Las instrucciones de unas celdas, cada una con los comentarios que lleva justo encima."""
-    for k, cell in enumerate(cells):
+    for cell in cells:
         what, number = exercise(cell) or ("", "")
-        for text, node in inside(cell):
-            if "get_ipython" in text or waits(node):
-                continue  # fuera de un cuaderno no se puede
-            text = EXERCISE.sub("", text).strip("\n")
-            yield Statement(text, node, number if what == "Ejercicio" else "", cell, (k, node.lineno))
+        for given, whole in inside(cell):
+            for text, node in outside(given, whole):
+                text = EXERCISE.sub("", text).strip("\n")
+                yield Statement(text, node, number if what == "Ejercicio" else "", cell)
+
+
+def reached(every, name):
+    """Las que hacen falta, y las que ponen en lo importado un atributo que usan: «torch.Tensor.mine = f»."""
+    modules, also, more = {n for one in every if imported(one.node) for n in one.makes}, set(), {()}
+    puts = [one.puts(modules) for one in every]
+    while more:
+        chosen = needed(every, [name], also)
+        used = {n.attr for k in chosen for n in ast.walk(every[k].node) if isinstance(n, ast.Attribute)}
+        more = {k for k, found in enumerate(puts) if found & used} - {*chosen}
+        also |= more
+    return [every[k] for k in chosen]
 
 
 def written(learner, number, space):
@@ -80,16 +118,19 @@ def written(learner, number, space):
         every = [one for one in every if name not in one.makes or now in one.cell or name in one.needs]
     if not name or not any(name in made for made in (*changes(every), *(one.makes for one in every))):
         return None
-    others = {name: one.exercise for one in every if one.answers(number) for name in one.makes}
-    for one in every:
-        if one.answers(number):
-            one.needs = one.later = set()
-    chosen = [every[k] for k in needed(every, [name])]
+    known = {*dir(builtins)}.union(*(one.makes | one.binds for one in every))
+    if not any(one.star for one in every):
+        every = [Statement(*quoted(one.text, one.node, known), one.exercise, one.cell) for one in every]
+    elsewhere = [one for one in every if one.answers(number, name)]
+    others = {made: one.exercise and ANSWERS.get(made, "") for one in elsewhere for made in one.makes}
+    for one in elsewhere:
+        one.needs = one.later = set()
+    chosen = reached(every, name)
     wanted = {name}.union(*(one.needs | one.later for one in chosen))
     mine = {name for one in every if not imported(one.node) for name in one.makes}
-    kept = [one for one in chosen if not one.answers(number) and not one.only_looks(wanted, mine)]
+    kept = [one for one in chosen if one not in elsewhere and not one.only_looks(wanted, mine)]
     wanted = {name}.union(*(one.needs | one.later for one in kept))
-    made = set(dir(builtins)).union(*(one.makes | one.binds for one in kept))
+    made = {*dir(builtins), "get_ipython", "__name__"}.union(*(one.makes | one.binds for one in kept))
     missing = set() if any(one.star for one in kept) else {n for n in wanted - made - others.keys() if n[0] != "·"}
     return name, "\n\n\n".join(filter(None, parts(kept, wanted, others, missing)))
 
@@ -100,15 +141,17 @@ def imported(node):
 
 def parts(kept, wanted, others, missing):
     """Lo que se escribe: los ``import``, solo con los nombres que hacen falta; lo que falta; y lo demás."""
-    lines, rest = [], {}
+    lines, rest, before = [], [], set()
     for one in kept:
         if names := imported(one.node):
             used = [a for a in one.node.names if (a.asname or a.name.split(".")[0]) in wanted or "*" in names]
-            lines.append(ast.unparse(type(one.node)(**{**vars(one.node), "names": used})))
+            text = ast.unparse(type(one.node)(**{**vars(one.node), "names": used})) if used else ""
+            (rest if before & one.makes or before and one.star else lines).append(text)
         else:
-            rest[one.place] = one.text  # varias en una línea, una vez
+            rest.append(one.text)
+            before |= one.makes | one.binds
     for need in sorted(others.keys() & wanted):
         where = f", la pieza {others[need]}" if others[need] else ", otra pieza"
         lines.append(NEEDS.format(need, where))
     lines += [NEEDS.format(need, ", que no está aquí") for need in sorted(missing)]
-    return ["\n".join(dict.fromkeys(lines)), *rest.values()]
+    return ["\n".join(dict.fromkeys(filter(None, lines))), *rest]

@@ -27,6 +27,10 @@ EDITED = (
     "tuya y repite esta celda."
 )
 BROKEN = f"{MODULE}.py no se puede importar: mira su línea {{}}. De lo que hay en él no se ha perdido nada."
+UNKEPT = (
+    f"está bien, pero no se guarda entera en {MODULE}.py: con ella, el archivo no se podría importar. Se queda "
+    "como estaba."
+)
 
 
 class Piece(NamedTuple):
@@ -76,6 +80,15 @@ def heading(number, title, name, code):
     return f"# --- {number} · {name} · {title} · {date.today():%d/%m/%Y} · huella {digest(code)}"
 
 
+def broken(text):
+    """La línea en que un texto deja de entenderse; 0, si se entiende."""
+    try:
+        compile(text, f"{MODULE}.py", "exec")
+    except (SyntaxError, ValueError) as error:
+        return getattr(error, "lineno", None) or 1
+    return 0
+
+
 def keep(number, title, name, code):
     """Guarda una pieza en su sitio, en lugar de la que había. Da lo que conviene decir, o nada."""
     path, told = place(), []
@@ -97,10 +110,10 @@ def keep(number, title, name, code):
         after = "".join(p.mark + p.code for p in pieces[at:] if p.number != number)
         before = head + "".join(p.mark + p.code for p in pieces[:at])
         text = f"{before.rstrip()}\n\n\n{mark}\n\n{code.strip()}\n" + (after and f"\n\n{after}")
-        try:
-            compile(text, path.name, "exec")
-        except (SyntaxError, ValueError) as error:
-            told.append(BROKEN.format(getattr(error, "lineno", None) or 1))
+        if line := broken(text):
+            whole = head + "".join(p.mark + p.code for p in pieces)
+            told.append(BROKEN.format(line) if broken(whole) else UNKEPT)
+            return text if broken(whole) else None
         return text
 
     if problem := progress.change(path, edit):
