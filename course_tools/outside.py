@@ -2,9 +2,22 @@
 
 import ast
 import contextlib
+import re
 from itertools import accumulate
 
+from course_tools.code import roots
+
 MAIN = ("__name__ == '__main__'", "'__main__' == __name__")
+
+# Lo que se puede importar y ejecutar otra vez sin que se note fuera.
+PURE = {
+    "abc", "collections", "contextlib", "copy", "course_lib", "dataclasses", "einops", "enum", "fractions",
+    "functools", "io", "itertools", "math", "numpy", "operator", "random", "statistics", "string", "torch", "typing",
+}  # fmt: skip
+RISKY = re.compile(
+    r"\b(open|input|setattr|delattr|hub|jit|multiprocessing|distributed|register_module_\w+|\w*save\w*|\w*load\w*"
+    r"|\w*memmap|tofile|\w*compile\w*|sys|builtins|__import__)\b"
+)
 
 
 def waits(node):
@@ -46,3 +59,37 @@ def quoted(text, node, known):
         first, last = starts[a.lineno - 1] + a.col_offset, starts[a.end_lineno - 1] + a.end_col_offset
         new = new[:first] + repr(ast.unparse(a)).encode() + new[last:]
     return (new.decode(), ast.parse(new).body[0]) if found else (text, node)
+
+
+def poured(node):
+    """En qué escribe: «print(…, file=log)», «redirect_stdout(log)»."""
+    if not isinstance(node, ast.Call):
+        return []
+    into = [word.value for word in node.keywords if word.arg == "file"]
+    return into + (node.args if ast.unparse(node.func).split(".")[-1].startswith("redirect_std") else [])
+
+
+def puts(node, modules):
+    """Los atributos que una instrucción pone en lo que se ha importado."""
+    found = set()
+    for one in ast.walk(node) if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else ():
+        match one:
+            case ast.Attribute(value, attr, ast.Store()) if roots(value) & modules:
+                found.add(attr)
+            case ast.Call(ast.Name("setattr"), [value, ast.Constant(str(attr)), _]) if roots(value) & modules:
+                found.add(attr)
+    return found
+
+
+def harmless(code):
+    """Si ejecutarlo otra vez no deja nada fuera de él: importa poco, y en ello no pone nada."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError):
+        return False
+    imports = [one for one in ast.walk(tree) if isinstance(one, ast.Import | ast.ImportFrom)]
+    wholes = {(getattr(one, "module", None) or a.name).split(".")[0] for one in imports for a in one.names}
+    names = {(a.asname or a.name).split(".")[0] for one in imports for a in one.names}
+    stores = (one for one in ast.walk(tree) if isinstance(one, ast.Attribute | ast.Subscript))
+    changed = any(roots(one) & names for one in stores if not isinstance(one.ctx, ast.Load))
+    return wholes <= PURE and not changed and not RISKY.search(code)

@@ -13,6 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import curso
+from course_checkers import check_softmax
 from course_checkers.engine import closing, mine
 from course_checkers.engine.report import Finding, Report
 from course_tools.opening import library
@@ -35,11 +36,11 @@ def solve(file, monkeypatch):
     shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
     monkeypatch.setattr(closing, "get_ipython", lambda: shell)
 
-    def run(name, *cells, number="5.1", ok=True):
+    def run(name, *cells, number="5.1", ok=True, task=None):
         for cell in cells:
             shell.run_cell(cell, store_history=True, silent=False)
         report = Report(number, "la atención", () if ok else (Finding("x", "mal"),))
-        return closing.finish(report, shell.user_ns[name]).notes
+        return closing.finish(report, shell.user_ns[name], task).notes
 
     return run
 
@@ -172,12 +173,16 @@ def test_what_cannot_be_found_is_said(solve, file):
     assert not file.exists()
 
 
+def test_a_piece_gives_the_same_alone_or_it_is_said(solve):
+    soft = "def f(s):\n    return s.softmax(-1) * (list(a) == [])"
+    assert solve("f", "a = iter([0])", "[*a]", soft, number="3.1", task=check_softmax) == ()
+    lost = "try:\n    get_ipython()\n    a = []\nexcept NameError:\n    a = [0]"
+    assert solve("f", lost, soft, number="3.1", task=check_softmax) == (closing.PARTLY,)
+
+
 @pytest.mark.parametrize("obstacle", ["archivo", "carpeta"])
 def test_a_place_that_cannot_be_written_is_said(solve, file, obstacle):
-    if obstacle == "archivo":
-        file.parent.touch()
-    else:
-        file.mkdir(parents=True)
+    file.parent.touch() if obstacle == "archivo" else file.mkdir(parents=True)
     [note] = solve("f", "def f():\n    return 1")
     assert "no se puede escribir mis_cuadernos/mi_biblioteca.py. Comprueba que la carpeta" in note
     assert mine.load() == {}
@@ -231,11 +236,9 @@ def test_the_course_checks_what_there_is(file, capsys):
 
 # Lo que se resuelve, y las celdas que lo montan en la lección: lo que necesitan, y ellas.
 BERT = {"02": ("my_projections",), "05": ("my_attention",), "06": ("my_split_heads",)}
-WHOLE = BERT | {"02": ("my_encoder_input", "my_projections"), "04": ("my_padding_mask",)}
-WHOLE |= {"09": ("my_add_and_norm",)}
+WHOLE = BERT | {"02": ("my_encoder_input", "my_projections"), "04": ("my_padding_mask",), "09": ("my_add_and_norm",)}
 LLAMA = {"02": ("my_projections",), "06": ("my_split_heads",)}
-LLAMA |= {"13": ("my_cached_attention", "my_grouped_query_attention")}
-LLAMA |= {"14": ("my_rotary", "my_rms_norm")}
+LLAMA |= {"13": ("my_cached_attention", "my_grouped_query_attention"), "14": ("my_rotary", "my_rms_norm")}
 ASSEMBLED = [
     ("07", BERT, "bed32305 3df22a77 9b2ecbdb 819301dd 2a128b0c a7298b88 07c00002", "los pesos de BERT"),
     ("12", WHOLE, "744b4142 e63e755c 17d4dc1e b549017d 12d00002 12d00003", "7 estados"),
@@ -258,8 +261,7 @@ def resolve(lesson, name, monkeypatch):
 
 
 @pytest.mark.parametrize(("lesson", "solved", "cells", "said"), [
-    pytest.param(*one, id=one[0], marks=() if one[0] == "07" else pytest.mark.lenta)
-    for one in ASSEMBLED
+    pytest.param(*one, id=one[0], marks=() if one[0] == "07" else pytest.mark.lenta) for one in ASSEMBLED
 ])  # fmt: skip
 def test_the_pieces_fit(file, monkeypatch, capsys, lesson, solved, cells, said):
     for number, names in solved.items():

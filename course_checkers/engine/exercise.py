@@ -218,7 +218,7 @@ class Exercise:
     # --- La comprobación ----------------------------------------------------------------------
 
     def __call__(self, learner):
-        return finish(self.check(learner), learner)
+        return finish(self.check(learner), learner, self)
 
     def check(self, learner):
         """Comprueba ``learner`` y devuelve un ``Report``."""

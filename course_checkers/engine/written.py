@@ -14,16 +14,15 @@ from course_checkers import _MODULE_OF
 from course_tools.cells import exercise
 from course_tools.code import CHANCE, CHANGING, Code, changes, inside, is_changing, needed, roots
 from course_tools.opening.library import MODULE
-from course_tools.outside import outside, quoted
+from course_tools.outside import outside, poured, puts, quoted
 
 EXERCISE = re.compile(r"# Ejercicio (\d+\.\d+)\s*$", re.MULTILINE)
 NEEDS = "# Necesita {}{}."
 MADE = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 LOOKS = re.compile(r"(print|display|check_\w+|show_\w+)\(")
-# Las respuestas que no se llaman como lo que las comprueba.
-CALLED = {
+CALLED = {  # las respuestas que no se llaman como lo que las comprueba
     "scaled_dot_product_attention": "my_attention", "multi_head_attention": "MyMultiHeadAttention",
-    "einsum": "my_equation", "attention_by_hand": "my_multi_head", "online_softmax": "my_online_step",
+    "attention_by_hand": "my_multi_head", "online_softmax": "my_online_step", "einsum": "my_equation",
     "sampling": "my_next_probabilities", "patching": "my_patched",
 }  # fmt: skip
 ANSWERS = {
@@ -42,28 +41,13 @@ class Statement(Code):
         if isinstance(node, MADE):  # lo que pida al azar lo pedirá al llamarla
             self.needs.discard(CHANCE)
         for one in ast.walk(node):
-            if isinstance(one, ast.Global):  # «n += 1» también lo lee
-                self.later |= {*one.names}
-            if isinstance(one, ast.Call):  # lo que se escribe en otro sitio
-                into = [word.value for word in one.keywords if word.arg == "file"]
-                into += one.args if ast.unparse(one.func).split(".")[-1][:12] == "redirect_std" else []
-                self.touches += [("", roots(value)) for value in into]
+            self.later |= {*one.names} if isinstance(one, ast.Global) else set()  # «n += 1» también lo lee
+            self.touches += [("", roots(value)) for value in poured(one)]
 
     def answers(self, number, name):
         """Si es la respuesta de otro ejercicio, u otra pieza: se dice, y no se copia."""
         other = isinstance(self.node, MADE) and self.exercise not in ("", number) and self.node.name != name
         return getattr(self.node, "module", "") == MODULE or other and self.node.name in ANSWERS
-
-    def puts(self, modules):
-        """Los atributos que pone en lo que se ha importado."""
-        found = set()
-        for one in ast.walk(self.node) if not isinstance(self.node, MADE) else ():
-            match one:
-                case ast.Attribute(value, attr, ast.Store()) if roots(value) & modules:
-                    found.add(attr)
-                case ast.Call(ast.Name("setattr"), [value, ast.Constant(str(attr)), _]) if roots(value) & modules:
-                    found.add(attr)
-        return found
 
     def only_looks(self, wanted, own):
         """Si solo mira lo que hay: ni hace nada de lo que hace falta ni lo cambia."""
@@ -74,8 +58,8 @@ class Statement(Code):
         if isinstance(self.node, ast.Expr) and LOOKS.match(ast.unparse(self.node)) and not acts:
             return True
         caller = ast.walk(getattr(value, "func", None) or ast.Constant(None)) if isinstance(self.node, ast.Expr) else ()
-        acts = own & {getattr(one, "id", "") for one in caller}
-        return not (acts or {name for _, found in self.touches for name in found} & wanted)
+        acts = (own or set()) & {getattr(one, "id", "") for one in caller}
+        return own is not None and not (acts or {name for _, found in self.touches for name in found} & wanted)
 
 
 def statements(cells):
@@ -84,29 +68,32 @@ def statements(cells):
         what, number = exercise(cell) or ("", "")
         for given, whole in inside(cell):
             for text, node in outside(given, whole):
-                text = EXERCISE.sub("", text).strip("\n")
-                yield Statement(text, node, number if what == "Ejercicio" else "", cell)
+                yield Statement(EXERCISE.sub("", text).strip("\n"), node, number if what == "Ejercicio" else "", cell)
 
 
-def reached(every, name):
+def reached(every, name, wide):
     """Las que hacen falta, y las que ponen en lo importado un atributo que usan: «torch.Tensor.mine = f»."""
     modules, also, more = {n for one in every if imported(one.node) for n in one.makes}, set(), {()}
-    puts = [one.puts(modules) for one in every]
+    put = [puts(one.node, modules) for one in every]
+    if wide:
+        made = {n for k in needed(every, [name]) for n in every[k].makes | every[k].binds} - modules - {name}
+        also = {k for k, one in enumerate(every) if one.needs & made and not isinstance(one.node, MADE)}
     while more:
         chosen = needed(every, [name], also)
         used = {n.attr for k in chosen for n in ast.walk(every[k].node) if isinstance(n, ast.Attribute)}
-        more = {k for k, found in enumerate(puts) if found & used} - {*chosen}
+        more = {k for k, found in enumerate(put) if found & used} - {*chosen}
         also |= more
     return [every[k] for k in chosen]
 
 
-def written(learner, number, space):
+def written(learner, number, space, wide=False):
     """De lo comprobado, cómo se llama y todo su código; ``None``, si no se sabe.
 
     Args:
         learner: la función o la clase.
         number: su ejercicio.
         space: los nombres del cuaderno, con las celdas ejecutadas en ``In``.
+        wide: si va también lo que usa algo suyo, aunque no parezca que lo cambie: «list(numbers)».
     """
     known = [name for name, value in list(space.items()) if value is learner and name[0] != "_"]
     own = getattr(learner, "__name__", "")
@@ -118,17 +105,17 @@ def written(learner, number, space):
         every = [one for one in every if name not in one.makes or now in one.cell or name in one.needs]
     if not name or not any(name in made for made in (*changes(every), *(one.makes for one in every))):
         return None
-    known = {*dir(builtins)}.union(*(one.makes | one.binds for one in every))
     if not any(one.star for one in every):
+        known = {*dir(builtins)}.union(*(one.makes | one.binds for one in every))
         every = [Statement(*quoted(one.text, one.node, known), one.exercise, one.cell) for one in every]
     elsewhere = [one for one in every if one.answers(number, name)]
     others = {made: one.exercise and ANSWERS.get(made, "") for one in elsewhere for made in one.makes}
     for one in elsewhere:
         one.needs = one.later = set()
-    chosen = reached(every, name)
+    chosen = reached(every, name, wide)
     wanted = {name}.union(*(one.needs | one.later for one in chosen))
     mine = {name for one in every if not imported(one.node) for name in one.makes}
-    kept = [one for one in chosen if one not in elsewhere and not one.only_looks(wanted, mine)]
+    kept = [one for one in chosen if one not in elsewhere and not one.only_looks(wanted, None if wide else mine)]
     wanted = {name}.union(*(one.needs | one.later for one in kept))
     made = {*dir(builtins), "get_ipython", "__name__"}.union(*(one.makes | one.binds for one in kept))
     missing = set() if any(one.star for one in kept) else {n for n in wanted - made - others.keys() if n[0] != "·"}
