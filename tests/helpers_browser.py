@@ -422,9 +422,7 @@ def is_local(url):
 
 def errors(cell):
     """Devuelve los errores y los avisos que muestra una celda que no los esperaba."""
-    failed = [
-        f"{o['ename']}: {o['evalue']}" for o in cell["outputs"] if o["output_type"] == "error"
-    ]
+    failed = [f"{o['ename']}: {o['evalue']}" for o in cell["outputs"] if o["output_type"] == "error"]
     warned = ["".join(o["text"]) for o in cell["outputs"] if o.get("name") == "stderr"]
     return ([] if cell["raises"] else failed) + warned
 
@@ -445,9 +443,7 @@ def open_lab(course=ROOT, theme="JupyterLab Light", browser=None, studying=False
     Con `studying`, como lo abre quien estudia: con `mis_cuadernos` y lo que apunta el curso.
     """
     with contextlib.ExitStack() as stack:
-        temporary = Path(
-            stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
-        )
+        temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         copy, home = temporary / "curso", temporary / "jupyter"
         more = ("course_tools", "course_checkers") if studying else ()
         for name in ("notebooks", "imagenes", "course_lib", ".jupyter", *more):

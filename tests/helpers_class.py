@@ -87,9 +87,7 @@ def submitted(number, codes):
 def sources():
     """El texto de los módulos del corpus."""
     folder = Path(answers.__file__).parent
-    found = {
-        f"answers.{p.stem}": p.read_text(encoding="utf-8") for p in sorted(folder.glob("*.py"))
-    }
+    found = {f"answers.{p.stem}": p.read_text(encoding="utf-8") for p in sorted(folder.glob("*.py"))}
     return {"answers": found.pop("answers.__init__"), **found}
 
 
@@ -99,9 +97,7 @@ def modules_of(exercise):
     known = sources()
     chosen = [name for name, text in known.items() if f'"{exercise}"' in text]
     for name in chosen:  # crece mientras se recorre
-        for found in re.findall(
-            r"from answers\.(\w+) import|from answers import (\w+)", known[name]
-        ):
+        for found in re.findall(r"from answers\.(\w+) import|from answers import (\w+)", known[name]):
             for one in (f"answers.{part}" for part in found):
                 if one in known and one not in chosen:
                     chosen.append(one)

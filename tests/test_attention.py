@@ -455,9 +455,7 @@ def test_no_leak_through_multi_head(mask, need_weights):
 
 
 def attend(mask=None, query=(2, 3, 4, 6), key=(2, 3, 5, 6), value=(2, 3, 5, 7)):
-    return scaled_dot_product_attention(
-        *(torch.randn(shape) for shape in (query, key, value)), mask
-    )
+    return scaled_dot_product_attention(*(torch.randn(shape) for shape in (query, key, value)), mask)
 
 
 @pytest.mark.parametrize(("heads", "dim", "words"), [

@@ -162,11 +162,7 @@ def test_un_enlace_falso_no_saca_del_aula(room, link):
 
 def test_el_servidor_de_otra_no_se_abre_ni_se_para(room):
     other = room.berta.user
-    for url in (
-        f"/user/{other}/lab",
-        f"/user/{other}/api/contents/nota.txt",
-        f"/hub/spawn/{other}",
-    ):
+    for url in (f"/user/{other}/lab", f"/user/{other}/api/contents/nota.txt", f"/hub/spawn/{other}"):
         status, final, text = fetch(room, room.ana, url)
         assert status in (403, 404), (url, status, final)
         assert SECRET not in text
@@ -199,9 +195,7 @@ def test_sin_entrar_no_se_llega_a_nada(room):
 @pytest.mark.parametrize("door", ["api/contents", "files"])
 def test_una_ruta_fuera_de_la_carpeta_se_rechaza(room, door, path):
     target = f"{home(room.berta)}/atencion-paso-a-paso/nota.txt"
-    room.run(
-        room.ana, f"import os\nif not os.path.islink('atajo'): os.symlink('{target}', 'atajo')"
-    )
+    room.run(room.ana, f"import os\nif not os.path.islink('atajo'): os.symlink('{target}', 'atajo')")
 
     async def get():
         url = URL(f"{room.ana.base}/{door}/{path}", encoded=True)

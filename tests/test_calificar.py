@@ -179,9 +179,7 @@ def test_the_report_counts_names_the_section_and_nobody(graded):
         assert name not in page
 
 
-def test_what_is_graded_is_not_graded_again_and_the_marks_do_not_change(
-    graded, capsys, monkeypatch
-):
+def test_what_is_graded_is_not_graded_again_and_the_marks_do_not_change(graded, capsys, monkeypatch):
     results = graded[0]
     before = (results / "notas.csv").read_bytes()
     again = []

@@ -468,9 +468,7 @@ def test_what_was_returned_is_copied():
 def test_the_part_that_is_not_equal_is_named():
     right, yours = Parts(torch.ones(1), torch.ones(2)), (torch.ones(1), torch.tensor([1.0, 3.0]))
     look = Look(Case("dos", ()), yours, right, {}, {})
-    assert difference(look) == (
-        "Con dos, tu «second» en la posición [1] vale 3 y tenía que valer 1."
-    )
+    assert difference(look) == ("Con dos, tu «second» en la posición [1] vale 3 y tenía que valer 1.")
     assert contrast(yours, right) == "tu «second» es [1, 3] y tenía que ser [1, 1]"
     assert contrast(*(torch.tensor(x) for x in (1.0, 2.0))) == "tu salida es 1 y tenía que ser 2"
 

@@ -135,9 +135,7 @@ def cell_faults(cell):
     printed = text.splitlines()
     if shown and (len(printed) > LINES or max(map(len, printed), default=0) > COLUMNS):
         yield f"lo impreso mide {len(printed)} × {max(map(len, printed))}"
-    calls = {
-        ast.unparse(n.func) for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.Call)
-    }
+    calls = {ast.unparse(n.func) for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.Call)}
     tells = any(re.fullmatch(r"print|(\w+\.)*(plot_\w+|\w+Explorer)", name) for name in calls)
     if not cell.execution_count or (shown and (hidden or tells) and not cell.outputs):
         yield "no está ejecutada, o no tiene lo que tenía que salir"

@@ -202,9 +202,7 @@ def test_cells_that_lost_their_id_are_known_by_what_they_say(lost):
 # --- Cualquier cosa -------------------------------------------------------------------------------
 
 KINDS = ("edit", "insert", "delete", "move", "twin", "retype", "forget")
-edits = st.lists(
-    st.tuples(st.sampled_from(KINDS), st.integers(0, 9), st.integers(0, 9)), max_size=6
-)
+edits = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 9), st.integers(0, 9)), max_size=6)
 texts = st.lists(st.sampled_from(["texto", "código", "ejercicio"]), min_size=1, max_size=6)
 
 
@@ -246,9 +244,7 @@ def change(nb, operations, who):
 @settings(max_examples=250, deadline=None, derandomize=True, database=None)
 @given(texts, edits, edits, edits)
 @example(["código"], [("edit", 0, 0)], [("delete", 0, 0)], [])
-@example(
-    ["ejercicio", "texto"], [("twin", 0, 0), ("edit", 0, 0)], [("edit", 0, 0)], [("move", 0, 1)]
-)
+@example(["ejercicio", "texto"], [("twin", 0, 0), ("edit", 0, 0)], [("edit", 0, 0)], [("move", 0, 1)])
 def test_nothing_is_ever_lost(kinds, mine, course, later):
     before = build(kinds)
     delivered = copies.deliver(copy.deepcopy(before))
@@ -360,9 +356,7 @@ def test_an_untouched_copy_leaves_nothing_beside(course):
     assert old_ones(course) == []
 
 
-@pytest.mark.parametrize(
-    "content", ["", "{", "[]", "{}", '{"cells": [1]}', '{"cells": [{"id": 3}]}']
-)
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"cells": [1]}', '{"cells": [{"id": 3}]}'])
 def test_a_broken_copy_is_kept_and_a_clean_one_comes(course, path, content):
     path.write_text(content, encoding="utf-8")
     publish(course, edited(BASE, a="Otro texto"))
@@ -392,9 +386,7 @@ def test_a_lesson_that_leaves_the_course_takes_no_answer_with_it(course, path, t
     assert (path.parent / "06_prueba.ipynb").exists()
 
 
-@pytest.mark.parametrize(
-    "asked", ["05", "5", "05_prueba.ipynb", 5, "mis_cuadernos/05_prueba.ipynb"]
-)
+@pytest.mark.parametrize("asked", ["05", "5", "05_prueba.ipynb", 5, "mis_cuadernos/05_prueba.ipynb"])
 def test_a_clean_lesson_keeps_the_old_one_with_its_date(course, path, asked):
     path.write_text("mío", encoding="utf-8")
     told, written = copies.restore(asked)

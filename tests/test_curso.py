@@ -329,9 +329,7 @@ def test_programs_start_in_the_course_with_a_clean_environment(installed):
     }
 
 
-@pytest.mark.parametrize(
-    ("editing", "folder"), [([], "mis_cuadernos"), (["--editar"], "notebooks")]
-)
+@pytest.mark.parametrize(("editing", "folder"), [([], "mis_cuadernos"), (["--editar"], "notebooks")])
 def test_open_starts_lab_at_the_first_notebook(installed, editing, folder):
     code, output, _ = installed.run("abrir", *editing, "--port=9999")
     log = installed.root / folder / ".jupyterlab.log"

@@ -119,11 +119,7 @@ def order_faults(text, document):
 
 
 def faults(text, document):
-    return [
-        *link_faults(text, document),
-        *path_faults(text, document),
-        *order_faults(text, document),
-    ]
+    return [*link_faults(text, document), *path_faults(text, document), *order_faults(text, document)]
 
 
 @pytest.mark.parametrize("document", documents())

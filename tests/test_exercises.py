@@ -288,9 +288,7 @@ def test_every_check_is_documented_and_in_a_lesson(name):
     assert any(f"{name}(" in cell.source for path in LESSONS for cell in section(path))
 
 
-@pytest.mark.parametrize(
-    ("name", "notes"), [("functional", 1), ("with_a_module", 1), ("by_hand", 0)]
-)
+@pytest.mark.parametrize(("name", "notes"), [("functional", 1), ("with_a_module", 1), ("by_hand", 0)])
 def test_a_function_of_torch_that_replaces_the_sum_is_a_note(name, notes):
     """La LayerNorm de torch da lo mismo, y no es lo que pide el enunciado de la 9.2."""
 

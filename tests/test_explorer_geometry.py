@@ -77,9 +77,7 @@ def test_compute(state):
 def test_the_example_is_the_course_example(asks):
     """Los pesos son los de la primera cabeza de la multicabeza de la biblioteca."""
     weights = example_attention()(*[X[None]] * 3)[1][0, 0, asks].tolist()
-    assert compute(**STARTING | {"part": "salida", "asks": asks})["weights"] == pytest.approx(
-        weights
-    )
+    assert compute(**STARTING | {"part": "salida", "asks": asks})["weights"] == pytest.approx(weights)
 
 
 @pytest.mark.parametrize(("part", "goal", "right", "almost"), SOLVED)

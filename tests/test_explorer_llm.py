@@ -342,9 +342,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
         top_p.press("ArrowLeft")
     says(page, "Con top-p = 0.85, pueden salir")
     heat.press("Home")
-    says(
-        page, "Con T = 0.0 no hay sorteo: se escribe siempre el mejor, «␣Paris» (con T = 1, 0.77)."
-    )
+    says(page, "Con T = 0.0 no hay sorteo: se escribe siempre el mejor, «␣Paris» (con T = 1, 0.77).")
     assert lab.prints("print(explorer.temperature, explorer.top_k, explorer.top_p)", "0 None 0.85")
     explorer.get_by_role("button", name="Sortear uno").click()
     says(page, "«.»")

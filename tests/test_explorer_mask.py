@@ -64,9 +64,7 @@ def test_compute(state):
         assert result["output"][i] == pytest.approx(output, abs=1e-9)
     assert result["block"] == [[not keep for keep in row] for row in mask]
     assert result["additive"] == [[0.0 if keep else None for keep in row] for row in mask]
-    additive = torch.tensor(
-        [[-math.inf if x is None else x for x in r] for r in result["additive"]]
-    )
+    additive = torch.tensor([[-math.inf if x is None else x for x in r] for r in result["additive"]])
     assert convert_mask(additive, "additive", "keep").tolist() == mask
 
 

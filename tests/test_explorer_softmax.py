@@ -65,9 +65,7 @@ def test_what_changes_what(state):
     assert hotter["entropy"] >= now["entropy"] - 1e-9
 
 
-@pytest.mark.parametrize(
-    "state", [([-1, 0, 1],), ([0.1, 0.2, -0.3],), ([1, 2, 3], 1, -2), ([0, 0],)]
-)
+@pytest.mark.parametrize("state", [([-1, 0, 1],), ([0.1, 0.2, -0.3],), ([1, 2, 3], 1, -2), ([0, 0],)])
 def test_a_percentage_of_nothing_does_not_exist(state):
     assert compute(*state)["percentages"] is None
 

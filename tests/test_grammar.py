@@ -45,9 +45,7 @@ GENDER_AND_NUMBER = {
     "mi": ".s", "mis": ".p",
 }  # fmt: skip
 ENGLISH_NUMBER = dict(zip(("the", "a", "an", "some", "this", "these", "my"), ".sspsp."))
-ENGLISH_ADJECTIVES = each_word(
-    "old small strange big elegant red white black yellow expensive green"
-)
+ENGLISH_ADJECTIVES = each_word("old small strange big elegant red white black yellow expensive green")
 
 # El principio de las palabras españolas que traducen cada inglesa.
 STEMS = {

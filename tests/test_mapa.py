@@ -136,9 +136,7 @@ def test_the_library_holds_only_what_the_lessons_use():
         for path in ROOT.glob("notebooks/**/*.ipynb")
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
         if cell["cell_type"] == "code"
-        for name in imported(
-            re.sub(r"^(\s*)[%!].*$", r"\1pass", "".join(cell["source"]), flags=re.M)
-        )
+        for name in imported(re.sub(r"^(\s*)[%!].*$", r"\1pass", "".join(cell["source"]), flags=re.M))
     }
     while pending:
         name = pending.pop()

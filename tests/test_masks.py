@@ -68,11 +68,7 @@ def test_combine_masks(dims, seed):
 def test_convert_round_trip(source, target, dims, seed, dtype):
     """Ir y volver entre dos convenios cualesquiera no pierde nada, y cada uno dice lo que dice."""
     keep = random_mask(seed, *dims)
-    written = {
-        "keep": keep,
-        "block": ~keep,
-        "additive": torch.where(keep, 0.0, -torch.inf).to(dtype),
-    }
+    written = {"keep": keep, "block": ~keep, "additive": torch.where(keep, 0.0, -torch.inf).to(dtype)}
     copy = written[source].clone()
     converted = convert_mask(written[source], source, target, dtype=dtype)
     assert converted.dtype == written[target].dtype
@@ -94,9 +90,7 @@ def test_sdpa_with_converted_masks(dims, seed):
     expected = oracle_attention(q, k, v, keep)[0]
     additive = convert_mask(keep, "keep", "additive", dtype=torch.float64)
     close(F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=keep)[0], expected)
-    close(
-        F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=additive)[0], expected
-    )
+    close(F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=additive)[0], expected)
 
 
 @few

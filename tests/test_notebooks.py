@@ -172,9 +172,7 @@ def test_json_is_what_nbformat_writes(tmp_path):
     assert "Verás" in text, "los acentos se escriben tal cual"
     for broken in (text.rstrip("\n"), text.replace('\n "', '\n  "'), text.replace("á", "\\u00e1")):
         path.write_text(broken, encoding="utf-8")
-        assert notebooks.file_problems(path) == [
-            "El JSON no está escrito como lo escribe nbformat."
-        ]
+        assert notebooks.file_problems(path) == ["El JSON no está escrito como lo escribe nbformat."]
     path.write_text("{", encoding="utf-8")
     assert re.search("no se puede leer", notebooks.file_problems(path)[0])
 

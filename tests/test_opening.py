@@ -140,9 +140,7 @@ def is_spanish(text):
 
 @pytest.mark.lenta
 def test_a_newcomer_gets_to_lesson_00(course, opened, tmp_path):
-    before = {
-        path: path.read_bytes() for path in (course / "notebooks").rglob("*") if path.is_file()
-    }
+    before = {path: path.read_bytes() for path in (course / "notebooks").rglob("*") if path.is_file()}
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
         first = opened(f"--port={port}").wait()

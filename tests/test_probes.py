@@ -35,9 +35,7 @@ KEYS = {  # qué mira de cada argumento quien quiere saber si ya lo ha visto
     "la-memoria": lambda x: x.data_ptr() if isinstance(x, torch.Tensor) else repr(x),
     "el-primero": measured(lambda x: float(x[0])),
     "la-suma": measured(lambda x: round(float(x.sum()), 3)),
-    "media-y-desviación": measured(
-        lambda x: tuple(round(float(y), 3) for y in (x.mean(), x.std()))
-    ),
+    "media-y-desviación": measured(lambda x: tuple(round(float(y), 3) for y in (x.mean(), x.std()))),
     "extremos": measured(lambda x: (float(x.min()), float(x.max()))),
     "redondeados": measured(lambda x: tuple((10 * x).round().tolist())),
 }

@@ -86,9 +86,7 @@ def test_alternative_texts_are_those_of_the_figures():
 
 
 def test_the_formula_is_text_where_it_is_a_picture():
-    shown = [
-        path for path in LESSONS if "sdpa-formula.svg" in "\n".join(texts(notebooks.read(path)))
-    ]
+    shown = [path for path in LESSONS if "sdpa-formula.svg" in "\n".join(texts(notebooks.read(path)))]
     assert shown
     for path in shown:
         cells = [text for text in texts(notebooks.read(path)) if "sdpa-formula.svg" in text]

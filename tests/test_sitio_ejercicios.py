@@ -191,10 +191,7 @@ def test_what_is_written_stays_and_is_handed_in(page, tmp_path):
 
 
 TYPED = """node => {
-    for (const letter of 'abc') {
-        node.value += letter;
-        node.dispatchEvent(new Event('input'));
-    }
+    for (const letter of 'abc') {node.value += letter; node.dispatchEvent(new Event('input'));}
 }"""
 
 

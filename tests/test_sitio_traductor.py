@@ -39,9 +39,7 @@ READ = """async texts => {
         try {
             const {text: read, ids, notes} = course.readSentence(one, text, facts);
             return [read, ids, notes];
-        } catch (error) {
-            return error.message;
-        }
+        } catch (error) {return error.message;}
     });
 }"""
 
@@ -51,9 +49,7 @@ TRANSLATE = """async sentences => {
     return sentences.map(sentence => {
         try {
             return translate(sentence);
-        } catch (error) {
-            return {error: error.message};
-        }
+        } catch (error) {return {error: error.message};}
     });
 }"""
 

@@ -29,9 +29,7 @@ class WithoutDocstrings(ast.NodeTransformer):
 
     def visit(self, node):
         self.generic_visit(node)
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)) and ast.get_docstring(
-            node
-        ):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)) and ast.get_docstring(node):
             node.body = node.body[1:] or [ast.Expr(ast.Constant(...))]
         return node
 

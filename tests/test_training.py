@@ -139,9 +139,7 @@ def test_goes_on_from_other_weights(tmp_path):
     assert all(torch.equal(before[name], after[name]) for name in before)
     with pytest.raises(ValueError, match="otro entrenamiento: cambian partida. Elige otra"):
         trainer.train(PAIRS[:60], PAIRS[:9], second, SMALL, still)
-    with pytest.raises(
-        ValueError, match="vacía: no hay un traductor que se pueda leer. Con --desde"
-    ):
+    with pytest.raises(ValueError, match="vacía: no hay un traductor que se pueda leer. Con --desde"):
         trainer.train(PAIRS, PAIRS[:9], second, recipe=still, start=tmp_path / "vacía")
 
 
@@ -296,9 +294,7 @@ def test_it_learns_and_can_be_used(tmp_path):
     right = [translator.translate(a).text == b for a, b in PAIRS[:30]]
     assert sum(right) >= 27
     half = translator.model.encoder.input_embedding.table.weight
-    torch.testing.assert_close(
-        half, model.encoder.input_embedding.table.weight, atol=1e-3, rtol=1e-3
-    )
+    torch.testing.assert_close(half, model.encoder.input_embedding.table.weight, atol=1e-3, rtol=1e-3)
     assert half is translator.model.output_projection.weight  # una sola tabla, compartida
 
 

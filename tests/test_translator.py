@@ -324,9 +324,7 @@ def test_a_warning_is_given_every_time():
         "from course_lib import load_translator\n"
         "for _ in range(2): load_translator().translate('Buenos días.')"
     )
-    told = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert told.stderr.count("<string>:2: TranslatorWarning: traductor: esta frase parece") == 2
 
 
