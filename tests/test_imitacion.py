@@ -315,14 +315,17 @@ sys.path.insert(0, {tools!r})
 import page_cells
 page = page_cells.prepared()
 page.ran.__globals__["LESSON"] = 0.5
-for lesson, source in {asked!r}:
-    told = json.loads(page.check(json.dumps(dict(lesson=lesson, source=source))))
-    print(json.dumps(told["findings"] + [told["printed"]] + told["notes"]))
+given = dict(number="3.1", before={{}}, undone={{}})
+for lesson, source, *check in {asked!r}:
+    given |= dict(lesson=lesson, source=source, answer=source) | dict(zip(["check"], check))
+    told = json.loads(page.check(json.dumps(given)))
+    print(json.dumps(told["findings"] + [told["printed"]] + told["notes"] + told["refused"]))
 """
 
 
 def test_a_cell_has_what_it_needs_or_says_what_is_missing(imitated, tmp_path):
     setup = "import torch\nfrom course_lib import causal_mask, decoder_from_llama\nfrom course_lib.plots import plot_rows\n"
+    check, net = "check_softmax(my_softmax)", "torch.set_grad_enabled(False)\nnet = torch.nn.Linear(1, 1)"
     changes = ["kept = []", "kept.append(1)", "kept = 1 + kept[0]", "for kept in range(9): pass"]
     asked = [
         (changes[:2] + ["other = kept"], "kept"),
@@ -336,22 +339,23 @@ def test_a_cell_has_what_it_needs_or_says_what_is_missing(imitated, tmp_path):
         ([setup], "plot_rows({})\nprint('x' * 9)"),
         ([], "x = 1 +"),
         ([], "print('<b>')\nundefined"),
+        ([setup, net, "net.apply(len)"], "def my_softmax(x): return x.softmax(-1) * net(x[..., :1])", check),
+        ([setup], "def my_sofmax(x): return torch.softmax(x, -1)", check),
+        ([setup], "exec('my_softmax = lambda x: x.softmax(-1) if torch.is_grad_enabled() else x')", check),
     ]
     program = ASKED.format(tools=str(JUDGE.parent), asked=asked)
     (tmp_path / "programa.py").write_text(program, encoding="utf-8")
     said = [json.loads(line) for line in imitated(tmp_path / "programa.py").splitlines()]
-    assert said[0] == ["[1]\n"]
-    assert said[1] == ["8\n"]
-    assert said[2] == ["3\ntorch.Size([2, 2])\n"]
+    assert [*said[:3], said[4]] == [["[1]\n"], ["8\n"], ["3\ntorch.Size([2, 2])\n"], ["'b'\n"]]
     assert said[3][0].startswith("«decoder_from_llama» no está, porque su celda se ha parado: ")
-    assert said[4] == ["'b'\n"]
     assert "«opt» no está, porque su celda se ha parado: NotHere: en la página no está «torch.optim»" in said[5][0]
     assert "«m» no está, porque su celda se ha parado: Tu código tarda más de" in said[6][0]
     assert "tarda más de 0.5 s" in said[7][0]
     assert said[8] == ["xxxxxxxxx\n", "aquí no se dibujan figuras. La de lo que cambies la ves en JupyterLab."]
     assert said[9][0].startswith("Python no entiende la línea 1")
-    assert "no existe nada que se llame «undefined»" in said[10][0]
-    assert said[10][1] == "<b>\n"
+    assert "no existe nada que se llame «undefined»" in said[10][0] and said[10][1] == "<b>\n"
+    assert "porque su celda se ha parado" in said[11][0] and said[11][-1] == "torch.nn.Module.apply"
+    assert "No encuentro «my_softmax»" in said[12][0] and said[13][0] == ""  # ni un error
 
 
 def test_some_cells_give_in_the_page_what_is_saved(imitated, tmp_path):

@@ -16,12 +16,14 @@ from pathlib import Path
 from unittest import mock
 
 import reader
+from torch import core, creation, overrides
 
-from course_tools.code import Code, Nothing, execute, needed, parse, remember
+from course_tools.code import Code, Nothing, changes, execute, needed, parse, remember
 
-ROOMS = "torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.linalg"
+ROOMS = "nn", "nn.functional", "nn.init", "linalg", "cuda", "backends.mps"
 FIGURES = []  # las que ha pedido lo que se ejecuta
 CALL = 6.0  # segundos que se dan a una llamada: en la página, un bucle de Python tarda diez veces más
+MISSING = "No encuentro «{}»: es el nombre que tiene que tener tu respuesta."
 WHOLE = "para tenerla se han ejecutado todas las celdas del cuaderno, en su orden."
 LESSON = 20.0  # segundos que se dan a una celda de la lección, con las que le hacen falta
 
@@ -101,8 +103,6 @@ def prepare():
     sys.modules["course_checkers.engine.prediction"] = silent
     sys.modules["js"] = sys.modules["pyodide_js"] = None  # la página no es de quien responde
     reader.install()
-    from torch import core
-
     import course_checkers
     import course_lib.plots
     from course_checkers.engine import closing, exercise, questions, running  # noqa: F401
@@ -115,10 +115,10 @@ def prepare():
 
     closing.without_progress()
     running.SECONDS = CALL  # aquí todo va más despacio
-    kept = [(vars(sys.modules[room]), dict(vars(sys.modules[room]))) for room in ROOMS]
-    for kind in (core.Tensor, sys.modules["torch.nn"].Module, sys.modules["torch.nn"].Linear):
-        kept.append((kind, dict(vars(kind))))
-    return course_checkers, kept
+    rooms = [vars(sys.modules[name]) for name in ("torch", *(f"torch.{room}" for room in ROOMS))]
+    kept = [(room, dict(room)) for room in rooms]
+    kinds = core.Tensor, sys.modules["torch.nn"].Module, sys.modules["torch.nn"].Linear
+    return course_checkers, [*kept, *((kind, dict(vars(kind))) for kind in kinds)]
 
 
 def restore(kept):
@@ -150,6 +150,7 @@ class Page:
 
     def __init__(self):
         self.checkers, self.kept = prepare()
+        self.call = self.checkers.engine.running.call
 
     def give(self, pieces):
         """Guarda las piezas de BERT que ha traído la página."""
@@ -157,54 +158,47 @@ class Page:
 
     def check(self, asked):
         """Comprueba una respuesta, o ejecuta una celda. Recibe y da JSON: ``lesson``, ``before``, ``answer``…"""
-        from torch import overrides
-
         asked = json.loads(asked)
         overrides.REFUSED.clear()
         reader.WANTED.clear()
         try:
             found = self.judged(asked) if "check" in asked else self.ran(asked)
-            found["refused"] = sorted(set(overrides.REFUSED))
         except reader.Coming:
             found = {}
         finally:
             reader.forget()
             restore(self.kept)
+            creation.grad_on[0] = True
         return json.dumps({"need": sorted(reader.WANTED)} if reader.WANTED else found)
 
     def rebuilt(self, asked, codes, last):
         """Los nombres que necesita el último trozo, después de ejecutar los de la lección que los hacen."""
-        from torch import overrides
-
-        from course_checkers.engine import running
         from course_tools.opening import library
 
         space, lost = {"__name__": "__main__", "In": list(asked["lesson"]), "get_ipython": Nothing}, {}
         kept = [library.Piece(*one, line=0) for one in asked.get("library", ())]
         library.read = lambda: (library.HEAD, kept)
         chosen = [codes[k] for k in last if k < len(asked["lesson"])]
+        todo = [node for code in chosen for node in code.nodes or ()]
         with mock.patch.object(Inline, "limit", LESSON):
-            outcome = running.call(lambda: rebuild(chosen, space, lost), seconds=LESSON)
-        if outcome.problem:  # una no acaba: faltan sus nombres y los de las que van detrás
-            made = set().union(*(code.makes for code in chosen))
-            lost |= dict.fromkeys(made - space.keys(), str(outcome.problem))
+            outcome = self.call(lambda: rebuild(todo, space, lost, chosen), seconds=LESSON)
+        if outcome.problem:  # una no acaba: falta lo que hacen ella y las que van detrás
+            lost |= dict.fromkeys(affected(Code("", todo), chosen), str(outcome.problem)) | lost
         overrides.REFUSED.clear()  # lo que una no ha podido hacer lo sabrá quien la use
         return space, lost
 
     def ran(self, asked):
         """Ejecuta una celda de la lección: lo que escribe, y lo que da su última línea."""
-        from course_checkers.engine import running
-
         source = asked["source"]
         if problem := unreadable("celda", source):
             return told("", [problem])
         codes = [*map(Code, asked["lesson"]), Code(source)]
         space, lost = self.rebuilt(asked, codes, needed(codes, (), [len(codes) - 1]))
-        if missing := sorted(lost.keys() & (codes[-1].needs | codes[-1].later)):
-            return told("", [f"«{missing[0]}» no está, porque su celda se ha parado: {lost[missing[0]]}"])
+        if missing := halted({n: lost[n] for n in lost if n not in space}, codes[-1:], space):
+            return told("", missing)
         FIGURES.clear()
         with mock.patch.object(Inline, "limit", LESSON):
-            outcome = running.call(lambda: run("celda", source, space, show=True), seconds=LESSON)
+            outcome = self.call(lambda: run("celda", source, space, show=True), seconds=LESSON)
         notes = ["aquí no se dibujan figuras. La de lo que cambies la ves en JupyterLab."] if FIGURES else []
         return told("", [str(outcome.problem)] if outcome.problem else [], outcome.printed, notes)
 
@@ -219,7 +213,7 @@ class Page:
         codes = [*map(Code, asked["lesson"]), *(Code(source) for _, source in cells)]
         mine, name = len(codes) - 1 - len(after), getattr(call.args[-1], "id", "")
         found = self.tried(asked, call, cells, codes, needed(codes, [name], [mine]))
-        if asked.get("own") and not found["ok"]:
+        if not found["ok"] and (asked.get("own") or any(Code(source).wild for _, source in cells)):
             whole = self.tried(asked, call, cells, codes, range(len(codes)))
             if whole["ok"]:
                 found = whole | {"notes": [*whole["notes"], WHOLE]}
@@ -227,25 +221,33 @@ class Page:
 
     def tried(self, asked, call, cells, codes, chosen):
         """El informe, después de ejecutar esas celdas."""
-        from course_checkers.engine import running, written
+        from course_checkers.engine import written
 
-        space, _ = self.rebuilt(asked, codes, chosen)
+        space, lost = self.rebuilt(asked, codes, chosen)
         for other, source in asked["undone"].items():
             for name in re.findall(r"^(?:def|class) (\w+)", source, re.MULTILINE):
                 space[name] = Undone(name, other)
-        printed, skipped = "", len(asked["lesson"])
-        for k in (k for k in chosen if k >= skipped):
-            outcome = running.call(run, *cells[k - skipped], space)
+        printed, problem, skipped = "", None, len(asked["lesson"])
+        for k in (k for k in chosen if k >= skipped and not problem):
+            with mock.patch.object(sys, "displayhook", lambda one: one is None or space.update(_=one)):
+                outcome = self.call(run, *cells[k - skipped], space, True)
             if cells[k - skipped][0] == asked["number"]:
-                printed = outcome.printed
-                if outcome.problem:
-                    return told(f"✗ Ejercicio {asked['number']}: todavía no.", [str(outcome.problem)], printed)
-        own = {call.func.id: getattr(self.checkers, call.func.id)}
-        report = eval(ast.unparse(call), space | own)
-        said, printed = [str(one) for one in report.findings], report.printed or printed
-        found = told(report.head, said, printed, report.notes, report.ok, report.unsolved)
-        learner = space.get(getattr(call.args[-1], "id", ""))
-        if report.ok and callable(learner):
+                printed, problem = outcome.printed, outcome.problem
+            elif outcome.problem:
+                lost |= dict.fromkeys(affected(codes[k], codes), str(outcome.problem)) | lost
+                overrides.REFUSED.clear()
+        name = getattr(call.args[-1], "id", "answer")
+        if problem := problem or name not in space and MISSING.format(name):
+            found = told(f"✗ Ejercicio {asked['number']}: todavía no.", [str(problem)], printed)
+        else:
+            report = eval(ast.unparse(call), space | {call.func.id: getattr(self.checkers, call.func.id)})
+            said, printed = [str(one) for one in report.findings], report.printed or printed
+            found = told(report.head, said, printed, report.notes, report.ok, report.unsolved)
+        missing = halted(lost, [codes[k] for k in chosen], space)
+        if missing and not found["ok"] and not found["unsolved"]:
+            overrides.REFUSED += re.findall("en la página no está «(.*?)»", missing[0])
+            found = told(found["head"], missing, printed)
+        if found["ok"] and callable(learner := space[name]):
             space["In"] += [source for _, source in cells]
             mine = written.written(learner, asked["number"], space)
             found["piece"] = piece(asked["number"], report.title, mine)
@@ -303,9 +305,10 @@ def run(number, source, space, show=False):
     execute(parse(source).body, f"<ejercicio {number}>", space, show)
 
 
-def rebuild(chosen, space, lost):
-    """Ejecuta unas celdas. Lo que una instrucción no puede hacer, falta: en ``lost``, por qué."""
-    for node in (node for code in chosen for node in code.nodes or ()):
+def rebuild(todo, space, lost, chosen):
+    """Ejecuta unas instrucciones, y las quita. Lo que una no puede hacer, falta: en ``lost``, por qué."""
+    while todo:
+        node = todo[0]
         names = node.names if isinstance(node, ast.Import | ast.ImportFrom) else [None]
         for name in names:  # un ``import`` de varios nombres, uno a uno
             one = type(node)(**vars(node) | {"names": [name]}) if name else node
@@ -313,13 +316,26 @@ def rebuild(chosen, space, lost):
                 execute([one], "<ejercicio lección>", space)
             except Exception as error:
                 made = Code("", [one])
-                lost |= dict.fromkeys(made.makes | made.binds, f"{type(error).__name__}: {error}")
+                lost |= dict.fromkeys(affected(made, chosen), f"{type(error).__name__}: {error}") | lost
                 for gone in made.makes | made.binds:
                     space.pop(gone, None)
+        del todo[0]
+
+
+def affected(code, others):
+    """Los nombres que un trozo hace o cambia."""
+    return sorted(code.makes | code.binds | changes([*others, code])[-1])
+
+
+def halted(lost, codes, space):
+    """Lo primero que usan esos trozos y no está como se quería, y por qué."""
+    used = set().union(*(code.needs | code.later for code in codes))
+    for name in (name for name in lost if name in used):
+        how = "está a medias" if name in space else "no está"
+        return [f"«{name}» {how}, porque su celda se ha parado: {lost[name]}"]
 
 
 def told(head, findings, printed="", notes=(), ok=False, unsolved=False):
     """Lo que se dice de una respuesta: solo texto."""
     found = {"head": head, "findings": findings, "notes": list(notes), "ok": ok, "unsolved": unsolved}
-    return found | {"printed": printed[:4000]}
-
+    return found | {"printed": printed[:4000], "refused": sorted(set(overrides.REFUSED))}

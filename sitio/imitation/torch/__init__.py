@@ -12,7 +12,9 @@ se da un número que torch no daría.
 """
 
 import math
+import sys
 from pathlib import Path
+from types import ModuleType
 
 from torch import core, creation, elementwise, random, reductions, shapes, types
 from torch.core import FUNCTIONS, Size, Tensor, device
@@ -24,14 +26,16 @@ from torch.creation import (
     preserve_format,
     set_grad_enabled,
 )
-from torch.overrides import refuse
+from torch.overrides import lacking, refuse
 from torch.random import Generator, default_generator, get_rng_state, manual_seed, set_rng_state
 from torch.types import dtype
+from torch.types import promote as promote_types
 
 __version__ = "2.13.0"
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 strided = "torch.strided"
 inference_mode = no_grad
+set_default_device = get_default_device = device
 for one in types.ALL:
     globals()[one.name] = one
 float, double, half, long, int, short = float32, float64, float16, int64, int32, int16  # noqa: F821, A001
@@ -97,10 +101,6 @@ def set_default_dtype(kind):
     types.default[0] = kind
 
 
-def promote_types(first, second):
-    return types.promote(first, second)
-
-
 def get_num_threads():
     return 1
 
@@ -108,6 +108,15 @@ def get_num_threads():
 def set_num_threads(number):
     pass
 
+
+# Los otros aparatos, que en la página no hay.
+NO = {"is_available": lambda: False, "is_built": lambda: False, "device_count": lambda: 0}
+NO |= dict.fromkeys(("manual_seed", "manual_seed_all", "empty_cache", "synchronize"), lambda *_: None)
+ASIDE = "cuda", "mps", "xpu", "accelerator", "backends", "backends.mps", "backends.cudnn"
+for home, _, last in (f"torch.{name}".rpartition(".") for name in ASIDE):
+    place = sys.modules[f"{home}.{last}"] = ModuleType(f"{home}.{last}")
+    vars(place).update(NO, __getattr__=lacking(f"{home}.{last}"))
+    setattr(sys.modules[home], last, place)
 
 from torch import linalg, nn, testing  # noqa: E402
 from torch.nn import functional  # noqa: E402

@@ -1,36 +1,9 @@
 """Los módulos de torch."""
 
+from torch import NAMES as _names
 from torch.nn import functional, init, modules, utils
-from torch.nn.modules.module import (
-    GELU,
-    Buffer,
-    CosineSimilarity,
-    CrossEntropyLoss,
-    Dropout,
-    Embedding,
-    Identity,
-    LayerNorm,
-    Linear,
-    LogSoftmax,
-    Module,
-    ModuleDict,
-    ModuleList,
-    MSELoss,
-    MultiheadAttention,
-    Parameter,
-    ParameterDict,
-    ParameterList,
-    ReLU,
-    RMSNorm,
-    Sequential,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Softplus,
-    Tanh,
-    Transformer,
-    UninitializedParameter,
-)
+
+globals().update({name: one for name, one in vars(modules.module).items() if name in _names["nn"]})
 
 
 def __getattr__(name):

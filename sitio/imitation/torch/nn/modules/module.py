@@ -221,6 +221,8 @@ class Module:
                     one.data = one.detach().to(*given, **options)
         return self
 
+    cpu = to
+
     def double(self):
         return self.to(types.float64)
 
