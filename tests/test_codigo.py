@@ -133,6 +133,11 @@ def test_what_is_right_in_a_notebook_is_right_however_it_is_written(notebook, nu
     all_alike(chosen("buena", number)[:1], notebook)
 
 
+def test_what_an_answer_is_called_is_known():
+    """La pieza que falta se dice por su número: ``written`` lo sabe sin leer los cuadernos."""
+    assert {NAMES[number]: number for number in written.ANSWERS.values()} == written.ANSWERS
+
+
 CODED = [number for number, one in EXERCISES.items() if number != "7.1"]  # que es un texto
 
 
