@@ -18,7 +18,7 @@ import sys
 from collections import defaultdict
 
 CHANCE = "·azar"  # lo que usa quien pide números al azar y cambia quien pone la semilla
-ENVIRONMENT, FUTURE = "·entorno", "·futuro"  # %env, para quien lo lee; y un ``__future__``, para todas
+ENVIRONMENT, FUTURE = "·entorno", "·futuro"  # ``%env``, para quien lo lee; y un ``__future__``, para todas
 SEEDS = re.compile(r"\b(manual_seed|random\.seed|default_rng)\(")
 DRAWS = re.compile(r"\brand\w*\(|\bnormal_?\(|\bnn\.\w+\(|\bmultinomial\(|\bshuffle\(")
 MAKES = re.compile(r"^(?:(?:async )?(?:def|class)\s+)?(\w+)\s*[(=:]", re.MULTILINE)

@@ -37,7 +37,7 @@ def outside(text, node):
         yield text, node
     elif isinstance(node, ast.Assign) and ast.unparse(node.value) == "get_ipython()":
         none = ast.unparse(ast.Assign(node.targets, ast.Constant(None), lineno=0))
-        text = f"try:\n    {ast.unparse(node)}\nexcept NameError:  # fuera de un cuaderno\n    {none}"
+        text = f"try:\n    {ast.unparse(node)}\nexcept NameError:\n    {none}"
         yield text, ast.parse(text).body[0]
 
 

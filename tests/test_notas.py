@@ -385,7 +385,7 @@ def test_a_sheet_that_is_not_moodles_is_said(tmp_path):
         moodle.Sheet(tmp_path / "a.csv")
     for data in (b"PK\3\4", "Ana".encode("utf-16-le")):
         (tmp_path / "a.csv").write_bytes(data)
-        with pytest.raises(text.Unreadable, match="expórtala como CSV"):
+        with pytest.raises(text.Unreadable, match="guárdala como CSV"):
             marks.read_list(tmp_path / "a.csv")
 
 

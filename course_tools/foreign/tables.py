@@ -9,7 +9,7 @@ from course_tools.foreign import Unreadable
 from course_tools.foreign.names import plain
 
 csv.field_size_limit(2**31 - 1)  # una casilla puede traer una devolución entera
-SHEET = "{} no es un texto, sino una hoja de cálculo: expórtala como CSV UTF-8, o pon un nombre por línea."
+SHEET = "{} no es un texto, sino una hoja de cálculo: guárdala como CSV UTF-8, o pon un nombre por línea."
 # Los títulos de una columna de nombres, y los de las de apellidos.
 NAME = re.compile(
     r"(first |full )?name|nombres?( completo| y apellidos)?|apellidos( y|,) nombre|alumn\S+|estudiantes?",
