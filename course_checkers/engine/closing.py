@@ -56,10 +56,10 @@ def kept(report, learner, task):
     found = calmly(lambda: written(learner, report.exercise, space), None)
     if found is None:
         return (UNKNOWN,) if space else ()
-    if task is None or alike(task, learner, space, *found):
+    if task is None or calmly(lambda: alike(task, learner, space, *found), True):
         return library.keep(report.exercise, report.title, *found)
     more = calmly(lambda: written(learner, report.exercise, space, wide=True), None)
-    whole = more and more != found and harmless(more[1]) and alike(task, learner, space, *more)
+    whole = more and more != found and harmless(more[1]) and calmly(lambda: alike(task, learner, space, *more), False)
     return library.keep(report.exercise, report.title, *(more if whole else found)) or (() if whole else (PARTLY,))
 
 

@@ -330,7 +330,7 @@ def affected(code, others):
 def halted(lost, codes, space):
     """Lo primero que usan esos trozos y no está como se quería, y por qué."""
     used = set().union(*(code.needs | code.later for code in codes))
-    for name in (name for name in lost if name in used):
+    for name in (name for name in lost if name in used and name[0] != "·"):
         how = "está a medias" if name in space else "no está"
         return [f"«{name}» {how}, porque su celda se ha parado: {lost[name]}"]
 
