@@ -173,7 +173,7 @@ def say(text, end="\n"):
         text = unicodedata.normalize("NFKD", text).encode(encoding, "ignore").decode(encoding)
     try:
         print(text, end=end, flush=True)
-    except BrokenPipeError:  # quien lo leía ya no está, como en «| head»: se sigue, sin decir nada
+    except BrokenPipeError:  # quien lo leía ya no está (una tubería cerrada): se sigue, sin decir nada
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 

@@ -5,6 +5,7 @@ página y en tu biblioteca.
 """
 
 import json
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -48,13 +49,16 @@ def notebook():
     return Notebook()
 
 
+READY = re.compile(", en la línea «return ready_made.*?»")  # la línea de quien la escribe por otro
+
+
 def outputs(exercise, code):
     """Lo que da una respuesta en la primera prueba de su ejercicio: con ella se usa lo que la respuesta necesita."""
     attempts = exercise.prepare(code)
     if not isinstance(attempts, list):
         return attempts
     outcome = exercise.call(attempts[0].learner, *clone(exercise.all_cases()[0].arguments))
-    return plain(outcome.value) if outcome.problem is None else outcome.problem.text
+    return plain(outcome.value) if outcome.problem is None else READY.sub("", outcome.problem.text)
 
 
 def plain(value):
