@@ -732,9 +732,11 @@ def marks(asked, aside):
 
 
 @caged
-def test_no_right_answer_is_found_inside_the_cage():
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.lenta)])
+def test_no_right_answer_is_found_inside_the_cage(step):
     py_compile.compile(str(FILE))  # también traducida, como la deja quien la haya usado
-    assert marks(FOUND, CAGED) == ["honrado", "honrado"]
+    *some, last = FOUND.items()
+    assert marks(dict([*some[::step], last]), CAGED) == ["honrado", "honrado"]
 
 
 @pytest.mark.lenta
