@@ -91,7 +91,7 @@ class ScaledDotProductAttention(nn.Module):
                 f"ScaledDotProductAttention(dim_key={self.dim_key}): query tiene forma "
                 f"{tuple(query.shape)} y su último eje tiene que medir {self.dim_key}."
             )
-        if is_transformed(query, key, value, mask) or (need_weights and is_tracing()):
+        if is_transformed() or (need_weights and is_tracing()):
             output, weights = scaled_dot_product_attention(query, key, value, mask)  # sin trucos
             return output, weights if need_weights else None
         if need_weights:
@@ -159,15 +159,24 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: si las formas no encajan; el mensaje las nombra.
         """
-        self._check_inputs(query, key, value)
-        # (B, L, d_model) → (B, h, L, d_k)
-        q = self.split_heads(self.query_projection(query))
-        k = self.split_heads(self.key_projection(key))
-        v = self.split_heads(self.value_projection(value))
+        q, k, v = self.project(query, key, value)  # (B, h, L, d_k)
         if cache is not None:  # para escribir token a token: con lo de los tokens de antes
             k, v = cache.extend(k, v)
         output, weights = self.attention(q, k, v, mask, need_weights)
         return self.output_projection(self.concat_heads(output)), weights
+
+    def project(self, query, key, value):
+        """Multiplica por W_Q, W_K y W_V y reparte: (B, L, d_model) → (B, h, L, d_k)."""
+        if is_tracing():  # entonces no hay fallo que esperar
+            self._check_inputs(query, key, value)
+        try:
+            q = self.split_heads(self.query_projection(query))
+            k = self.split_heads(self.key_projection(key))
+            v = self.split_heads(self.value_projection(value))
+        except Exception:
+            self._check_inputs(query, key, value)  # solo si torch no puede: qué falta, en español
+            raise
+        return q, k, v
 
     def split_heads(self, x):
         """Reparte la última dimensión entre las cabezas: (B, L, h·d_k) → (B, h, L, d_k)."""
@@ -188,7 +197,7 @@ class MultiHeadAttention(nn.Module):
                 raise ValueError(
                     f"{type(self).__name__}: {name} tiene forma {tuple(x.shape)} y tiene que tener "
                     f"tres ejes: (B, L, {width}).{advice}"
-                )
+                ) from None
 
 
 def check_heads(where, heads, dim_embedding, kv_heads=1):

@@ -112,9 +112,7 @@ class BertEmbeddings:
 
     def __repr__(self):
         batch, length, width = self.token_embeddings.shape
-        return (
-            f"BertEmbeddings(B={batch}, L={length}, d_model={width}, capas={len(self.attentions)})"
-        )
+        return f"BertEmbeddings(B={batch}, L={length}, d_model={width}, capas={len(self.attentions)})"
 
 
 def load_bert(model_name=None):

@@ -198,9 +198,7 @@ def _sentence(rng):
     _noun_phrase(draft, rng, thing, plural)
     if rng.random() < 0.7:
         _second_action(draft, rng, person, verb, thing, plural)
-    return SentencePair(
-        *map(tuple, (draft.english, draft.spanish, draft.alignment, draft.reserved))
-    )
+    return SentencePair(*map(tuple, (draft.english, draft.spanish, draft.alignment, draft.reserved)))
 
 
 def _second_action(draft, rng, person, first, thing, plural):

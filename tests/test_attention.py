@@ -514,6 +514,22 @@ def test_other_bad_inputs():
         module(x, torch.randn(2, 3, 5), x[:, :2])
 
 
+@pytest.mark.parametrize("bad", [
+    torch.randn(2, 3, 6).tolist(), torch.randn(2, 3, 6).numpy(), torch.ones(2, 3, 6, dtype=torch.long),
+    torch.randn(2, 3, 6).double(), torch.randn(2, 3, 5), torch.randn(3, 6), torch.randn(1, 2, 3, 6), None,
+])  # fmt: skip
+@pytest.mark.parametrize("place", range(3))
+def test_what_torch_cannot_do_is_said_in_spanish(bad, place):
+    """Se mira solo cuando falla, y lo que torch dijo no se ve; al trazar la cuenta, antes."""
+    module, given = MultiHeadAttention(2, 6), [torch.randn(2, 3, 6)] * 3
+    module(*given)
+    given[place] = bad
+    for call in (module, torch.compile(module, backend="eager")):
+        with pytest.raises((TypeError, ValueError), match=r"^MultiHeadAttention: (query|key|value) ") as error:
+            call(*given)
+        assert error.value.__suppress_context__ or not error.value.__context__
+
+
 @pytest.mark.parametrize(("mask", "words"), [
     (torch.ones(2, 5), ["torch.float32", "torch.bool", "mask.bool()", "~mask.bool()"]),
     (torch.ones(2, 5, dtype=torch.long), ["torch.int64", "mask.bool()"]),

@@ -35,12 +35,11 @@ def is_tracing():
     return not IMITATED and (torch.compiler.is_compiling() or torch.jit.is_tracing())
 
 
-def is_transformed(*tensors):
-    """Si ``torch.func``, o una derivada hacia delante, va con alguno: en él no se puede escribir."""
-    if IMITATED or torch.compiler.is_compiling():
+def is_transformed():
+    """Si ``torch.func``, o una derivada hacia delante, va con la cuenta: en sus tensores no se escribe."""
+    if IMITATED:
         return False
-    unwrap, dual = torch.func.debug_unwrap, torch.autograd.forward_ad.unpack_dual
-    return any(x is not None and (unwrap(x) is not x or dual(x)[1] is not None) for x in tensors)
+    return torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0
 
 
 def holds(condition):
@@ -73,13 +72,13 @@ def check_decimals(where, *widths, **named):
             end = ".real" if tensor is not None and tensor.is_complex() else ".float()"
             advice = f"Usa {text}{end}." if text else "¿Es lo que querías pasar?"
             wanted = "y tiene que ser un tensor de números con decimales"
-            raise TypeError(f"{who}: {name} es {kind_of(x)} {wanted}. {advice}")
+            raise TypeError(f"{who}: {name} es {kind_of(x)} {wanted}. {advice}") from None
         if dtype not in (None, x.dtype) and not is_autocast(x):
             advice = f"Usa {name}.to({dtype})."
-            raise ValueError(f"{who}: {name} es {x.dtype} y los pesos son {dtype}. {advice}")
+            raise ValueError(f"{who}: {name} es {x.dtype} y los pesos son {dtype}. {advice}") from None
         if width is not None and x.shape[-1:] != (width,):
             shape = f"tiene forma {tuple(x.shape)} y su último eje tiene que medir {width}"
-            raise ValueError(f"{who}: {name} {shape}. ¿Es el embedding del modelo que toca?")
+            raise ValueError(f"{who}: {name} {shape}. ¿Es el embedding del modelo que toca?") from None
 
 
 def _dtype(module):

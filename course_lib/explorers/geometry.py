@@ -144,9 +144,7 @@ class GeometryExplorer(Explorer):
         keys = ", ".join(f"{word} {_pair(k, 1)}" for word, k in zip(TOKENS, self.K))
         said = [f"Pregunta «{TOKENS[self.asks]}», q = {_pair(self.Q[self.asks], 1)}; k: {keys}"]
         if self.part == "producto":
-            said.append(
-                f"ángulos {', '.join('—' if x is None else degrees(x) for x in r['angles'])}"
-            )
+            said.append(f"ángulos {', '.join('—' if x is None else degrees(x) for x in r['angles'])}")
         said.append(f"q·k: {_list(r['products'])}")
         if self.part != "producto":
             said.append(f"pesos{'' if self.scaled else ' sin dividir'}: {_list(r['weights'])}")

@@ -98,9 +98,7 @@ def plot_heads(
     side = max(2.0, 0.2 * len(tokens), 0.2 * len(col_tokens))
     with drawing():
         figure = CourseFigure(figsize=(n_cols * (side + 0.2) + 0.9, n_rows * (side + 0.4) + 0.9))
-        axes = figure.subplots(
-            n_rows, n_cols, squeeze=False, gridspec_kw={"wspace": 0.08, "hspace": 0.2}
-        )
+        axes = figure.subplots(n_rows, n_cols, squeeze=False, gridspec_kw={"wspace": 0.08, "hspace": 0.2})
         for i, ax in enumerate(axes.flat):
             if i >= len(heads):
                 ax.set_axis_off()

@@ -35,9 +35,7 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
     x_min, x_max, y_min, y_max = limits
     scale = 5.2 / max(x_max - x_min, y_max - y_min)
     with drawing():
-        figure = CourseFigure(
-            figsize=((x_max - x_min) * scale + 0.6, (y_max - y_min) * scale + 0.6)
-        )
+        figure = CourseFigure(figsize=((x_max - x_min) * scale + 0.6, (y_max - y_min) * scale + 0.6))
         ax = figure.subplots()
         ax.set(xlim=(x_min, x_max), ylim=(y_min, y_max), aspect="equal", axisbelow=True)
         ax.grid(color=palette.MIST)
@@ -86,9 +84,7 @@ def _draw_angle(ax, u, v):
     first, second = (np.degrees(np.arctan2(w[1], w[0])) for w in (u, v))
     start, end = (first, second) if (second - first) % 360 <= 180 else (second, first)
     radius = 0.45 * min(np.linalg.norm(u), np.linalg.norm(v))
-    arc = Arc(
-        (0, 0), 2 * radius, 2 * radius, theta1=start, theta2=end, color=palette.INK, linewidth=1.4
-    )
+    arc = Arc((0, 0), 2 * radius, 2 * radius, theta1=start, theta2=end, color=palette.INK, linewidth=1.4)
     ax.add_patch(arc)
     middle = np.radians(start + ((end - start) % 360) / 2)
     position = 1.35 * radius * np.array([np.cos(middle), np.sin(middle)])
