@@ -18,7 +18,10 @@ from markupsafe import Markup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from playwright.sync_api import Error, sync_playwright
 
+from aula.calificar import submissions
 from course_lib.explorers.base import HERE
+from course_tools import homework
+from course_tools.foreign import Unreadable
 from sitio.explorers import explorer_html, program
 from sitio.formulas import mathml
 from sitio.notebook import STATES, WIDGET
@@ -32,6 +35,7 @@ LOOKS = (
     HERE / "explorer.css",
 )
 
+HOME = re.compile(r"^\*\*Para casa:\*\* .*$", re.MULTILINE)
 BROWSERS = "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"
 DRAWN = """() => document.fonts.status === 'loaded'
     && !document.querySelector('.course-explorer:not(.alive)')"""
@@ -81,8 +85,10 @@ def minutes(cells):
     return sum(map(int, re.findall(r"^\*\*Minutos:\*\* (\d+)$", said, re.MULTILINE)))
 
 
-def page(nb, number, what):
-    """El HTML de la «hoja», las «diapositivas» o el «guion» de la clase ``number``."""
+def page(nb, number, what, task=None):
+    """El HTML de la «hoja», las «diapositivas» o el «guion» de la clase ``number``; lo de casa, el de ``task``."""
+    for cell in nb.cells if task and task.of(number) else ():
+        cell.source = HOME.sub(lambda _: f"**Para casa:** {task.text(number)}", cell.source)
     states = nb.metadata.get("widgets", {}).get(STATES, {}).get("state", {})
 
     def explorer(data):
@@ -136,8 +142,16 @@ def main(arguments=None):
     parser.add_argument(
         "--carpeta", default=ROOT / "hojas", help="dónde; si no se dice, en «hojas»"
     )
+    parser.add_argument("--ejercicios", nargs="+", help="los de casa, como 5.1; si no, los de cada lección")
+    parser.add_argument("--tarea", help="lo mismo, en un archivo: el que se da a «calificar»")
     options = parser.parse_args(arguments)
-    folder = Path(os.environ.get("CURSO_DESDE", "."), options.carpeta).resolve()
+    here = Path(os.environ.get("CURSO_DESDE", "."))
+    try:
+        task = homework.said(options.tarea and here / options.tarea, options.ejercicios, submissions.points())
+    except (Unreadable, OSError) as problem:
+        print(f"No ha podido ser. {problem}")
+        return 1
+    folder = Path(here, options.carpeta).resolve()
     decks = {path.name[:2]: path for path in sorted(DECKS.glob("[0-9]*.ipynb"))}
     made, faults = {}, 0
     for number in dict.fromkeys(options.lecciones) or decks:
@@ -145,7 +159,7 @@ def main(arguments=None):
             deck = decks[number.zfill(2)]
             nb = nbformat.read(deck, as_version=4)
             for what in ["hoja", "diapositivas"] + ["guion"] * options.notas:
-                made[folder / f"{deck.stem}-{what}.html"] = page(nb, deck.name[:2], what)
+                made[folder / f"{deck.stem}-{what}.html"] = page(nb, deck.name[:2], what, task if task.said else None)
         except (ValueError, LookupError, AttributeError):
             faults = 1
             print(f"No hay clase {number}, o está dañada. Las hay de: {', '.join(decks)}.")

@@ -186,10 +186,14 @@ def test_what_is_graded_is_not_graded_again_and_the_marks_do_not_change(graded, 
     monkeypatch.setattr(workers.Worker, "ask", lambda self, *order: again.append(order[0]) or {"problem": ""})
     zipfile.ZipFile(results.with_name("tarea.zip")).extractall(results.with_name("tarea"))
     monkeypatch.chdir(results)  # la carpeta, desde otra: quien la califica está en la del curso
-    assert grading.main(["../tarea", "--salida", ".", *OPTIONS, "--nombres"]) == 0
+    order = ["../tarea", "--salida", ".", *OPTIONS, "--nombres"]
+    assert grading.main(order) == 0
+    assert "Ya estaban calificados 6 de 6" in capsys.readouterr().out
+    assert (results / "notas.csv").read_bytes() == before and not again
+    assert grading.main([*order, "--tope", "200"]) == 0  # lo que no acaba se prueba otra vez si se espera más
     assert "Ya estaban calificados 5 de 6" in capsys.readouterr().out
     found = [(Path(path).parent.name[:7], Path(path).is_absolute()) for path in again]
-    assert found == [("Eva_103", True)]  # lo que no acaba no se guarda
+    assert found == [("Eva_103", True)]
     after = (results / "notas.csv").read_bytes()
     eva = lambda text: [line for line in text.splitlines() if b"Eva (103)" not in line]  # noqa: E731
     assert eva(after) == eva(before)

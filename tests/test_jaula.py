@@ -79,6 +79,24 @@ def test_the_code_of_others_is_nobody_with_no_way_back(user):
     assert user == "sin permisos" or int(bound, 16) == 0
 
 
+FOLDERS = """
+import os
+def fits(folder):
+    for many in range(10_000):
+        try: os.mkdir(f"{folder}/{many}")
+        except OSError: return many
+print(*map(fits, ("/tmp", "/dev/shm")), [line for line in open("/proc/mounts") if " /tmp " in line][0].count("nosuid,nodev"))
+"""
+
+
+@caged
+@pytest.mark.parametrize("user", USERS)
+def test_a_folder_for_each_number_does_not_fill_the_memory(user):
+    """Una carpeta vacía no ocupa disco, y sí memoria del sistema, que no se le cuenta a nadie."""
+    first, second, closed = map(int, run(user, INSIDE.format(code=FOLDERS)).split())
+    assert 100 < first < limits.FILES and 100 < second < limits.FILES and closed
+
+
 REACHES = """
 import os
 def opens(pid):

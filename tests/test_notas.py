@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from datetime import datetime
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,14 +22,17 @@ from psutil import Process
 
 from aula.calificar import cage, check, gradebook, marks, moodle, pages, submissions, text, workers
 from aula.calificar import grade as grading
+from course_tools import homework
 from course_tools.foreign import zips
 
 caged = pytest.mark.skipif(not cage.works(), reason="este sistema no deja aislar")
+EVERYTHING = homework.Homework(submissions.points())
 NASTY = "A\ud800\x00\x1bna"
 
 
 def options(**more):
-    return argparse.Namespace(**{"partial": {}, "sin_arrastre": False, "nombres": False} | more)
+    plain = {"partial": {}, "sin_arrastre": False, "nombres": False, "homework": EVERYTHING}
+    return argparse.Namespace(**plain | more)
 
 
 def exercise(number, ok=False, ids=(), carried=(), unsolved=False):
@@ -358,7 +362,8 @@ def test_moodles_sheet_comes_back_with_the_grades_and_nothing_else_changed(
     ]  # fmt: skip
     absent = marks.call_roll(people, sheet.roll())
     assert [(one["name"], one["id"]) for one in absent] == [("Noa", "104")]
-    sheet.fill(people + absent, ["05"], tmp_path / "moodle.csv")
+    assert [one.get("given") for one in people] == [datetime(2026, 3, 3, 10), None, None, None]
+    sheet.fill(people + absent, ["05"], EVERYTHING, tmp_path / "moodle.csv")
     before, after = (
         list(csv.reader(io.StringIO(p.read_text(encoding="utf-8-sig"))))
         for p in (path, tmp_path / "moodle.csv")
@@ -433,3 +438,132 @@ def my_dot_product(a, b):
     named = lambda x: callable(x) and getattr(x, "__name__", "") == "my_dot_product"
     return next(x for x in gc.get_objects() if named(x) and x is not my_dot_product)(a, b)"""
     assert carried(spy, COSINE) == ([False, False], {"1.2": ["1.1"]})
+
+
+# --- La tarea -------------------------------------------------------------------------------------
+
+TASK = """titulo = "Semana 5"
+entrega = 2026-12-04
+retraso = {por_dia = 0.1, hasta = 0.5}
+[ejercicios]
+5.1 = 10
+"5.2" = {puntos = 2.5, opcional = true}
+3.1 = {}
+[errores.5.1]
+"escala-d_k" = 0.5
+"""
+
+
+def set_task(tmp_path, text=TASK):
+    (tmp_path / "tarea.toml").write_text(text, encoding="utf-8-sig")
+    return homework.said(str(tmp_path / "tarea.toml"), None, EVERYTHING.points)
+
+
+def test_what_is_set_is_what_counts(tmp_path):
+    """Los puntos, los optativos, los errores y el retraso que dice el archivo; los demás ejercicios no están."""
+    task = set_task(tmp_path)
+    assert (task.lessons(), task.most("05"), task.of("03")) == (["03", "05"], 10, {"3.1": EVERYTHING.points["3.1"]})
+    assert task.text("05") == (
+        "el 5.1 (10 puntos); si quieres, el 5.2 (2,5 puntos). Hasta el 4 de diciembre de 2026, a las 23:59."
+    )
+    given = options(homework=task, partial=task.parts)
+    results = {
+        "Ana": ([exercise("5.1", ok=True), exercise("5.2", ok=True)], datetime(2026, 12, 4, 23, 59), 10),
+        "Eva": ([exercise("5.1", ids=["escala-d_k"]), exercise("5.2", ok=True)], datetime(2026, 12, 4), 7.5),
+        "Luis": ([exercise("5.1", ok=True), exercise("5.2")], datetime(2026, 12, 6, 10), 8),
+        "Noa": ([exercise("5.1", ok=True), exercise("5.2")], datetime(2027, 1, 6), 5),
+        "Sin": ([exercise("5.1", ok=True), exercise("5.2")], datetime(1980, 1, 1), 10),
+    }
+    people = [person(name) for name in results]
+    for one, (exercises, when, _) in zip(people, results.values()):
+        marks.join(one, {"lesson": "05", "told": [], "exercises": exercises}, given, when)
+    found = table([*people, person("Nada")], tmp_path / "notas.csv", homework=task)
+    totals = {name: found[name]["Total 05"] for name in found}
+    assert totals == {name: str(total).replace(".", ",") for name, (*_, total) in results.items()} | {"Nada": "0"}
+    assert list(found["Ana"])[2:10] == [
+        f"3.1 (de {EVERYTHING.points['3.1']})", "Total 03", "De 03", "Total 03 sin arrastre",
+        "5.1 (de 10)", "5.2 (optativo, de 2.5)", "Total 05", "De 05",
+    ]  # fmt: skip
+    assert "con 2 días de retraso; se quita el 20 %" in found["Luis"]["Qué mirar"]
+    assert "no se sabe cuándo se entregó" in found["Sin"]["Qué mirar"]
+    assert "Por el retraso se quita el 20 %" in pages.feedback(people[2])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("5.1 = 10", "5.1 = -1"), ["el 5.1", "opcional = true"]),
+        (("5.1 = 10", "5.1 = 'diez'"), ["el 5.1", "'diez'"]),
+        (("5.1 = 10", "5.9 = 10"), ["«5.9»", "¿Es"]),
+        (("3.1 = {}", "0.9 = 1"), ["«0.9»", "0.1"]),
+        (("5.1 = 10", "5.1 = 10 puntos"), ["no se entiende", "line"]),
+        (("titulo", "título"), ["no se entiende"]),
+        (("titulo", "nombre"), ["«nombre»", "ejercicios"]),
+        (("2026-12-04", "'4/12/2026'"), ["«entrega»", "sin comillas"]),
+        (("entrega = 2026-12-04", ""), ["«entrega»"]),
+        (("por_dia = 0.1", "por_dia = 10"), ["«retraso»", "de 0 a 1"]),
+        (("{por_dia = 0.1, hasta = 0.5}", "0.1"), ["«retraso»"]),
+        (("= 0.5\n", "= 50\n"), ["escala-d_k", "de 0 a 1"]),
+        (("[errores.5.1]", "[errores.5.3]"), ["5.3", "que se pida"]),
+        (("5.1 = 10", "5.1 = {opcional = true}\n3.2 = {opcional = true}"), ["5.1", "3.2"]),
+    ],
+)  # fmt: skip
+def test_a_task_that_is_not_understood_says_what_to_write(change, words, tmp_path):
+    told = TASK.replace(*change)
+    assert told != TASK
+    if "3.2" in words:
+        told = told.replace("3.1 = {}", "")
+        words = ["no se pide ningún ejercicio"]
+    with pytest.raises(text.Unreadable, match="tarea.toml") as error:
+        set_task(tmp_path, told)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_the_task_is_said_once_and_the_numbers_are_of_the_course():
+    said = lambda *words: homework.said(None, words, EVERYTHING.points)  # noqa: E731
+    assert said("5.1,5.3", "3.1").points == {one: EVERYTHING.points[one] for one in ("5.1", "5.3", "3.1")}
+    assert not said().said and said("5.1").said
+    with pytest.raises(text.Unreadable, match="«5.11».*5.1"):
+        said("5.11")
+    with pytest.raises(text.Unreadable, match="una vez"):
+        homework.said("a", ["5.1"], EVERYTHING.points)
+
+
+def test_what_is_written_by_hand_stays(tmp_path):
+    """Puntos y comentarios de alguien: se usan, no se tocan, y lo que no es de nadie se dice."""
+    path, people = tmp_path / "a-mano.csv", [person("Ana Ñandú", _05=[exercise("5.1"), exercise("5.3", ok=True)])]
+    assert marks.by_hand(people, path) == []
+    assert path.read_text("utf-8-sig").strip() == '"Nombre";"Ejercicio";"Puntos";"Comentario"'
+    rows = "Nombre,Ejercicio,Puntos,Comentario\nANA ÑANDÚ,5.1,\"2,5\",\"Casi: <b>mira</b> el eje\"\nAna Ñandú,,,Muy bien\n"
+    path.write_text(f"{rows}Otra,5.1,1,\nAna Ñandú,5.2,1,\nAna Ñandú,5.1,mucho,\n", encoding="cp1252")
+    before = path.read_bytes()
+    for _ in range(2):
+        strange = marks.by_hand(people, path)
+    assert len(strange) == 3 and "Otra" in strange[0] and path.read_bytes() == before
+    assert people[0]["marks"] == {"5.1": 2.5, "5.3": EVERYTHING.points["5.3"]}
+    page = pages.feedback(people[0])
+    assert "Casi: &lt;b&gt;mira&lt;/b&gt; el eje" in page and "Muy bien" in page
+
+
+def test_nobody_stalls_the_class(tmp_path, capsys, monkeypatch):
+    """Cada persona tiene un tope, y lo lento se guarda: la segunda vez no se espera a nadie."""
+    slow = "import time\n# Ejercicio 5.1\ntime.sleep(300)\ndef my_attention(query, key, value, mask=None):\n    pass"
+    good = "# Ejercicio 5.3\nmy_letter = 'a'"
+    for who, cells in {"Ana": [good], "Lenta": [slow, good]}.items():
+        (tmp_path / "e" / who).mkdir(parents=True)
+        book = json.dumps(pretend.notebook("import torch", *cells))
+        (tmp_path / "e" / who / "05_atencion.ipynb").write_text(book)
+    monkeypatch.setattr(gradebook, "write", lambda *_: None)
+    order = [str(tmp_path / "e"), "--ejercicios", "5.1", "5.3", "--procesos", "2", "--tope", "20"]
+    order += [] if cage.works() else ["--sin-aislar"]
+    started = time.monotonic()
+    assert grading.main(order) == 0
+    said = capsys.readouterr()
+    assert time.monotonic() - started < 120
+    assert "Lenta: el 5.1 no se ha probado entero" in said.out and "--tope" in said.out
+    assert "De la 05: el 5.1 (4 puntos) y el 5.3 (1 punto)." in said.out
+    assert "el 5.3" not in said.out.partition("Lo que hay que mirar")[2]  # lo demás suyo se prueba
+    assert "Lenta" in said.err  # en la barra, por quién va
+    monkeypatch.setattr(workers.Worker, "ask", lambda *_: 1 / 0)
+    assert grading.main(order) == 0
+    assert "Ya estaban calificados 2 de 2" in capsys.readouterr().out

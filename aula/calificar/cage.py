@@ -8,6 +8,7 @@ Quien califica sin ser administrador entra en un espacio de usuarios propio. Un 
 que pueden asomar a carpetas suyas, y antes de que arranque Python pasa a ser «nobody», sin vuelta atrás.
 """
 
+import contextlib
 import functools
 import os
 import re
@@ -55,10 +56,24 @@ def command(caged):
     cover = [*parents(ROOT), "--tmpfs", str(ROOT)]
     close = ["--remount-ro", str(ROOT), "--chdir", "/tmp", "--remount-ro", "/"]
     # ``/tmp`` va antes que lo demás: si el curso está dentro, se ve encima.
-    say = lambda name: PARTS[name].format(nobody=NOBODY, disk=limits.DISK).split()  # noqa: E731
-    walls = ["bwrap", *say("paredes"), *say("puede" if is_root() else "cualquiera")]
+    given = {"nobody": NOBODY, "disk": limits.DISK, "files": limits.FILES}
+    say = lambda name: PARTS[name].format(**given).split()  # noqa: E731
     rooms = [*say("salas"), *sum(outer, []), *cover, *sum(inner, []), *close]
-    return [*walls, *rooms, *(say("nadie") if is_root() else []), *python], settings
+    walls = ["bwrap", *say("paredes"), *say("puede" if is_root() else "cualquiera")]
+    last = ["/bin/sh", "-c", PARTS["caben"].format(**given), "sh"]
+    last += say("nadie" if is_root() else "nada")
+    counted = [*walls, *say("monta"), *rooms, *last]
+    if runs(tuple(counted)):  # cuántos archivos caben se dice con un permiso, que se quita después
+        return [*counted, *python], settings
+    return [*walls, *rooms, *(last[4:] if is_root() else []), *python], settings
+
+
+@functools.cache
+def runs(order):
+    """Si esta orden sabe y puede ejecutar algo aquí."""
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        return not subprocess.run([*order, "true"], capture_output=True, timeout=60).returncode
+    return False
 
 
 def bound(path):

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import inspect
 import json
+import math
 import pickle
 import struct
 import subprocess
@@ -32,6 +33,7 @@ from course_tools.cells import exercise
 
 MOST_TEXT, MOST = 2**18, 2**20  # bytes de un mensaje, y de sus números: más, no se lee
 START, CELLS = 120, 120  # segundos para arrancar, y para ejecutar las celdas de un ejercicio
+OTHERS = 10  # segundos que se guardan para cada ejercicio de detrás
 LIFE = 3600  # y los que dura una jaula: a cada llamada la para antes quien comprueba
 LONGEST = 2000  # letras de una frase de un informe
 TEXTS = SAYS["informes"]
@@ -87,7 +89,7 @@ class Cage:
     ``course``, el código de las celdas de su lección: las demás las ha escrito quien entrega.
     """
 
-    def __init__(self, cells, caged, seconds=CELLS, course=()):
+    def __init__(self, cells, caged, seconds=CELLS, course=(), until=math.inf):
         self.cells, self.caged, self.seconds, self.course = cells, caged, seconds, course
         self.plan, self.plans, self.raised = 0, (), False  # con qué celdas (``student.plans``)
         self.stopped, self.asked = None, "(?!)"  # el error de la primera que se para; y cómo se comprueba
@@ -96,9 +98,11 @@ class Cage:
         self.frozen, self.shift = None, (0, 0)  # los tiempos, mientras se abre, y lo que se les quita
         self.uses = defaultdict(set)  # de cada respuesta, los nombres que usa
         self.endless = TEXTS["no_acaba"].format(seconds)
+        self.end = self.until = until  # cuándo se deja a esta persona; y este ejercicio
 
     def open(self):
         self.kill()
+        began = time.monotonic()
         order, settings = command(self.caged)
         if self.caged:
             order, settings = limits.fenced(order, settings)
@@ -114,6 +118,8 @@ class Cage:
         except (Gone, OSError):
             self.closed = OSError("la jaula no se abre")
             raise self.closed from None
+        lasted = time.monotonic() - began  # no es suyo
+        self.end, self.until = self.end + lasted, self.until + lasted
 
     def kill(self):
         if self.process:
@@ -126,6 +132,15 @@ class Cage:
     def spent(self):
         """El reloj, y el procesador de aquí y de allí."""
         return time.monotonic(), time.process_time() + limits.spent(getattr(self.process, "pid", 0))
+
+    def late(self):
+        """Si se ha acabado lo que se espera a este ejercicio."""
+        return time.monotonic() > self.until
+
+    def share(self, others):
+        """Da a un ejercicio lo que queda, menos algo para los ``others`` que vienen detrás."""
+        left = self.end - time.monotonic()
+        self.until = self.end - min(OTHERS * others, left / 2) if left > 0 else self.end
 
     def times(self):
         """Los de la respuesta (véase ``running.times``): lo que se tarda en abrir otra jaula no es suyo."""
@@ -141,13 +156,14 @@ class Cage:
             self.frozen = None
 
     def send(self, *order, seconds):
-        """Manda una orden y da lo que contesta."""
+        """Manda una orden y da lo que contesta. Se espera menos si se acaba lo de esta persona (``until``)."""
         with contextlib.suppress(OSError):  # si se ha cerrado, lo dice lo que llega
             self.process.stdin.write(pickle.dumps(order))
             self.process.stdin.flush()
         waiting = self.keeper.submit(receive, self.process.stdout)
         # A trozos: así, quien comprueba puede interrumpirlo.
-        if running.exceeded(lambda pause: wait([waiting], pause).done, seconds, self.spent):
+        done = lambda pause: wait([waiting], pause).done or self.busy and self.late()  # noqa: E731
+        if running.exceeded(done, seconds, self.spent) or not waiting.done():
             raise TimeoutError
         return waiting.result()
 
@@ -231,7 +247,7 @@ def check(cage, exercise, target):
     kinds, raised = cage.plans, cage.raised
     for cage.plan in range(1, len(kinds)):
         how = kinds[cage.plan]
-        if best.ok or how != "parte" and best.unsolved or how == "entero" and not raised:
+        if best.ok or how != "parte" and best.unsolved or how == "entero" and not raised or cage.late():
             continue
         cage.kill()
         report = patient(cage, exercise, target)
@@ -251,7 +267,7 @@ def patient(cage, exercise, target):
     """Si una llamada no acaba, se prueba otra vez: quizá el ordenador estaba ocupado en otra cosa."""
     report = once(cage, exercise, target)
     late = [f.id in ("no-acaba", "tarda") and f.text != cage.endless for f in report.findings]
-    return once(cage, exercise, target) if any(late) else report
+    return once(cage, exercise, target) if any(late) and not cage.late() else report
 
 
 def reported(exercise, finding):
@@ -261,6 +277,8 @@ def reported(exercise, finding):
 
 def once(cage, exercise, target):
     """El informe, a la primera."""
+    if cage.late():
+        return reported(exercise, Finding("sin-tiempo", TEXTS["sin_tiempo"]))
     try:
         with mock.patch.object(running, "times", cage.times):
             report = clipped(judge(cage, exercise, target, *cage.get(target)))
@@ -269,7 +287,7 @@ def once(cage, exercise, target):
         cage.closed, broken = cage.closed or error, True
     if broken:
         report = reported(exercise, closed(cage))
-    if {f.id for f in report.findings} & {"no-acaba", "tarda", "memoria"}:
+    if {f.id for f in report.findings} & {"no-acaba", "tarda", "memoria", "sin-tiempo"}:
         cage.kill()  # lo que queda dentro no atiende
     return report
 
@@ -277,7 +295,7 @@ def once(cage, exercise, target):
 def closed(cage):
     """Lo que se dice de una jaula que se ha cerrado. Si no se abre, no es culpa de la entrega: el error."""
     if isinstance(cage.closed, TimeoutError):
-        return Finding("no-acaba", cage.endless)
+        return Finding("sin-tiempo", TEXTS["sin_tiempo"]) if cage.late() else Finding("no-acaba", cage.endless)
     if isinstance(cage.closed, OSError):
         raise cage.closed
     name = "se_cierra" if isinstance(cage.closed, Gone) else "no_se_puede"
@@ -333,18 +351,28 @@ def clipped(report):
     return replace(report, findings=tuple(cut))
 
 
-def grade(cells, answers, caged, seconds=CELLS, right=None, course=()):
+def grade(cells, answers, caged, seconds=CELLS, right=None, course=(), asked=None, most=math.inf):
     """Los informes de una entrega, lo que ha intentado hacer fuera de lo suyo y los errores de arrastre.
 
-    ``answers`` da el nombre de la respuesta de cada ejercicio; ``right``, el código bueno de un nombre, y
-    ``course``, las celdas de la lección.
+    ``answers`` da el nombre de la respuesta de cada ejercicio; ``right``, el código bueno de un nombre;
+    ``course``, las celdas de la lección, y ``asked``, los ejercicios que se piden. De los demás se prueban los
+    que usa uno de estos que no está bien, por si el error es suyo. A los ``most`` segundos se deja.
     """
-    cage = Cage(cells, caged, seconds, course)
+    cage, reports = Cage(cells, caged, seconds, course, time.monotonic() + most), {}
+    asked = list(answers) if asked is None else [number for number in answers if number in asked]
     try:
-        reports = [check(cage, exercises()[number], name) for number, name in answers.items()]
+        for after, number in zip(range(len(asked))[::-1], asked):
+            cage.share(after)
+            reports[number] = check(cage, exercises()[number], answers[number])
+        used = set().union(*(cage.uses[answers[number]] for number in asked if not reports[number].ok))
+        for number, name in answers.items() if right else ():
+            if number not in reports and name in used:
+                reports[number] = check(cage, exercises()[number], name)
     finally:
         cage.kill()
-    return reports, cage.noticed, carried(cage, reports, answers, right) if right else {}
+    every = [reports[number] for number in answers if number in reports]
+    found = carried(cage, every, answers, right) if right else {}
+    return [reports[number] for number in asked], cage.noticed, {n: o for n, o in found.items() if n in asked}
 
 
 def carried(cage, reports, answers, right):
@@ -359,7 +387,7 @@ def carried(cage, reports, answers, right):
         used = [other for other in wrong[:k] if answers[other] in cage.uses[answers[number]]]
         if not (codes := {other: right(answers[other]) for other in used}):
             continue
-        second = Cage(with_right(cage.cells, number, codes), cage.caged, cage.seconds, cage.course)
+        second = Cage(with_right(cage.cells, number, codes), cage.caged, cage.seconds, cage.course, cage.end)
         try:
             if once(second, exercises()[number], answers[number]).ok:
                 found[number] = used

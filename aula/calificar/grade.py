@@ -13,15 +13,18 @@ import signal
 import sys
 import tempfile
 import time
+from datetime import datetime
 from pathlib import Path
 
 from tqdm import tqdm
 
 from aula.calificar import cage, gradebook, marks, moodle, pages, submissions, workers
 from aula.calificar.text import SAYS, Unreadable, attempt, line, plain, whole
+from course_tools import homework
 
 DONE = ".calificado"  # en la carpeta de los resultados: lo que ya está, un archivo por cuaderno
-SLOW = {"tarda", "no-acaba"}  # quizá el ordenador estaba ocupado: no se da por calificado
+SLOW = {"tarda", "no-acaba", "sin-tiempo"}  # lo que saldría de otra manera si se esperara más
+MORE = 15  # segundos de más por cada cuaderno, desde el segundo: los que tarda uno bien hecho
 
 
 # De lo que sale una nota, además de la entrega y de lo que pide cada lección.
@@ -38,7 +41,7 @@ PINS = ("requirements.txt", "constraints.txt", "aula/calificar/requirements.txt"
 def fingerprint(*options):
     """Un resumen de con qué se califica: si algo de eso cambia, se califica otra vez.
 
-    ``options`` es lo que lo decide de la orden: si se aísla y lo que se espera.
+    ``options`` es lo que lo decide de la orden: si se aísla.
     """
     files = [path for name in DECIDES for path in (cage.ROOT / name).rglob("*")]
     files += [cage.ROOT / name for name in PINS]
@@ -53,19 +56,32 @@ def fingerprint(*options):
 class Job:
     """Un cuaderno por calificar, dónde se guarda lo que sale y, si ya estaba, qué salió."""
 
-    def __init__(self, who, book, source, folder, seal):
+    def __init__(self, who, book, source, folder, seal, asked, waits):
         self.who, self.lesson, self.source, self.result = who, book.lesson, source, None
-        self.path = folder / f"{hashlib.sha256(seal.encode() + book.data).hexdigest()[:40]}.json"
-        with contextlib.suppress(OSError, ValueError):
-            self.result = json.loads(self.path.read_text(encoding="utf-8"))
+        self.asked, self.given = asked, datetime.fromtimestamp(source.lstat().st_mtime)
+        self.path = folder / f"{hashlib.sha256(repr((seal, asked)).encode() + book.data).hexdigest()[:40]}.json"
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+            kept = json.loads(self.path.read_text(encoding="utf-8"))
+            slow = SLOW & {f["id"] for one in kept["exercises"] for f in one["findings"]}
+            more = any(now > then for now, then in zip(waits, kept["waited"]))
+            self.result = None if slow and more else kept
+        self.waits = waits
+
+    def start(self):
+        """Los segundos que se le esperan: los de su persona, menos los que ya se han ido en ella."""
+        self.began = time.monotonic()
+        self.who["now"] = True
+        return max(1, self.waits[1] + MORE * self.who.get("done", 0) - self.who.get("spent", 0))
 
     def keep(self, result):
-        """Guarda lo que ha salido, si volvería a salir."""
+        """Guarda lo que ha salido."""
+        self.who["spent"] = self.who.get("spent", 0) + time.monotonic() - self.began
+        self.who["done"], self.who["now"] = self.who.get("done", 0) + 1, False
         if "problem" in result:
             told = [f"no se ha podido calificar: {result['problem']}"]
             result = {"lesson": self.lesson, "exercises": [], "told": told}
-        elif not SLOW & {f["id"] for one in result["exercises"] for f in one["findings"]}:
-            whole(self.path, json.dumps(result))
+        else:
+            whole(self.path, json.dumps(result | {"waited": self.waits}))
         self.result = result
 
 
@@ -76,16 +92,27 @@ def grade_all(jobs, caged, options):
     if done:
         print(f"Ya estaban calificados {done} de {len(jobs)} cuadernos: sigo con el resto.")
     many = max(1, min(options.procesos, len(pending)))
-    orders = [(job, os.path.abspath(job.source), caged, options.segundos) for job in pending]
+    orders = [(job, os.path.abspath(job.source), caged, options.segundos, job.asked) for job in pending]
     count = {"total": len(jobs), "initial": done, "unit": "cuaderno"}
-    with contextlib.closing(workers.grade_all(orders, many)) as graded:
-        for job, result in tqdm(graded, "Califico", **count):
-            job.keep(result)
+    with tqdm(desc="Califico", **count) as bar:
+
+        def start(job):
+            waits = job.start()
+            names = dict.fromkeys(one.who["name"] for one in jobs if one.who.get("now"))
+            bar.set_postfix_str(", ".join(name[:25] for name in names))
+            return waits
+
+        with contextlib.closing(workers.grade_all(orders, many, start)) as graded:
+            for job, result in graded:
+                job.keep(result)
+                bar.update()
 
 
 def read_class(options, folder, caged, space):
     """De cada persona, sus cuadernos por calificar y lo que hay que decir de su entrega."""
-    seal, people, jobs = fingerprint(caged, options.segundos), [], []
+    seal, people, jobs = fingerprint(caged), [], []
+    waits = [options.segundos, getattr(options, "tope", 90)]
+    task = getattr(options, "homework", homework.Homework(submissions.points()))
     found = submissions.gather(options.entregas, space, getattr(options, "roll", ()))
     names = [line(name) for name, *_ in found]
     for k, (_, ident, books, told) in enumerate(found):
@@ -98,7 +125,10 @@ def read_class(options, folder, caged, space):
         people.append(person | {"told": told})
         for _, (book, source) in sorted(books.items()):
             told += plain(book.told)
-            jobs.append(Job(people[-1], book, source, folder, seal))
+            if asked := list(task.of(book.lesson)):
+                jobs.append(Job(people[-1], book, source, folder, seal, asked, waits))
+            else:
+                told.append(SAYS["tarea"]["no_se_pide"].format(book.lesson))
     if not people:
         raise Unreadable(f"En {options.entregas} no hay entregas: pon una carpeta por persona.")
     return people, jobs
@@ -108,7 +138,7 @@ def write(people, folder, options):
     """Escribe los resultados, las notas primero, y dice cuáles. Si uno no se puede, siguen los demás."""
     absent = marks.call_roll(people, options.roll) if options.roll else []
     given, sheet = people + absent, options.sheet
-    lessons = options.lecciones or marks.asked(people)
+    lessons = options.lecciones or marks.asked(people, options.homework)
     inform = lambda: whole(folder / "clase.html", pages.class_report(people, options.nombres))  # noqa: E731
     steps = {
         "notas.csv": (marks.write, given, folder / "notas.csv", options),
@@ -117,11 +147,17 @@ def write(people, folder, options):
         "gradebook.db": (gradebook.write, people, folder),
     }
     if sheet:
-        steps["moodle.csv"] = sheet.fill, given, lessons, folder / "moodle.csv"
+        steps["moodle.csv"] = sheet.fill, given, lessons, options.homework, folder / "moodle.csv"
         steps["moodle.zip"] = moodle.zip_feedback, people, pages.feedback, folder / "moodle.zip"
     wanted = ["clase.html"] if options.solo_informe else steps
     made = [attempt(one, *steps[one]) or f"  {one}, {SAYS['resultados'][one]}" for one in wanted]
     return "\n".join(made), absent
+
+
+def asked(task):
+    """Lo que se pide, para decirlo al empezar."""
+    each = [SAYS["tarea"]["se_pide"].format(lesson, task.text(lesson)) for lesson in task.lessons()]
+    return "\n".join(each if task.said else [SAYS["tarea"]["todo"]])
 
 
 def results_folder(options):
@@ -153,15 +189,17 @@ def read_options(arguments):
         Unreadable(f"No entiendo la orden.\n{SAYS['uso']}")
     )
     parser.add_argument("entregas")
-    for name in ("--salida", "--lista", "--moodle", "--parciales"):
+    for name in ("--salida", "--lista", "--moodle", "--parciales", "--tarea"):
         parser.add_argument(name)
     for name in ("--nombres", "--solo-informe", "--sin-aislar", "--sin-arrastre"):
         parser.add_argument(name, action="store_true")
-    for name, value in (("--procesos", os.cpu_count() or 1), ("--segundos", 60)):
+    for name, value in (("--procesos", os.cpu_count() or 1), ("--segundos", 60), ("--tope", 90)):
         parser.add_argument(name, type=int, default=value)
     parser.add_argument("--lecciones", nargs="+", choices=submissions.lessons())
+    parser.add_argument("--ejercicios", nargs="+")
     options = parser.parse_args(arguments)
-    options.partial = marks.read_partial(options.parciales) if options.parciales else {}
+    options.homework = homework.said(options.tarea, options.ejercicios, submissions.points())
+    options.partial = options.homework.parts | (marks.read_partial(options.parciales) if options.parciales else {})
     options.sheet = moodle.Sheet(options.moodle) if options.moodle else None
     named = options.sheet.roll() if options.sheet else []
     options.roll = marks.read_list(options.lista) if options.lista else named
@@ -181,14 +219,15 @@ def main(arguments):
         caged = cage.works()
         if not caged and (not options.sin_aislar or cage.is_root()):
             raise Unreadable(cage.alone())
-        print(cage.start(caged), flush=True)
+        print(cage.start(caged), asked(options.homework), sep="\n", flush=True)
         with tempfile.TemporaryDirectory(prefix="entregas-", ignore_cleanup_errors=True) as space:
             people, jobs = read_class(options, folder / DONE, caged, space)
             grade_all(jobs, caged, options)
         if options.sheet:
             options.sheet.meet(people)
         for job in jobs:
-            marks.join(job.who, job.result, options)
+            marks.join(job.who, job.result, options, job.who.get("given") or job.given)
+        strange = [] if options.solo_informe else marks.by_hand(people, folder / "a-mano.csv")
         made, absent = write(people, folder, options)
     except Unreadable as problem:
         print(f"\nNo ha podido ser. {plain(str(problem))}")
@@ -205,6 +244,8 @@ def main(arguments):
     warned = [f"  {p['name']}: {line(told)}" for p in people + absent for told in p["told"]]
     if warned and not options.solo_informe:
         print("\nLo que hay que mirar:", *warned, sep="\n")
+    if strange:
+        print("", SAYS["a_mano"]["mira"], *(f"  {one}" for one in strange), sep="\n")
     if options.roll and len(absent) == len(options.roll):
         print(f"\n{SAYS['lista_ajena']}")
     counts = f"{len(people)} entregas, {len(jobs)} cuadernos, en {time.monotonic() - start:.0f} s"

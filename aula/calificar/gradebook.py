@@ -43,7 +43,7 @@ def fill(book, people):
             name = lesson.name
             book.update_or_create_assignment(name)
             book.update_or_create_notebook(name, name)
-            for one, points in lesson.points.items():
+            for one, points in [(one["exercise"], one["points"]) for one in person["lessons"][lesson.number]["exercises"]]:
                 cell = f"comprobacion-{one.replace('.', '-')}"
                 given = {"max_score": points, "cell_type": "code"}
                 book.update_or_create_grade_cell(cell, name, name, **given)

@@ -17,6 +17,7 @@ from aula.calificar.text import SAYS
 
 PARTS = SAYS["jaula"]
 MEMORY, DISK = 2 * 2**30, 64 * 2**20  # bytes que puede pedir, con los de torch; y escribir
+FILES = 2000  # y archivos y carpetas, en cada una de las dos en las que escribe
 PROCESSES = 200  # hilos incluidos
 WHOLE = MEMORY + 2 * DISK + 2**29  # de la jaula: lo anterior, y las bibliotecas que se leen
 GROUP = "calificar."  # y el número del proceso

@@ -1,14 +1,13 @@
 """Las notas: cuánto vale cada respuesta, quién no ha entregado y la tabla que se abre en una hoja de cálculo."""
 
-import csv
-import io
 from collections import Counter, defaultdict
 
 from aula.calificar import submissions
 from aula.calificar.text import SAYS, Unreadable, line, whole
+from course_tools import homework
 from course_tools.foreign.names import bare, spelled, words
 from course_tools.foreign.tables import read_list as read_list
-from course_tools.foreign.tables import read_table
+from course_tools.foreign.tables import read_table, table
 
 ABSENT = "no ha entregado nada"
 STOPPED = SAYS[
@@ -37,15 +36,25 @@ def read_partial(path):
     return found
 
 
-def join(person, result, options):
+def join(person, result, options, given=None):
     """Añade a una persona lo calificado en un cuaderno: sus puntos y lo que ha pasado al ejecutarlo.
 
     De cada ejercicio quedan los puntos de la respuesta (``own``), los que tendría si los otros que usa
-    estuvieran bien (``apart``) y los que cuentan, de esos dos (``got``).
+    estuvieran bien (``apart``) y los que cuentan, de esos dos (``got``). ``given`` es cuándo se entregó.
     """
-    person["lessons"][result["lesson"]] = result
-    told = [f"lección {result['lesson']}: {text}" for text in result["told"]]
+    lesson = result["lesson"]
+    person["lessons"][lesson] = result
+    told = [f"lección {lesson}: {text}" for text in result["told"]]
+    task = options.homework
+    result["most"], (days, lost) = points(task.most(lesson)), task.penalty(given)
+    result["late"] = lost
+    if task.due and (not given or given.year < 1990):
+        told.append(SAYS["tarea"]["sin_fecha"].format(lesson))
+    elif days:
+        how = given, f"{days} {'día' if days == 1 else 'días'} de retraso", lost * 100
+        told.append(SAYS["tarea"]["tarde"].format(lesson, homework.moment(how[0]), how[1], f"{how[2]:g}"))
     for one in result["exercises"]:
+        one["points"], one["optional"] = task.points[one["exercise"]], one["exercise"] in task.optional
         ids = [finding["id"] for finding in one["findings"]]
         parts = [options.partial.get((one["exercise"], name), 0) for name in ids]
         part = 1 if one["ok"] else 0 if one["unsolved"] else min(parts, default=0)
@@ -57,6 +66,33 @@ def join(person, result, options):
     person["told"] += dict.fromkeys(told)
 
 
+def by_hand(people, path):
+    """Pone los puntos y los comentarios que alguien ha escrito en ``path``, y da lo que no se entiende de él.
+
+    Es una tabla: Nombre, Ejercicio, Puntos y Comentario. Sin ejercicio, el comentario es de toda la entrega. Si no
+    está, se deja una vacía; nunca se escribe encima.
+    """
+    if not path.exists():
+        whole(path, table([SAYS["a_mano"]["titulos"]]))
+        return []
+    strange = []
+    for row in read_table(path)[0][1:]:
+        name, number_, value, comment = (*(line(cell) for cell in row), "", "", "", "")[:4]
+        found = [one for one in people if one["name"] == name]
+        found = found or [one for one in people if spelled(bare(one["name"])) == spelled(bare(name))]
+        results = [one for person in found for lesson in person["lessons"].values() for one in lesson["exercises"]]
+        place = next((one for one in results if one["exercise"] == number_), None)
+        given = number(value)
+        if len(found) != 1 or number_ and not place or value and (not place or given is None or given < 0):
+            strange.append(SAYS["a_mano"]["no"].format(name, number_, value))
+            continue
+        (place or found[0])["comment"] = comment
+        if value:
+            place |= dict.fromkeys(("own", "apart", "got"), points(given))
+            found[0]["marks"][number_] = place["got"]
+    return strange
+
+
 def points(value):
     """Unos puntos, con dos decimales a lo más y sin ellos si no hacen falta."""
     value = round(value, 2)
@@ -64,18 +100,24 @@ def points(value):
 
 
 def total(person, lesson, kind="got"):
-    """Los puntos de una persona en una lección; nada, si no se ha podido calificar."""
-    every = person["lessons"].get(lesson, {"exercises": [{kind: 0}]})["exercises"]
-    return points(sum(one[kind] for one in every)) if every else ""
+    """Los puntos de una persona en una lección; nada, si no se ha podido calificar.
+
+    Los optativos suman, sin pasar del máximo; después se quita el retraso.
+    """
+    if lesson not in person["lessons"]:
+        return 0
+    result = person["lessons"][lesson]
+    every = [one[kind] for one in result["exercises"]]
+    return points(min(sum(every), result["most"]) * (1 - result["late"])) if every else ""
 
 
-def most(lesson):
-    """Los puntos de una lección."""
-    return sum(submissions.lessons()[lesson].points.values())
+def asked(people, task=None):
+    """Las lecciones que se piden; si nadie lo ha dicho, las que entrega al menos la mitad.
 
-
-def asked(people):
-    """Las lecciones que se piden: las que entrega al menos la mitad. Un cuaderno suelto no pide nada."""
+    Un cuaderno suelto no pide nada.
+    """
+    if task and task.said:
+        return task.lessons()
     given = [person["lessons"] for person in people if person["lessons"]]
     count = Counter(lesson for lessons in given for lesson in lessons)
     return sorted(lesson for lesson, n in count.items() if 2 * n >= len(given))
@@ -121,29 +163,19 @@ def call_roll(people, names):
 
 def write(people, path, options):
     """Las notas: una fila por persona, de cada lección sus ejercicios y sus totales, y qué hay que mirar."""
-    every = sorted({lesson for person in people for lesson in person["lessons"]})
-    wanted, heads = asked(people), []
+    task = options.homework
+    every = sorted({lesson for person in people for lesson in person["lessons"]} | {*(task.lessons() if task.said else ())})
+    wanted, heads = asked(people, task), []
     kind, other = ("own", "con") if options.sin_arrastre else ("apart", "sin")
     for lesson in every:
-        heads += [f"{n} (de {p})" for n, p in submissions.lessons()[lesson].points.items()]
+        heads += [f"{n} ({'optativo, ' * (n in task.optional)}de {p})" for n, p in task.of(lesson).items()]
         heads += [f"Total {lesson}", f"De {lesson}", f"Total {lesson} {other} arrastre"]
-    table = io.StringIO(newline="")
-    rows = csv.writer(table, delimiter=";")
-    rows.writerow(["Nombre", "Identificador", *heads, "Qué mirar"])
+    rows = [["Nombre", "Identificador", *heads, "Qué mirar"]]
     for person in people:
         row = [person["name"], person["label"]]
         for lesson in every:
-            marks = submissions.lessons()[lesson].points
-            row += [person["marks"].get(n, "") for n in marks]
-            sums = [total(person, lesson), most(lesson), total(person, lesson, kind)]
+            row += [person["marks"].get(n, "") for n in task.of(lesson)]
+            sums = [total(person, lesson), points(task.most(lesson)), total(person, lesson, kind)]
             row += sums if lesson in wanted or lesson in person["lessons"] else [""] * 3
-        rows.writerow([safe(cell) for cell in [*row, "; ".join(person["told"])]])
-    whole(path, table.getvalue().encode("utf-8-sig"))
-
-
-def safe(cell):
-    """Una casilla que una hoja de cálculo no toma por una fórmula; los decimales, con coma."""
-    if isinstance(cell, float):
-        return str(cell).replace(".", ",")
-    text = line(cell) if isinstance(cell, str) else cell
-    return f"'{text}" if isinstance(text, str) and text[:1] in tuple("=+-@") else text
+        rows.append([*row, "; ".join(person["told"])])
+    whole(path, table(rows))

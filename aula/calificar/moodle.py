@@ -5,13 +5,19 @@ Moodle busca a cada uno por «Identificador», no admite más que la calificaci�
 última modificación. En el zip, a cada uno lo busca por el nombre de la carpeta, el mismo que puso él.
 """
 
+import calendar
 import csv
 import io
 import re
 import zipfile
+from datetime import datetime
 
 from aula.calificar import marks
 from aula.calificar.text import SAYS, Unreadable, plain, whole
+from course_tools.homework import MONTHS
+
+NAMES = MONTHS, calendar.month_name[1:]  # en español y en inglés
+NUMBER = {name[:3].casefold(): k for names in NAMES for k, name in enumerate(names, 1)}
 
 
 class Sheet:
@@ -21,7 +27,7 @@ class Sheet:
         self.rows, (self.encoding, self.mark) = marks.read_table(path)
         heads = [head.strip() for head in self.rows[0]]
         find = lambda names: next((k for k, head in enumerate(heads) if head in names), None)  # noqa: E731
-        self.who, self.name, self.grade, self.most = map(find, SAYS["moodle"].values())
+        self.who, self.name, self.grade, self.most, self.given = map(find, SAYS["moodle"].values())
         if self.who is None or self.grade is None:
             raise Unreadable(SAYS["hoja"].format(path))
 
@@ -46,8 +52,10 @@ class Sheet:
                 continue
             _, people[k]["id"], people[k]["row"] = rows[place]
             people[k]["label"] = rows[place][2][self.who]
+            if self.given is not None:
+                people[k]["given"] = when(rows[place][2][self.given])
 
-    def fill(self, people, lessons, path):
+    def fill(self, people, lessons, task, path):
         """Escribe la hoja con las calificaciones de quien tiene algo calificado, sobre el máximo de la tarea."""
         for person in people:
             row, given = person.get("row"), [one for one in lessons if one in person["lessons"]]
@@ -57,12 +65,23 @@ class Sheet:
             limit = row[self.most] if self.most is not None else ""
             if marks.number(limit) is None:
                 raise Unreadable("su calificación máxima no es un número")
-            part = sum(got) / sum(marks.most(lesson) for lesson in lessons)
+            part = sum(got) / sum(task.most(lesson) for lesson in lessons)
             text = f"{marks.number(limit) * part:.2f}"
             row[self.grade] = text.replace(".", ",") if "," in limit else text
         table = io.StringIO(newline="")
         csv.writer(table, delimiter=self.mark, lineterminator="\n").writerows(self.rows)
         whole(path, table.getvalue().encode(self.encoding))
+
+
+def when(text):
+    """Una fecha de Moodle: «viernes, 4 de diciembre de 2026, 23:10» o «Friday, 4 December 2026, 11:10 PM»."""
+    match = re.search(r"(\d+) (?:de )?([^\W\d]{3})\w* (?:de )?(\d{4}), (\d+):(\d\d)(?:\s?([AP])M)?", text, re.IGNORECASE)
+    if not match or match[2].casefold() not in NUMBER:
+        return None
+    day, month, year, hour, minute = int(match[1]), NUMBER[match[2].casefold()], *map(int, match.group(3, 4, 5))
+    if match[6]:
+        hour = hour % 12 + 12 * (match[6] in "pP")
+    return datetime(year, month, day, hour, minute)
 
 
 def zip_feedback(people, page, path):

@@ -57,7 +57,7 @@ def slug(name):
 def feedback(person):
     """La página de una persona."""
     got = {lesson: marks.total(person, lesson) for lesson in person["lessons"]}
-    most = {lesson: marks.most(lesson) for lesson in person["lessons"]}
+    most = {lesson: result["most"] for lesson, result in person["lessons"].items()}
     return page("devolucion.html", person["name"], person=person, got=got, most=most)
 
 

@@ -4,14 +4,10 @@ import tomllib
 from pathlib import Path
 
 from course_tools.foreign import Unreadable as Unreadable
-from course_tools.foreign.names import plain
+from course_tools.foreign.names import line as line
+from course_tools.foreign.names import plain as plain
 
 SAYS = tomllib.loads(Path(__file__).with_name("textos.toml").read_text(encoding="utf-8"))
-
-
-def line(text):
-    """Un texto, en una línea: no parece lo que se dice de otro."""
-    return " ".join(plain(text).split())
 
 
 def attempt(what, write, *given):

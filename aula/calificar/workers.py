@@ -5,6 +5,7 @@ proceso que se cierra solo se abre otra vez; con Ctrl+C, se cierran todos, y con
 """
 
 import json
+import math
 import os
 import queue
 import signal
@@ -59,8 +60,11 @@ class Worker:
             process.wait()
 
 
-def grade_all(orders, many):
-    """Según acaban, de cada orden ``(trabajo, ruta, se aísla, segundos)``, el trabajo y lo que sale."""
+def grade_all(orders, many, starts=lambda job: LONGEST):
+    """Según acaban, de cada orden ``(trabajo, ruta, se aísla, segundos, ejercicios)``, el trabajo y lo que sale.
+
+    ``starts`` recibe cada trabajo cuando empieza, y da lo que se le espera.
+    """
     workers, mine = [], threading.local()
 
     def start():
@@ -68,7 +72,7 @@ def grade_all(orders, many):
         workers.append(mine.worker)
 
     def one(job, *order):
-        return job, mine.worker.ask(*order)
+        return job, mine.worker.ask(*order, starts(job))
 
     pool = ThreadPoolExecutor(many, initializer=start)
     try:
@@ -81,14 +85,14 @@ def grade_all(orders, many):
             worker.kill()
 
 
-def grade_one(path, caged, seconds):
-    """Un cuaderno calificado, listo para guardarse."""
+def grade_one(path, caged, seconds, asked=None, most=math.inf):
+    """Un cuaderno calificado, listo para guardarse. De él, los ejercicios ``asked``; si no se dicen, todos."""
     from aula.calificar import check
 
     book = submissions.read_notebook(Path(path))
     lesson = submissions.lessons()[book.lesson]
     right = submissions.right(lesson.name)
-    reports, noticed, carried = check.grade(book.cells, lesson.answers, caged, seconds, right, lesson.cells)
+    reports, noticed, carried = check.grade(book.cells, lesson.answers, caged, seconds, right, lesson.cells, asked, most)
     marks = []
     for report in reports:
         number = report.exercise

@@ -28,6 +28,11 @@ def plain(value):
     return value
 
 
+def line(text):
+    """Un texto, en una línea: no parece lo que se dice de otro."""
+    return " ".join(plain(text).split())
+
+
 def composed(name):
     """Un nombre con sus letras en una pieza; el que se leyó como lo que no era, arreglado."""
     if BOXES.search(name):

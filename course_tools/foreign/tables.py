@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from course_tools.foreign import Unreadable
-from course_tools.foreign.names import plain
+from course_tools.foreign.names import line, plain
 
 csv.field_size_limit(2**31 - 1)  # una casilla puede traer una devolución entera
 SHEET = "{} no es un texto, sino una hoja de cálculo: guárdala como CSV UTF-8, o pon un nombre por línea."
@@ -67,3 +67,18 @@ def kept(row):
     """De una fila sin títulos, lo que puede ser un nombre."""
     cells = [cell.strip() for cell in row]
     return [cell for cell in cells if cell and not re.fullmatch(r"\d+|\S+@\S+", cell)]
+
+
+def table(rows):
+    """Un CSV que una hoja de cálculo abre como es: cada casilla entre comillas, y ninguna es una fórmula."""
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=";", quoting=csv.QUOTE_ALL).writerows([map(safe, row) for row in rows])
+    return text.getvalue().encode("utf-8-sig")
+
+
+def safe(cell):
+    """Una casilla que una hoja de cálculo no toma por una fórmula; los decimales, con coma."""
+    if isinstance(cell, float):
+        return str(cell).replace(".", ",")
+    text = line(cell) if isinstance(cell, str) else cell
+    return f"'{text}" if isinstance(text, str) and text[:1] in tuple("=+-@") else text
