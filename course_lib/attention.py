@@ -159,24 +159,15 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: si las formas no encajan; el mensaje las nombra.
         """
-        q, k, v = self.project(query, key, value)  # (B, h, L, d_k)
+        self._check_inputs(query, key, value)
+        # (B, L, d_model) → (B, h, L, d_k)
+        q = self.split_heads(self.query_projection(query))
+        k = self.split_heads(self.key_projection(key))
+        v = self.split_heads(self.value_projection(value))
         if cache is not None:  # para escribir token a token: con lo de los tokens de antes
             k, v = cache.extend(k, v)
         output, weights = self.attention(q, k, v, mask, need_weights)
         return self.output_projection(self.concat_heads(output)), weights
-
-    def project(self, query, key, value):
-        """Multiplica por W_Q, W_K y W_V y reparte: (B, L, d_model) → (B, h, L, d_k)."""
-        if is_tracing():  # entonces no hay fallo que esperar
-            self._check_inputs(query, key, value)
-        try:
-            q = self.split_heads(self.query_projection(query))
-            k = self.split_heads(self.key_projection(key))
-            v = self.split_heads(self.value_projection(value))
-        except Exception:
-            self._check_inputs(query, key, value)  # solo si torch no puede: qué falta, en español
-            raise
-        return q, k, v
 
     def split_heads(self, x):
         """Reparte la última dimensión entre las cabezas: (B, L, h·d_k) → (B, h, L, d_k)."""
@@ -189,7 +180,11 @@ class MultiHeadAttention(nn.Module):
 
     def _check_inputs(self, query, key, value):
         named = {"query": query, "key": key, "value": value}
-        widths = [self._modules[f"{name}_projection"].in_features for name in named]  # es lo más rápido
+        layers = [self._modules[f"{name}_projection"] for name in named]  # es lo más rápido
+        widths, shape = [layer.in_features for layer in layers], getattr(query, "shape", ())
+        if query is key is value and len(shape) == 3 and widths == 3 * [shape[-1]]:  # lo más corriente
+            if query.dtype == getattr(layers[0], "weight", query).dtype:
+                return
         check_decimals(self, *widths, **named)
         for (name, x), width in zip(named.items(), widths):
             if x.dim() != 3:
@@ -197,7 +192,7 @@ class MultiHeadAttention(nn.Module):
                 raise ValueError(
                     f"{type(self).__name__}: {name} tiene forma {tuple(x.shape)} y tiene que tener "
                     f"tres ejes: (B, L, {width}).{advice}"
-                ) from None
+                )
 
 
 def check_heads(where, heads, dim_embedding, kv_heads=1):

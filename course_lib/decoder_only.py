@@ -51,7 +51,10 @@ class GroupedQueryAttention(MultiHeadAttention):
         Returns:
             ``(output, weights)``: ``(B, L_q, d_model)`` y ``(B, h, L_q, L_k)``, o ``None``.
         """
-        q, k, v = self.project(query, key, value)  # (B, h, L, d_k); k y v, (B, h_kv, L, d_k)
+        self._check_inputs(query, key, value)
+        q = self.split_heads(self.query_projection(query))  # (B, h, L, d_k)
+        k = self.split_heads(self.key_projection(key))  # (B, h_kv, L, d_k)
+        v = self.split_heads(self.value_projection(value))
         if self.rotary_base is not None:
             start = 0 if cache is None else cache.length
             positions = torch.arange(start, start + k.shape[-2], device=k.device)

@@ -520,7 +520,7 @@ def test_other_bad_inputs():
 ])  # fmt: skip
 @pytest.mark.parametrize("place", range(3))
 def test_what_torch_cannot_do_is_said_in_spanish(bad, place):
-    """Se mira solo cuando falla, y lo que torch dijo no se ve; al trazar la cuenta, antes."""
+    """En cualquiera de los tres, también al trazar la cuenta; y lo que diría torch no se ve."""
     module, given = MultiHeadAttention(2, 6), [torch.randn(2, 3, 6)] * 3
     module(*given)
     given[place] = bad

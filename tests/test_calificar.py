@@ -861,7 +861,7 @@ def test_nothing_of_the_teacher_is_seen_and_nothing_is_written(tmp_path):
 @caged
 @pytest.mark.parametrize(("code", "finding"), [
     ("\n    while True: pass", "no-acaba"),
-    ("\n    x = [0]\n    while True: x += x", "memoria"),
+    ("\n    x = []\n    while True: x.append(bytearray(2**28))", "memoria"),
     ("\n    return torch.zeros(10**11)", "memoria"),
     ("\n    import threading\n    while True: threading.Thread(target=threading.Event().wait).start()", "error"),
     ("\n    open('/tmp/a', 'wb').write(bytes(10**9))", "error"),

@@ -72,13 +72,13 @@ def check_decimals(where, *widths, **named):
             end = ".real" if tensor is not None and tensor.is_complex() else ".float()"
             advice = f"Usa {text}{end}." if text else "¿Es lo que querías pasar?"
             wanted = "y tiene que ser un tensor de números con decimales"
-            raise TypeError(f"{who}: {name} es {kind_of(x)} {wanted}. {advice}") from None
+            raise TypeError(f"{who}: {name} es {kind_of(x)} {wanted}. {advice}")
         if dtype not in (None, x.dtype) and not is_autocast(x):
             advice = f"Usa {name}.to({dtype})."
-            raise ValueError(f"{who}: {name} es {x.dtype} y los pesos son {dtype}. {advice}") from None
+            raise ValueError(f"{who}: {name} es {x.dtype} y los pesos son {dtype}. {advice}")
         if width is not None and x.shape[-1:] != (width,):
             shape = f"tiene forma {tuple(x.shape)} y su último eje tiene que medir {width}"
-            raise ValueError(f"{who}: {name} {shape}. ¿Es el embedding del modelo que toca?") from None
+            raise ValueError(f"{who}: {name} {shape}. ¿Es el embedding del modelo que toca?")
 
 
 def _dtype(module):
