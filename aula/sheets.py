@@ -138,7 +138,7 @@ def print_pages(paths):
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="curso.py hojas", description=__doc__.partition("\n")[0])
     parser.add_argument("lecciones", nargs="*", help="sus números, como 05; sin ellos, todas")
-    parser.add_argument("--notas", action="store_true", help="también el guion, con las notas")
+    parser.add_argument("--notas", action="store_true", help="también el guion: notas y clave de la hoja")
     parser.add_argument(
         "--carpeta", default=ROOT / "hojas", help="dónde; si no se dice, en «hojas»"
     )

@@ -7,6 +7,7 @@ en ``faults``; después, una clase pequeña y buena se estropea de una en una y 
 import ast
 import base64
 import functools
+import math
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from tools import notebooks, way
 
@@ -23,6 +25,8 @@ from aula import sheets as papers
 from aula.sheets import kind, minutes, slides, tagged
 from course_checkers.engine import catalog
 from course_checkers.engine.mistakes import lines
+from course_lib import MultiHeadAttention, causal_mask, example
+from sitio.classes import for_slides
 
 ROOT = Path(__file__).resolve().parents[1]
 DECKS = sorted((ROOT / "notebooks/clases").glob("*.ipynb"))
@@ -35,7 +39,7 @@ NEEDED, NEEDED_MINUTES = range(11, 14), 40  # las imprescindibles
 LINES, COLUMNS = 9, 72  # de código, y de lo que imprime
 SHEET_WORDS, GUIDE_WORDS = 260, 1600
 FIRST_CELL_TAGS = {"encuesta", "respuesta", "salida", "si-hay-tiempo"}
-TAGS = FIRST_CELL_TAGS | {"al-lado", "hoja", "raises-exception", "nbval-ignore-output"}
+TAGS = FIRST_CELL_TAGS | {"al-lado", "clave", "hoja", "raises-exception", "nbval-ignore-output"}
 DISTRACTOR = re.compile(r"^- ([A-D]) · (\d+\.\d+) · ([^:\s]+): \S", re.MULTILINE)
 MATH = r"\$\$.+?\$\$|\$[^$]+\$"
 
@@ -184,6 +188,9 @@ def sheet_faults(nb):
         yield "la hoja no tiene una figura y tres sitios para contestar"
     if words(text) > SHEET_WORDS:
         yield f"la hoja tiene {words(text)} palabras"
+    key, sheet = (re.findall(r"^\**(\d)\.\** ", one.source, re.MULTILINE) for one in nb.cells[-2:])
+    if tagged(nb.cells, "clave") != nb.cells[-2:-1] or kind(nb.cells[-2]) != "skip" or key != sheet:
+        yield f"la penúltima celda, y solo ella, es la clave de la hoja: contesta {key} de {sheet}"
 
 
 @each_deck
@@ -198,6 +205,39 @@ def test_the_sheet_and_the_deck_are_of_their_lesson(path):
     sheet = notebooks.read(path).cells[-1].source
     assert sheet.startswith(f"# {number} · ")
     assert set(at_home) <= set(re.findall(r"\d+\.\d+", sheet.partition("Para casa")[2]))
+
+
+def worked_out():
+    """Lo que se calcula en cada clave: de una respuesta, sus números, en el orden en que los dice."""
+    t, e, block, x = torch.tensor, math.exp(-1), MultiHeadAttention(3, 12), torch.ones(2, 5, 12)
+    query, key = ((example.X @ matrix)[:, 2:] for matrix in (example.W_Q, example.W_K))
+    cross, scores = example.example_attention(), query[1] @ key.T
+    mixed, weights = block(x, x, x)
+    yield "00", t([1, -1]) @ t([3, 1])
+    yield "01", t([2, -1]) @ t([3, 4]), 2 * 5 * math.cos(math.radians(60))
+    yield "02", t([4, 1, 0, 2, 5, 3]).view(3, 2)[1], t([1, 2]) @ t([[0, 1], [3, 0]])
+    yield "03", math.exp(2), t([0.0, 1]).softmax(-1), t([50.0, 51]).softmax(-1)
+    yield "04", t([1, -math.inf, 3]).softmax(-1)
+    yield "05", t([0.5, 0.25, 0.25]) @ t([[4.0, 0], [0, 4], [0, 0]])
+    yield "06", torch.arange(12).view(3, 4)[2, [0, -1]], sum(p.numel() for p in block.parameters())
+    yield "06", block.split_heads(x).shape + weights.shape + mixed.shape
+    yield "07", query[1], scores, (scores / 2**0.5).softmax(-1), (scores / 2).softmax(-1)
+    yield "08", (~causal_mask(4)).sum()
+    yield "09", cross(example.X_D[None], example.X[None], example.X[None])[1][0, 0, 1]
+    yield "10", (math.log(2) + math.log(4)) / 2
+    yield "11", sum(range(1, 7))
+    yield "13", [1, 1 + e, (1 + e) * e + 1], 20 / 2, 12 / 3
+    yield "14", *(norm(t([3.0, 3, -3, -3]), (4,)) for norm in (torch.rms_norm, torch.layer_norm))
+
+
+@pytest.mark.parametrize(("number", "results"), [(number, results) for number, *results in worked_out()])
+def test_each_number_of_a_key_is_calculated(number, results):
+    (path,) = (path for path in DECKS if path.name.startswith(number))
+    for result in results:
+        numbers = torch.as_tensor(result).double().view(-1).mul(100).round().div(100).tolist()
+        said = [f"{one:.0f}" if one == int(one) else f"{one:.2f}" for one in numbers]
+        pattern = r"\D+".join(re.escape(one.replace("-", "−")) for one in said)
+        assert re.search(rf"(?<![\d.]){pattern}(?!\d|\.\d)", notebooks.read(path).cells[-2].source), said
 
 
 def polls():
@@ -291,7 +331,7 @@ def good_deck():
         cell("## Antes de salir\n\n¿Qué pasa con 64?", "slide", "salida"),
         notes("\n\n**Clave:** 8."),
     ]
-    cells.append(cell(SHEET, "skip", "hoja"))
+    cells += [cell("**1.** 1\n\n**2.** 1\n\n**3.** 1", "skip", "clave"), cell(SHEET, "skip", "hoja")]
     copies = [nbformat.from_dict({**deepcopy(one), "id": f"c{k}"}) for k, one in enumerate(cells)]
     return new_notebook(cells=copies)
 
@@ -358,6 +398,8 @@ SPOILED = {
     "no acaba en una pregunta de salida con su clave": (at(15, -1), "**Minutos:** 3"),
     "la última celda, y solo ella, es la hoja": lambda nb: nb.cells.pop(),
     "la última celda, y solo ella, es la hoja ": lambda nb: nb.cells[0].metadata.update(tags=["hoja"]),
+    "la penúltima celda, y solo ella, es la clave": lambda nb: nb.cells.pop(-2),
+    "contesta ['1', '3'] de ['1', '2', '3']": lambda nb: nb.cells[-2].update(source="**1.** 1\n\n**3.** 1"),
     "la hoja no empieza por": lambda nb: nb.cells[-1].update(source=SHEET.replace("03 · ", "")),
     "o no dice qué hacer en casa": lambda nb: nb.cells[-1].update(source=SHEET.replace("casa", "")),
     "la hoja no tiene una figura": lambda nb: nb.cells[-1].update(source=SHEET.replace("![", "[")),
@@ -480,7 +522,7 @@ def test_the_script_has_the_notes_and_the_clock(deck):
     assert html.count("<strong>Minutos:</strong> 3") == 15
     assert "Del minuto 0 al 3<" in html
     assert "Del minuto 42 al 45<" in html
-    assert html.index("Respuesta: C") < html.index("Antes de salir")
+    assert html.index("Respuesta: C") < html.index("Antes de salir") < html.index("<strong>2.</strong> 1")
 
 
 def test_the_sheet_is_the_last_cell_with_its_figure_inside(deck):
@@ -490,6 +532,10 @@ def test_the_sheet_is_the_last_cell_with_its_figure_inside(deck):
     assert 'src="data:image/svg+xml;base64,' in html
     assert "../../imagenes" not in html
     assert "Antes de salir" not in html
+    assert "<strong>2.</strong> 1" not in html  # la clave, no
+    assert "Nombre" in html
+    for_slides(deck)  # ni en el sitio
+    assert not any("**2.**" in one["source"] for one in deck.cells)
 
 
 @pytest.fixture
