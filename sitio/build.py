@@ -294,7 +294,7 @@ def main(arguments=None):
     }.items():
         parser.add_argument(name, action="store_true", help=what)
     options = parser.parse_args(arguments)
-    print("Hago el sitio con los cuadernos como están guardados. Suele tardar medio minuto.")
+    print("Hago el sitio con los cuadernos como están guardados: de uno y medio a tres minutos.")
     try:
         problems = make(options.sin_soluciones)
         if options.zip:
