@@ -84,6 +84,8 @@ def test_a_page_that_started_from_something_else_does_not_overwrite(home, monkey
     with pytest.raises(HTTPError, match=r"a\.txt ha cambiado en el disco"):
         saved("a.txt", "tres", hash=base)
     assert (home / "a.txt").read_text() == "dos"
+    with pytest.raises(HTTPError, match="es del curso"):
+        saved("notebooks/clases/05.ipynb", "tres")
     for who, names in [("x", ["05.ipynb"]), ("y", []), ("x", [])]:
         saved(desk.CLOSING, json.dumps({"who": who, "unsaved": names}))
         said = run(manager.get(desk.CLOSING, content=False))["unsaved"]

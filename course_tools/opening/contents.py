@@ -12,6 +12,10 @@ from course_tools.opening import desk
 COURSE = ("notebooks", "imagenes", "course_lib", "course_checkers", "course_tools")
 
 
+def _of_course(path):
+    return path.strip("/").split("/")[0] in COURSE
+
+
 class CourseContents(AsyncLargeFileManager):
     """Las lecciones y sus soluciones, de solo lectura; tus copias, no."""
 
@@ -23,7 +27,7 @@ class CourseContents(AsyncLargeFileManager):
     unsaved = None  # qué cuadernos ha dicho cada página que no ha guardado aún, al ir a cerrar
 
     def is_writable(self, path):
-        return path.strip("/").split("/")[0] not in COURSE and super().is_writable(path)
+        return not _of_course(path) and super().is_writable(path)
 
     async def get(self, path, content=True, **options):
         """Lo pedido. La raíz lleva además, en ``course``, lo que enseña el panel del curso.
@@ -65,8 +69,10 @@ class CourseContents(AsyncLargeFileManager):
         """Guarda lo que parte de lo que hay en el disco, que la página dice con su huella, ``hash``.
 
         Raises:
-            HTTPError: si entre tanto lo ha cambiado otra página.
+            HTTPError: si es del curso, o si entre tanto lo ha cambiado otra página.
         """
+        if _of_course(path):
+            raise HTTPError(403, f"{path} es del curso, y aquí no se cambia")
         base = model.pop("hash", None)
         async with self._saving:
             if base and await self.file_exists(path):
