@@ -62,9 +62,7 @@ def squared(value):
         if one != inside[0]:
             dim = 1
             if one and inside[0]:
-                raise ValueError(
-                    f"expected sequence of length {inside[0][0]} at dim {dim} (got {one[0]})"
-                )
+                raise ValueError(f"expected sequence of length {inside[0][0]} at dim {dim} (got {one[0]})")
             raise TypeError("must be real number, not list" if one else f"not a sequence at {i}")
     return (len(value), *(inside[0] if inside else ()))
 

@@ -240,9 +240,7 @@ for name, count in (COMPARE | BITS).items():
 @both("bitwise_not")
 def bitwise_not(input):
     if input.dtype.category > 1:
-        raise TypeError(
-            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
-        )
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return made(np.invert(input.array), dtype=input.dtype)
 
 

@@ -551,9 +551,7 @@ def readable(equation, tensors):
                 f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
             )
         if right.count(letter) > 1:
-            raise RuntimeError(
-                f"einsum(): output subscript {letter} appears more than once in the output"
-            )
+            raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
     sizes = {}
     for k, (term, x) in enumerate(zip(found, tensors)):
         for letter, n in zip(term, x.shape):

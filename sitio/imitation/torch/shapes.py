@@ -337,9 +337,7 @@ def kept_triangle(name, count):
     def operation(input, diagonal=0):
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return made(
-            count(input.array, diagonal), (input, lambda g: count(g, diagonal)), dtype=input.dtype
-        )
+        return made(count(input.array, diagonal), (input, lambda g: count(g, diagonal)), dtype=input.dtype)
 
     both(name)(operation)
     both(f"{name}_", function=False)(
@@ -389,9 +387,7 @@ def check_many(name, tensors):
     many = list(tensors)
     for i, x in enumerate(many):
         if not isinstance(x, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}"
-            )
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
     if not many:
         what = {"cat": "torch.cat(): expected a non-empty list of Tensors"}
         raise RuntimeError(what.get(name, "stack expects a non-empty TensorList"))
@@ -481,9 +477,7 @@ def index_of(key, shape):
             then.append(p)
         else:
             if isinstance(p, int | np.integer) and not -shape[dim] <= p < shape[dim]:
-                raise IndexError(
-                    f"index {p} is out of bounds for dimension {dim} with size {shape[dim]}"
-                )
+                raise IndexError(f"index {p} is out of bounds for dimension {dim} with size {shape[dim]}")
             first.append(p)
             dim += p is not None
             if not isinstance(p, int | np.integer):
