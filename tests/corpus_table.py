@@ -21,9 +21,7 @@ def einsum_output(equation):
     """Lo que da una ecuación con dos tensores, o ``None`` si no se puede calcular."""
     query, key = torch.randn(2, 3, 4, 5), torch.randn(2, 6, 4, 5)
     try:
-        return torch.einsum(equation, query.clone(), key), torch.einsum(
-            "bqhd,bkhd->bhqk", query, key
-        )
+        return torch.einsum(equation, query.clone(), key), torch.einsum("bqhd,bkhd->bhqk", query, key)
     except (RuntimeError, TypeError, ValueError):
         return None
 

@@ -79,8 +79,7 @@ def oracle_attention(query, key, value, mask=None):
         where, i = index[:-1], index[-1]
         allowed = [j for j in range(L_k) if keep[(*where, i, j)]]
         scores = {
-            j: sum(a * b for a, b in zip(q[(*where, i)], k[(*where, j)], strict=True))
-            / math.sqrt(d_k)
+            j: sum(a * b for a, b in zip(q[(*where, i)], k[(*where, j)], strict=True)) / math.sqrt(d_k)
             for j in allowed
         }
         exps = {j: math.exp(s - max(scores.values())) for j, s in scores.items()}

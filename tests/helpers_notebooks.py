@@ -25,9 +25,7 @@ PIXELS = re.findall("^(?:regex|replace): (.*)$", SANITIZED, re.MULTILINE)
 
 def compared_outputs(nb):
     """Lo que se compara de cada celda: todo, salvo las imágenes y las celdas exentas."""
-    compared = [
-        (cell.source, deepcopy(cell.outputs)) for cell in code_cells(nb) if not is_exempt(cell)
-    ]
+    compared = [(cell.source, deepcopy(cell.outputs)) for cell in code_cells(nb) if not is_exempt(cell)]
     for _, outputs in compared:
         for output in outputs:
             output.pop("metadata", None)  # el tamaño de las imágenes

@@ -105,9 +105,7 @@ def course_files():
     found = set()
     for folder, inside, names in os.walk(ROOT):
         here = Path(folder).relative_to(ROOT)
-        inside[:] = [
-            one for one in inside if one != ".git" and not is_made((here / one).as_posix())
-        ]
+        inside[:] = [one for one in inside if one != ".git" and not is_made((here / one).as_posix())]
         found |= {(here / name).as_posix() for name in names}
     return {path for path in found if not is_made(path)}
 

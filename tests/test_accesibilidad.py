@@ -170,9 +170,7 @@ def theme(page, request):
     """La página, en un tema; al acabar, en el claro."""
 
     def change(name):
-        page.evaluate(
-            "name => jupyterapp.commands.execute('apputils:change-theme', {theme: name})", name
-        )
+        page.evaluate("name => jupyterapp.commands.execute('apputils:change-theme', {theme: name})", name)
         page.wait_for_function(IN_THEME, arg=name)
 
     change(request.param)

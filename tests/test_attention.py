@@ -71,9 +71,7 @@ def test_attention_is_torchs(kind, dims, seed):
         close(output, theirs)
         if weights is not None:
             assert weights.shape == tuple(dims[:4])
-        for ours, reference in zip(
-            torch.autograd.grad(output, inputs, upstream), expected, strict=True
-        ):
+        for ours, reference in zip(torch.autograd.grad(output, inputs, upstream), expected, strict=True):
             close(ours, reference)
 
 
@@ -116,16 +114,12 @@ def test_the_function_reads_like_the_paper():
 
 @each_mask
 @each_way
-@pytest.mark.parametrize(
-    "dims", [(2, 3, 4, 5, 6, 7), (1, 1, 1, 1, 1, 1), (1, 2, 1, 3, 4, 5)], ids=str
-)
+@pytest.mark.parametrize("dims", [(2, 3, 4, 5, 6, 7), (1, 1, 1, 1, 1, 1), (1, 2, 1, 3, 4, 5)], ids=str)
 def test_gradients_by_finite_differences(attention, kind, dims):
     """El gradiente de la salida **y el de los pesos** son los de diferencias finitas."""
     torch.manual_seed(1)
     mask = make_mask(kind, *dims[:4])
-    assert torch.autograd.gradcheck(
-        lambda *inputs: attention(*inputs, mask), qkv(*dims), fast_mode=True
-    )
+    assert torch.autograd.gradcheck(lambda *inputs: attention(*inputs, mask), qkv(*dims), fast_mode=True)
 
 
 @each_dtype
@@ -163,9 +157,7 @@ def test_blocked_rows_are_zero(kind, way, dtype):
             output, weights = scaled_dot_product_attention(*inputs, mask)
         else:
             output, weights = ScaledDotProductAttention(8)(*inputs, mask, way == "pesos")
-        (
-            output.float().square().sum() + (0 if weights is None else weights[..., 0].sum())
-        ).backward()
+        (output.float().square().sum() + (0 if weights is None else weights[..., 0].sum())).backward()
     assert blocked.any()
     assert not output[blocked].any()
     assert weights is None or not weights[blocked].any()
@@ -295,10 +287,7 @@ def test_multi_head_is_each_head_apart(kind, dims):
     torch.manual_seed(4)
     batch, heads, L_q, L_k, d_k = dims
     ours = randomize(MultiHeadAttention(heads, heads * d_k).double())
-    x, y = (
-        torch.randn(batch, L_q, heads * d_k).double(),
-        torch.randn(batch, L_k, heads * d_k).double(),
-    )
+    x, y = torch.randn(batch, L_q, heads * d_k).double(), torch.randn(batch, L_k, heads * d_k).double()
     mask = make_mask(kind, batch, heads, L_q, L_k)
     keep = None if mask is None else mask.expand(batch, heads, L_q, L_k)
     outputs, all_weights = [], []
@@ -315,9 +304,7 @@ def test_multi_head_is_each_head_apart(kind, dims):
         output, weights = oracle_attention(q, k, v, None if keep is None else keep[:, head])
         outputs.append(output)
         all_weights.append(weights)
-    expected = (
-        torch.cat(outputs, -1) @ ours.output_projection.weight.T + ours.output_projection.bias
-    )
+    expected = torch.cat(outputs, -1) @ ours.output_projection.weight.T + ours.output_projection.bias
     for need_weights in (True, False):
         output, weights = ours(x, y, y, mask, need_weights)
         close(output, expected)
@@ -533,8 +520,7 @@ def test_what_torch_cannot_do_is_said_in_spanish(bad, place):
 @pytest.mark.parametrize(("mask", "words"), [
     (torch.ones(2, 5), ["torch.float32", "torch.bool", "mask.bool()", "~mask.bool()"]),
     (torch.ones(2, 5, dtype=torch.long), ["torch.int64", "mask.bool()"]),
-    (torch.tensor([0.0, 0, 0, 0, -torch.inf]),
-     ["aditiva", 'convert_mask(mask, "additive", "keep")']),
+    (torch.tensor([0.0, 0, 0, 0, -torch.inf]), ["aditiva", 'convert_mask(mask, "additive", "keep")']),
     ([[True] * 5] * 4, ["list", "tensor booleano", "True = puede atender"]),
 ])  # fmt: skip
 @pytest.mark.parametrize("need_weights", [True, False], ids=["pesos", "fundida"])
@@ -589,11 +575,7 @@ def test_the_mask_fits_the_scores_and_not_the_queries(of_queries, of_keys, need_
     """Si las keys tienen ejes que las queries no, las puntuaciones también, y la máscara vale."""
     torch.manual_seed(0)
     scores = torch.broadcast_shapes(of_queries, of_keys)
-    q, k, v = (
-        torch.randn(*of_queries, 3, 4),
-        torch.randn(*of_keys, 6, 4),
-        torch.randn(*of_keys, 6, 7),
-    )
+    q, k, v = torch.randn(*of_queries, 3, 4), torch.randn(*of_keys, 6, 4), torch.randn(*of_keys, 6, 7)
     mask = torch.rand(*scores, 3, 6) > 0.3
     output, _ = ScaledDotProductAttention(4)(q, k, v, mask, need_weights)
     by_itself, _ = scaled_dot_product_attention(

@@ -62,9 +62,7 @@ def test_lo_que_trae_jupyterhub_tiene_su_version():
         assert name in known, f"falta la versión de {name}"
         assert version(name) == known[name], name
         wanted = (Requirement(text) for text in requires(name) or ())
-        pending += [
-            one.name for one in wanted if not one.marker or one.marker.evaluate({"extra": ""})
-        ]
+        pending += [one.name for one in wanted if not one.marker or one.marker.evaluate({"extra": ""})]
 
 
 def test_la_puerta_lleva_su_version_y_la_huella_de_todo_lo_que_trae():

@@ -40,11 +40,7 @@ from course_tools.download_models import bert as download
 HUNGRY = "I gave the dog a bone because it was hungry"
 OLD = "I gave the dog a bone because it was old"
 SPANISH = "Le di un hueso al perro porque tenía hambre"
-SENTENCES = [
-    HUNGRY,
-    "It works",
-    "A much longer sentence, with commas, so that the others need padding.",
-]
+SENTENCES = [HUNGRY, "It works", "A much longer sentence, with commas, so that the others need padding."]
 MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 VOCABULARY = [*MARKS, "Niño", "niño", "Ni", "##ño", "a", "b", "!"]
 
@@ -202,9 +198,7 @@ def test_encoder_from_bert_draws_nothing():
 
 @pytest.mark.parametrize("thing", ["bert-base-uncased", None, torch.nn.Linear(2, 2)])
 def test_encoder_from_something_else(thing):
-    with pytest.raises(
-        TypeError, match=rf"{type(thing).__name__}.*encoder_from_bert\(load_bert\(\)\)"
-    ):
+    with pytest.raises(TypeError, match=rf"{type(thing).__name__}.*encoder_from_bert\(load_bert\(\)\)"):
         encoder_from_bert(thing)
 
 
@@ -236,9 +230,7 @@ def test_embeddings_are_those_of_transformers(sentences):
     """El encoder del curso da cada vector y cada peso que da transformers, relleno incluido."""
     bert = load_bert()
     ours = quiet_extract(sentences)
-    inputs = bert.tokenizer(
-        sentences, return_tensors="pt", padding=True, truncation=True, max_length=512
-    )
+    inputs = bert.tokenizer(sentences, return_tensors="pt", padding=True, truncation=True, max_length=512)
     with torch.no_grad():
         theirs = bert.model(**inputs, output_hidden_states=True, output_attentions=True)
     for name in ("input_ids", "attention_mask"):

@@ -32,11 +32,7 @@ def test_grouped_heads_are_torchs(sizes, seed, causal):
     mask = causal_mask(7) if causal else None
     queries, keys, values = (
         F.linear(x, linear.weight, linear.bias).unflatten(-1, (-1, 6)).transpose(1, 2)
-        for linear in (
-            attention.query_projection,
-            attention.key_projection,
-            attention.value_projection,
-        )
+        for linear in (attention.query_projection, attention.key_projection, attention.value_projection)
     )
     assert keys.shape == values.shape == (3, kv_heads, 7, 6)
     theirs = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, enable_gqa=True)

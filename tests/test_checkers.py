@@ -492,9 +492,7 @@ def test_report_is_text_and_never_html():
     assert "a &amp; b" in report._repr_html_()
     assert "<i>" not in report._repr_html_()
     assert "y 12 líneas más" in str(report)
-    assert str(report).startswith(
-        "✗ Ejercicio 5.1 · softmax: todavía no.\n  1. <b>mal</b> 1 < 2. Mira"
-    )
+    assert str(report).startswith("✗ Ejercicio 5.1 · softmax: todavía no.\n  1. <b>mal</b> 1 < 2. Mira")
     assert not report
     assert not report.ok
 
@@ -661,9 +659,7 @@ def test_the_place_where_checkers_were_says_where_they_are(leftover, tmp_path, m
     assert "cambia course_lib.checkers por course_checkers en esta celda" in notebook.MOVED
 
 
-@pytest.mark.parametrize(
-    "code", ["import course_libre", "from course_lib.masks import nothing", "1 / 0"]
-)
+@pytest.mark.parametrize("code", ["import course_libre", "from course_lib.masks import nothing", "1 / 0"])
 def test_what_is_missing_elsewhere_is_not_explained(code):
     assert notes_of(code) == []
 

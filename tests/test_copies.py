@@ -126,9 +126,7 @@ NEW = "from course_checkers import check_f, show_progress"
 
 
 def test_what_the_course_has_moved_is_renewed_in_your_cells_and_is_no_change_of_anyone():
-    before, after = (
-        lesson(cell("a", f"import torch\n\n{one}"), cell("d", STUB)) for one in (OLD, NEW)
-    )
+    before, after = (lesson(cell("a", f"import torch\n\n{one}"), cell("d", STUB)) for one in (OLD, NEW))
     # Sin tocar, o ya puesta al día por ti: la del curso, y nada tuyo.
     for mine in (before, after):
         got = joined(before, copy.deepcopy(mine), after)
@@ -406,9 +404,7 @@ def test_an_unknown_lesson_is_named(course, asked):
 
 
 def test_links_work_from_the_copy(course):
-    text = (
-        "[g](glosario.md) [s](soluciones/05_prueba.ipynb#x) [l](05_prueba.ipynb) [w](https://a.es)"
-    )
+    text = "[g](glosario.md) [s](soluciones/05_prueba.ipynb#x) [l](05_prueba.ipynb) [w](https://a.es)"
     text += " ![f](../imagenes/f.svg) `d[k](x)` [m](#2.-Título)"
     publish(course, lesson(cell("a", text, "markdown")))
     copies.update()

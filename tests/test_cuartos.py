@@ -65,9 +65,7 @@ def test_a_forbidden_import_breaks_its_contract(tmp_path):
 
 def test_no_program_is_out_of_the_contracts():
     """Una carpeta sin ``__init__.py`` no es un paquete, y sus import no se miran."""
-    alone = {
-        path.parent for path in files(*ROOMS) if not (ROOT / path.parent / "__init__.py").exists()
-    }
+    alone = {path.parent for path in files(*ROOMS) if not (ROOT / path.parent / "__init__.py").exists()}
     assert alone == set(), "Ponles un __init__.py que diga qué hay dentro."
 
 

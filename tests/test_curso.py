@@ -536,9 +536,7 @@ def test_interrupted_install_recovers(tmp_path, silent_index):
     assert not (course.venv / "resto.txt").exists()
 
 
-@pytest.mark.skipif(
-    os.name != "posix", reason="en Windows, Ctrl+C no se puede mandar a un solo grupo"
-)
+@pytest.mark.skipif(os.name != "posix", reason="en Windows, Ctrl+C no se puede mandar a un solo grupo")
 def test_ctrl_c_is_clean(tmp_path, silent_index):
     course = Course(tmp_path)
     process = course.start("probar", index=silent_index)
@@ -720,9 +718,7 @@ ALL_UV, ALL_PIP = "uv torch==2.13.0 algo==1.0", "pip torch==2.13.0 algo==1.0"
     pytest.param("win32", "", {ALL_UV: "x"}, [UV, ALL_UV, ALL_PIP], id="uv-no-puede"),
     pytest.param("linux", "", {UV: NETWORK}, [UV, "error"], id="sin-red"),
     pytest.param("linux", "", {PIP_CPU: NETWORK}, [UV, PIP_CPU, "error"], id="la-red-se-corta"),
-    pytest.param(
-        "win32", "", {ALL_UV: "x", ALL_PIP: "x"}, [UV, ALL_UV, ALL_PIP, "error"], id="nada-va"
-    ),
+    pytest.param("win32", "", {ALL_UV: "x", ALL_PIP: "x"}, [UV, ALL_UV, ALL_PIP, "error"], id="nada-va"),
 ])  # fmt: skip
 def test_install_route(curso, monkeypatch, platform, cuda, problems, expected):
     steps, told = [], curso.ROOT / "otro.log"

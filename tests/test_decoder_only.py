@@ -29,9 +29,7 @@ def parts_of_llama():
 
 def llama_of(seed=0, **changes):
     torch.manual_seed(seed)
-    return randomize(
-        transformers.LlamaForCausalLM(transformers.LlamaConfig(**CONFIG | changes)).eval()
-    )
+    return randomize(transformers.LlamaForCausalLM(transformers.LlamaConfig(**CONFIG | changes)).eval())
 
 
 # --- Las piezas -------------------------------------------------------------------------------------
@@ -91,9 +89,7 @@ def test_rms_norm_is_torchs(dtype):
     assert output.isfinite().all()
     close(output, theirs(x), dtype)
     close(output, llama(x), dtype if dtype != torch.float64 else torch.float32)
-    gradients = [
-        torch.autograd.grad(module(x).float().pow(2).sum(), x)[0] for module in (ours, theirs)
-    ]
+    gradients = [torch.autograd.grad(module(x).float().pow(2).sum(), x)[0] for module in (ours, theirs)]
     close(*gradients, dtype)
 
 
@@ -102,9 +98,7 @@ def test_swiglu_is_llamas():
     sizes = transformers.LlamaConfig(hidden_size=6, intermediate_size=11, num_attention_heads=3)
     llama = parts_of_llama().LlamaMLP(sizes).double()
     names = {"gate": "gate_proj", "up": "up_proj", "down": "down_proj"}
-    llama.load_state_dict(
-        {f"{names[k.split('.')[0]]}.weight": v for k, v in ours.state_dict().items()}
-    )
+    llama.load_state_dict({f"{names[k.split('.')[0]]}.weight": v for k, v in ours.state_dict().items()})
     x = torch.randn(2, 3, 6, dtype=torch.float64)
     close(ours(x), llama(x))
     assert [tuple(p.shape) for p in ours.parameters()] == [(11, 6), (11, 6), (6, 11)]  # sin sesgos
@@ -237,9 +231,7 @@ def llama_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("llama")
     llama_of().save_pretrained(folder)
     words = Tokenizer(models.WordLevel({"hola": 0, "mundo": 1, "?": 2}, unk_token="?"))
-    transformers.PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?").save_pretrained(
-        folder
-    )
+    transformers.PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?").save_pretrained(folder)
     return folder
 
 
@@ -274,9 +266,7 @@ def test_another_kind_of_model_or_damaged(llama_folder, tmp_path):
     with pytest.raises(ModelUnavailableError, match="«gpt2», y hace falta un «llama»"):
         load_llama(tmp_path)
     transformers.LlamaConfig(**CONFIG).save_pretrained(tmp_path)
-    (tmp_path / "model.safetensors").write_bytes(
-        (llama_folder / "model.safetensors").read_bytes()[:-9]
-    )
+    (tmp_path / "model.safetensors").write_bytes((llama_folder / "model.safetensors").read_bytes()[:-9])
     with pytest.raises(ModelUnavailableError, match="incompletos o dañados"):
         load_llama(tmp_path)
 

@@ -18,9 +18,7 @@ from prose import ROOT, course_files, documents, is_made
 import curso
 
 HERE = "tests/test_documentos.py"
-EXTENSIONS = (
-    "py|ipynb|md|txt|tsv|csv|json|toml|yml|yaml|html|css|js|svg|gif|png|cfg|zip|safetensors|db"
-)
+EXTENSIONS = "py|ipynb|md|txt|tsv|csv|json|toml|yml|yaml|html|css|js|svg|gif|png|cfg|zip|safetensors|db"
 WORDS = {"README.md": 2000, "CONTRIBUTING.md": 3500}
 
 # Lo que no es de este curso, y nombra quien lo cuenta: de otras bibliotecas, y tuyo.
@@ -64,9 +62,7 @@ def link_faults(text, document):
         if "{" in target or re.match(r"https?:|mailto:", target) or path.startswith(ON_GITHUB):
             continue
         whole = Path(os.path.normpath(folder / path)).as_posix() if path else document
-        if whole not in course_files() and not any(
-            one.startswith(f"{whole}/") for one in course_files()
-        ):
+        if whole not in course_files() and not any(one.startswith(f"{whole}/") for one in course_files()):
             yield f"el enlace a {target} no lleva a nada"
         elif anchor and whole.endswith(".md") and anchor not in anchors(whole):
             yield f"{whole} no tiene ningún apartado «{anchor}»"

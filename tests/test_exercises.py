@@ -47,9 +47,7 @@ def solution_of(path):
 def section(path):
     """Las celdas de «## Ejercicios»."""
     cells = notebooks.read(path).cells
-    titles = {
-        c.source.splitlines()[0]: i for i, c in enumerate(cells) if c.source.startswith("## ")
-    }
+    titles = {c.source.splitlines()[0]: i for i, c in enumerate(cells) if c.source.startswith("## ")}
     return cells[titles["## Ejercicios"] : titles["## Resumen"]]
 
 
@@ -237,9 +235,7 @@ def test_every_section_a_report_sends_to_is_a_link(folder, monkeypatch):
     monkeypatch.chdir(ROOT / folder)
     lost = set()
     for reference in {reference for _, reference in references()}:
-        found = re.fullmatch(
-            rf'<a href="(.*)#cell-id=(.*)">{reference}</a>', places.linked(reference)
-        )
+        found = re.fullmatch(rf'<a href="(.*)#cell-id=(.*)">{reference}</a>', places.linked(reference))
         cells = notebooks.read(found[1]).cells if found else []
         lesson, section = reference.split(" §")
         for cell in cells:

@@ -260,9 +260,7 @@ def test_it_asks_the_kernel_for_sentences(lab, shown):
         second.fill(two)
         before = int(lab.ask("print(explorer.answered)"))
         second.press("Enter")
-        page.wait_for_function(
-            "document.querySelector('.exp-texts + p').innerText.trim() === 'Calcular'"
-        )
+        page.wait_for_function("document.querySelector('.exp-texts + p').innerText.trim() === 'Calcular'")
         assert int(lab.ask("print(explorer.answered)")) == before + 1
 
     send("The cat sat down")

@@ -222,9 +222,7 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
 def test_a_late_kernel_does_not_undo_what_the_hand_does(lab, shown):
     shown("SoftmaxExplorer()")
     page = lab.page
-    busy = (
-        "lesson.sessionContext.session.kernel.requestExecute({code: 'import time; time.sleep(1)'})"
-    )
+    busy = "lesson.sessionContext.session.kernel.requestExecute({code: 'import time; time.sleep(1)'})"
     page.evaluate(f"void {busy}")
     first = page.get_by_role("slider", name="Puntuación 1", exact=True)
     first.press("ArrowUp")

@@ -214,9 +214,7 @@ def test_the_notebook_can_be_saved_from_a_control(lab):
     lab.close()
 
 
-@pytest.mark.parametrize(
-    "name", ["AttentionExplorer", "LlmExplorer", "MultiHeadExplorer", "QKVExplorer"]
-)
+@pytest.mark.parametrize("name", ["AttentionExplorer", "LlmExplorer", "MultiHeadExplorer", "QKVExplorer"])
 def test_it_waits_with_patience(browser, name):
     """Si nadie contesta, lo dice; mientras algo dice por dónde va, como una descarga, no."""
     page = browser.new_page()  # en su propio contexto: el reloj de mentira es de todo el contexto

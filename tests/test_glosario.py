@@ -15,10 +15,7 @@ from tools import notebooks
 FOLDER = ROOT / "notebooks"
 GLOSSARY = "notebooks/glosario.md"
 TEXT = (ROOT / GLOSSARY).read_text(encoding="utf-8")
-HEADERS = (
-    ["término", "en español", "símbolo o forma", "qué es", "dónde se explica"],
-    ["di", "no digas"],
-)
+HEADERS = ["término", "en español", "símbolo o forma", "qué es", "dónde se explica"], ["di", "no digas"]
 
 
 def plain(text):
@@ -141,9 +138,7 @@ def forbidden():
     """De cada nombre que no se usa, su patrón y el que hay que decir."""
     header, *rows = read_tables(TEXT)[1]
     assert header == HEADERS[1]
-    return [
-        (re.compile(whole(name), re.IGNORECASE), row[0]) for row in rows for name in names(row[1])
-    ]
+    return [(re.compile(whole(name), re.IGNORECASE), row[0]) for row in rows for name in names(row[1])]
 
 
 def is_proper_name(text, match):
@@ -208,8 +203,6 @@ def test_a_good_name_passes(text):
 
 
 def test_programs_are_read_too():
-    source = (
-        'def f(mask):\n    """El padding."""  # otro layer\n    raise ValueError("un batch vacío")'
-    )
+    source = 'def f(mask):\n    """El padding."""  # otro layer\n    raise ValueError("un batch vacío")'
     found = [fault for piece in python_pieces(source) for fault in other_names(piece)]
     assert len(found) == 3

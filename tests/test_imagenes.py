@@ -20,9 +20,7 @@ from imagenes import animations, draw, scenes
 ROOT = Path(__file__).resolve().parent.parent
 SVGS = [name for name in draw.FIGURES if name.endswith(".svg")]
 GIFS = [name for name in draw.FIGURES if name.endswith(".gif")]
-PALETTE = {
-    value for value in vars(palette).values() if isinstance(value, str) and value.startswith("#")
-}
+PALETTE = {value for value in vars(palette).values() if isinstance(value, str) and value.startswith("#")}
 MINIMUM_SIZE = 14  # píxeles con 800 de ancho
 MINIMUM_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
 OTHER_FONT = 1.08  # cuánto más ancha puede ser la letra de otra máquina
@@ -93,9 +91,7 @@ def test_drawing_again_gives_the_same_file(name):
 
 
 def test_every_file_is_in_the_table():
-    drawn = {
-        path.name for path in draw.HERE.iterdir() if path.suffix in {".svg", ".gif", ".png", ".jpg"}
-    }
+    drawn = {path.name for path in draw.HERE.iterdir() if path.suffix in {".svg", ".gif", ".png", ".jpg"}}
     assert drawn == set(draw.FIGURES)
 
 
@@ -145,9 +141,7 @@ def test_colours_come_from_the_palette(name):
 @each_svg
 def test_letters_are_large_enough(name):
     root = load(name)
-    smallest = min(
-        number(element, "font-size") for element in root.iter() if element.get("font-size")
-    )
+    smallest = min(number(element, "font-size") for element in root.iter() if element.get("font-size"))
     assert smallest * min(1, 800 / number(root, "width")) >= MINIMUM_SIZE
 
 
@@ -156,15 +150,11 @@ def extent(text):
     path = findfont(f"{palette.FONT}:{text.get('font-weight', 'normal')}")
     base = number(text, "font-size")
     width = sum(
-        ImageFont.truetype(path, 100).getlength(span.text)
-        / 100
-        * float(span.get("font-size", base))
+        ImageFont.truetype(path, 100).getlength(span.text) / 100 * float(span.get("font-size", base))
         for span in text
     )
     width *= OTHER_FONT
-    left = (
-        number(text, "x") - width * {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor")]
-    )
+    left = number(text, "x") - width * {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor")]
     baseline = number(text, "y")
     return left, baseline - 0.74 * base, left + width, baseline + 0.02 * base
 
@@ -207,12 +197,8 @@ def test_text_stands_out_from_its_background(name):
         background = np.zeros(3)
         for element in under(root, text):
             opacity = float(element.get("fill-opacity", 1))
-            background = (
-                opacity * np.array(to_rgb(element.get("fill"))) + (1 - opacity) * background
-            )
-        dark, light = sorted(
-            luminance(np.array(rgb)) for rgb in (background, to_rgb(text.get("fill")))
-        )
+            background = opacity * np.array(to_rgb(element.get("fill"))) + (1 - opacity) * background
+        dark, light = sorted(luminance(np.array(rgb)) for rgb in (background, to_rgb(text.get("fill"))))
         assert (light + 0.05) / (dark + 0.05) >= MINIMUM_CONTRAST, words(text)
 
 
@@ -246,10 +232,8 @@ def test_arrows_touch_what_they_point_at(name):
             continue
         x, y = map(float, re.match(r"M(\S+?),(\S+)", path.get("d")).groups())
         near = (
-            min(abs(x - x0), abs(x - x1)) <= 3
-            and y0 - 3 <= y <= y1 + 3
-            or min(abs(y - y0), abs(y - y1)) <= 3
-            and x0 - 3 <= x <= x1 + 3
+            min(abs(x - x0), abs(x - x1)) <= 3 and y0 - 3 <= y <= y1 + 3
+            or min(abs(y - y0), abs(y - y1)) <= 3 and x0 - 3 <= x <= x1 + 3
             for x0, y0, x1, y1 in edges
         )
         assert any(near), f"flecha suelta en ({x}, {y})"

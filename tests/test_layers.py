@@ -227,16 +227,12 @@ def test_dropout_is_on_the_sum_of_embedding_and_position(kind):
 
 
 @jaxtyped(typechecker=beartype)
-def typed_embedding(
-    module: nn.Module, ids: Int[Tensor, "B L"], dim: int
-) -> Float[Tensor, "B L {dim}"]:
+def typed_embedding(module: nn.Module, ids: Int[Tensor, "B L"], dim: int) -> Float[Tensor, "B L {dim}"]:
     return module(ids)
 
 
 @jaxtyped(typechecker=beartype)
-def typed_layer(
-    module: nn.Module, *x: Float[Tensor, "B L d_model"]
-) -> Float[Tensor, "B L d_model"]:
+def typed_layer(module: nn.Module, *x: Float[Tensor, "B L d_model"]) -> Float[Tensor, "B L d_model"]:
     return module(*x)
 
 

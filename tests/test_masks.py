@@ -170,13 +170,11 @@ def test_wrong_attention_mask(mask, words):
     (lambda: combine_masks(BOOL, BOOL.tolist()), TypeError, ["combine_masks", "list"]),
     (lambda: combine_masks(BOOL.long()), TypeError, ["combine_masks", "torch.int64"]),
     (lambda: combine_masks(BOOL, BOOL.mT), ValueError, ["(2, 3) y (3, 2)", "(B, h, L_q, L_k)"]),
-    (lambda: convert_mask(BOOL, "Keep", "block"), ValueError,
-     ["source = 'Keep'", "'keep', 'block'"]),
+    (lambda: convert_mask(BOOL, "Keep", "block"), ValueError, ["source = 'Keep'", "'keep', 'block'"]),
     (lambda: convert_mask(BOOL, "keep", None), ValueError, ["target = None", "'additive'"]),
     (lambda: convert_mask(BOOL, "additive", "keep"), TypeError, ["torch.bool", '"keep" o "block"']),
     (lambda: convert_mask([[0.0]], "additive", "keep"), TypeError, ["list", "flotante"]),
-    (lambda: convert_mask(BOOL.float(), "keep", "block"), TypeError,
-     ["torch.float32", "torch.bool"]),
+    (lambda: convert_mask(BOOL.float(), "keep", "block"), TypeError, ["torch.float32", "torch.bool"]),
     (lambda: convert_mask(BOOL * -2.5, "additive", "keep"), ValueError, ["-2.5", "sesgo"]),
     (lambda: convert_mask(BOOL * torch.nan, "additive", "keep"), ValueError, ["nan", "sesgo"]),
     (lambda: convert_mask(BOOL * torch.inf, "additive", "keep"), ValueError, ["inf", "sesgo"]),
@@ -246,9 +244,7 @@ def test_one_sentence_or_one_head_is_not_a_doubt(target):
 @given(length=st.integers(1, 9), width=st.integers(1, 12), sinks=st.integers(0, 12))
 def test_window_is_its_formula(length, width, sinks):
     mask = window_mask(length, width, sinks)
-    expected = [
-        [j <= i and (i - j < width or j < sinks) for j in range(length)] for i in range(length)
-    ]
+    expected = [[j <= i and (i - j < width or j < sinks) for j in range(length)] for i in range(length)]
     assert mask.dtype == torch.bool
     assert mask.tolist() == expected
 

@@ -23,9 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 REQUIREMENTS = ROOT / "aula/calificar/requirements.txt"
 LESSON = "05_atencion"
 SOURCE = ROOT / "notebooks" / f"{LESSON}.ipynb"
-POINTS = {
-    number: points for number, (_, points) in catalog.catalog().items() if number.startswith("5.")
-}
+POINTS = {number: points for number, (_, points) in catalog.catalog().items() if number.startswith("5.")}
 
 ATTENTION = """def my_attention(query, key, value, mask=None):
     scores = query @ key.mT / query.shape[-1] ** 0.5
@@ -172,9 +170,7 @@ def submission(released, cells):
             code = code.replace("my_answer", name[0]) if name else code
             cell.source = f"# Ejercicio {number}\n{code}"
         elif is_blank(cell) and number in QUESTIONS:
-            cell.source = re.sub(
-                r"(?s)^(# Ejercicio \S+\n).*?(my_\w+ = ).*", r"\1\2...", cell.source
-            )
+            cell.source = re.sub(r"(?s)^(# Ejercicio \S+\n).*?(my_\w+ = ).*", r"\1\2...", cell.source)
     return nb
 
 

@@ -23,9 +23,7 @@ def test_the_neighbours_are_those_of_a_ring():
 @pytest.mark.parametrize("scaled", [True, False])
 @pytest.mark.parametrize("positions", [True, False])
 def test_it_is_the_attention_of_the_course_with_or_without_its_scale(scaled, positions):
-    model = NeighbourModel(
-        2, 6, length=5, vocab_size=7, scaled=scaled, positions=positions
-    ).double()
+    model = NeighbourModel(2, 6, length=5, vocab_size=7, scaled=scaled, positions=positions).double()
     ids = torch.randint(7, (3, 5))
     logits, weights = model(ids)
     assert (logits.shape, weights.shape) == ((3, 5, 1, 7), (3, 2, 5, 5))
@@ -58,9 +56,7 @@ LEARNS = {  # cuántas cabezas, con qué, y si aprende
 
 
 @pytest.mark.parametrize("model", LEARNS)
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(k, marks=pytest.mark.lenta) for k in range(1, 6))]
-)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.lenta) for k in range(1, 6))])
 def test_what_learns_and_what_does_not(model, seed):
     heads, options, learns = LEARNS[model]
     assert (ends(seed, heads, **options).accuracy.min() > 0.95).item() is learns

@@ -220,9 +220,7 @@ def test_what_is_projected_is_the_class_and_not_the_lesson(tmp_path):
         "la celda 2 falla:.*el kernel ha muerto",
         marks=pytest.mark.lenta,
     ),
-    pytest.param(
-        "import os; print(os.getcwd())", "Celda 2: muestra una ruta", marks=pytest.mark.lenta
-    ),
+    pytest.param("import os; print(os.getcwd())", "Celda 2: muestra una ruta", marks=pytest.mark.lenta),
 ])  # fmt: skip
 def test_a_notebook_that_fails_is_not_touched(tmp_path, capsys, source, says):
     path = save(tmp_path / "x.ipynb", "x = 1", source, "x")

@@ -159,9 +159,7 @@ def test_a_misspelled_word_is_seen(word):
     assert WRONG[word] in re.findall(r"\w+", fault.partition("¿")[2])
 
 
-@pytest.mark.parametrize(
-    "text", ["suma de de los pesos", "La la softmax", "a\na", "los **los** pesos"]
-)
+@pytest.mark.parametrize("text", ["suma de de los pesos", "La la softmax", "a\na", "los **los** pesos"])
 def test_a_doubled_word_is_seen(text):
     assert len(found_in(text)) == 1
 

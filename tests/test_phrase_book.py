@@ -81,9 +81,7 @@ def test_words_are_in_the_dictionaries():
         short = {"I", "m", "s", "re", "t", "d", "isn", "don", "doesn", "aren", "didn", "wasn"}
         short |= {"Mr", "Mrs", "o", "Dr"}
         short |= {"Escúchala", "Escúchalo", "Escúchalos", "Repítelo"}  # con el pronombre detrás
-        wrong = {
-            w for w in words - short if not is_in(language, w) and not is_in(language, w.lower())
-        }
+        wrong = {w for w in words - short if not is_in(language, w) and not is_in(language, w.lower())}
         assert wrong == set()
 
 
@@ -134,9 +132,7 @@ def test_agreement(monkeypatch, mould, expected):
     assert phrase_pairs(0, excluded=[expected.split(" → ")[0].upper()]) == []
 
 
-FEMININE = (
-    "casa escuela biblioteca playa manzana llave hermana amiga clase película estación gallina"
-)
+FEMININE = "casa escuela biblioteca playa manzana llave hermana amiga clase película estación gallina"
 MASCULINE = "libro coche parque hospital zapato hermano amigo tren museo mapa pez lápiz examen"
 
 

@@ -237,9 +237,7 @@ def test_the_image_is_not_made_if_the_course_cannot_be_installed(tmp_path):
 def test_the_badges_lead_to_what_is_published(published):
     """El README no sabe la dirección del repositorio: su página, sí."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    badges = re.findall(
-        r"\[!\[(Abrir en \w+)\]\((\S+)\)\]\(\.\./\.\./tree/([\w-]+)#(\S+)\)", readme
-    )
+    badges = re.findall(r"\[!\[(Abrir en \w+)\]\((\S+)\)\]\(\.\./\.\./tree/([\w-]+)#(\S+)\)", readme)
     assert len(badges) == 1
     titles = re.findall(r"^## (.+)$", (published / "README.md").read_text("utf-8"), re.MULTILINE)
     for words, image, branch, anchor in badges:

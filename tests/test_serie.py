@@ -138,9 +138,7 @@ SECTION = re.compile(
 def beside_sections(nb):
     """Los números de los apartados que están al lado del camino."""
     found = texts(way.part(nb, way.ASIDE))
-    return {
-        number for text in found for number in re.findall(r"^#+ (\d+(?:\.\d+)?)[. ]", text, re.M)
-    }
+    return {number for text in found for number in re.findall(r"^#+ (\d+(?:\.\d+)?)[. ]", text, re.M)}
 
 
 def leaning_faults(nb, beside):

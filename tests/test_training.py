@@ -164,9 +164,7 @@ def test_the_phrase_book_joins_part_of_the_pairs(tmp_path, monkeypatch):
     assert set(first[:part]) != set(second[:part])
     assert {english for english, _ in first[part:]} == {"Good night, Ann 1000."}
     seen.clear()
-    trainer.train(
-        PAIRS, PAIRS[:9], tmp_path / "todas", SMALL, {**QUICK, "epochs": 1}, excluded=excluded
-    )
+    trainer.train(PAIRS, PAIRS[:9], tmp_path / "todas", SMALL, {**QUICK, "epochs": 1}, excluded=excluded)
     assert seen == [pair for pair in PAIRS if pair[0] != "The dog sees a cat."]
 
 

@@ -162,10 +162,7 @@ def test_transformer_is_torchs(with_masks, activation):
     arguments, masks = {}, {"tgt_mask": nn.Transformer.generate_square_subsequent_mask(5).double()}
     if with_masks:
         keep_source, keep_target = padded(4, 7), padded(4, 5)
-        arguments = {
-            "source_mask": padding_mask(keep_source),
-            "target_mask": padding_mask(keep_target),
-        }
+        arguments = {"source_mask": padding_mask(keep_source), "target_mask": padding_mask(keep_target)}
         masks |= {
             "src_key_padding_mask": keep_source == 0,
             "memory_key_padding_mask": keep_source == 0,

@@ -73,8 +73,7 @@ def test_the_card_says_what_the_files_are(translator):
         f"Adam, hasta {FINISHING['peak'] * 1000:g}e-3",
         f"a {FINISHING['joined'] * 100:.0f} de cada 100 parejas les sigue otra",
         f"salen hasta {WITH_PHRASES['phrases']} frases",
-        f"unas {len(phrase_pairs(1, WITH_PHRASES['phrases'])) // 100 / 10:.1f}".replace(".", " ")
-        + "00",
+        f"unas {len(phrase_pairs(1, WITH_PHRASES['phrases'])) // 100 / 10:.1f}".replace(".", " ") + "00",
         f"el libro de frases: {WITH_PHRASES['epochs']} épocas más",
         f"{WITH_PHRASES['fraction'] * 100:.0f} de cada 100 frases de Tatoeba",
         f"Muon, hasta {WITH_PHRASES['peak_of_matrices'] * 10000:g}e-4",
@@ -246,9 +245,7 @@ def test_to_words_by_hand(translator):
 # --- Lo raro --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "empty", ["", "   ", "\n\t", "\u200b\u200b", "...", "¿?", "😀", "你好", "Привет"]
-)
+@pytest.mark.parametrize("empty", ["", "   ", "\n\t", "\u200b\u200b", "...", "¿?", "😀", "你好", "Привет"])
 def test_nothing_to_translate(translator, empty):
     with pytest.raises(TranslatorError, match="está vacía|no hay ninguna palabra"):
         translator.translate(empty)
@@ -329,12 +326,7 @@ def test_a_warning_is_given_every_time():
 
 
 @pytest.mark.parametrize(("english", "spanish", "changed", "unknown"), [
-    (
-        "Tom met Kowalski on May 25.",
-        "Tom vio a Kowiciki el 52 de mayo.",
-        ["«25»", "«Kowalski»"],
-        [],
-    ),
+    ("Tom met Kowalski on May 25.", "Tom vio a Kowiciki el 52 de mayo.", ["«25»", "«Kowalski»"], []),
     ("Tom met Kowalski on May 25.", "Tom vio a Kowalski el 25 de mayo.", [], []),
     ("Tom read Kowalski's book.", "Tom leyó el libro de Kowálski.", [], []),
     ("It costs 1,250 euros.", "Cuesta 1.250 euros.", [], []),
@@ -425,9 +417,7 @@ def test_english_is_not_taken_for_spanish():
     pairs = probes.aligned_pairs()
     assert not any(looks_spanish(pair.english) for pair in pairs)
     assert sum(looks_spanish(pair.spanish) for pair in pairs) >= 70
-    assert not any(
-        map(looks_spanish, ("Their son died.", "Soy sauce tastes good.", "The café is shut."))
-    )
+    assert not any(map(looks_spanish, ("Their son died.", "Soy sauce tastes good.", "The café is shut.")))
 
 
 @pytest.mark.lenta
@@ -496,9 +486,7 @@ def test_aligned_pairs_are_well_formed(translator):
     for pair in pairs:
         found = quietly(translator.align, pair.english, pair.spanish)
         assert len(found.target_words) == len(pair.gold)
-        assert all(
-            admissible and max(admissible) < len(found.source_words) for admissible in pair.gold
-        )
+        assert all(admissible and max(admissible) < len(found.source_words) for admissible in pair.gold)
 
 
 def test_alignment_by_hand(translator):

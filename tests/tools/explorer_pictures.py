@@ -51,9 +51,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             build(Path(folder) / "_sitio")
             heights = rooms(browser, Path(folder) / "_sitio")
-        lines = ",\n".join(
-            f'  "{name}": {json.dumps(both)}' for name, both in sorted(heights.items())
-        )
+        lines = ",\n".join(f'  "{name}": {json.dumps(both)}' for name, both in sorted(heights.items()))
         (FOLDER / "alturas.json").write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 

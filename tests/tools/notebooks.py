@@ -266,9 +266,7 @@ def _way_problems(nb, name):
 def course_notebooks():
     """Devuelve las rutas de todos los cuadernos del curso."""
     folders = "", "clases", "soluciones"
-    return [
-        path for name in folders for path in sorted((ROOT / "notebooks" / name).glob("*.ipynb"))
-    ]
+    return [path for name in folders for path in sorted((ROOT / "notebooks" / name).glob("*.ipynb"))]
 
 
 def is_lesson(path):

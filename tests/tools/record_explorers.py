@@ -78,9 +78,7 @@ def main():
                 frames.append(frame(explorer))
                 durations.append(duration)
             height = max(picture.height for picture in frames)
-            frames = [
-                ImageOps.pad(f, (WIDTH, height), color="white", centering=(0, 0)) for f in frames
-            ]
+            frames = [ImageOps.pad(f, (WIDTH, height), color="white", centering=(0, 0)) for f in frames]
             palette = frames[0].quantize(COLORS, Image.Quantize.MAXCOVERAGE)
             frames = [picture.quantize(palette=palette, dither=0) for picture in frames]
             path = FOLDER / f"{name}.gif"

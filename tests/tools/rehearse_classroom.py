@@ -94,9 +94,7 @@ class Student:
         """Pide algo a su JupyterLab, como lo hace la página. Devuelve el código y lo que contesta."""
         cookies = self.web.cookie_jar.filter_cookies(URL(f"{self.base}/"))
         headers = {"X-XSRFToken": cookies["_xsrf"].value} if "_xsrf" in cookies else {}
-        async with self.web.request(
-            method, f"{self.base}/{path}", headers=headers, **options
-        ) as answer:
+        async with self.web.request(method, f"{self.base}/{path}", headers=headers, **options) as answer:
             text = await answer.text()
             with contextlib.suppress(ValueError):
                 return answer.status, json.loads(text)
@@ -356,9 +354,7 @@ async def rehearse(address, added, before):
         if ours:
             middle, most = statistics.median(ours), max(ours)
             row(f"memoria de cada uno (PSS), {what}", f"{middle:.0f} MiB", f"{most:.0f} MiB")
-    row(
-        "memoria de todo el ordenador", f"{used:.0f} MiB", f"{used / len(students):.0f} por persona"
-    )
+    row("memoria de todo el ordenador", f"{used:.0f} MiB", f"{used / len(students):.0f} por persona")
     row("fallos", str(len(faults)), "")
     print(*faults[:20], sep="\n")
     if len(students) > len(TROUBLES):
@@ -376,10 +372,7 @@ async def with_troubles(students):
     start = time.monotonic()
     quiet = [fault for one in witnesses for fault in await one.run_all()]  # de uno en uno
     alone = (time.monotonic() - start) / len(witnesses)
-    ends = {
-        what: asyncio.create_task(trouble(one, TROUBLES[what], 60))
-        for what, one in culprits.items()
-    }
+    ends = {what: asyncio.create_task(trouble(one, TROUBLES[what], 60)) for what, one in culprits.items()}
     start = time.monotonic()
     runs = await asyncio.gather(*(one.run_all() for one in witnesses), return_exceptions=True)
     shared = time.monotonic() - start
@@ -389,9 +382,7 @@ async def with_troubles(students):
         if what == "llena el disco":
             status = await culprits[what].save()
             row("y al guardar", f"código {status}")
-    row(
-        "los demás, solos y con ellos", f"{alone:.0f} s y {shared:.0f} s, {len(witnesses)} a la vez"
-    )
+    row("los demás, solos y con ellos", f"{alone:.0f} s y {shared:.0f} s, {len(witnesses)} a la vez")
     failed = quiet + [str(one) for one in runs if one] + [str(one) for one in saved if one != 200]
     row("fallos de los demás", str(len(failed)))
     print(*failed[:10], sep="\n")

@@ -31,8 +31,7 @@ SECONDS_AN_EXPLORER = 120  # mover un explorador hasta ver la respuesta
 MINUTES_AN_ANSWER = {True: 12, False: 4}  # un ejercicio, si se programa y si no
 # Lo que tarda en ejecutarse cada lección, entera, en segundos, con dos núcleos: lo dice «curso.py cuadernos».
 SECONDS_TO_RUN = dict(zip(
-    ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12", "13", "14",
-     "15"),
+    ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12", "13", "14", "15"),
     (8, 7, 13, 12, 14, 23, 30, 16, 41, 9, 29, 21, 37, 34, 40, 50),
 ))  # fmt: skip
 
@@ -155,9 +154,7 @@ def minutes(nb):
     formulas = re.findall(r"\$\$.*?\$\$", text, re.DOTALL)
     drawn = sum("image/png" in o.get("data", ()) for c in codes for o in c.get("outputs", ()))
     figures = len(re.findall(r"!\[", text)) + drawn
-    prose = re.sub(
-        r"\$\$.*?\$\$|\$[^$]*\$|!\[[^]]*\]|\]\([^)]*\)|<[^>]*>", " ", text, flags=re.DOTALL
-    )
+    prose = re.sub(r"\$\$.*?\$\$|\$[^$]*\$|!\[[^]]*\]|\]\([^)]*\)|<[^>]*>", " ", text, flags=re.DOTALL)
     seconds = SECONDS_A_LINE * lines(nb)
     asked = text.count("Antes de ejecutar:") + sum(c.source.count("Prediction(") for c in codes)
     seconds += SECONDS_A_PREDICTION * asked
