@@ -1,17 +1,13 @@
 """Embedding, posición, suma y norma, y red densa: contra fórmulas independientes y contra torch."""
 
-# ruff: noqa: F722, F821 — las formas de jaxtyping no son expresiones de Python
-
 import math
 
 import pytest
 import torch
-from beartype import beartype
 from helpers import close, few, randomize, seeds, sizes
 from hypothesis import given
 from hypothesis import strategies as st
-from jaxtyping import Float, Int, jaxtyped
-from torch import Tensor, nn
+from torch import nn
 
 from course_lib import AddAndNorm, Embedding, FeedForward, PositionalEncoding
 from course_lib.layers import LearnedPositionalEncoding
@@ -221,33 +217,3 @@ def test_dropout_is_on_the_sum_of_embedding_and_position(kind):
     close(output[~dropped], total[~dropped] / 0.75, torch.float32)
     assert dropped.float().mean().item() == pytest.approx(0.25, abs=0.01)
     assert not torch.equal(module(x), output)
-
-
-# --- Las formas, como tipos -----------------------------------------------------------------------
-
-
-@jaxtyped(typechecker=beartype)
-def typed_embedding(module: nn.Module, ids: Int[Tensor, "B L"], dim: int) -> Float[Tensor, "B L {dim}"]:
-    return module(ids)
-
-
-@jaxtyped(typechecker=beartype)
-def typed_layer(module: nn.Module, *x: Float[Tensor, "B L d_model"]) -> Float[Tensor, "B L d_model"]:
-    return module(*x)
-
-
-@few
-@given(dims=sizes(4), seed=seeds)
-def test_shapes_as_types(dims, seed):
-    """Cada capa conserva (B, L, d_model), con todos los tamaños distintos."""
-    torch.manual_seed(seed)
-    vocab, dim, batch, length = dims
-    typed_embedding(Embedding(vocab, dim), torch.randint(vocab, (batch, length)), dim)
-    x = torch.randn(batch, length, dim)
-    typed_layer(AddAndNorm(dim), x, x)
-    for module in (
-        FeedForward(dim),
-        PositionalEncoding(length, dim),
-        LearnedPositionalEncoding(length, dim),
-    ):
-        typed_layer(module, x)

@@ -1,21 +1,17 @@
 """El Transformer del curso es el de torch, por capas y entero, y no deja ver el futuro."""
 
-# ruff: noqa: F722, F821 — las formas de jaxtyping no son expresiones de Python
-
 import pytest
 import torch
-from beartype import beartype
 from helpers import (
     close, few, gradients, influence, leaks, named_as_ours, randomize, same_gradients, seeds, sizes,
 )  # fmt: skip
 from hypothesis import given
 from hypothesis import strategies as st
-from jaxtyping import Float, Int, jaxtyped
-from torch import Tensor, nn
+from torch import nn
 
 from course_lib import (
-    Decoder, DecoderLayer, Encoder, EncoderLayer, Transformer, TransformerDecoder,
-    TransformerEncoder, causal_mask, combine_masks, convert_mask, padding_mask,
+    Decoder, DecoderLayer, Encoder, EncoderLayer, Transformer, causal_mask, combine_masks, convert_mask,
+    padding_mask,
 )  # fmt: skip
 
 options = st.fixed_dictionaries(
@@ -356,49 +352,7 @@ def test_source_of_only_padding_is_finite(need_weights):
     assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
 
 
-# --- Las formas, como tipos, y los errores --------------------------------------------------------
-
-
-@jaxtyped(typechecker=beartype)
-def typed_transformer(
-    model: Transformer, source: Int[Tensor, "B m_E"], target: Int[Tensor, "B m_D"], vocab: int
-) -> tuple[
-    Float[Tensor, "B m_D {vocab}"],
-    list[Float[Tensor, "B h m_E m_E"]],
-    list[Float[Tensor, "B h m_D m_D"]],
-    list[Float[Tensor, "B h m_D m_E"]],
-]:
-    logits, weights = model(source, target, need_weights=True)
-    return logits, weights["encoder"], weights["decoder"], weights["cross"]
-
-
-@jaxtyped(typechecker=beartype)
-def typed_encoder(
-    model: TransformerEncoder, ids: Int[Tensor, "B m_E"], d_model: int
-) -> Float[Tensor, "B m_E {d_model}"]:
-    return model(ids)[0]
-
-
-@jaxtyped(typechecker=beartype)
-def typed_decoder(
-    model: TransformerDecoder, ids: Int[Tensor, "B m_D"], encoded: Float[Tensor, "B m_E d_model"]
-) -> Float[Tensor, "B m_D d_model"]:
-    return model(ids, encoded)[0]
-
-
-@few
-@given(dims=sizes(7, largest=10), seed=seeds)
-def test_shapes_as_types(dims, seed):
-    """Todos los tamaños distintos: vocabularios, lote, longitudes, cabezas y d_k."""
-    torch.manual_seed(seed)
-    source_vocab, target_vocab, batch, m_e, m_d, heads, d_k = dims
-    d_model = heads * d_k
-    model = Transformer(source_vocab, target_vocab, d_model, 11, heads, 1)
-    source = torch.randint(source_vocab, (batch, m_e))
-    target = torch.randint(target_vocab, (batch, m_d))
-    typed_transformer(model, source, target, target_vocab)
-    encoded = typed_encoder(model.encoder, source, d_model)
-    typed_decoder(model.decoder, target, encoded)
+# --- Los errores ----------------------------------------------------------------------------------
 
 
 def test_bad_inputs():
