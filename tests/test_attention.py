@@ -5,6 +5,7 @@ import inspect
 import math
 import re
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -400,6 +401,8 @@ def attend(mask=None, query=(2, 3, 4, 6), key=(2, 3, 5, 6), value=(2, 3, 5, 7)):
     (2, 1, ["heads = 2", "dim_embedding = 1", "Prueba con heads = 1."]),
     (3, 7, ["heads = 3", "heads = 1 o 7."]),
     (2.0, 8, ["heads = 2.0", "entero"]),
+    (np.float64(2), 8, ["heads = ", "entero de 1"]),
+    (np.True_, 8, ["heads = ", "entero de 1"]),
     ("2", 8, ["heads = '2'", "entero"]),
     (True, 8, ["heads = True", "entero"]),
     (None, 8, ["heads = None", "entero"]),

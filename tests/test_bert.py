@@ -328,25 +328,6 @@ def test_tokens_of_the_sentence():
     assert len(quiet_extract(SPANISH).tokens[0]) == 16
 
 
-@pytest.mark.parametrize(
-    ("sentence", "dog", "bone"), [(HUNGRY, 0.53, 0.22), (OLD, 0.21, 0.69)], ids=["hungry", "old"]
-)
-def test_the_head_that_changes_its_mind(sentence, dog, bone):
-    """Capa 3, cabeza 1, fila «it»: con «hungry» mira a dog, y con «old», a bone."""
-    result = extract_embeddings(sentence)
-    tokens = result.tokens[0]
-    row = result.attentions[3][0, 1, tokens.index("it")]
-    assert row[tokens.index("dog")].item() == pytest.approx(dog, abs=0.005)
-    assert row[tokens.index("bone")].item() == pytest.approx(bone, abs=0.005)
-
-
-def test_the_previous_token_head():
-    """Capa 0, cabeza 2: cada token mira al anterior."""
-    weights = extract_embeddings(HUNGRY).attentions[0][0, 2]
-    assert weights[1:].diagonal().mean() > 0.999
-    assert (weights[1:].argmax(-1) == torch.arange(len(weights) - 1)).all()
-
-
 def test_which_vector_is_which():
     """Cada campo es lo que dice: tabla, posición, suma, entrada y salida."""
     one, two = extract_embeddings([HUNGRY, OLD]), load_bert().model
@@ -367,38 +348,6 @@ def test_which_vector_is_which():
     assert [h.shape for h in one.hidden_states] == [(2, 12, 384)] * 7
     assert [a.shape for a in one.attentions] == [(2, 12, 12, 12)] * 6
     assert repr(one) == "BertEmbeddings(B=2, L=12, d_model=384, capas=6)"
-
-
-def test_the_table_ignores_the_context():
-    """«it» tiene la misma fila de la tabla en las dos frases, y dos vectores contextuales."""
-    result = extract_embeddings([HUNGRY, OLD])
-    it = result.tokens[0].index("it")
-    for same in (result.token_embeddings, result.positional_encodings, result.encoder_input):
-        assert torch.equal(same[0, it], same[1, it])
-    distance = (result.contextual_embeddings[0, it] - result.contextual_embeddings[1, it]).norm()
-    assert distance > 0.1
-
-
-def test_padding_changes_nothing():
-    """En un lote con relleno, los tokens de verdad dan lo mismo que solos, salvo el redondeo."""
-    batch = extract_embeddings(SENTENCES)
-    longest = batch.input_ids.shape[1]
-    same = partial(torch.testing.assert_close, rtol=1e-5, atol=1e-5)
-    exact = partial(torch.testing.assert_close, rtol=1e-12, atol=1e-12)
-    encoder = encoder_from_bert(load_bert()).double()
-    together, _ = encoder(batch.input_ids, padding_mask(batch.attention_mask))
-    for i, sentence in enumerate(SENTENCES):
-        alone = extract_embeddings(sentence)
-        length = alone.input_ids.shape[1]
-        assert batch.attention_mask[i].tolist() == [1] * length + [0] * (longest - length)
-        assert batch.tokens[i] == alone.tokens[0] + ["[PAD]"] * (longest - length)
-        for theirs, ours in zip(batch.hidden_states, alone.hidden_states, strict=True):
-            same(theirs[i, :length], ours[0])
-        for theirs, ours in zip(batch.attentions, alone.attentions, strict=True):
-            same(theirs[i, :, :length, :length], ours[0])
-            assert not theirs[i, :, :, length:].any()
-        by_itself, _ = encoder(alone.input_ids)
-        exact(together[i, :length], by_itself[0])
 
 
 def test_the_result_is_the_students():

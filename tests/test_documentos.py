@@ -142,17 +142,6 @@ def test_what_does_not_exist_is_seen(text, fault):
     assert fault in "\n".join(faults(text, "README.md"))
 
 
-@pytest.mark.parametrize("text", [
-    "[la guía](notebooks/guia_docente.md#presentar), [la web](https://a.es/b), [aquí](#la-web)",
-    "`course_lib/`, `course_lib/masks.py`, `tests/helpers*.py`, `notebooks/clases/NN_….ipynb`",
-    "`mis_cuadernos/05_atencion.ipynb`, `.venv`, `_sitio.zip`, `.progreso.json`, `notas.csv`",
-    "`(B, L)`, `x.mT`, `HuggingFaceTB/SmolLM2-135M`, `/opt/atencion`, `h/d`, `[5.3]`",
-    "`sudo python3 curso.py aula --alta lista.txt`, `python -m course_tools.opening.copies`",
-])  # fmt: skip
-def test_what_exists_is_not_a_fault(text):
-    assert faults(text.replace("#la-web", "#en-la-web"), "README.md") == []
-
-
 @pytest.mark.parametrize(("document", "most"), WORDS.items())
 def test_the_first_pages_are_short(document, most):
     assert len(read(document).split()) <= most

@@ -7,7 +7,6 @@ import re
 import statistics
 import subprocess
 import sys
-from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -114,14 +113,6 @@ def test_pixels_are_not_an_address():
     nb = sound_notebook()
     _output(nb, data={"text/html": '<img alt="Dos" src="data:image/png;base64,+0x7f12ab+/tmp/x">'})
     assert notebooks.problems(nb) == []
-
-
-def test_normalize_does_not_touch_its_argument():
-    nb = sound_notebook()
-    nb.cells[0].metadata["sobra"] = 1
-    before = deepcopy(nb)
-    notebooks.normalize(nb)
-    assert nb == before
 
 
 def test_an_expected_error_is_fine_and_its_traceback_has_no_paths():

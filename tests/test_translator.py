@@ -14,7 +14,6 @@ from helpers import few
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
-from tools.score_translator import training_facts
 
 from course_lib import Transformer, causal_mask, padding_mask, probes
 from course_lib import translator as translator_module
@@ -85,14 +84,6 @@ def test_the_card_says_what_the_files_are(translator):
         "Tatoeba (tatoeba.org), CC BY 2.0 FR",
     ]
     assert [fact for fact in facts if fact not in card] == []
-
-
-def test_facts_of_a_training_file(translator):
-    own = probes.aligned_pairs()[7]
-    pairs = [("Hi.", "Hola."), ("I see you.", own.spanish), ("Good night!", "Uno dos tres.")]
-    facts = training_facts(translator, pairs)
-    assert facts.pop("perplejidad") > 1
-    assert facts == {"parejas": 3, "tokens": 5, "repetidas": 1, "primeras": 1}
 
 
 def test_it_is_the_course_transformer(translator):

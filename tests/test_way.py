@@ -1,10 +1,11 @@
-"""El camino de una lección: qué está en él, qué se pliega, cuánto se tarda y si se sostiene solo."""
+"""El camino de una lección: qué vuelve a él, cuánto se tarda y si se sostiene solo.
+
+Lo que se pliega y lo que es cada celda lo mira la forma normal, en las lecciones de verdad.
+"""
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools import way
-
-from course_tools.cells import BESIDE, CHECKING, EXERCISES, PREDICTION, SETUP, TRY, UNSOLVED, tagged
 
 
 def cell(text, position):
@@ -25,27 +26,6 @@ SMALL = lesson(
     "## Ejercicios", "# Ejercicio 3.1\ndef f():\n    ...", "### Para profundizar no abre nada aquí",
     "## Resumen",
 )  # fmt: skip
-PLACES = [way.WAY] * 3 + [way.ASIDE] * 3 + [way.WAY] * 2 + [way.ASIDE] * 3
-PLACES += [way.EXERCISES] * 3 + [way.WAY]
-
-
-def test_places():
-    assert way.places(SMALL) == PLACES
-    assert [i for i, (_, opens) in enumerate(way.walk(SMALL)) if opens] == [3, 8]
-
-
-def test_what_is_beside_is_folded_and_tagged():
-    nb = lesson(*(cell.source for cell in SMALL.cells))
-    way.mark(nb, "03_una.ipynb")
-    folded = [cell.id for cell in nb.cells if cell.metadata.get(way.FOLDED)]
-    assert folded == ["c3", "c8"]
-    beside = [i for i, cell in enumerate(nb.cells) if tagged(cell, BESIDE)]
-    assert beside == [3, 4, 5, 8, 9, 10]
-    assert "[sigue en «2. Después»](03_una.ipynb#cell-id=c6)" in nb.cells[3].source
-    assert "[sigue en «Ejercicios»](03_una.ipynb#cell-id=c11)" in nb.cells[8].source
-    once = [cell.copy() for cell in nb.cells]
-    way.mark(nb, "03_una.ipynb")
-    assert nb.cells == once
 
 
 def test_what_returns_to_the_way_is_unfolded():
@@ -55,36 +35,6 @@ def test_what_returns_to_the_way_is_unfolded():
     way.mark(nb, "03_una.ipynb")
     assert not {way.FOLDED, "tags"} & set(nb.cells[3].metadata)
     assert "tags" not in nb.cells[4].metadata
-
-
-def test_a_section_of_one_cell_is_not_folded():
-    nb = lesson("# 03 · Una", "## Para profundizar: pruébalo", "## Ejercicios")
-    way.mark(nb, "03_una.ipynb")
-    assert way.FOLDED not in nb.cells[1].metadata
-    assert "saltártelo" not in nb.cells[1].source
-    assert nb.cells[1].metadata.tags == [BESIDE, TRY]
-
-
-@pytest.mark.parametrize(("texts", "tags"), [
-    (["**Antes de ejecutar:** ¿qué sale?", "x"], [PREDICTION]),
-    (['Prediction("05.1")', "x"], [PREDICTION]),
-    (["from course_checkers import reveal", "x"], [SETUP]),
-    (["import torch\n\ntorch.set_num_threads(1)   # uno", "x"], [SETUP]),
-    (["torch.set_num_threads(1)", "x"], []),
-    (["import torch\nx = torch.ones(2)", "x"], []),
-    (["%pip install torch", "x"], []),
-    (["* Donde diga **Antes de ejecutar**, para.", "x"], []),
-    (["## Para profundizar", "**Antes de ejecutar:** ¿y aquí?", "## 2. Fin"], [BESIDE, PREDICTION]),
-    (["## Ejercicios", "x"], [EXERCISES]),
-    (["## Ejercicios", "**Antes de ejecutar:** ¿y esto?", "x"], []),
-    (["## Ejercicios", "from course_checkers import show_progress", "x"], [SETUP, CHECKING]),
-    (["## Ejercicios", "show_progress(3)", "x"], [CHECKING]),
-    (["## Ejercicios", 'print("Cuando esté resuelto")', "x"], [UNSOLVED]),
-])  # fmt: skip
-def test_each_cell_says_what_it_is(texts, tags):
-    nb = lesson("# 03 · Una", *texts)
-    way.mark(nb, "03_una.ipynb")
-    assert nb.cells[-2].metadata.get("tags", []) == tags
 
 
 def test_what_only_prepares_is_folded_and_reads_as_one_line():
