@@ -5,13 +5,10 @@ from copy import deepcopy
 from pathlib import Path
 
 from tools import notebooks
+from tools.way import code_cells
 
 ROOT = Path(__file__).resolve().parents[1]
 EXEMPT_TAGS = {"nbval-ignore-output", "nbval-skip", "raises-exception"}
-
-
-def code_cells(nb):
-    return [cell for cell in nb.cells if cell.cell_type == "code"]
 
 
 def is_exempt(cell):

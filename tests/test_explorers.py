@@ -145,17 +145,6 @@ def test_refreshing_changes_the_code_and_nothing_else(path, tmp_path, monkeypatc
     assert notebooks.file_problems(copied) == notebooks.file_problems(path) == []
 
 
-def test_refreshing_leaves_the_rest_alone(tmp_path, capsys):
-    """Un cuaderno sin controles, o con los de hoy, no se escribe."""
-    for path in (ROOT / "notebooks" / "07_multicabeza_a_mano.ipynb", LESSONS[0]):
-        copied, _ = copy_of(path, tmp_path)
-        untidy = json.dumps(json.loads(copied.read_text(encoding="utf-8"))).encode()
-        copied.write_bytes(untidy)  # si se escribiera, quedaría como lo escribe nbformat
-        assert notebooks.main(["--exploradores", str(copied)]) == 0
-        assert copied.read_bytes() == untidy
-    assert capsys.readouterr().out.count("ya estaba así") == 2
-
-
 @pytest.mark.parametrize(("was", "now", "words"), [
     ("mask.MaskExplorer", "mask.Tapador", r"mask\.Tapador: vuelve a ejecutarlo"),
     ("mask.MaskExplorer", "tapas.MaskExplorer", r"tapas\.MaskExplorer: vuelve a ejecutarlo"),

@@ -199,6 +199,8 @@ def test_wrong_masks(function, kind, words):
     ((2, 5), (2, 3, 4, 5), r"padding_mask\(attention_mask\)"),
     ((2, 5), (2, 3, 5), r"padding_mask\(attention_mask\)"),
     ((2, 4, 5), (2, 3, 4, 5), r"mask\.unsqueeze\(1\)"),
+    ((2, 5, 1), (2, 3, 4, 5), r"mask\.unsqueeze\(1\)"),
+    ((2, 3, 9, 9), (2, 3, 4, 5), "1 o lo mismo"),
     ((5, 4), (2, 3, 4, 5), r"traspuesta.*mask\.mT"),
     ((2, 1, 5, 4), (2, 3, 4, 5), r"traspuesta.*mask\.mT"),
     ((1, 1, 4, 5), (4, 5), "Le sobran ejes"),
@@ -216,7 +218,7 @@ def test_check_mask_hints(shape, target, hint):
 @pytest.mark.parametrize("shape", [(2, 1, 4, 1), (4, 1), (1, 1, 4, 1)])
 def test_check_mask_warns_of_blocked_queries(shape):
     """Tamaño 1 en el eje de las keys bloquea filas enteras: avisa."""
-    with pytest.warns(MaskWarning, match="eje de las keys.*padding_mask"):
+    with pytest.warns(MaskWarning, match="eje de las keys.*queries.*padding_mask"):
         check_mask(torch.ones(shape, dtype=torch.bool), (2, 3, 4, 5))
 
 

@@ -133,18 +133,13 @@ assert "matplotlib.pyplot" not in sys.modules"""
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
-@pytest.mark.parametrize(
-    "make", [torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.half, torch.Tensor.bfloat16,
-             lambda x: x.clone().requires_grad_()],
-    ids=["numpy", "lista", "half", "bfloat16", "con gradiente"],
-)  # fmt: skip
-def test_any_kind_of_numbers_and_inputs_unchanged(make):
+def test_labels_are_read_once_and_inputs_stay():
     matrix = weights(4, 5)
-    given = make(matrix)
-    drawn = [plot_heatmap(x, iter("abcd"), "ABCDE", highlight_row=k) for x, k in ((given, 1), (matrix, -3))]
+    before = matrix.clone()
+    drawn = [plot_heatmap(matrix, iter("abcd"), "ABCDE", highlight_row=row) for row in (1, -3)]
     assert drawn[0].description == drawn[1].description
     assert [figure.axes[0].patches[-1].get_y() for figure in drawn] == [0.5, 0.5]
-    torch.testing.assert_close(torch.as_tensor(given), torch.as_tensor(make(matrix)), rtol=0, atol=0)
+    assert torch.equal(matrix, before)
 
 
 def test_words_say_what_is_seen():

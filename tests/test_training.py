@@ -256,32 +256,27 @@ def test_split_tokens_undoes_that_fraction():
     assert abs(pieces.count(a) / 10_000 - 0.25) < 0.025
 
 
-def test_the_last_epochs_see_whole_words(tmp_path, monkeypatch):
-    seen, real = [], trainer.split_tokens
+@pytest.mark.parametrize("half", [True, False])
+def test_what_each_epoch_sees(tmp_path, monkeypatch, half):
+    """La última, palabras enteras; y los productos, en 16 bits solo si se pide."""
+    fractions, sixteen, split, loss = [], set(), trainer.split_tokens, trainer.target_loss
 
-    def spy(ids, halves, fraction, rng):
-        seen.append(fraction)
-        return real(ids, halves, fraction, rng)
+    def spy_split(ids, halves, fraction, rng):
+        fractions.append(fraction)
+        return split(ids, halves, fraction, rng)
 
-    monkeypatch.setattr(trainer, "split_tokens", spy)
-    recipe = {**QUICK, "split": 0.3, "whole_epochs": 1, "epochs": 3}
+    def spy_loss(model, *arguments):
+        if model.training:
+            sixteen.add(torch.is_autocast_enabled("cpu"))
+        return loss(model, *arguments)
+
+    monkeypatch.setattr(trainer, "split_tokens", spy_split)
+    monkeypatch.setattr(trainer, "target_loss", spy_loss)
+    recipe = {**QUICK, "split": 0.3, "whole_epochs": 1, "epochs": 3, "bfloat16": half}
     trainer.train(PAIRS, PAIRS[:9], tmp_path, SMALL, recipe)
     sentences = 2 * len(PAIRS)
-    assert seen == [0.3] * 2 * sentences + [0.0] * sentences
-
-
-@pytest.mark.parametrize("half", [True, False])
-def test_products_in_16_bits_only_if_asked(tmp_path, monkeypatch, half):
-    seen, real = set(), trainer.target_loss
-
-    def spy(model, *arguments):
-        if model.training:
-            seen.add(torch.is_autocast_enabled("cpu"))
-        return real(model, *arguments)
-
-    monkeypatch.setattr(trainer, "target_loss", spy)
-    trainer.train(PAIRS, PAIRS[:9], tmp_path, SMALL, {**QUICK, "epochs": 1, "bfloat16": half})
-    assert seen == {half}
+    assert fractions == [0.3] * 2 * sentences + [0.0] * sentences
+    assert sixteen == {half}
 
 
 @pytest.mark.lenta  # entrena de verdad

@@ -236,10 +236,17 @@ def test_to_words_by_hand(translator):
 # --- Lo raro --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("empty", ["", "   ", "\n\t", "\u200b\u200b", "...", "¿?", "😀", "你好", "Привет"])
-def test_nothing_to_translate(translator, empty):
-    with pytest.raises(TranslatorError, match="está vacía|no hay ninguna palabra"):
-        translator.translate(empty)
+@pytest.mark.parametrize(("given", "error", "said"), [
+    *((empty, TranslatorError, "está vacía|no hay ninguna palabra")
+      for empty in ("", "   ", "\n\t", "\u200b\u200b", "...", "¿?", "😀", "你好", "Привет")),
+    *((wrong, TypeError, "tiene que ser un texto")
+      for wrong in (None, 3, b"Hello", ["Hello"], Path("hello"), np.array(["Hello"]))),
+    *((broken, TranslatorError, "tiene un carácter roto") for broken in ("a\ud83d", "\udc00 dog", "\ud83d")),
+    ("the dog " * 70, TranslatorError, "tiene .* tokens y caben 127"),
+], ids=lambda x: ascii(x)[:20])  # fmt: skip
+def test_what_cannot_be_translated(translator, given, error, said):
+    with pytest.raises(error, match=said):
+        translator.translate(given)
 
 
 def test_what_it_says_is_the_same_in_another_process():
@@ -254,12 +261,6 @@ def test_what_it_says_is_the_same_in_another_process():
 def test_nothing_to_align(translator, spanish):
     with pytest.raises(TranslatorError, match="la traducción está vacía. Escribe .* en español"):
         translator.align("Hello.", spanish)
-
-
-@pytest.mark.parametrize("wrong", [None, 3, b"Hello", ["Hello"], Path("hello"), np.array(["Hello"])])
-def test_not_a_text(translator, wrong):
-    with pytest.raises(TypeError, match="tiene que ser un texto"):
-        translator.translate(wrong)
 
 
 @pytest.mark.parametrize("beam", [0, -1, 17, 2.0, True, "4"])
@@ -297,12 +298,6 @@ def test_what_other_programs_write_is_read_and_said(translator, sentence, read):
     odd = [sign for sign in dict.fromkeys(sentence) if not sign.isascii()]
     assert first.count(" como ") == len(odd)
     assert all(f"«{sign}» como «" in first for sign in odd)
-
-
-@pytest.mark.parametrize("broken", ["a\ud83d", "\udc00 dog", "\ud83d"])
-def test_half_an_emoji(translator, broken):
-    with pytest.raises(TranslatorError, match="la frase tiene un carácter roto"):
-        translator.translate(broken)
 
 
 @pytest.mark.lenta  # un Python nuevo, con sus filtros de avisos
@@ -397,11 +392,6 @@ def test_typographic_signs_are_read_as_the_plain_ones(translator):
     one, two = "“Stop…” — she said, ‘I won’t’.", "\"Stop...\" - she said, 'I won't'."
     first, second = (quietly(translator.translate, text) for text in (one, two))
     assert first.source_tokens == second.source_tokens
-
-
-def test_too_long(translator):
-    with pytest.raises(TranslatorError, match="tiene .* tokens y caben 127"):
-        translator.translate("the dog " * 70)
 
 
 def test_english_is_not_taken_for_spanish():

@@ -76,13 +76,13 @@ def normalize(nb):
         for key in list(cell.metadata):
             if key not in CELL_METADATA or cell.metadata[key] in ([], {}):
                 del cell.metadata[key]
-    for number, cell in enumerate(_code_cells(nb), 1):
+    for number, cell in enumerate(way.code_cells(nb), 1):
         cell.execution_count = number
         cell.outputs = _merge_streams(cell.get("outputs", ()))
         for output in cell.outputs:
             _clean_output(output, number)
 
-    outputs = [output for cell in _code_cells(nb) for output in cell.outputs]
+    outputs = [output for cell in way.code_cells(nb) for output in cell.outputs]
     if widgets and any(WIDGET_VIEW in output.get("data", ()) for output in outputs):
         nb.metadata["widgets"] = widgets
         nb = _rename_widgets(nb)
@@ -123,10 +123,6 @@ _DIFFERENCES = {
     "metadata": "tiene metadatos que sobran",
     "execution_count": "no está ejecutada en su orden",
 }
-
-
-def _code_cells(nb):
-    return [cell for cell in nb.cells if cell.cell_type == "code"]
 
 
 def _valid_id(cell, position, seen):
@@ -212,7 +208,7 @@ def add_grades(nb):
     Se reconocen por su primera línea: «# Ejercicio 5.1» es el hueco que se rellena y
     «# Comprobación 5.1», la celda que lo comprueba y da los puntos.
     """
-    for cell in _code_cells(nb):
+    for cell in way.code_cells(nb):
         if marks := _grade_marks(cell):
             cell.metadata["nbgrader"] = marks
         else:
@@ -337,7 +333,7 @@ def execute(nb, folder):
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     nb = normalize(nb)
-    for cell in _code_cells(nb):
+    for cell in way.code_cells(nb):
         cell.execution_count, cell.outputs = None, []
     started = []
     noted = client(nb, folder, on_cell_start=lambda cell, cell_index: started.append(cell_index))
