@@ -231,10 +231,7 @@ def test_first_run_says_what_it_does_and_installs(installed):
     assert "minuto" in output
     assert "El entorno está listo." in output
     assert report(output)["module"] == "pytest"
-
-
-def test_package_marked_alone_is_installed_without_its_dependencies(installed):
-    assert list(installed.venv.rglob("modelo/__init__.py"))
+    assert list(installed.venv.rglob("modelo/__init__.py")), "sin las bibliotecas que pide, que no existen"
 
 
 def test_what_others_left_in_the_environment_changes_nothing(installed, closed_index):
@@ -298,25 +295,12 @@ def test_without_a_home_to_write_in_there_is_one(closed, curso, monkeypatch, tmp
     assert Path(curso.environment()["HOME"]).is_dir()
 
 
-def test_second_run_installs_nothing_and_is_quick(installed, closed_index):
-    before = (installed.venv / "instalacion.log").read_bytes()
-    code, output, seconds = installed.run("probar", index=closed_index)
-    assert code == 0
-    assert "Preparo" not in output
-    assert (installed.venv / "instalacion.log").read_bytes() == before
-    assert seconds < 60  # sin red y sin instalar nada
-
-
-def test_exit_code_and_arguments_are_passed_on(installed):
-    code, output, _ = installed.run("probar", "-k", "máscara", TOOL_EXIT_CODE="3")
-    assert code == 3
-    assert report(output)["arguments"] == ["-k", "máscara"]
-
-
-def test_programs_start_in_the_course_with_a_clean_environment(installed):
+def test_programs_start_in_the_course_with_a_clean_environment_and_their_words(installed):
     extra = {"PYTHONPATH": "otra", "JUPYTER_CONFIG_PATH": "mía", "JUPYTER_PATH": ""}
-    extra["PYTHONDONTWRITEBYTECODE"] = "1"
-    told = report(installed.run("probar", **extra)[1])
+    extra |= {"PYTHONDONTWRITEBYTECODE": "1", "TOOL_EXIT_CODE": "3"}
+    code, output, _ = installed.run("probar", "-k", "máscara", **extra)
+    told = report(output)
+    assert (code, told["arguments"]) == (3, ["-k", "máscara"])
     assert Path(told["cwd"]).samefile(installed.root)
     assert told["env"] == {
         "PYTHONUTF8": "1",
@@ -676,19 +660,17 @@ def test_each_failure_has_its_sentence(curso, output, sentence):
     assert sentence in curso.diagnose(output)
 
 
-@pytest.mark.parametrize(
-    ("failing", "sentence"),
-    [("mkdir", "No se puede escribir en"), ("disk_usage", "hacen falta 3")],
-)
-def test_folder_problems_are_one_sentence(curso, monkeypatch, failing, sentence):
-    def no_permission(*_, **__):
-        raise PermissionError(13, "Permission denied")
+def no_permission(*_, **__):
+    raise PermissionError(13, "Permission denied")
 
-    if failing == "mkdir":
-        monkeypatch.setattr(curso.Path, "mkdir", no_permission)
-    else:
-        usage = type("Usage", (), {"free": 10**9})
-        monkeypatch.setattr(curso.shutil, "disk_usage", lambda _: usage)
+
+@pytest.mark.parametrize(("failing", "how", "sentence"), [
+    ("Path.mkdir", no_permission, "No se puede escribir en"),
+    ("shutil.disk_usage", lambda _: SimpleNamespace(free=10**9), "hacen falta 3"),
+])  # fmt: skip
+def test_folder_problems_are_one_sentence(curso, monkeypatch, failing, how, sentence):
+    place, name = failing.split(".")
+    monkeypatch.setattr(getattr(curso, place), name, how)
     monkeypatch.setattr(curso, "attempt", lambda *_, **__: pytest.fail("ha empezado a instalar"))
     with pytest.raises(curso.CourseError, match=sentence):
         curso.prepare()
