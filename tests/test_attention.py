@@ -472,7 +472,7 @@ def test_what_torch_cannot_do_is_said_in_spanish(bad, place):
 @pytest.mark.parametrize(("mask", "kind", "words"), [
     (torch.ones(2, 5), TypeError, ["torch.float32", "torch.bool", "mask.bool()", "~mask.bool()"]),
     ([[True] * 5] * 4, TypeError, ["list", "tensor booleano", "True = puede atender"]),
-    (torch.ones(5, 4).bool(), ValueError, ["(5, 4) y no se difunde", "(2, 3, 4, 5)", "L_q = 4", "L_k = 5"]),
+    (torch.ones(5, 4).bool(), ValueError, ["forma (5, 4)", "(2, 3, 4, 5)", "L_q = 4 queries y L_k = 5"]),
 ])  # fmt: skip
 @pytest.mark.parametrize("need_weights", [True, False], ids=["pesos", "fundida"])
 def test_a_wrong_mask_is_said_by_both_ways(mask, kind, words, need_weights):

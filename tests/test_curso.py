@@ -231,7 +231,7 @@ def test_first_run_says_what_it_does_and_installs(installed):
     assert "minuto" in output
     assert "El entorno está listo." in output
     assert report(output)["module"] == "pytest"
-    assert list(installed.venv.rglob("modelo/__init__.py")), "sin las bibliotecas que pide, que no existen"
+    assert list(installed.venv.rglob("modelo/__init__.py")), "sin lo que pide, que no existe"
 
 
 def test_what_others_left_in_the_environment_changes_nothing(installed, closed_index):
