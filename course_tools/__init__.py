@@ -5,6 +5,7 @@
 - ``code``: qué crea, qué cambia y qué necesita el código de una celda, como lo lee Jupyter.
 - ``outside``: una instrucción de una celda, escrita para que valga fuera de su cuaderno.
 - ``foreign``: lo que escriben otros programas: nombres, zips y cuadernos.
+- ``homework``: la tarea, qué se pide, cuánto vale y hasta cuándo.
 - ``notebook``: las celdas de un cuaderno y, si en él falta un nombre, la que lo crea.
 - ``renewed``: una celda de antes, con los nombres de ahora.
 - ``download_models``: la orden que deja listos BERT y SmolLM2, o los descarga si su paquete falta.

@@ -256,7 +256,8 @@ json.dump([rounds, found], sys.stdout)
 OF_BERT = ("5.2", "0.2", "1.3", "2.3", "3.4", "6.4", "7.4", "8.4", "9.3", "12.4")
 
 
-@pytest.mark.parametrize("numbers", [OF_BERT[:1], pytest.param(OF_BERT[1:], marks=pytest.mark.lenta)])
+@pytest.mark.lenta
+@pytest.mark.parametrize("numbers", [OF_BERT])
 def test_the_questions_about_bert_are_judged_in_the_page_as_always(imitated, tmp_path, numbers):
     """La buena y las malas que se conocen; BERT llega cuando hace falta, en pocas veces."""
     questions = {one.number: one for module in catalog.modules() for one in getattr(module, "QUESTIONS", ())}
@@ -358,6 +359,7 @@ def test_a_cell_has_what_it_needs_or_says_what_is_missing(imitated, tmp_path):
     assert "No encuentro «my_softmax»" in said[12][0] and said[13][0] == ""  # ni un error
 
 
+@pytest.mark.lenta
 def test_some_cells_give_in_the_page_what_is_saved(imitated, tmp_path):
     name = "05_atencion"
     assert lesson_cells(imitated, tmp_path, name, exercises.runnable(name)[:8]) == {}
