@@ -252,6 +252,7 @@ def test_what_is_printed_is_kept():
     (lambda: (1, ..., 2), True),
     (lambda: None, False),
     (lambda: 1, False),
+    (lambda: gives_up(0), False),  # hay más código: está hecho, y falla
 ])  # fmt: skip
 def test_dots_left_halfway_are_unsolved(learner, unsolved):
     assert running.call(learner).unsolved == unsolved
@@ -260,6 +261,17 @@ def test_dots_left_halfway_are_unsolved(learner, unsolved):
 def stub(scores):
     """Con docstring."""
     ...
+
+
+def raises(scores):
+    """Con docstring."""
+    raise NotImplementedError("sin hacer")
+
+
+def gives_up(scores):
+    if scores == 0:
+        raise NotImplementedError
+    return scores
 
 
 def passes(scores):
@@ -276,6 +288,7 @@ def test_a_stub_is_told_from_a_missing_return():
     assert not is_stub(returns_none)
     assert not is_stub(lambda scores: scores)
     assert not is_stub(torch.softmax)
+    assert is_stub(raises)
 
 
 # --- El motor -------------------------------------------------------------------------------------

@@ -5,14 +5,18 @@ import sys
 
 from torch.overrides import TorchFunctionMode
 
+IDLE = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST", "CACHE"}
+RAISES = {"LOAD_GLOBAL", "PUSH_NULL", "PRECALL", "CALL", "RAISE_VARARGS"}
+
 
 def is_stub(function):
-    """Dice si en una función no hay más que su docstring y unos puntos suspensivos."""
+    """Dice si en una función no hay más que su docstring y unos puntos suspensivos, o ``NotImplementedError``."""
     if (code := getattr(function, "__code__", None)) is None:
         return False
-    idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST", "CACHE"}
     names = {instruction.opname for instruction in dis.get_instructions(code)}
-    return names <= idle and set(code.co_consts) <= {None, ..., function.__doc__}
+    if "RAISE_VARARGS" in names and code.co_names == ("NotImplementedError",):
+        return names <= IDLE | RAISES
+    return names <= IDLE and set(code.co_consts) <= {None, ..., function.__doc__}
 
 
 class Heard(TorchFunctionMode):
