@@ -286,8 +286,8 @@ def test_each_person_counts_once_and_sections_are_ranked_by_people():
     ("ana/05_atencion/05_atencion.ipynb", ("ana", "")),
     ("05_atencion_ana paz.ipynb", ("ana paz", "")),
     ("ana-05_atencion.ipynb", ("ana", "")), ("05_atencion_Ana_Paz.ipynb", ("Ana Paz", "")),
-    ("Ana Paz - Copia de 05_atencion.ipynb", ("Ana Paz", "")), ("ana_12345_678901_05_atencion.ipynb", ("ana", "")),
-    ("ana_LATE_12345_678902_06.ipynb", ("ana", "")),
+    ("Ana Paz - Copia de 05_atencion.ipynb", ("Ana Paz", "")), ("ana_12345_678901_05_atencion.ipynb", ("ana", "12345")),
+    ("ana_LATE_12345_678902_06.ipynb", ("ana", "12345")), ("ana_2025_2026_05_atencion.ipynb", ("ana", "")),
     ("05_atencion.ipynb", ("05_atencion", "")),
 ])  # fmt: skip
 def test_whose_it_is(path, who):

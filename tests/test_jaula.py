@@ -285,6 +285,20 @@ def test_it_says_why_there_is_no_cage(told, restricted, name, monkeypatch, tmp_p
     assert "sysctl" not in said
 
 
+@pytest.mark.parametrize(("system", "kernel", "name"), [
+    ("win32", "", "windows"), ("darwin", "", "sistema"), ("linux", "Linux version 6.1.0-28-amd64", "bwrap"),
+    ("linux", "Linux version 4.4.0-19041-Microsoft (Microsoft@Microsoft.com)", "wsl"),
+    ("linux", "Linux version 5.15.90.1-microsoft-standard-WSL2 (oe-user@oe-host)", "bwrap_wsl"),
+])  # fmt: skip
+def test_on_windows_it_says_how_there_is_a_linux(system, kernel, name, monkeypatch, tmp_path):
+    (tmp_path / "version").write_text(kernel)
+    monkeypatch.setattr(cage, "KERNEL", tmp_path / "version")
+    monkeypatch.setattr(cage.sys, "platform", system)
+    monkeypatch.setattr(cage.shutil, "which", lambda name: None)
+    assert cage.problem.__wrapped__() == (name, "")
+    assert ("wsl" in cage.CAUSES[name].lower()) == (name not in ("sistema", "bwrap"))
+
+
 @pytest.mark.parametrize("tool", ["bwrap", *(["setpriv"] if is_root else [])])
 def test_it_says_what_is_not_installed(tool, monkeypatch):
     monkeypatch.setattr(cage.shutil, "which", lambda name: None if name == tool else name)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 import zipfile
 from datetime import datetime
 from contextlib import nullcontext
@@ -23,7 +24,7 @@ from psutil import Process
 from aula.calificar import cage, check, gradebook, marks, moodle, pages, submissions, text, workers
 from aula.calificar import grade as grading
 from course_tools import homework
-from course_tools.foreign import zips
+from course_tools.foreign import lms, zips
 
 caged = pytest.mark.skipif(not cage.works(), reason="este sistema no deja aislar")
 EVERYTHING = homework.Homework(submissions.points())
@@ -123,10 +124,12 @@ def test_what_cannot_be_written_is_one_line_and_the_rest_is_there(tmp_path, monk
     monkeypatch.setattr(pages, "feedback", lambda one: feedback(one) if one["name"] == "Eva" else 1 / 0)
     monkeypatch.setattr(pages, "class_report", lambda *_: 1 / 0)
     monkeypatch.setattr(gradebook, "write", lambda *_: None)
+    monkeypatch.setattr(grading, "workbook", lambda _: exec("raise OSError(28, 'No space left on device')"))
     more = {"roll": [], "sheet": None, "lecciones": None, "solo_informe": False}
     told, _ = grading.write(people, tmp_path, options(**more))
     assert "la devolución de Ana no se ha podido escribir" in told
     assert "(clase.html no se ha podido escribir" in told
+    assert "(notas.xlsx no se ha podido escribir: no queda sitio en el disco)" in told
     assert [path.stem for path in tmp_path.glob("devoluciones/*")] == ["eva-2"]
     assert told.startswith("  notas.csv")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["devoluciones", "notas.csv"]
@@ -151,6 +154,20 @@ def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path, monkeypatch):
         text.whole(tmp_path / "a", "después")
     assert (tmp_path / "a").read_text() == "antes"
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_a_full_disk_is_a_sentence_and_nobodys_fault(zipped, tmp_path, monkeypatch, capsys):
+    """Al abrir un zip, y al guardar lo calificado: no se califica a medias, y no queda nada a medias."""
+    (tmp_path / "e/ana").mkdir(parents=True)
+    full = lambda *_, **__: exec("raise OSError(28, 'No space left on device')")  # noqa: E731
+    with zipfile.ZipFile(tmp_path / "e/ana/a.zip", "w") as archive:
+        archive.writestr("05_atencion.ipynb", json.dumps(pretend.notebook("# Ejercicio 5.1\nx = 1")))
+    monkeypatch.setattr(*((zipfile.ZipFile, "extract") if zipped else (grading, "whole")), full)
+    monkeypatch.setattr(workers, "grade_all", lambda orders, *_: ((job, job.start() and {}) for job, *_ in orders))
+    assert grading.main([str(tmp_path / "e"), *([] if cage.works() else ["--sin-aislar"])]) == 1
+    assert capsys.readouterr().out.splitlines()[-1].startswith("No ha podido ser. No queda sitio en el disco")
+    assert [one.name for one in (tmp_path / "e-calificadas").iterdir()] == [grading.DONE]
 
 
 SERVES = """
@@ -307,15 +324,14 @@ def test_a_named_mistake_is_worth_what_the_teacher_writes(tmp_path):
             marks.read_partial(path)
 
 
-@pytest.mark.parametrize(("listed", "encoding"), [
-    ("Ñandú, Ana\nLuis Paz\n\nEva\n", "cp1252"), ("1;Ñandú, Ana;a@x.es\n2;Paz, Luis\n3;Eva", "utf-8"),
-    ("Nº;Apellido(s);Nombre\n1;Ñandú;Ana\n2;Paz;Luis\n3;;Eva\n", "utf-8-sig"),
-    ("Nombre\tCorreo\nAna Ñandú\ta@x\nLuis Paz\t\nEva\t", "utf-16"), ("Nombre\n1. Ana Ñandú\nPaz, Luis\nEva", "utf-8"),
-    ('Nombre,Correo\n"Ñandú, Ana",a@x.es\nLuis Paz,\nEva,', "utf-8"), ("Ana Ñandú,a@x\nLuis Paz,l@x\nEva,e@x", "utf-8"),
-])  # fmt: skip
-def test_the_list_says_who_has_handed_in_nothing(listed, encoding, tmp_path):
-    (tmp_path / "lista.txt").write_text(listed, encoding=encoding)
-    people = [person("Ana Nandu"), person("luis paz", "7"), person("Otro")]
+FOREIGN = tomllib.loads(Path(__file__).with_name("hojas_de_fuera.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("which", FOREIGN["listas"])
+def test_the_list_says_who_has_handed_in_nothing(which, tmp_path):
+    listed = FOREIGN["listas"][which]
+    (tmp_path / "lista.txt").write_text(listed["text"], encoding=listed["encoding"])
+    people = [person("ñandúana" if which == "Teams" else "Ana Nandu"), person("luis paz", "7"), person("Otro")]
     absent = marks.call_roll(people, marks.read_list(tmp_path / "lista.txt"))
     assert [one["name"] for one in absent] == ["Eva"]
     assert [one["told"] for one in people] == [[], [], ["no está en la lista"]]
@@ -323,55 +339,6 @@ def test_the_list_says_who_has_handed_in_nothing(listed, encoding, tmp_path):
 
 
 # --- Moodle ---------------------------------------------------------------------------------------
-
-HEADS = {
-    "es": "Identificador,Nombre completo,Dirección de correo,Estado,Calificación,Calificación máxima,"
-    "Se puede cambiar la calificación,Última modificación (entrega),Última modificación (calificación),"
-    "Comentarios de retroalimentación",
-    "en": "Identifier,Full name,Email address,Status,Grade,Maximum grade,Grade can be changed,"
-    "Last modified (submission),Last modified (grade),Feedback comments",
-}
-LINES = """{0} 101,Ana Ñandú,a@x.es,Enviado,{1},{2},Sí,"martes, 3 de marzo de 2026, 10:00",-,
-{0} 102,"Paz, Luis",l@x.es,Enviado,,{2},Sí,-,-,"<p>Bien, ""muy"" bien</p>"
-{0} 103,Eva,e@x.es,Enviado,,{2},Sí,-,-,
-{0} 104,Noa,n@x.es,Sin entrega,,{2},Sí,-,-,
-"""
-
-
-@pytest.mark.parametrize(
-    ("language", "who", "most", "grades"),
-    [("es", "Participante", '"10,00"', ["6,25", "0,00", "", ""]),
-     ("en", "Participant", "100.00", ["62.50", "0.00", "", ""])],
-)  # fmt: skip
-def test_moodles_sheet_comes_back_with_the_grades_and_nothing_else_changed(
-    language, who, most, grades, tmp_path
-):
-    path = tmp_path / "hoja.csv"
-    lines = LINES.format(who, "", most).replace("<p>", "<p>" * 50_000)  # una casilla larga
-    path.write_text(f"{HEADS[language]}\n{lines}", encoding="utf-8-sig")
-    sheet = moodle.Sheet(path)
-    people = [
-        person("Ana Ñandú", "101", _05=[exercise("5.1", ok=True), exercise("5.3", ok=True)]),
-        person("Luis Paz", _05=[exercise("5.1")]),
-        person("Roto", "999"),
-        person("Eva", "103", _05=[]),
-    ]
-    sheet.meet(people)
-    assert [one["label"] for one in people] == [
-        f"{who} 101", f"{who} 102", "Participante 999", f"{who} 103",
-    ]  # fmt: skip
-    absent = marks.call_roll(people, sheet.roll())
-    assert [(one["name"], one["id"]) for one in absent] == [("Noa", "104")]
-    assert [one.get("given") for one in people] == [datetime(2026, 3, 3, 10), None, None, None]
-    sheet.fill(people + absent, ["05"], EVERYTHING, tmp_path / "moodle.csv")
-    before, after = (
-        list(csv.reader(io.StringIO(p.read_text(encoding="utf-8-sig"))))
-        for p in (path, tmp_path / "moodle.csv")
-    )
-    assert [row[4] for row in after[1:]] == grades
-    assert [row[:4] + row[5:] for row in after] == [row[:4] + row[5:] for row in before]
-    assert (tmp_path / "moodle.csv").read_bytes()[:3] == b"\xef\xbb\xbf"
-
 
 def test_the_zip_of_feedback_has_the_folders_moodle_looks_for(tmp_path):
     people = [person("Ana_María / Paz", "101"), person("Sin número")]
@@ -384,10 +351,10 @@ def test_the_zip_of_feedback_has_the_folders_moodle_looks_for(tmp_path):
     assert submissions.owner(tuple(name.split("/"))) == ("Ana María Paz", "101")
 
 
-def test_a_sheet_that_is_not_moodles_is_said(tmp_path):
+def test_a_sheet_of_nobody_is_said(tmp_path):
     (tmp_path / "a.csv").write_text("Nombre,Nota\nAna,3\n")
-    with pytest.raises(text.Unreadable, match="no es una hoja de calificaciones de Moodle"):
-        moodle.Sheet(tmp_path / "a.csv")
+    with pytest.raises(text.Unreadable, match="no es una hoja de calificaciones conocida"):
+        lms.read_sheet(tmp_path / "a.csv")
     for data in (b"PK\3\4", "Ana".encode("utf-16-le")):
         (tmp_path / "a.csv").write_bytes(data)
         with pytest.raises(text.Unreadable, match="guárdala como CSV"):

@@ -27,6 +27,7 @@ OURS = [ROOT / "course_lib", ROOT / "course_checkers/inside", STUDENT]
 OURS += [ROOT / "course_tools" / name for name in ("__init__.py", "code.py")]
 NOBODY = 65534
 RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+KERNEL = Path("/proc/version")
 CAUSES, PARTS = SAYS["causas"], SAYS["jaula"]
 
 
@@ -92,10 +93,13 @@ def parents(path):
 def problem():
     """Por qué no funciona la jaula aquí: una de ``CAUSES`` y lo que dice ``bwrap``; o nada, si funciona."""
     if sys.platform != "linux":
-        return "sistema", ""
+        return "windows" if sys.platform == "win32" else "sistema", ""
+    about = KERNEL.read_text() if KERNEL.exists() else ""
+    if re.search("Microsoft(?!.*WSL2)", about):  # en WSL 2, con minúscula, o «WSL2»
+        return "wsl", ""
     for tool in ("bwrap", "setpriv")[: 1 + is_root()]:
         if not shutil.which(tool):
-            return tool, ""
+            return f"{tool}_wsl" if "microsoft" in about and tool == "bwrap" else tool, ""
     order, settings = command(caged=True)
     # No basta con que arranque: dentro tiene que ser otro, y poder leer lo que hace falta.
     read = f"open(find_spec('torch').origin), open({str(STUDENT)!r}), print(os.getuid())"

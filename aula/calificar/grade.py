@@ -4,12 +4,16 @@ La orden es ``python curso.py calificar``; cómo se usa, en ``textos.toml``. Lo 
 califica: si se corta, la misma orden sigue donde estaba.
 """
 
+import signal
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # mientras se carga lo demás, Ctrl+C para y no dice nada
+
 import argparse
 import contextlib
 import hashlib
 import json
 import os
-import signal
 import sys
 import tempfile
 import time
@@ -21,6 +25,9 @@ from tqdm import tqdm
 from aula.calificar import cage, gradebook, marks, moodle, pages, submissions, workers
 from aula.calificar.text import SAYS, Unreadable, attempt, line, plain, whole
 from course_tools import homework
+from course_tools.foreign import is_full
+from course_tools.foreign.lms import read_sheet
+from course_tools.foreign.tables import workbook
 
 DONE = ".calificado"  # en la carpeta de los resultados: lo que ya está, un archivo por cuaderno
 SLOW = {"tarda", "no-acaba", "sin-tiempo"}  # lo que saldría de otra manera si se esperara más
@@ -136,18 +143,21 @@ def read_class(options, folder, caged, space):
 
 def write(people, folder, options):
     """Escribe los resultados, las notas primero, y dice cuáles. Si uno no se puede, siguen los demás."""
+    gradebook.beside()
     absent = marks.call_roll(people, options.roll) if options.roll else []
     given, sheet = people + absent, options.sheet
     lessons = options.lecciones or marks.asked(people, options.homework)
     inform = lambda: whole(folder / "clase.html", pages.class_report(people, options.nombres))  # noqa: E731
     steps = {
         "notas.csv": (marks.write, given, folder / "notas.csv", options),
+        "notas.xlsx": (marks.write, given, folder / "notas.xlsx", options, workbook),
         "devoluciones": (pages.write_feedback, people, folder / "devoluciones"),
         "clase.html": (inform,),
         "gradebook.db": (gradebook.write, people, folder),
     }
     if sheet:
-        steps["moodle.csv"] = sheet.fill, given, lessons, options.homework, folder / "moodle.csv"
+        steps[sheet.file] = moodle.fill, sheet, given, lessons, options.homework, folder / sheet.file
+    if sheet and sheet.file == "moodle.csv":
         steps["moodle.zip"] = moodle.zip_feedback, people, pages.feedback, folder / "moodle.zip"
     wanted = ["clase.html"] if options.solo_informe else steps
     made = [attempt(one, *steps[one]) or f"  {one}, {SAYS['resultados'][one]}" for one in wanted]
@@ -189,7 +199,8 @@ def read_options(arguments):
         Unreadable(f"No entiendo la orden.\n{SAYS['uso']}")
     )
     parser.add_argument("entregas")
-    for name in ("--salida", "--lista", "--moodle", "--parciales", "--tarea"):
+    parser.add_argument("--hoja", "--moodle", "--canvas")
+    for name in ("--salida", "--lista", "--columna", "--parciales", "--tarea"):
         parser.add_argument(name)
     for name in ("--nombres", "--solo-informe", "--sin-aislar", "--sin-arrastre"):
         parser.add_argument(name, action="store_true")
@@ -200,7 +211,8 @@ def read_options(arguments):
     options = parser.parse_args(arguments)
     options.homework = homework.said(options.tarea, options.ejercicios, submissions.points())
     options.partial = options.homework.parts | (marks.read_partial(options.parciales) if options.parciales else {})
-    options.sheet = moodle.Sheet(options.moodle) if options.moodle else None
+    wanted = options.columna or options.homework.title
+    options.sheet = read_sheet(options.hoja, wanted) if options.hoja else None
     named = options.sheet.roll() if options.sheet else []
     options.roll = marks.read_list(options.lista) if options.lista else named
     return options
@@ -224,37 +236,37 @@ def main(arguments):
             people, jobs = read_class(options, folder / DONE, caged, space)
             grade_all(jobs, caged, options)
         if options.sheet:
-            options.sheet.meet(people)
+            moodle.meet(options.sheet, people)
         for job in jobs:
             marks.join(job.who, job.result, options, job.who.get("given") or job.given)
         strange = [] if options.solo_informe else marks.by_hand(people, folder / "a-mano.csv")
         made, absent = write(people, folder, options)
+        warned = [f"  {p['name']}: {line(told)}" for p in people + absent for told in p["told"]]
+        if warned and not options.solo_informe:
+            print("\nLo que hay que mirar:", *warned, sep="\n")
+        if strange:
+            print("", SAYS["a_mano"]["mira"], *(f"  {one}" for one in strange), sep="\n")
+        if options.roll and len(absent) == len(options.roll):
+            print(f"\n{SAYS['lista_ajena']}")
+        counts = f"{len(people)} entregas, {len(jobs)} cuadernos, en {time.monotonic() - start:.0f} s"
+        print(f"\n{counts}. Está en {folder}:\n{made}")
+        return 0
     except Unreadable as problem:
         print(f"\nNo ha podido ser. {plain(str(problem))}")
         return 1
     except OSError as error:
-        what = plain(str(error.filename or error))
-        print(f"\nNo ha podido ser. No se puede usar {what}. Mira si es tuyo y si queda disco.")
+        used = f"No se puede usar {plain(str(error.filename or error))}. Mira si es tuyo y si queda disco."
+        print(f"\nNo ha podido ser. {SAYS['sin_disco'] if is_full(error) else used}")
         return 1
     except KeyboardInterrupt:
         done = sum(job.path.exists() for job in jobs)
         print(f"\nInterrumpido: {done} de {len(jobs)} cuadernos calificados y guardados.")
         print("Repite la orden y sigue donde estaba.")
         return 130
-    warned = [f"  {p['name']}: {line(told)}" for p in people + absent for told in p["told"]]
-    if warned and not options.solo_informe:
-        print("\nLo que hay que mirar:", *warned, sep="\n")
-    if strange:
-        print("", SAYS["a_mano"]["mira"], *(f"  {one}" for one in strange), sep="\n")
-    if options.roll and len(absent) == len(options.roll):
-        print(f"\n{SAYS['lista_ajena']}")
-    counts = f"{len(people)} entregas, {len(jobs)} cuadernos, en {time.monotonic() - start:.0f} s"
-    print(f"\n{counts}. Está en {folder}:\n{made}")
-    return 0
 
 
 if __name__ == "__main__":
-    for name in {"SIGTERM", "SIGHUP"} & {*dir(signal)}:  # se recoge todo, como con Ctrl+C
+    for name in {"SIGINT", "SIGTERM", "SIGHUP"} & {*dir(signal)}:  # se recoge todo, como con Ctrl+C
         if signal.getsignal(one := getattr(signal, name)) == signal.SIG_DFL:  # con ``nohup``, no
             signal.signal(one, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))

@@ -9,10 +9,16 @@ from urllib.parse import quote
 from aula.calificar import submissions
 
 
+def beside():
+    """Pone a mano lo que instala curso.py fuera del entorno, nbgrader y XlsxWriter, y dice dónde está."""
+    place = os.environ.get("CURSO_NBGRADER", "")
+    sys.path += [place] if place and place not in sys.path else []
+    return place
+
+
 def write(people, folder):
     """Escribe ``gradebook.db``, entero o nada, y si no está nbgrader lo dice: lo demás está igual."""
-    place = os.environ.get("CURSO_NBGRADER", "")  # lo instala curso.py, fuera del entorno
-    sys.path += [place] if place else []
+    place = beside()
     os.environ["PYTHONPATH"] = place  # nbgrader llama por su nombre al programa ``alembic``
     os.environ["PATH"] = os.pathsep.join([f"{place}/bin", os.environ.get("PATH", "")])
     warnings.simplefilter("ignore")  # los de ``sqlalchemy`` sobre nbgrader

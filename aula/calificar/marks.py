@@ -5,7 +5,8 @@ from collections import Counter, defaultdict
 from aula.calificar import submissions
 from aula.calificar.text import SAYS, Unreadable, line, whole
 from course_tools import homework
-from course_tools.foreign.names import bare, spelled, words
+from course_tools.foreign.lms import number
+from course_tools.foreign.names import bare, run_together, spelled, words
 from course_tools.foreign.tables import read_list as read_list
 from course_tools.foreign.tables import read_table, table
 
@@ -13,14 +14,6 @@ ABSENT = "no ha entregado nada"
 STOPPED = SAYS[
     "parados"
 ]  # por qué no se ha podido comprobar un ejercicio: se dice también en las notas
-
-
-def number(text):
-    """Un número escrito con coma o con punto; ``None`` si no lo es."""
-    try:
-        return float(text.strip().replace(",", "."))
-    except ValueError:
-        return None
 
 
 def read_partial(path):
@@ -125,12 +118,14 @@ def asked(people, task=None):
 
 def pair(people, names):
     """De cada persona, su sitio en una lista de (nombre, identificador): por su número; si no, por su nombre tal
-    cual; y si no, por sus palabras. Y de quien puede ser de varios, cuántos hay en la lista y cuántas entregas.
+    cual, por sus palabras o por sus letras seguidas. Y de quien puede ser de varios, cuántos hay en la lista y
+    cuántas entregas.
     """
     ways = (
         lambda name, ident: ident,
         lambda name, _: spelled(bare(name)),
         lambda name, _: words(bare(name)),
+        lambda name, _: run_together(bare(name)),
     )
     found, doubts, numbered = {}, {}, any(ident for _, ident in names)
     for k, way in enumerate(ways):
@@ -161,8 +156,10 @@ def call_roll(people, names):
     return [{"name": n, "id": i, **fresh} for n, i in absent]
 
 
-def write(people, path, options):
-    """Las notas: una fila por persona, de cada lección sus ejercicios y sus totales, y qué hay que mirar."""
+def write(people, path, options, form=table):
+    """Las notas, con ``form`` (``table`` o ``workbook``): una fila por persona, de cada lección sus ejercicios y sus
+    totales, y qué hay que mirar.
+    """
     task = options.homework
     every = sorted({lesson for person in people for lesson in person["lessons"]} | {*(task.lessons() if task.said else ())})
     wanted, heads = asked(people, task), []
@@ -178,4 +175,4 @@ def write(people, path, options):
             sums = [total(person, lesson), points(task.most(lesson)), total(person, lesson, kind)]
             row += sums if lesson in wanted or lesson in person["lessons"] else [""] * 3
         rows.append([*row, "; ".join(person["told"])])
-    whole(path, table(rows))
+    whole(path, form(rows))

@@ -1,76 +1,51 @@
-"""De vuelta a Moodle: su hoja de calificaciones, rellena, y un zip con las devoluciones.
-
-La hoja es la de «Descargar hoja de calificaciones». Se devuelve igual, con otra cosa en una sola columna:
-Moodle busca a cada uno por «Identificador», no admite más que la calificación máxima y mira la fecha de la
-última modificación. En el zip, a cada uno lo busca por el nombre de la carpeta, el mismo que puso él.
+"""De vuelta a Moodle, a Canvas o a Google Classroom: su hoja de calificaciones, rellena; y, a Moodle, un zip con las
+devoluciones, en las que busca a cada uno por el nombre de la carpeta, el mismo que puso él.
 """
 
 import calendar
-import csv
 import io
 import re
 import zipfile
 from datetime import datetime
 
 from aula.calificar import marks
-from aula.calificar.text import SAYS, Unreadable, plain, whole
+from aula.calificar.text import SAYS, whole
+from course_tools.foreign.names import words
 from course_tools.homework import MONTHS
 
 NAMES = MONTHS, calendar.month_name[1:]  # en español y en inglés
 NUMBER = {name[:3].casefold(): k for names in NAMES for k, name in enumerate(names, 1)}
 
 
-class Sheet:
-    """Una hoja de calificaciones de Moodle."""
+def meet(sheet, people):
+    """Pone a cada persona su fila y su identificador; a quien puede ser de varias filas, ninguno.
 
-    def __init__(self, path):
-        self.rows, (self.encoding, self.mark) = marks.read_table(path)
-        heads = [head.strip() for head in self.rows[0]]
-        find = lambda names: next((k for k, head in enumerate(heads) if head in names), None)  # noqa: E731
-        self.who, self.name, self.grade, self.most, self.given = map(find, SAYS["moodle"].values())
-        if self.who is None or self.grade is None:
-            raise Unreadable(SAYS["hoja"].format(path))
+    De Canvas, también su nombre: en sus archivos va todo seguido.
+    """
+    rows, names = list(sheet.people()), {person["name"] for person in people}
+    found, doubts = marks.pair(people, [row[:2] for row in rows])
+    for k, place in found.items():
+        if k in doubts:
+            people[k]["told"].append(SAYS["archivos"]["iguales"].format(*doubts[k]))
+            continue
+        name, people[k]["id"], people[k]["row"] = rows[place]
+        people[k]["label"] = people[k]["row"][sheet.who]
+        if sheet.given is not None:
+            people[k]["given"] = when(people[k]["row"][sheet.given])
+        if words(name) != words(people[k]["name"]) and sheet.file == "canvas.csv" and name not in names:
+            people[k]["name"] = name
+            names.add(name)
 
-    def found(self):
-        """De cada fila: el nombre, el número de su identificador y ella."""
-        for row in self.rows[1:]:
-            row += [""] * (len(self.rows[0]) - len(row))
-            name = row[self.who if self.name is None else self.name]
-            yield plain(name.strip()), re.search(r"\d*$", row[self.who].strip())[0], row
 
-    def roll(self):
-        """Los que tienen que entregar: (nombre, identificador)."""
-        return [one[:2] for one in self.found()]
-
-    def meet(self, people):
-        """Pone a cada persona el identificador como lo escribe Moodle; a quien puede ser de varias filas, ninguno."""
-        rows = list(self.found())
-        found, doubts = marks.pair(people, [row[:2] for row in rows])
-        for k, place in found.items():
-            if k in doubts:
-                people[k]["told"].append(SAYS["archivos"]["iguales"].format(*doubts[k]))
-                continue
-            _, people[k]["id"], people[k]["row"] = rows[place]
-            people[k]["label"] = rows[place][2][self.who]
-            if self.given is not None:
-                people[k]["given"] = when(rows[place][2][self.given])
-
-    def fill(self, people, lessons, task, path):
-        """Escribe la hoja con las calificaciones de quien tiene algo calificado, sobre el máximo de la tarea."""
-        for person in people:
-            row, given = person.get("row"), [one for one in lessons if one in person["lessons"]]
-            got = [marks.total(person, lesson) for lesson in given]
-            if row is None or not given or "" in got:  # sin calificar: lo decide quien califica
-                continue
-            limit = row[self.most] if self.most is not None else ""
-            if marks.number(limit) is None:
-                raise Unreadable("su calificación máxima no es un número")
-            part = sum(got) / sum(task.most(lesson) for lesson in lessons)
-            text = f"{marks.number(limit) * part:.2f}"
-            row[self.grade] = text.replace(".", ",") if "," in limit else text
-        table = io.StringIO(newline="")
-        csv.writer(table, delimiter=self.mark, lineterminator="\n").writerows(self.rows)
-        whole(path, table.getvalue().encode(self.encoding))
+def fill(sheet, people, lessons, task, path):
+    """Escribe la hoja con las calificaciones de quien tiene algo calificado, sobre el máximo de la tarea."""
+    most = sum(task.most(lesson) for lesson in lessons)
+    for person in people:
+        row, given = person.get("row"), [one for one in lessons if one in person["lessons"]]
+        got = [marks.total(person, lesson) for lesson in given]
+        if row is not None and given and "" not in got:  # sin calificar, lo decide quien califica
+            sheet.put(row, sum(got) / most, most)
+    whole(path, sheet.written())
 
 
 def when(text):

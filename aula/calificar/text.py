@@ -4,6 +4,7 @@ import tomllib
 from pathlib import Path
 
 from course_tools.foreign import Unreadable as Unreadable
+from course_tools.foreign import is_full
 from course_tools.foreign.names import line as line
 from course_tools.foreign.names import plain as plain
 
@@ -15,7 +16,8 @@ def attempt(what, write, *given):
     try:
         return write(*given)
     except Exception as error:
-        return f"  ({what} no se ha podido escribir: {line(str(error))})"
+        why = "no queda sitio en el disco" if is_full(error) else line(str(error))
+        return f"  ({what} no se ha podido escribir: {why})"
 
 
 def whole(path, data):

@@ -7,7 +7,7 @@ import unicodedata
 BYTES = re.compile("[\udc80-\udcff]")  # un byte que no era UTF-8, como lo da el sistema de archivos
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)")
-CANVAS = re.compile(r"(?P<name>.+?)(?:_late)?_\d{3,}_\d{3,}_.", re.IGNORECASE)
+CANVAS = re.compile(r"(?P<name>.+?)(?:_late)?_(?:20\d\d_20\d\d|(?P<id>\d{3,})_\d{3,})_.", re.IGNORECASE)  # o un curso
 # Lo que añade al nombre de un archivo quien lo copia o lo baja dos veces: Windows, macOS, Drive, Jupyter.
 OF = r"cop(?:ia|y)(?: \(?\d+\)?)? (?:de|of)"
 COPY = re.compile(rf"^{OF}\b|[ -]+{OF}$|[ -]+cop(?:ia|y) ?\(?\d*\)?$|\(\d+\)$", re.IGNORECASE)
@@ -51,10 +51,19 @@ def spelled(name):
     return unicodedata.normalize("NFC", " ".join(f"{first} {last}".split()))
 
 
+def unaccented(name):
+    return re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFKD", plain(name).casefold()))
+
+
 def words(name):
     """Las palabras de un nombre, sin tildes, ni mayúsculas, ni orden."""
-    letters = re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFKD", plain(name).casefold()))
-    return " ".join(sorted(re.findall(r"[^\W_]+", letters)))
+    return " ".join(sorted(re.findall(r"[^\W_]+", unaccented(name))))
+
+
+def run_together(name):
+    """Las letras de un nombre, empiecen por donde empiecen: las de ``pérezluis``, de Canvas, son las de «Luis Pérez»."""
+    letters = "".join(re.findall(r"[^\W_]", unaccented(name)))
+    return min((letters[k:] + letters[:k] for k in range(len(letters))), default="")
 
 
 def bare(name):
@@ -70,7 +79,7 @@ def owner(parts, lessons):
     if len(parts) > 1:
         return first, ""
     if match := CANVAS.match(first):
-        return match["name"], ""
+        return match["name"], match["id"] or ""
     stem = re.sub(r"(\.ipynb)?\.\w+$", "", first, flags=re.IGNORECASE)
     names = "|".join(name.replace("_", "[-_ ]") for name in sorted(lessons, key=len, reverse=True))
     rest = re.sub(rf"[-_ .]*(?:{names})[-_ .]*", " ", stem, flags=re.IGNORECASE).strip(" -_.")

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from itertools import takewhile
 from pathlib import Path
 
 from course_tools.foreign import Unreadable
@@ -10,12 +11,22 @@ from course_tools.foreign.names import line, plain
 
 csv.field_size_limit(2**31 - 1)  # una casilla puede traer una devolución entera
 SHEET = "{} no es un texto, sino una hoja de cálculo: guárdala como CSV UTF-8, o pon un nombre por línea."
+EMPTY = "En {} no hay ningún nombre: pon uno por línea, o una tabla con «Nombre»."
 # Los títulos de una columna de nombres, y los de las de apellidos.
 NAME = re.compile(
-    r"(first |full )?name|nombres?( completo| y apellidos)?|apellidos( y|,) nombre|alumn\S+|estudiantes?",
+    r"(first ?|full )?name|nombres?( completo| y apellidos| ?/ ?apellido\(s\))?|apellidos( y|,) nombre|alumn\S+"
+    r"|estudiantes?|students?( name)?",
     re.IGNORECASE,
 )
-SURNAME = re.compile(r"((primer|segundo) )?apellido(s|\(s\))?( \d)?|last name|surname", re.IGNORECASE)
+SURNAME = re.compile(r"((primer|segundo) )?apellido(s|\(s\))?( \d)?|last ?name|surname", re.IGNORECASE)
+# Las filas que no son de quien estudia: los puntos y las fechas de Canvas y de Classroom, quien convoca en Teams, y
+# la persona de prueba de Canvas.
+NOBODY = re.compile(
+    r"\s*(points( possible)?|puntos( posibles)?|date|fecha|organi[sz]e[rd]|organizadora?|student, test|test student)\s*",
+    re.IGNORECASE,
+)
+SECTION = re.compile(r"\d+\. \D")  # una parte de un informe de Teams: «3. In-Meeting Activities»
+STARTS = re.compile(r"(^|[,;|\"]) *(?=[=+\-@＝＋－＠])")  # por donde empezaría una fórmula, y la casilla en que lo haría
 
 
 def read_text(path):
@@ -44,23 +55,35 @@ def read_table(path):
 
 
 def read_list(path):
-    """Los nombres de una lista, como los da ``moodle.Sheet.roll``: (nombre, "").
+    """Los nombres de una lista, como los da ``lms.Sheet.roll``: (nombre, "").
 
     Uno por línea; o una tabla, con los títulos de sus columnas o sin ellos: entonces es la primera casilla que no
-    sea un número ni un correo.
+    sea un número ni un correo. También las que dan Moodle, Canvas, Google Classroom y Teams.
     """
     text, _ = read_text(path)
     for mark in ";\t,":
-        heads, *more = [[cell.strip() for cell in row] for row in rows(text, mark)] or [[]]
-        columns = [k for one in (NAME, SURNAME) for k, head in enumerate(heads) if one.fullmatch(head)]
-        if any(map(NAME.fullmatch, heads)):
-            found = [" ".join(row[k] for k in columns if k < len(row)) for row in more]
+        if named := titled(rows(text, mark)):
             break
     else:
         mark = next((one for one in ";\t" if one in text), ",")
-        found = [", ".join(kept(row)[: None if mark == "," else 1]) for row in rows(text, mark)]
-    names = [plain(re.sub(r"^\d+[.)\s-]+(?=\D)", "", name).strip()) for name in found]
+        named = [", ".join(kept(row)[: None if mark == "," else 1]) for row in rows(text, mark)]
+    names = [plain(re.sub(r"^\d+[.)\s-]+(?=\D)", "", name).strip()) for name in named]
+    if not any(names):
+        raise Unreadable(EMPTY.format(path))
     return [(name, "") for name in names if name]
+
+
+def titled(table):
+    """Los nombres de una tabla que dice en qué columnas están; lo de antes de sus títulos, si lo hay, no cuenta."""
+    table = [[cell.strip() for cell in row] for row in table]
+    heads = (k for k, row in enumerate(table[:20]) if any(map(NAME.fullmatch, row)) and (len(row) > 2 or not k))
+    if (start := next(heads, None)) is None:
+        return []
+    columns = [k for one in (NAME, SURNAME) for k, head in enumerate(table[start]) if one.fullmatch(head)]
+    same = lambda row: not (start and len(row) == 1 and SECTION.match(row[0]))  # noqa: E731
+    more = takewhile(same, table[start + 1 :])  # hasta otra parte del informe
+    people = [row for row in more if not any(map(NOBODY.fullmatch, row))]
+    return [" ".join(row[k] for k in columns if k < len(row)) for row in people]
 
 
 def kept(row):
@@ -77,8 +100,31 @@ def table(rows):
 
 
 def safe(cell):
-    """Una casilla que una hoja de cálculo no toma por una fórmula; los decimales, con coma."""
-    if isinstance(cell, float):
-        return str(cell).replace(".", ",")
-    text = line(cell) if isinstance(cell, str) else cell
-    return f"'{text}" if isinstance(text, str) and text[:1] in tuple("=+-@") else text
+    """Una casilla que una hoja de cálculo no toma por una fórmula, la parta por donde la parta; los decimales, con
+    coma.
+    """
+    if isinstance(cell, str):
+        return STARTS.sub(r"\1'", line(cell))
+    return str(cell).replace(".", ",")
+
+
+def workbook(rows):
+    """Lo mismo en .xlsx, en el que cada casilla dice qué es: los números se leen bien en cualquier idioma, y un texto
+    no se calcula nunca.
+    """
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise Unreadable("falta XlsxWriter: con red, la misma orden lo instala") from None
+    made = io.BytesIO()
+    with xlsxwriter.Workbook(made) as book:
+        sheet = book.add_worksheet()
+        sheet.freeze_panes(1, 1)
+        for k, row in enumerate(rows):
+            for j, cell in enumerate(row):
+                if isinstance(cell, str):
+                    sheet.write_string(k, j, line(cell)[:32_000])
+                else:
+                    sheet.write_number(k, j, cell)
+        sheet.autofit(400)
+    return made.getvalue()

@@ -13,7 +13,7 @@ import zlib
 from itertools import takewhile
 from pathlib import Path
 
-from course_tools.foreign import Unreadable
+from course_tools.foreign import Unreadable, is_full
 from course_tools.foreign.names import MOODLE, composed
 
 # Lo que ponen los programas, y no es de nadie.
@@ -119,6 +119,8 @@ def unzip(path, place, room):
             try:
                 made = archive.extract(info, place)
             except Exception as error:  # de ese archivo: los demás siguen
+                if is_full(error):  # no es cosa de quien entrega
+                    raise
                 lost.append((name, why(info, error)))
                 continue
             with contextlib.suppress(ValueError, OverflowError):  # una fecha que no existe
