@@ -628,6 +628,8 @@ def run(*arguments):
     while True:
         try:
             code = process.wait()
+            if code == -2:  # Ctrl+C, antes de que el programa pueda decirlo
+                say("\nInterrumpido. Cuando quieras, repite la orden.")
             return code if code >= 0 else 128 - code
         except KeyboardInterrupt:
             pass  # Ctrl+C también llega al programa, que es quien decide cuándo acaba
