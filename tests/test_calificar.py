@@ -990,7 +990,7 @@ def test_a_huge_value_is_not_read_and_a_long_sentence_is_cut(monkeypatch):
         check.receive(io.BytesIO(sent))
     long = check.Finding("x", "a" * 10**5, "b" * 10**5)
     monkeypatch.setattr(check, "judge", lambda cage, one, *_: check.reported(one, long))
-    asked = argparse.Namespace(get=lambda _: ({}, {}), closed=None, times=time.monotonic)
+    asked = argparse.Namespace(get=lambda _: ({}, {}), closed=None, times=time.monotonic, late=int)
     (finding,) = check.once(asked, check.exercises()["5.1"], "x").findings
     assert len(finding.text) == len(finding.consequence) == check.LONGEST
 

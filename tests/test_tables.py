@@ -59,8 +59,7 @@ def test_wherever_a_program_cuts_a_cell_no_piece_is_a_formula():
 @pytest.mark.parametrize("name", FOREIGN["hojas"])
 def test_a_sheet_comes_back_with_the_grades_and_nothing_else_changed(name, tmp_path):
     known, path, made = FOREIGN["hojas"][name], tmp_path / "hoja.csv", tmp_path / "vuelve.csv"
-    column, text = known["column"], known["text"].replace("<p>", "<p>" * 50_000)  # una casilla larga
-    path.write_text(text, encoding="utf-8-sig")
+    path.write_text(known["text"].replace("<p>", "<p>" * 50_000), encoding="utf-8-sig")  # una casilla larga
     sheet = lms.read_sheet(path, known.get("wanted", ""))
     people = [person(known.get("ana", "Ana Ñandú"), "101", _05=[exercise("5.1", ok=True), exercise("5.3", ok=True)])]
     people += [person("Luis Paz", _05=[exercise("5.1")]), person("Roto", "999"), person("Eva", "103", _05=[])]
@@ -71,7 +70,7 @@ def test_a_sheet_comes_back_with_the_grades_and_nothing_else_changed(name, tmp_p
     absent = marks.call_roll(people, sheet.roll())
     assert [(words(one["name"]), one["id"]) for one in absent] == [("noa", "" if name == "classroom" else "104")]
     moodle.fill(sheet, people + absent, ["05"], EVERYTHING, made)
-    texts = (one.read_text(encoding="utf-8-sig").splitlines() for one in (path, made))
+    texts, column = (one.read_text(encoding="utf-8-sig").splitlines() for one in (path, made)), known["column"]
     before, after = ([*csv.reader(text, delimiter=sheet.mark)] for text in texts)
     assert [row[column] for row in after[1:]] == known["grades"]
     assert [row[:column] + row[column + 1 :] for row in after] == [row[:column] + row[column + 1 :] for row in before]
