@@ -11,6 +11,7 @@ import functools
 import inspect
 import json
 import math
+import os
 import pickle
 import struct
 import subprocess
@@ -89,7 +90,7 @@ class Cage:
     ``course``, el código de las celdas de su lección: las demás las ha escrito quien entrega.
     """
 
-    def __init__(self, cells, caged, seconds=CELLS, course=(), until=math.inf):
+    def __init__(self, cells, caged, seconds=CELLS, course=(), most=math.inf):
         self.cells, self.caged, self.seconds, self.course = cells, caged, seconds, course
         self.plan, self.plans, self.raised = 0, (), False  # con qué celdas (``student.plans``)
         self.stopped, self.asked = None, "(?!)"  # el error de la primera que se para; y cómo se comprueba
@@ -98,11 +99,12 @@ class Cage:
         self.frozen, self.shift = None, (0, 0)  # los tiempos, mientras se abre, y lo que se les quita
         self.uses = defaultdict(set)  # de cada respuesta, los nombres que usa
         self.endless = TEXTS["no_acaba"].format(seconds)
-        self.end = self.until = until  # cuándo se deja a esta persona; y este ejercicio
+        self.waited = 0  # lo que han esperado a un procesador las jaulas de antes
+        self.end = self.until = self.clock() + most  # cuándo se deja a esta persona; y este ejercicio
 
     def open(self):
         self.kill()
-        began = time.monotonic()
+        began = self.clock()
         order, settings = command(self.caged)
         if self.caged:
             order, settings = limits.fenced(order, settings)
@@ -118,11 +120,12 @@ class Cage:
         except (Gone, OSError):
             self.closed = OSError("la jaula no se abre")
             raise self.closed from None
-        lasted = time.monotonic() - began  # no es suyo
+        lasted = self.clock() - began  # no es suyo
         self.end, self.until = self.end + lasted, self.until + lasted
 
     def kill(self):
         if self.process:
+            self.waited += limits.queued(self.process.pid)
             self.process.kill()
             self.process.wait()
             with contextlib.suppress(OSError):
@@ -135,11 +138,15 @@ class Cage:
 
     def late(self):
         """Si se ha acabado lo que se espera a este ejercicio."""
-        return time.monotonic() > self.until
+        return self.clock() > self.until
+
+    def clock(self):
+        """El reloj, sin lo que se espera a un ordenador ocupado en otra cosa: no es culpa de nadie."""
+        return time.monotonic() - self.waited - limits.queued(os.getpid())
 
     def share(self, others):
         """Da a un ejercicio lo que queda, menos algo para los ``others`` que vienen detrás."""
-        left = self.end - time.monotonic()
+        left = self.end - self.clock()
         self.until = self.end - min(OTHERS * others, left / 2) if left > 0 else self.end
 
     def times(self):
@@ -358,7 +365,7 @@ def grade(cells, answers, caged, seconds=CELLS, right=None, course=(), asked=Non
     ``course``, las celdas de la lección, y ``asked``, los ejercicios que se piden. De los demás se prueban los
     que usa uno de estos que no está bien, por si el error es suyo. A los ``most`` segundos se deja.
     """
-    cage, reports = Cage(cells, caged, seconds, course, time.monotonic() + most), {}
+    cage, reports = Cage(cells, caged, seconds, course, most), {}
     asked = list(answers) if asked is None else [number for number in answers if number in asked]
     try:
         for after, number in zip(range(len(asked))[::-1], asked):
@@ -387,7 +394,7 @@ def carried(cage, reports, answers, right):
         used = [other for other in wrong[:k] if answers[other] in cage.uses[answers[number]]]
         if not (codes := {other: right(answers[other]) for other in used}):
             continue
-        second = Cage(with_right(cage.cells, number, codes), cage.caged, cage.seconds, cage.course, cage.end)
+        second = Cage(with_right(cage.cells, number, codes), cage.caged, cage.seconds, cage.course, cage.end - cage.clock())
         try:
             if once(second, exercises()[number], answers[number]).ok:
                 found[number] = used

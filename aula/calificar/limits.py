@@ -52,12 +52,22 @@ def way():
 
 def spent(pid):
     """Los segundos de procesador que llevan un proceso y los que ha hecho; 0, si el sistema no lo dice así."""
+    used = [one.rpartition(")")[2].split()[11:13] for one in told(pid, "stat")]
+    return sum(map(int, sum(used, []))) / os.sysconf("SC_CLK_TCK") if used else 0
+
+
+def queued(pid):
+    """Los segundos que han esperado a que los demás dejaran un procesador libre."""
+    return sum(int(one.split()[1]) for one in told(pid, "schedstat")) / 1e9
+
+
+def told(pid, name):
+    """Lo que dice el sistema de un proceso y de los que ha hecho."""
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        used = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return sum((told(child, name) for child in children), [Path(f"/proc/{pid}/{name}").read_text()])
     except OSError:
-        return 0
-    return sum(map(int, used)) / os.sysconf("SC_CLK_TCK") + sum(map(spent, children))
+        return []
 
 
 def fenced(order, settings):
