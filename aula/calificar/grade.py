@@ -24,7 +24,7 @@ from tqdm import tqdm
 
 from aula.calificar import cage, gradebook, marks, moodle, pages, submissions, workers
 from aula.calificar.text import SAYS, Unreadable, attempt, line, plain, whole
-from course_tools import homework
+from course_tools import alike, homework
 from course_tools.foreign import is_full
 from course_tools.foreign.lms import read_sheet
 from course_tools.foreign.tables import workbook
@@ -239,11 +239,14 @@ def main(arguments):
             moodle.meet(options.sheet, people)
         for job in jobs:
             marks.join(job.who, job.result, options, job.who.get("given") or job.given)
+        failed = attempt("lo que se parece", alike.tell, people, submissions.written, SAYS["parecidos"])
         strange = [] if options.solo_informe else marks.by_hand(people, folder / "a-mano.csv")
         made, absent = write(people, folder, options)
-        warned = [f"  {p['name']}: {line(told)}" for p in people + absent for told in p["told"]]
+        warned = [f"  {p['name']}: {line(told)}" for p in people + absent for told in (*p["told"], *p.get("alike", ()))]
         if warned and not options.solo_informe:
             print("\nLo que hay que mirar:", *warned, sep="\n")
+        if failed:
+            print(f"\n{failed}")
         if strange:
             print("", SAYS["a_mano"]["mira"], *(f"  {one}" for one in strange), sep="\n")
         if options.roll and len(absent) == len(options.roll):

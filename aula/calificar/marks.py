@@ -174,5 +174,5 @@ def write(people, path, options, form=table):
             row += [person["marks"].get(n, "") for n in task.of(lesson)]
             sums = [total(person, lesson), points(task.most(lesson)), total(person, lesson, kind)]
             row += sums if lesson in wanted or lesson in person["lessons"] else [""] * 3
-        rows.append([*row, "; ".join(person["told"])])
+        rows.append([*row, "; ".join([*person["told"], *person.get("alike", ())])])
     whole(path, form(rows))

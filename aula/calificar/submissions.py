@@ -16,10 +16,12 @@ from typing import NamedTuple
 
 from aula.calificar import student
 from aula.calificar.text import SAYS, Unreadable, line, plain
+from course_tools.bare import definitions
 from course_tools.cells import exercise
 from course_tools.foreign import names, notebooks, zips
 from course_tools.foreign.names import MOODLE, spelled, words
 from course_tools.foreign.zips import BOOK, every_file, inner, opened, visible
+from course_tools.homework import lesson_of
 from course_tools.renewed import renewed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,6 +89,16 @@ def right(lesson):
         cells = [one for k, source in enumerate(sources) for one in student.split(k, source)]
         return lambda name: "\n".join(CHECKS.sub("", c.source) for c in student.needed(cells, name))
     return None
+
+
+def written(number):
+    """De un ejercicio, cómo se llama su respuesta, las celdas de su lección y lo que tiene ya escrito el curso."""
+    lesson = lessons()[lesson_of(number)]
+    name, code, says = lesson.answers[number], right(lesson.name), SAYS["parecidos"]
+    found, used = {says["solucion"]: code(name)} if code else {}, {*re.findall(r"\w+", "\n".join(lesson.cells))}
+    known = definitions(path.read_text(encoding="utf-8") for path in (ROOT / "course_lib").glob("*.py"))
+    found |= {says["biblioteca"].format(one): known[one] for one in used & known.keys()}
+    return name, lesson.cells, found
 
 
 def section(read):

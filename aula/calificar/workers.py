@@ -88,6 +88,7 @@ def grade_all(orders, many, starts=lambda job: LONGEST):
 def grade_one(path, caged, seconds, asked=None, most=math.inf):
     """Un cuaderno calificado, listo para guardarse. De él, los ejercicios ``asked``; si no se dicen, todos."""
     from aula.calificar import check
+    from course_checkers.engine.properties import is_borrowed
 
     book = submissions.read_notebook(Path(path))
     lesson = submissions.lessons()[book.lesson]
@@ -100,6 +101,7 @@ def grade_one(path, caged, seconds, asked=None, most=math.inf):
         lacks = [f.id for f in report.findings] == ["falta"] and number not in book.own
         more = {"ok": report.ok, "unsolved": report.unsolved or lacks}
         more |= {"points": lesson.points[number], "carried": carried.get(number, [])}
+        more["borrowed"] = [*filter(is_borrowed, report.notes)]
         more["printed"] = report.printed_lines() if report.printed else []
         marks.append(asdict(report) | more | {"answer": book.own.get(number, "")[:6000]})
     return plain({"lesson": book.lesson, "exercises": marks, "told": noticed})

@@ -115,6 +115,7 @@ def promised(attempt, choice, findings):
 
 TORCH = "scaled_dot_product_attention"
 BORROWED = "lo que devuelves es lo que da {}: está bien, y el ejercicio es escribirlo."
+READY = set()  # las notas de quien usa lo ya hecho
 
 
 def heard(attempt):
@@ -132,6 +133,7 @@ def heard(attempt):
 
 def not_by_hand(names, note):
     """La nota de quien llama a una función de torch, o a un método de course_lib, que se pide no usar."""
+    READY.add(note)
     return lambda attempt: [note] if heard(attempt) & set(names) else []
 
 
@@ -139,3 +141,8 @@ def borrowed(attempt):
     """La nota de quien devuelve lo que da la función de course_lib que hace lo mismo."""
     found = sorted(name for name in heard(attempt) if name.startswith("course_lib."))
     return [BORROWED.format(name) for name in found[:1]]
+
+
+def is_borrowed(note):
+    """Si una nota dice que la respuesta usa lo ya hecho."""
+    return note in READY or note.startswith(BORROWED.partition("{")[0])
