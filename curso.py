@@ -78,7 +78,7 @@ HELP = """\
   python curso.py medir                  mide cuánto tardan la biblioteca y los exploradores
   python curso.py mutantes [módulos]     cambia la biblioteca y mira si las pruebas lo notan
   python curso.py sitio                  hace con las lecciones un sitio web, en _sitio
-  python curso.py sitio --ver            y lo abre en el navegador; con --zip, deja también un zip
+  python curso.py sitio --ver            otro, con notas y soluciones, y lo abre; «--zip», para repartirlo
   python curso.py hojas [lecciones]      hace lo que se reparte en clase, para imprimir
   python curso.py calificar ENTREGAS     califica una clase; sin ENTREGAS, dice cómo
   python curso.py aula                   abre el curso a una clase, en este ordenador

@@ -1,7 +1,8 @@
 """Hace el sitio web del curso en la carpeta _sitio, con lo que los cuadernos tienen guardado.
 
-Es la orden «python curso.py sitio». Con «--ver», lo sirve y lo abre; con «--zip», deja además un
-zip de la carpeta. No ejecuta los cuadernos ni usa la red.
+Es la orden «python curso.py sitio». Lo que deja es para darlo a leer: sin las notas de las clases ni las
+soluciones, si no se piden. Con «--ver», hace otro entero en _sitio_local, lo sirve y lo abre; con «--zip»,
+deja además un zip de la carpeta. No ejecuta los cuadernos ni usa la red.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_sitio"
+LOCAL = ROOT / "_sitio_local"  # el que abre «--ver»: entero, y no es para publicarlo
 SCRATCH = ROOT / "_sitio.nuevo"  # se hace aquí; si algo falla, el de antes sigue entero
 UNUSED = (  # lo que dejan Sphinx y el tema, y ninguna página usa
     "_sources", ".doctrees", ".buildinfo", "objects.inv", "_static/locales",
@@ -288,41 +290,47 @@ def zip_site(path, without=()):
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="curso.py sitio", description=__doc__.partition("\n")[0])
     for name, what in {
-        "--ver": "al acabar, lo sirve y lo abre",
+        "--ver": "hace uno entero, con notas y soluciones, en _sitio_local; lo sirve y lo abre",
         "--zip": "deja además dos zip: con los modelos y sin ellos",
-        "--sin-soluciones": "sin las páginas de soluciones",
+        "--con-notas": "también las notas de las clases",
+        "--con-soluciones": "también las soluciones",
     }.items():
         parser.add_argument(name, action="store_true", help=what)
     options = parser.parse_args(arguments)
     print("Hago el sitio con los cuadernos como están guardados: de uno y medio a tres minutos.")
     try:
-        problems = make(options.sin_soluciones)
+        own = options.ver and not options.zip
+        site = LOCAL if own else SITE
+        problems = make(site, own or options.con_notas, own or options.con_soluciones)
         if options.zip:
             zip_site(SITE.with_suffix(".zip"))
             zip_site(SITE.with_name("_sitio_sin_modelos.zip"), {"modelos"})
     except OSError as error:
-        told = f"No puedo escribir {SITE.name} en {ROOT} ({error.strerror}): copia el curso a una "
+        told = f"No puedo escribir {site.name} en {ROOT} ({error.strerror}): copia el curso a una "
         told += "carpeta tuya y repite allí la orden."
         if error.errno == errno.ENOSPC:
-            told = f"No queda sitio en el disco para {SITE.name}: libera unos 300 MB y repite la orden."
+            told = f"No queda sitio en el disco para {site.name}: libera unos 300 MB y repite la orden."
         raise SystemExit(told) from None
     if options.ver:
-        serve(SITE)
+        serve(site)
     return 1 if problems else 0
 
 
-def make(without_solutions=False):
-    """Hace el sitio en SCRATCH y lo pone en su lugar. Devuelve cuántos avisos ha dado Sphinx."""
+def make(site, notes=False, solutions=False):
+    """Hace el sitio en SCRATCH y lo pone en `site`. Devuelve cuántos avisos ha dado Sphinx."""
     shutil.rmtree(SCRATCH, ignore_errors=True)
     SCRATCH.mkdir()
-    settings = {"exclude_patterns": ["clases", "soluciones"]} if without_solutions else {}
-    problems = build(SCRATCH / SITE.name, **settings)
-    if SITE.exists():
-        shutil.rmtree(SITE)
-    (SCRATCH / SITE.name).rename(SITE)
+    settings = {} if notes else {"class_notes": False}
+    settings |= {} if solutions else {"exclude_patterns": ["soluciones"]}
+    problems = build(SCRATCH / site.name, **settings)
+    if site.exists():
+        shutil.rmtree(site)
+    (SCRATCH / site.name).rename(site)
     shutil.rmtree(SCRATCH)
-    size = sum(path.stat().st_size for path in SITE.glob("**/*") if path.is_file())
-    print(f"Está en {SITE.name} y ocupa {size / 1e6:.0f} MB. Ábrelo por {SITE.name}/index.html.")
+    size = sum(path.stat().st_size for path in site.glob("**/*") if path.is_file())
+    print(f"Está en {site.name} y ocupa {size / 1e6:.0f} MB. Ábrelo por {site.name}/index.html.")
+    if notes or solutions:
+        print("Lleva las notas de las clases o las soluciones: para publicarlo sin ellas, hazlo sin opciones.")
     return problems
 
 

@@ -48,15 +48,15 @@ def show(app, pagename, templatename, context, doctree):
         beside, rest = "".join(BESIDE.findall(rest)), BESIDE.sub("", rest)
         slides.append({"title": title, "notes": notes, "start": start, "end": clock})
         slides[-1] |= {"shown": rest, "beside": beside}
-    context |= {"slides": slides, "lesson": pagename.partition("/")[2]}
+    context |= {"slides": slides, "lesson": pagename.partition("/")[2], "beside": app.config.class_notes}
     app.shown[pagename] = context["title"], slides
     app.add_js_file("clase.js", loading_method="defer")
     return "clase.html"
 
 
 def notes(app):
-    """Una página de notas por clase."""
-    for name, (title, slides) in app.shown.items():
+    """Una página de notas por clase, si se piden."""
+    for name, (title, slides) in app.shown.items() if app.config.class_notes else ():
         body = "".join(slide["notes"] for slide in slides)
         given = {"title": f"Notas · {title}", "slides": slides, "body": body, "notes": True}
         yield f"{name}-notas", given | {"lesson": name.partition("/")[2]}, "clase.html"
@@ -64,6 +64,7 @@ def notes(app):
 
 def setup(app):
     app.shown = {}
+    app.add_config_value("class_notes", True, "html", bool)
     app.add_css_file("clase.css")
     app.connect("html-page-context", show)
     app.connect("html-collect-pages", notes)

@@ -96,10 +96,9 @@ def read_source(app, docname, content):
     else:
         content[0] = OUTSIDE.sub(r"\1", content[0])
         if "soluciones" in app.config.exclude_patterns:
-            content[0] = TEACHING.sub(r"\1", content[0].replace("soluciones/index\n", ""))
+            content[0] = content[0].replace("soluciones/index\n", "")
 
 
-TEACHING = re.compile(r"\[([^]]*)\]\(clases/[^)]*\)")
 SOLUTIONS = re.compile(r"[^.\n]*\[[^]]*\]\(soluciones/[^)]*\)[^.\n]*\.")
 
 
@@ -141,7 +140,7 @@ def add_scripts(app, pagename, templatename, context, doctree):
     needed = [name for kind in sorted(kinds) for name in ANSWERS.get(kind, ())]
     answers = 'class="exercise"' in body
     scripts = dict.fromkeys([*(["piezas"] if needed or answers else []), *needed])
-    own = ["python", "mesa", "propias", "ejercicios", "celdas"] if answers else []
+    own = ["python", "mesa", "quien", "propias", "ejercicios", "celdas"] if answers else []
     linked = ["enlaces"] if 'Explorer" id="' in body else []
     names = [*scripts, *(["exploradores", *linked, "modelo"] if kinds else []), "pagina", *own]
     context["ours"] = {f"_static/{name}.js" for name in names}

@@ -41,8 +41,9 @@ HERE = """
 :class: tip kernel
 Escribe tu respuesta y pulsa **Comprobar**: el curso te dice qué has hecho bien y qué falta. La primera
 vez tarda unos segundos, lo que tarda en llegar Python. Nada de lo que escribes sale de la página: se
-queda en este navegador, y cada función que está bien, en tu biblioteca. Cuando lo hayas intentado, mira
-[las soluciones](soluciones/{name}.ipynb).
+queda en este navegador, y cada función que está bien, en tu biblioteca. El ✓ es para ti: si te califican,
+lo comprueba otra vez `calificar`.
+Cuando lo hayas intentado, mira [las soluciones](soluciones/{name}.ipynb).
 ```
 """
 FOLDS = "plegar"  # en un comentario de MyST: desde ahí, el apartado se lee plegado

@@ -512,18 +512,19 @@ def test_the_whole_site_is_made_without_warnings_and_fits(whole):
 
 
 @lenta
-def test_a_published_site_has_its_map_and_one_without_solutions_has_no_trace(tmp_path, monkeypatch):
+def test_a_published_site_has_its_map_and_no_trace_of_notes_or_solutions(tmp_path, monkeypatch):
     monkeypatch.setenv("CURSO_SITIO", "https://ejemplo.org/")
     monkeypatch.setattr(site, "SITE", tmp_path / "_sitio")
     monkeypatch.setattr(site, "SCRATCH", tmp_path / "_sitio.nuevo")
     with docutils_namespace():
-        assert site.main(["--sin-soluciones", "--zip"]) == 0
+        assert site.main(["--zip"]) == 0
     folder = tmp_path / "_sitio"
     text = (folder / f"{LESSON}.html").read_text(encoding="utf-8")
     assert 'og:image" content="https://ejemplo.org/_static/para-redes.png"' in text
-    texts = "".join(p.read_text(encoding="utf-8") for p in folder.glob("*.html"))
-    assert "soluciones/" not in texts
-    assert "clases/" not in texts.replace("notebooks/clases", "")
+    written = [p for p in folder.rglob("*") if p.suffix in (".html", ".xml") or p.name == "searchindex.js"]
+    texts = "".join(p.read_text(encoding="utf-8") for p in written)
+    assert f"{DECK}.html" in texts  # las clases están
+    assert not re.search(r"soluciones/|-notas\b|<strong>Minutos:|>Notas<|intentado, mira", texts)
     assert broken_links(folder) == []
     assert f"https://ejemplo.org/{LESSON}.html<" in (folder / "sitemap.xml").read_text("utf-8")
     small, large = tmp_path / "_sitio_sin_modelos.zip", tmp_path / "_sitio.zip"
@@ -531,6 +532,17 @@ def test_a_published_site_has_its_map_and_one_without_solutions_has_no_trace(tmp
     before = small.read_bytes()
     site.zip_site(small, {"modelos"})
     assert small.read_bytes() == before
+
+
+def test_notes_and_solutions_are_only_where_they_are_asked_for(monkeypatch):
+    done = []
+    monkeypatch.setattr(site, "make", lambda place, *given: done.append((place.name, *given)))
+    for name in ("serve", "zip_site"):
+        monkeypatch.setattr(site, name, lambda *_: None)
+    for asked in ("", "--ver --zip", "--con-notas", "--con-soluciones", "--ver"):
+        site.main(asked.split())
+    shared = [(False, False), (False, False), (True, False), (False, True)]
+    assert done == [*(("_sitio", *one) for one in shared), ("_sitio_local", True, True)]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 
 import pytest
 from helpers_answers import ALL as ANSWERS
@@ -132,16 +133,75 @@ def test_the_answer_reaches_nothing_outside(page):
     for line in ("import js", "from pyodide.code import run_js", "import pyodide_js"):
         said = checked(page, f"# Ejercicio 3.1\n{line}\nrun_js('fetch(\"/\")')\n{GOOD}")
         assert not said[0].endswith("está bien."), said
-    # Aunque se quite lo que tapa a la página, detrás no hay nada que llegue fuera ni que ejecute texto.
-    names = "fetch XMLHttpRequest WebSocket WebSocketStream WebTransport EventSource Worker importScripts"
-    names += " indexedDB caches navigator BroadcastChannel FontFace Request Notification"
-    attack = [
-        "import sys", "sys.modules.pop('js')", "import js",
-        f"left = [name for name in {names.split()} if getattr(js, name, None)]", "try:",
-        "    left.append(js.eval('1'))", "except Exception:", "    pass", "assert not left, left",
-    ]  # fmt: skip
-    said = checked(page, "\n".join(["# Ejercicio 3.1", *attack, GOOD]))
+    # Quien quite lo que tapa a la página no la encuentra; y lo que aún alcance no ejecuta texto.
+    ways = "sys.modules.pop('js', 0) or __import__('js')", "sys.modules.pop('pyodide_js._api', 0).config.jsglobals"
+    ways += "sys.meta_path[-1].jsproxies['js']", "pyodide.webloop.scheduleCallback.constructor('return this')()"
+    attack = "".join(f"try: js = {way}\nexcept Exception: pass\n" for way in ways)
+    said = checked(page, f"# Ejercicio 3.1\nimport sys, pyodide.webloop\njs = 0\n{attack}assert not js\n{GOOD}")
     assert said[0].endswith("está bien."), said
+
+
+REPORT = {"head": "✓ falso", "findings": [], "notes": [], "printed": "", "refused": [], "ok": True, "unsolved": False}
+# Con todo el JavaScript del hilo en la mano: lo que queda que llegue fuera, y lo que se cambia para llegar al canal.
+SEIZE = """report => {
+    const names = 'fetch XMLHttpRequest WebSocket WebTransport EventSource Worker importScripts indexedDB caches'
+        + ' navigator BroadcastChannel MessageChannel FontFace Request Notification postMessage close';
+    const { apply } = Reflect, { get } = Object.getOwnPropertyDescriptor(MessageEvent.prototype, 'data');
+    const seize = one => one?.ports && one.target.postMessage({ id: apply(get, one, []).id, report });
+    Object.defineProperty(MessageEvent.prototype, 'data', { get() { seize(this); return apply(get, this, []); } });
+    for (const [place, name, real] of [[Function.prototype, 'call', Function.prototype.call], [Reflect, 'apply', apply]])
+        place[name] = function (...given) { given.forEach(seize); return apply(real, this, given); };
+    return names.split(' ').filter(name => globalThis[name]);
+}"""
+
+
+@navegador
+def test_not_even_from_inside_its_thread_is_a_report_forged(page):
+    checked(page, DIVIDES)
+    assert page.workers[0].evaluate(SEIZE, json.dumps(REPORT)) == []
+    assert "todavía no" in checked(page, DIVIDES)[0]
+    page.evaluate("course.python.stop()")
+
+
+@navegador
+def test_a_forged_report_changes_nothing_else(page):
+    """Dentro de Python, quien comprueba se puede cambiar: el ✓ es de quien lee. Lo guardado, no."""
+    kept = json.dumps([["1.1", "my_dot", "# --- 1.1 · my_dot · lo mío", "\n\ndef my_dot(): pass\n"]])
+    page.evaluate("text => localStorage.setItem('atencion/mi_biblioteca', text)", kept)
+    stub = "ask: async ({ answer }) => JSON.parse(decodeURIComponent(answer.slice(1))), stop() {}"
+    page.evaluate(f"course.real = {{ ...course.python }}; Object.assign(course.python, {{ {stub} }})")
+    mark, code = "# --- 3.1 · my_softmax · x", "\n\nlesson = torch"
+    pieces = [["1.1", "my_dot", mark, code], ["3.1", "my_scaling", mark, code], ["3.1", "torch", f"{mark}\nx()", code], 7]
+    for piece in (*pieces, ["3.1", "torch", mark, "\n\nevil()"]):
+        text = "".join(f"%{byte:02x}" for byte in json.dumps(REPORT | {"piece": piece}).encode())
+        assert "no se guarda en tu biblioteca" in checked(page, f"#{text}")[-1]
+    assert page.evaluate("localStorage.getItem('atencion/mi_biblioteca')") == kept
+    page.evaluate("Object.assign(course.python, course.real)")
+    checked(page, "import page\npage.Page.judged = lambda *_: {'need': ['../../../otra']}")
+    checked(page, GOOD)
+    expect(place(page).locator(".exercise-report")).to_contain_text("Tu código cambia lo que lo comprueba")
+    assert checked(page, GOOD)[0].endswith("está bien.")  # en otro Python
+
+
+@navegador
+def test_each_name_keeps_its_own_and_takes_it_away(browser, folder):
+    with reading(browser, f"{folder.as_uri()}/", f"{LESSON}.html") as page:
+        page.on("dialog", lambda dialog: dialog.accept())
+        who, box = page.get_by_role("textbox", name="¿Quién eres?"), place(page).get_by_role("textbox")
+
+        write(page, "# sin nombre")
+        for name, there in ((" Ana  Pérez/", "pesos"), ("", "# sin nombre"), ("ana pérez/", "# de Ana")):
+            with page.expect_event("load"):
+                who.fill(name)
+                who.press("Enter")
+            expect(box).to_have_value(re.compile(there))
+            if there == "pesos":  # lo que hay en el hueco: nada de nadie
+                write(page, "# de Ana")
+        with page.expect_event("load"):
+            page.get_by_role("button", name="Borrar lo mío de este ordenador").press("Enter")
+        expect(who).to_be_focused()
+        expect(box).to_have_value("# sin nombre")
+        assert page.evaluate("Object.keys(localStorage).filter(key => /@|borrado/.test(key))") == []
 
 
 @navegador

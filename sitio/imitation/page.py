@@ -101,7 +101,9 @@ def prepare():
     silent = types.ModuleType("prediction")  # en la página, lo predicho se contesta en su sitio
     silent.Prediction = silent.reveal = lambda *_, **__: None
     sys.modules["course_checkers.engine.prediction"] = silent
-    sys.modules["js"] = sys.modules["pyodide_js"] = None  # la página no es de quien responde
+    sys.modules |= dict.fromkeys(("js", "pyodide_js", "pyodide_js._api"))  # la página no es de quien responde
+    for finder in sys.meta_path:  # y quien quite lo de arriba no la encuentra
+        getattr(finder, "jsproxies", {}).clear()
     reader.install()
     import course_checkers
     import course_lib.plots

@@ -72,9 +72,10 @@
   addEventListener('resize', fit);
   addEventListener('hashchange', () => walking && walk(true));
   [back.onclick, on.onclick, read.onclick] = [() => move(-1), () => move(1), () => walk(!walking)];
-  notes.onclick = event => {
-    event.preventDefault();
-    beside = open(`${notes.href}#${now + 1}`, 'notas', 'popup,width=800,height=900');
-  };
+  if (notes) // en el sitio que se publica, no están
+    notes.onclick = event => {
+      event.preventDefault();
+      beside = open(`${notes.href}#${now + 1}`, 'notas', 'popup,width=800,height=900');
+    };
   walk(true);
 }

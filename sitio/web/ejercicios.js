@@ -20,7 +20,7 @@ globalThis.course ??= {};
     if (!notice.isConnected) host.before(notice);
     notice.textContent =
       'Este navegador no deja guardar nada aquí, o no le queda sitio: lo que escribes se pierde al cerrar. ' +
-      'Antes, pulsa «Guardar mis respuestas», al final.';
+      'Antes, pulsa «Guardar mis respuestas».';
   }
 
   // Una página dentro de otra puede no tener permiso para preguntar: entonces «no» llega en el acto.
@@ -37,10 +37,11 @@ globalThis.course ??= {};
     }
     return again;
   }
+  course.agreed = agreed;
 
   /** Lo que guarda el navegador. */
   const memory = {
-    name: number => `atencion/${lesson}/${number}`,
+    name: number => `${course.home}/${lesson}/${number}`,
     other: number => `${memory.name(number)}/otra`,
     read(name) {
       try {
@@ -50,6 +51,7 @@ globalThis.course ??= {};
       }
     },
     write(name, text, host = kept) {
+      if (course.gone) return; // se acaba de borrar
       try {
         if (text === null) localStorage.removeItem(name);
         else localStorage.setItem(name, text);
@@ -63,19 +65,32 @@ globalThis.course ??= {};
 
   // --- Lo que ya está bien: las piezas de mi_biblioteca.py, de todas las lecciones -----------------
 
-  const PIECES = 'atencion/mi_biblioteca';
+  const PIECES = `${course.home}/mi_biblioteca`;
   const OWN = memory.name('celdas');
   const order = ([number]) => number.split('.').reduce((n, part) => 100 * n + Number(part), 0);
 
+  const whole = one => Array.isArray(one) && one.length === 4 && one.every(part => typeof part === 'string');
+
   /** Las piezas, por orden: número, nombre, cabecera y código. */
   course.library = () => {
-    const whole = one => Array.isArray(one) && one.length === 4 && one.every(part => typeof part === 'string');
     try {
       return JSON.parse(memory.read(PIECES) ?? '[]').filter(whole);
     } catch {
       return []; // ahí había otra cosa
     }
   };
+
+  const ADDED = 'Necesita la pieza otra que no está aquí try except NameError None get_ipython'; // lo pone el curso
+  const words = text => text.match(/[\p{L}\p{N}_]+/gu) ?? [];
+
+  /** Si una pieza es del ejercicio comprobado, y está hecha solo con palabras de lo que se ha ejecutado. */
+  function isOf({ number, lesson, before, after, answer }, piece) {
+    const known = new Set(words([...lesson, ...Object.values(before), ...after, answer, ADDED].join('\n')));
+    const [asked, name, mark, code] = whole(piece) ? piece : [];
+    const other = Object.entries(blocks).some(([one, { name: its }]) => one !== number && its === name);
+    if (asked !== number || other || !/^# --- .*$/.test(mark)) return false;
+    return words(`${name} ${code}`).every(one => known.has(one) || /^\d/.test(one));
+  }
 
   function keep(piece) {
     const others = course.library().filter(([number]) => number !== piece[0]);
@@ -98,7 +113,7 @@ globalThis.course ??= {};
   function alive(host) {
     const { number, start, check } = JSON.parse(host.querySelector('script').textContent);
     const name = memory.name(number);
-    const one = { start, text: memory.read(name) ?? start, mine: false };
+    const one = { start, text: memory.read(name) ?? start, mine: false, name: /(\w+)\)\s*$/.exec(check)?.[1] };
     const other = memory.other(number); // lo que se escribió en otra pestaña, si no es lo mismo
 
     async function ask(say, signal) {
@@ -113,7 +128,11 @@ globalThis.course ??= {};
       const own = mine.own.length + Object.keys(mine.changed).length > 0;
       const asked = { ...cells, undone, number, answer: one.text, check, own };
       const found = await python.ask(asked, say, signal);
-      if (found.piece) keep(found.piece);
+      if (found.piece && isOf(asked, found.piece)) keep(found.piece);
+      else if (found.piece) {
+        python.stop(); // lo siguiente, en otro
+        found.notes.push('no se guarda en tu biblioteca: lo que llega de Python no es lo que has escrito.');
+      }
       return found;
     }
 
@@ -210,7 +229,7 @@ globalThis.course ??= {};
         if (number && blocks[number]) cell.source = blocks[number].text;
       }
       download(`${lesson}.ipynb`, 'application/x-ipynb+json', JSON.stringify(notebook, null, 1));
-      status.textContent = `Guardado como ${lesson}.ipynb: ponlo en «mis_cuadernos», o entrégalo.`;
+      status.textContent = `Guardado como ${lesson}.ipynb: ponlo en «mis_cuadernos», o entrégalo: al calificar se comprueba otra vez.`;
     } catch (error) {
       status.textContent = error.message;
     }

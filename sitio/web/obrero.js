@@ -1,7 +1,7 @@
 'use strict';
 {
   // El hilo en que Python ejecuta y comprueba. Recibe sus archivos de la página y no llega a nada más:
-  // ni a la red, ni a la página, ni a lo que guarda el navegador.
+  // ni a la red, ni a lo que guarda el navegador, ni a la página: la respuesta no alcanza el canal que va a ella.
 
   const PLACE = 'https://curso.invalid/'; // nadie: lo que se pide de ahí sale de `files`
   let files = {};
@@ -40,8 +40,8 @@
 
   /** Quita lo que llega fuera de aquí, de donde esté. */
   function close() {
-    const kinds = ['fetch', 'request', 'socket', 'worker', 'import', 'idb', 'indexeddb', 'cache', 'storage'];
-    kinds.push('navigator', 'channel', 'font', 'transport', 'eventsource', 'rtc', 'notification', 'filesystem');
+    const kinds = ['fetch', 'request', 'socket', 'worker', 'idb', 'indexeddb', 'cache', 'storage'];
+    kinds.push('navigator', 'channel', 'font', 'port', 'eventsource', 'rtc', 'notification', 'filesystem', 'postmess', '^close$');
     const outside = new RegExp(kinds.join('|'), 'i');
     for (let place = self; place; place = Object.getPrototypeOf(place))
       for (const name of Object.getOwnPropertyNames(place))
@@ -53,18 +53,21 @@
           }
   }
 
-  const answer = self.postMessage.bind(self);
-  self.onmessage = async ({ data }) => {
-    try {
-      if (data.files) {
-        await start(data.files);
-        answer({ ready: true });
-      } else if (data.pieces) {
-        page.give(data.pieces);
-        answer({ ready: true });
-      } else answer({ id: data.id, report: page.check(data.asked) });
-    } catch (error) {
-      answer({ id: data.id, error: String(error?.message ?? error).slice(-2000) });
-    }
+  // Lo que aquí se usa de JavaScript se toma antes de que llegue Python, que después lo puede cambiar.
+  self.onmessage = ({ data: { id: first, files: given, port } }) => {
+    self.onmessage = null;
+    const { apply } = Reflect;
+    const { get: dataOf } = Object.getOwnPropertyDescriptor(MessageEvent.prototype, 'data');
+    const answer = port.postMessage.bind(port);
+    const fail = (id, error) => answer({ id, error: `${error?.message ?? error}`.slice(-2000) });
+    port.onmessage = event => {
+      const { id, asked, pieces } = apply(dataOf, event, []);
+      try {
+        answer({ id, report: pieces ? page.give(pieces) : page.check(asked) });
+      } catch (error) {
+        fail(id, error);
+      }
+    };
+    start(given).then(() => answer({ id: first }), error => fail(first, error));
   };
 }
