@@ -170,8 +170,8 @@ def test_a_forged_report_changes_nothing_else(page):
     page.evaluate("text => localStorage.setItem('atencion/mi_biblioteca', text)", kept)
     stub = "ask: async ({ answer }) => JSON.parse(decodeURIComponent(answer.slice(1))), stop() {}"
     page.evaluate(f"course.real = {{ ...course.python }}; Object.assign(course.python, {{ {stub} }})")
-    mark, code = "# --- 3.1 · my_softmax · x", "\n\nlesson = torch"
-    pieces = [["1.1", "my_dot", mark, code], ["3.1", "my_scaling", mark, code], ["3.1", "torch", f"{mark}\nx()", code], 7]
+    mark, code = "# --- 3.1 · torch · x", "\n\nimport torch"
+    pieces = [["1.1", "torch", mark, code], ["3.1", "my_scaling", mark, code], ["3.1", "torch", f"{mark}\nx()", code], 7]
     for piece in (*pieces, ["3.1", "torch", mark, "\n\nevil()"]):
         text = "".join(f"%{byte:02x}" for byte in json.dumps(REPORT | {"piece": piece}).encode())
         assert "no se guarda en tu biblioteca" in checked(page, f"#{text}")[-1]
@@ -188,7 +188,6 @@ def test_each_name_keeps_its_own_and_takes_it_away(browser, folder):
     with reading(browser, f"{folder.as_uri()}/", f"{LESSON}.html") as page:
         page.on("dialog", lambda dialog: dialog.accept())
         who, box = page.get_by_role("textbox", name="¿Quién eres?"), place(page).get_by_role("textbox")
-
         write(page, "# sin nombre")
         for name, there in ((" Ana  Pérez/", "pesos"), ("", "# sin nombre"), ("ana pérez/", "# de Ana")):
             with page.expect_event("load"):
