@@ -18,7 +18,6 @@ from markupsafe import Markup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from playwright.sync_api import Error, sync_playwright
 
-from aula.calificar import submissions
 from course_lib.explorers.base import HERE
 from course_tools import homework
 from course_tools.foreign import Unreadable
@@ -147,7 +146,7 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     here = Path(os.environ.get("CURSO_DESDE", "."))
     try:
-        task = homework.said(options.tarea and here / options.tarea, options.ejercicios, submissions.points())
+        task = homework.chosen(options)
     except (Unreadable, OSError) as problem:
         print(f"No ha podido ser. {problem}")
         return 1

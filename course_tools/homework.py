@@ -4,13 +4,18 @@ Es «--ejercicios 5.1», o un archivo de la clase, en TOML; cómo es, en ``READM
 los ejercicios, con los puntos del curso.
 """
 
+import json
+import os
 import re
 import tomllib
 from datetime import date, datetime, time
 from difflib import get_close_matches
+from functools import cache
 from numbers import Real
+from pathlib import Path
 from typing import NamedTuple
 
+from course_tools.cells import checked
 from course_tools.foreign import Unreadable
 from course_tools.foreign.tables import read_text
 
@@ -59,6 +64,14 @@ class Homework(NamedTuple):
         return "; ".join(filter(None, told)) + (f". Hasta el {moment(self.due)}" if self.due else "") + "."
 
 
+@cache
+def known():
+    """Los puntos que tiene cada ejercicio en el curso."""
+    folder = Path(__file__).resolve().parents[1] / "notebooks"
+    books = [json.loads(path.read_text("utf-8"))["cells"] for path in sorted(folder.glob("[0-9][0-9]_*.ipynb"))]
+    return {checked(cell): cell["metadata"]["nbgrader"]["points"] for book in books for cell in book if checked(cell)}
+
+
 def lesson_of(exercise):
     return exercise.partition(".")[0].zfill(2)
 
@@ -87,6 +100,12 @@ def said(path, words, known):
         return read(path, known)
     numbers = re.findall(r"[^\s,;]+", " ".join(words or ()))
     return Homework({one: worth(one, "--ejercicios", known) for one in numbers}, said=True) if words else Homework(known)
+
+
+def chosen(options):
+    """La tarea que dicen «--tarea», desde la carpeta en que se da la orden, o «--ejercicios»."""
+    path = options.tarea and Path(os.environ.get("CURSO_DESDE", "."), options.tarea)
+    return said(path, options.ejercicios, known())
 
 
 def worth(exercise, where, known):

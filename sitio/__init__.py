@@ -11,5 +11,6 @@
 - ``notebook``: de un cuaderno guardado a lo que se lee en la web.
 - ``pieces``: los modelos, en piezas que una página carga una a una.
 - ``pyodide``: Python y NumPy para el navegador, tal como se publican.
+- ``scorm``: el paquete que un aula virtual abre, y del que recibe las notas.
 - ``search``: el buscador, apartado a apartado.
 """

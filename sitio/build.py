@@ -22,6 +22,10 @@ from pathlib import Path
 
 from PIL import Image
 
+from course_tools import homework
+from course_tools.foreign import Unreadable
+from sitio import scorm
+
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_sitio"
 LOCAL = ROOT / "_sitio_local"  # el que abre «--ver»: entero, y no es para publicarlo
@@ -275,15 +279,16 @@ def serve(site):
             print("\nCerrado.")
 
 
-def zip_site(path, without=()):
-    """Un zip del sitio, el mismo cada vez, sin las carpetas `without`."""
+def zip_site(path, without=(), task=None):
+    """Un zip del sitio, el mismo cada vez, sin las carpetas `without`. Con una tarea, es un paquete SCORM."""
+    there = {file.relative_to(SITE): file for file in sorted(SITE.glob("**/*")) if file.is_file()}
+    kept = {name.as_posix(): file.read_bytes() for name, file in there.items() if not {*without} & {*name.parts}}
+    files = scorm.package(kept, task) if task else {f"{SITE.name}/{name}": kept[name] for name in kept}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for file in sorted(SITE.glob("**/*")):
-            inside = file.relative_to(SITE)
-            if file.is_file() and inside.parts[0] not in without:
-                entry = zipfile.ZipInfo(f"{SITE.name}/{inside.as_posix()}")  # con fecha de 1980
-                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-                archive.writestr(entry, file.read_bytes())
+        for name, data in files.items():
+            entry = zipfile.ZipInfo(name)  # con fecha de 1980
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(entry, data)
     print(f"Y en {path.name}, de {path.stat().st_size / 1e6:.0f} MB.")
 
 
@@ -294,17 +299,27 @@ def main(arguments=None):
         "--zip": "deja además dos zip: con los modelos y sin ellos",
         "--con-notas": "también las notas de las clases",
         "--con-soluciones": "también las soluciones",
+        "--scorm": "deja dos paquetes para Moodle y otras aulas: entero, y sin BERT ni el traductor",
     }.items():
         parser.add_argument(name, action="store_true", help=what)
+    parser.add_argument("--ejercicios", nargs="+", help="los que dan nota en el paquete, como 5.1; si no, todos")
+    parser.add_argument("--tarea", help="lo mismo, en un archivo: el que se da a «calificar»")
     options = parser.parse_args(arguments)
-    print("Hago el sitio con los cuadernos como están guardados: de uno y medio a tres minutos.")
     try:
-        own = options.ver and not options.zip
-        site = LOCAL if own else SITE
+        task = homework.chosen(options) if options.scorm else None
+    except (Unreadable, OSError) as problem:
+        raise SystemExit(f"No ha podido ser. {problem}") from None
+    print("Hago el sitio con los cuadernos como están guardados: de uno y medio a tres minutos.")
+    own = options.ver and not (options.zip or options.scorm)
+    site = LOCAL if own else SITE
+    try:
         problems = make(site, own or options.con_notas, own or options.con_soluciones)
         if options.zip:
             zip_site(SITE.with_suffix(".zip"))
             zip_site(SITE.with_name("_sitio_sin_modelos.zip"), {"modelos"})
+        if task:
+            zip_site(SITE.with_name("_sitio_scorm.zip"), task=task)
+            zip_site(SITE.with_name("_sitio_scorm_ligero.zip"), {"bert", "traductor"}, task)
     except OSError as error:
         told = f"No puedo escribir {site.name} en {ROOT} ({error.strerror}): copia el curso a una "
         told += "carpeta tuya y repite allí la orden."

@@ -119,7 +119,7 @@ def read_class(options, folder, caged, space):
     """De cada persona, sus cuadernos por calificar y lo que hay que decir de su entrega."""
     seal, people, jobs = fingerprint(caged), [], []
     waits = [options.segundos, getattr(options, "tope", 90)]
-    task = getattr(options, "homework", homework.Homework(submissions.points()))
+    task = getattr(options, "homework", homework.Homework(homework.known()))
     found = submissions.gather(options.entregas, space, getattr(options, "roll", ()))
     names = [line(name) for name, *_ in found]
     for k, (_, ident, books, told) in enumerate(found):
@@ -209,7 +209,7 @@ def read_options(arguments):
     parser.add_argument("--lecciones", nargs="+", choices=submissions.lessons())
     parser.add_argument("--ejercicios", nargs="+")
     options = parser.parse_args(arguments)
-    options.homework = homework.said(options.tarea, options.ejercicios, submissions.points())
+    options.homework = homework.chosen(options)
     options.partial = options.homework.parts | (marks.read_partial(options.parciales) if options.parciales else {})
     wanted = options.columna or options.homework.title
     options.sheet = read_sheet(options.hoja, wanted) if options.hoja else None

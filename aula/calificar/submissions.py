@@ -74,11 +74,6 @@ def lessons():
     return found
 
 
-def points():
-    """Los puntos que tiene cada ejercicio en el curso."""
-    return {one: n for lesson in lessons().values() for one, n in lesson.points.items()}
-
-
 @cache
 def right(lesson):
     """De una lección, la función que da el código bueno de una respuesta, con lo que necesita."""
