@@ -79,6 +79,7 @@ HELP = """\
   python curso.py mutantes [módulos]     cambia la biblioteca y mira si las pruebas lo notan
   python curso.py sitio                  hace con las lecciones un sitio web, en _sitio
   python curso.py sitio --ver            otro, con notas y soluciones, y lo abre; «--zip», para repartirlo
+  python curso.py sitio --scorm          y en un paquete para Moodle, que pone nota al comprobar
   python curso.py hojas [lecciones]      hace lo que se reparte en clase, para imprimir
   python curso.py calificar ENTREGAS     califica una clase; sin ENTREGAS, dice cómo
   python curso.py aula                   abre el curso a una clase, en este ordenador
