@@ -68,8 +68,9 @@ class Homework(NamedTuple):
 def known():
     """Los puntos que tiene cada ejercicio en el curso."""
     folder = Path(__file__).resolve().parents[1] / "notebooks"
-    books = [json.loads(path.read_text("utf-8"))["cells"] for path in sorted(folder.glob("[0-9][0-9]_*.ipynb"))]
-    return {checked(cell): cell["metadata"]["nbgrader"]["points"] for book in books for cell in book if checked(cell)}
+    books = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("[0-9][0-9]_*.ipynb"))]
+    checks = [cell for book in books for cell in book["cells"] if checked(cell)]
+    return {checked(cell): cell["metadata"]["nbgrader"]["points"] for cell in checks}
 
 
 def lesson_of(exercise):
@@ -105,6 +106,8 @@ def said(path, words, known):
 def chosen(options):
     """La tarea que dicen «--tarea», desde la carpeta en que se da la orden, o «--ejercicios»."""
     path = options.tarea and Path(os.environ.get("CURSO_DESDE", "."), options.tarea)
+    if path and not path.is_file():
+        raise Unreadable(f"No encuentro la tarea, {path}. Mira si su nombre está bien escrito.")
     return said(path, options.ejercicios, known())
 
 

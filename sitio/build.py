@@ -280,9 +280,10 @@ def serve(site):
 
 
 def zip_site(path, without=(), task=None):
-    """Un zip del sitio, el mismo cada vez, sin las carpetas `without`. Con una tarea, es un paquete SCORM."""
+    """Un zip del sitio, siempre igual, sin las carpetas `without`. Con una tarea, un paquete SCORM."""
     there = {file.relative_to(SITE): file for file in sorted(SITE.glob("**/*")) if file.is_file()}
-    kept = {name.as_posix(): file.read_bytes() for name, file in there.items() if not {*without} & {*name.parts}}
+    there = {name: file for name, file in there.items() if not {*without} & {*name.parts}}
+    kept = {name.as_posix(): file.read_bytes() for name, file in there.items()}
     files = scorm.package(kept, task) if task else {f"{SITE.name}/{name}": kept[name] for name in kept}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, data in files.items():
@@ -299,10 +300,10 @@ def main(arguments=None):
         "--zip": "deja además dos zip: con los modelos y sin ellos",
         "--con-notas": "también las notas de las clases",
         "--con-soluciones": "también las soluciones",
-        "--scorm": "deja dos paquetes para Moodle y otras aulas: entero, y sin BERT ni el traductor",
+        "--scorm": "deja dos paquetes que dan nota en Moodle: entero y ligero",
     }.items():
         parser.add_argument(name, action="store_true", help=what)
-    parser.add_argument("--ejercicios", nargs="+", help="los que dan nota en el paquete, como 5.1; si no, todos")
+    parser.add_argument("--ejercicios", nargs="+", help="los que dan nota, como 5.1; si no, todos")
     parser.add_argument("--tarea", help="lo mismo, en un archivo: el que se da a «calificar»")
     options = parser.parse_args(arguments)
     try:
