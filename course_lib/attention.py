@@ -136,6 +136,7 @@ class MultiHeadAttention(nn.Module):
         self.heads, self.dim_embedding = heads, dim_embedding = int(heads), int(dim_embedding)
         self.dim_key = dim_embedding // heads
         dim_kv = dim_kv or dim_embedding
+        self._widths = dim_embedding, kdim or dim_embedding, vdim or dim_embedding
         self.query_projection = nn.Linear(dim_embedding, dim_embedding, bias=bias)
         self.key_projection = nn.Linear(kdim or dim_embedding, dim_kv, bias=bias)
         self.value_projection = nn.Linear(vdim or dim_embedding, dim_kv, bias=bias)
@@ -179,12 +180,11 @@ class MultiHeadAttention(nn.Module):
         return x.transpose(1, 2).flatten(-2)
 
     def _check_inputs(self, query, key, value):
-        named = {"query": query, "key": key, "value": value}
-        layers = [self._modules[f"{name}_projection"] for name in named]  # es lo más rápido
-        widths, shape = [layer.in_features for layer in layers], getattr(query, "shape", ())
-        if query is key is value and len(shape) == 3 and widths == 3 * [shape[-1]]:  # lo más corriente
-            if query.dtype == getattr(layers[0], "weight", query).dtype:
+        layer, shape = self._modules["query_projection"], getattr(query, "shape", ())
+        if query is key is value and len(shape) == 3 and self._widths == 3 * (shape[-1],):  # lo corriente
+            if query.dtype == getattr(layer, "weight", query).dtype:
                 return
+        named, widths = {"query": query, "key": key, "value": value}, self._widths
         check_decimals(self, *widths, **named)
         for (name, x), width in zip(named.items(), widths):
             if x.dim() != 3:

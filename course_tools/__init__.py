@@ -2,7 +2,8 @@
 
 - ``opening``: lo que abre el curso a quien estudia: su copia de las lecciones y JupyterLab.
 - ``cells``: qué es cada celda de una lección, como lo dicen sus etiquetas.
-- ``alike``: qué respuestas se parecen más de lo que da el azar; ``bare``, lo que se quita para compararlas.
+- ``alike``: qué respuestas se parecen más de lo que da el azar.
+- ``bare``: lo que se quita a una respuesta para compararla: nombres, espacios, comentarios y orden.
 - ``code``: qué crea, qué cambia y qué necesita el código de una celda, como lo lee Jupyter.
 - ``outside``: una instrucción de una celda, escrita para que valga fuera de su cuaderno.
 - ``foreign``: lo que escriben otros programas: nombres, zips y cuadernos.

@@ -263,7 +263,7 @@ def stub(scores):
     ...
 
 
-def raises(scores):
+def pending(scores):
     """Con docstring."""
     raise NotImplementedError("sin hacer")
 
@@ -288,7 +288,7 @@ def test_a_stub_is_told_from_a_missing_return():
     assert not is_stub(returns_none)
     assert not is_stub(lambda scores: scores)
     assert not is_stub(torch.softmax)
-    assert is_stub(raises)
+    assert is_stub(pending)
 
 
 # --- El motor -------------------------------------------------------------------------------------
