@@ -394,7 +394,8 @@ def carried(cage, reports, answers, right):
         used = [other for other in wrong[:k] if answers[other] in cage.uses[answers[number]]]
         if not (codes := {other: right(answers[other]) for other in used}):
             continue
-        second = Cage(with_right(cage.cells, number, codes), cage.caged, cage.seconds, cage.course, cage.end - cage.clock())
+        cells, left = with_right(cage.cells, number, codes), cage.end - cage.clock()
+        second = Cage(cells, cage.caged, cage.seconds, cage.course, left)
         try:
             if once(second, exercises()[number], answers[number]).ok:
                 found[number] = used

@@ -49,9 +49,9 @@ def fill(book, people):
             name = lesson.name
             book.update_or_create_assignment(name)
             book.update_or_create_notebook(name, name)
-            for one, points in [(one["exercise"], one["points"]) for one in person["lessons"][lesson.number]["exercises"]]:
-                cell = f"comprobacion-{one.replace('.', '-')}"
-                given = {"max_score": points, "cell_type": "code"}
+            for one in person["lessons"][lesson.number]["exercises"]:
+                cell = f"comprobacion-{one['exercise'].replace('.', '-')}"
+                given = {"max_score": one["points"], "cell_type": "code"}
                 book.update_or_create_grade_cell(cell, name, name, **given)
             book.update_or_create_submission(name, who)
             for one in lesson.points.keys() & person["marks"].keys():
