@@ -26,7 +26,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import TimeoutError, expect, sync_playwright
 from tools import notebooks
 
-from course_tools.opening.server import READ_ONLY
+from course_tools.opening.server import EDITED, READ_ONLY
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -437,10 +437,11 @@ def open_browser():
 
 
 @contextlib.contextmanager
-def open_lab(course=ROOT, theme="JupyterLab Light", browser=None, studying=False):
+def open_lab(course=ROOT, theme="JupyterLab Light", browser=None, studying=False, editing=False):
     """Copia el curso, abre JupyterLab sobre la copia y da un `Lab` listo para usar.
 
-    Con `studying`, como lo abre quien estudia: con `mis_cuadernos` y lo que apunta el curso.
+    Con `studying`, como lo abre quien estudia: con `mis_cuadernos` y lo que apunta el curso; con `editing`,
+    como lo abre quien lo cambia.
     """
     with contextlib.ExitStack() as stack:
         temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
@@ -457,8 +458,9 @@ def open_lab(course=ROOT, theme="JupyterLab Light", browser=None, studying=False
         chosen.parent.mkdir(parents=True)
         chosen.write_text(json.dumps({"theme": theme}), encoding="utf-8")
         arguments, variables = (), {}
+        if studying or editing:
+            arguments = (f"--ServerApp.contents_manager_class={READ_ONLY if studying else EDITED}",)
         if studying:
-            arguments = (f"--ServerApp.contents_manager_class={READ_ONLY}",)
             variables = {"CURSO_CUADERNOS": str(copy), "CURSO_PROGRESO": ""}
             make = [sys.executable, "-m", "course_tools.opening.copies"]
             subprocess.run(make, cwd=copy, env=os.environ | variables, check=True)

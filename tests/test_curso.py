@@ -326,7 +326,7 @@ def test_open_starts_lab_at_the_first_notebook(installed, editing, folder):
     assert f"--LabApp.default_url={where}" in told["arguments"]
     assert told["arguments"][-1] == "--port=9999"
     assert (installed.root / folder / "00_empieza_aqui.ipynb").exists()
-    assert ("contents_manager_class" in str(told["arguments"])) is not bool(editing)
+    assert ("EditedContents" if editing else "CourseContents") in str(told["arguments"])
 
 
 def test_a_lab_that_does_not_start_says_why(installed):

@@ -4,7 +4,7 @@ import contextlib
 import re
 
 import pytest
-from helpers_browser import ROOT, VIEWPORT, write
+from helpers_browser import ROOT, VIEWPORT, open_lab, write
 from helpers_slides import SCREENS, open_deck, presented, slides, where
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
@@ -155,6 +155,40 @@ def test_the_code_is_edited_only_if_asked(small):
     assert small.evaluate(SOURCES)[4] == "print(start + 2) + 1  # b dd"
     press(small, "e", "PageDown")  # el mando manda también mientras se escribe
     assert at(small) == 3
+
+
+@pytest.mark.lenta  # abre otro JupyterLab
+def test_presenting_writes_nothing_and_editing_does(browser):
+    """Con ``abrir --editar``: ni abrir la clase, ni presentarla, ejecutar y cambiar su código. Fuera, lo que se escribe."""
+    path, end = f"notebooks/clases/{EVERY_DAY}.ipynb", "!lesson.context.model.dirty"
+    with open_lab(browser=browser, editing=True) as lab:
+        page, before = lab.page, (lab.folder / path).read_bytes()
+        lab.show(path)
+        for _ in "ab":  # la segunda vez, lo escrito sigue ahí
+            with presented(lab):
+                while not page.locator(".pr-on.jp-CodeCell:not(.pr-bare)").count():
+                    page.keyboard.press("PageDown")
+                code = page.locator(".pr-on.jp-CodeCell:not(.pr-bare) .cm-content").first
+                once = code.inner_text()
+                press(page, "e", "Control+End")
+                page.keyboard.type("  # dicho")
+                assert code.inner_text() == f"{once}  # dicho"
+                press(page, "Escape", "r")
+                page.wait_for_selector(".pr-bar:not(.pr-busy)")
+                page.wait_for_timeout(2500)  # se guarda a los dos segundos
+                assert page.evaluate("lesson.context.model.dirty")  # hay qué guardar
+                assert (lab.folder / path).read_bytes() == before
+        assert once.endswith("# dicho")
+        assert "# dicho" not in str(page.evaluate(SOURCES))
+        page.wait_for_timeout(2500)
+        page.wait_for_function(end)
+        assert (lab.folder / path).read_bytes() == before
+
+        page.evaluate("lesson.content.widgets[0].model.sharedModel.setSource('# Otra')")
+        page.wait_for_timeout(2500)
+        page.wait_for_function(end)
+        assert lab.read(path).cells[0].source == "# Otra"
+        lab.close()
 
 
 # --- Código vivo ----------------------------------------------------------------------------------

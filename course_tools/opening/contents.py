@@ -1,4 +1,4 @@
-"""Los archivos que enseña JupyterLab al estudiar: lo que es del curso se abre sin poder cambiarlo."""
+"""Los archivos que enseña JupyterLab: al estudiar, lo que es del curso no se cambia; al editar, solo a mano."""
 
 import asyncio
 import json
@@ -7,13 +7,37 @@ from jupyter_server.files.handlers import FilesHandler
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from tornado.web import HTTPError
 
+from course_tools.cells import FOLDED
 from course_tools.opening import desk
 
 COURSE = ("notebooks", "imagenes", "course_lib", "course_checkers", "course_tools")
 
+# Lo que en un cuaderno pone JupyterLab por su cuenta, y «curso.py cuadernos» otra vez.
+UNWRITTEN = "outputs", "execution_count", "kernelspec", "language_info", "widgets", "trusted", FOLDED
+
 
 def _of_course(path):
     return path.strip("/").split("/")[0] in COURSE
+
+
+def by_hand(part):
+    """De un cuaderno, o de algo suyo, lo que se escribe a mano."""
+    if isinstance(part, list):
+        return [by_hand(one) for one in part]
+    if isinstance(part, dict):
+        return {key: by_hand(one) for key, one in part.items() if key not in UNWRITTEN}
+    return part
+
+
+class EditedContents(AsyncLargeFileManager):
+    """El curso, para cambiarlo: abrir un cuaderno, ejecutarlo o presentarlo no escribe en él."""
+
+    async def save(self, model, path=""):
+        if model.get("type") == "notebook" and _of_course(path) and await self.file_exists(path):
+            found = await self.get(path)
+            if by_hand(found["content"]) == by_hand(model.get("content")):
+                return await self.get(path, content=False)
+        return await super().save(model, path)
 
 
 class CourseContents(AsyncLargeFileManager):

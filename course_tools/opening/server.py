@@ -19,7 +19,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 from course_tools.opening import desk
 
-READ_ONLY = "course_tools.opening.contents.CourseContents"
+READ_ONLY, EDITED = (f"course_tools.opening.contents.{name}Contents" for name in ("Course", "Edited"))
 CLOSING_S = 15  # lo que se espera a que JupyterLab se cierre solo
 SAVING_S = 6  # lo que se espera a que las páginas abiertas guarden
 # Con este aviso, que JupyterLab reparte a todas sus páginas, se les pide que guarden.
@@ -61,7 +61,7 @@ def serve(python, root, folder, arguments, env, say, editing=False):
         *(str(python), "-m", "jupyterlab", "--log-level=WARN"),
         f"--ServerApp.root_dir={root}",
         f"--LabApp.default_url=/{lesson(folder, editing)}",
-        *([] if editing else [f"--ServerApp.contents_manager_class={READ_ONLY}"]),
+        f"--ServerApp.contents_manager_class={EDITED if editing else READ_ONLY}",
         *(["--ServerApp.use_redirect_file=False"] if SNAP else []),
         *([] if browser else ["--no-browser"]),
         *arguments,

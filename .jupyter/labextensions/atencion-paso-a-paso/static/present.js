@@ -2,7 +2,7 @@
  * Presentar una clase: enseña, diapositiva a diapositiva, las celdas vivas de un cuaderno.
  *
  * No mueve ni cambia ninguna celda: pone clases de CSS (style.css) y se queda con las teclas. Mientras
- * dura, JupyterLab no recibe ninguna, y al acabar no queda nada puesto ni guardado.
+ * dura, JupyterLab no recibe ninguna ni guarda, y al acabar no queda nada puesto.
  */
 import { Notes } from './notes.js';
 import { Runner } from './run.js';
@@ -38,6 +38,7 @@ const EDITED = '.cm-content:not([aria-readonly=true])'; // el código que se dej
 const CLICKER = ['PageDown', 'PageUp', 'F5']; // los de un mando: ni escribiendo son de otro
 
 const left = new WeakMap(); // en qué diapositiva se dejó cada clase, y a qué hora empezó
+const typed = new WeakMap(); // de cada celda, cómo estaba y cómo la dejó quien presentaba
 
 export class Show {
   constructor(app, panel, { run, say }) {
@@ -51,6 +52,7 @@ export class Show {
     this.started = started ?? Date.now();
     this.undo = []; // lo que hay que deshacer al acabar
     this.notes = new Notes(this);
+    this.borrow();
     this.take();
     this.build();
     this.go(now);
@@ -66,6 +68,27 @@ export class Show {
   mark(node, name) {
     node.classList.add(name);
     this.undo.push(() => node.classList.remove(name));
+  }
+
+  /** No se guarda nada: al salir, el código está como antes; y al volver, como se dejó. */
+  borrow() {
+    const { context } = this.panel;
+    const { dirty } = context.model;
+    const before = this.notebook.widgets.map(({ model }) => [model.sharedModel, model.sharedModel.source]);
+    Object.defineProperty(context, 'canSave', { value: false, configurable: true });
+    for (const [cell, source] of before) {
+      const [was, now] = typed.get(cell) ?? [];
+      if (was === source && now !== source) cell.setSource(now);
+    }
+    this.undo.push(() => {
+      delete context.canSave;
+      if (this.panel.isDisposed) return;
+      for (const [cell, source] of before) {
+        typed.set(cell, [source, cell.source]);
+        if (cell.source !== source) cell.setSource(source);
+      }
+      context.model.dirty = dirty;
+    });
   }
 
   take() {
