@@ -81,8 +81,10 @@ export const plugin = (apputils, { INotebookTracker, NotebookActions }, { Widget
         if (!panel || document.body.dataset.clase) return;
         await panel.context.ready;
         if (!slidesOf(panel.content).length) panel = await deckOf(panel);
-        if (panel && slidesOf(panel.content).length) present(panel);
-        else await apputils.showErrorMessage('Presentar', NOTHING);
+        // Lo que JupyterLab deja para cuando pinte se queja si antes se cambia cómo dibuja las celdas.
+        await new Promise(requestAnimationFrame);
+        if (!panel || !slidesOf(panel.content).length) await apputils.showErrorMessage('Presentar', NOTHING);
+        else if (!document.body.dataset.clase) present(panel);
       },
     });
     // F5, la tecla de los mandos: si lo que se ve es una clase, la presenta y no recarga la página.

@@ -265,8 +265,8 @@ export class Show {
   /** Figuras, exploradores y, si no los hay, la letra crecen hasta llenar la pantalla. */
   fit() {
     const { place } = this;
-    if (!this.undo.length || !place) return;
-    const shown = [...place.querySelectorAll(':scope > .pr-on')];
+    const shown = [...(place?.querySelectorAll(':scope > .pr-on') ?? [])];
+    if (!this.undo.length || !shown.length) return; // recién abierta, sus celdas aún llegan
     const all = what => shown.flatMap(cell => [...cell.querySelectorAll(what)]);
     place.classList.toggle('pr-words', !all('img, .exp').length);
     const wide = [place, ...all('.cm-scroller, .jp-OutputArea-output pre, .jp-RenderedMarkdown')];
