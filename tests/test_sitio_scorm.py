@@ -9,7 +9,7 @@ import pytest
 from helpers_browser import ROOT
 from helpers_sitio import contents, reading, serve, small_site
 from playwright.sync_api import expect
-from test_sitio_ejercicios import DIVIDES, GOOD, checked
+from test_sitio_ejercicios import DIVIDES, GOOD, checked, place, write
 
 from course_tools.homework import Homework
 from sitio import build
@@ -36,6 +36,23 @@ def test_the_manifest_is_scorm_and_names_every_file(folder):
     assert named | {"imsmanifest.xml"} == {path.relative_to(folder).as_posix() for path in contents(folder)}
     lint = shutil.which("xmllint") or pytest.skip("Falta xmllint: el esquema no se mira.")
     subprocess.run([lint, "--nonet", "--schema", "adlcp_rootv1p2.xsd", "imsmanifest.xml"], cwd=folder, check=True)
+
+
+def test_each_account_keeps_its_own_in_a_shared_browser(browser, folder):
+    shutil.copytree(ROOT / "tests/scorm_again", folder, dirs_exist_ok=True)
+    with serve(folder) as address, reading(browser, address, "aula.html") as page:
+        inside = page.frame_locator("#paquete").frame_locator("iframe")
+        lesson, seen = SimpleNamespace(locator=inside.locator, keyboard=page.keyboard), []
+        for account in ("7", "8", "7", "", "7"):
+            page.goto(f"{address}aula.html?cuenta={account}")
+            expect(inside.locator("#quien-dice")).not_to_be_empty()
+            assert inside.get_by_role("textbox", name="¿Quién eres?").count() == (0 if account else 1)
+            told = "a nombre de tu cuenta del aula." if account else "Dilo si"
+            expect(inside.locator("#quien-dice")).to_contain_text(told)
+            seen.append(place(lesson).get_by_role("textbox").input_value())
+            write(lesson, f"# de {account}")
+        assert [text.startswith("# de ") for text in seen] == [False, False, True, False, True]
+        assert seen[2] == seen[4] == "# de 7"
 
 
 def test_what_is_checked_reaches_the_gradebook_and_a_mark_never_goes_down(browser, folder):

@@ -64,6 +64,7 @@
   frame.src = first;
   said.textContent = 'Ningún aula contesta: lo que compruebes no va a ninguna nota.';
   if (api && call('LMSInitialize', '') === 'true') {
+    globalThis.course = { student: read('core.student_id') }; // de quién es lo que guarda el navegador (quien.js)
     attempt(() => JSON.parse(read('suspend_data')).forEach(([number, one]) => done.set(number, one)));
     said.textContent = 'Esto es un repaso: lo que compruebes no se apunta.';
     if (!/browse|review/.test(read('core.lesson_mode'))) {

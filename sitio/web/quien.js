@@ -1,13 +1,23 @@
 'use strict';
 globalThis.course ??= {};
 {
-  // De quién es lo que guarda el navegador, si el ordenador es de varios. El nombre se olvida al cerrar la pestaña.
+  // De quién es lo que guarda el navegador, si el ordenador es de varios. El nombre se olvida al cerrar la pestaña;
+  // dentro de un aula virtual, no hace falta: lo suyo es de la cuenta con que ha entrado (lms.js).
 
   const { make } = course;
   const [WHO, SAID] = ['atencion/quien', 'atencion/dicho'];
-  const [name, said] = [WHO, SAID].map(key => sessionStorage.getItem(key) ?? '');
+  const [typed, said] = [WHO, SAID].map(key => sessionStorage.getItem(key) ?? '');
   sessionStorage.removeItem(SAID);
-  course.home = name ? `atencion/@${encodeURIComponent(name.toLowerCase())}` : 'atencion';
+  const student = (() => {
+    try {
+      return parent.course?.student ?? '';
+    } catch {
+      return ''; // la página que lleva esta dentro es de otro sitio
+    }
+  })();
+  const name = student ? 'tu cuenta del aula' : typed;
+  const whose = student ? `@${encodeURIComponent(student)}` : encodeURIComponent(name.toLowerCase());
+  course.home = name ? `atencion/@${whose}` : 'atencion';
   const GONE = `${course.home}/borrado`; // lo que leen las otras pestañas
 
   /** Lee otra vez la página, con lo de `next`. De lo de ahora ya no se guarda nada. */
@@ -26,29 +36,30 @@ globalThis.course ??= {};
   }
 
   function erase() {
-    const whose = name ? `todo lo de ${name}` : 'todo lo escrito sin decir un nombre';
-    if (!course.agreed(`Se borra de este navegador ${whose}, de todas las lecciones. ¿Sigo?`, form)) return;
+    const all = name ? `todo lo de ${name}` : 'todo lo escrito sin decir un nombre';
+    if (!course.agreed(`Se borra de este navegador ${all}, de todas las lecciones. ¿Sigo?`, form)) return;
     const mine = key => key.startsWith(`${course.home}/`) && (name || !key.startsWith('atencion/@'));
     const keys = Array.from({ length: localStorage.length }, (_, place) => localStorage.key(place)).filter(mine);
     try {
       localStorage.setItem(GONE, 'sí');
     } catch {} // no cabe: las otras pestañas siguen con lo suyo
     [...keys, GONE].forEach(key => localStorage.removeItem(key));
-    again(`Borrado de este navegador ${whose}.`, '');
+    again(`Borrado de este navegador ${all}.`, '');
   }
 
   const kept = !('unkept' in document.documentElement.dataset); // donde no se guarda nada, nada que separar
+  const asks = kept && !student;
   const box = make('input', { value: name, maxLength: 60, autocomplete: 'off', spellcheck: false });
   const set = [make('label', {}, '¿Quién eres? ', box), make('button', {}, name ? 'Cambiar' : 'Guardar aparte lo mío')];
-  const form = make('form', { className: 'exercise-buttons', onsubmit: change }, ...(kept ? set : []));
+  const form = make('form', { className: 'exercise-buttons', onsubmit: change }, ...(asks ? set : []));
   form.append(make('button', { type: 'button', onclick: erase }, 'Borrar lo mío de este ordenador'));
   const told = name
-    ? `Se guarda a nombre de ${name}. Sin nombre, se guarda como siempre.`
+    ? `Se guarda a nombre de ${name}.${student ? '' : ' Sin nombre, se guarda como siempre.'}`
     : 'Dilo si este ordenador es de varios: guarda aparte lo tuyo. Se olvida al cerrar la pestaña, y no es una contraseña.';
   const hint = make('p', { className: 'exercise-keys', id: 'quien-dice' }, kept ? `${said} ${told}`.trim() : said);
   box.setAttribute('aria-describedby', hint.id);
   document.querySelector('.answers-kept').append(form, hint);
-  if (said) (kept ? box : form.lastChild).focus({ preventScroll: true });
+  if (said) (asks ? box : form.lastChild).focus({ preventScroll: true });
 
   addEventListener('storage', ({ key, newValue }) => key === GONE && newValue && again('Borrado en otra pestaña.', ''));
   addEventListener('pageshow', ({ persisted }) => persisted && kept && location.reload()); // era de otro, quizá
