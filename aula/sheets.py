@@ -34,7 +34,6 @@ LOOKS = (
     HERE / "explorer.css",
 )
 
-HOME = re.compile(r"^\*\*Para casa:\*\* .*$", re.MULTILINE)
 BROWSERS = "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"
 DRAWN = """() => document.fonts.status === 'loaded'
     && !document.querySelector('.course-explorer:not(.alive)')"""
@@ -86,8 +85,8 @@ def minutes(cells):
 
 def page(nb, number, what, task=None):
     """El HTML de la «hoja», las «diapositivas» o el «guion» de la clase ``number``; lo de casa, el de ``task``."""
-    for cell in nb.cells if task and task.of(number) else ():
-        cell.source = HOME.sub(lambda _: f"**Para casa:** {task.text(number)}", cell.source)
+    if task:
+        task.put(nb.cells, number)
     states = nb.metadata.get("widgets", {}).get(STATES, {}).get("state", {})
 
     def explorer(data):
@@ -158,7 +157,7 @@ def main(arguments=None):
             deck = decks[number.zfill(2)]
             nb = nbformat.read(deck, as_version=4)
             for what in ["hoja", "diapositivas"] + ["guion"] * options.notas:
-                made[folder / f"{deck.stem}-{what}.html"] = page(nb, deck.name[:2], what, task if task.said else None)
+                made[folder / f"{deck.stem}-{what}.html"] = page(nb, deck.name[:2], what, task)
         except (ValueError, LookupError, AttributeError):
             faults = 1
             print(f"No hay clase {number}, o está dañada. Las hay de: {', '.join(decks)}.")

@@ -1,4 +1,4 @@
-"""La tarea: qué se pide, cuánto vale y hasta cuándo. Se dice una vez, y de ella salen notas, informe y hojas.
+"""La tarea: qué se pide, cuánto vale y hasta cuándo. Se dice una vez: de ella salen notas, informe, hojas y sitio.
 
 Es «--ejercicios 5.1», o un archivo de la clase, en TOML; cómo es, en ``README.md``. Sin decirla, se piden todos
 los ejercicios, con los puntos del curso.
@@ -15,12 +15,16 @@ from numbers import Real
 from pathlib import Path
 from typing import NamedTuple
 
-from course_tools.cells import checked
+from course_tools.cells import checked, tagged
 from course_tools.foreign import Unreadable
 from course_tools.foreign.tables import read_text
 
 KEYS = "titulo", "entrega", "retraso", "ejercicios", "errores"
 MONTHS = "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre".split()
+# Donde una lección o su clase dicen lo de casa, hasta donde dicen lo que es optativo.
+HOME = re.compile(
+    r"(\*\*(?:Para casa|En el camino):\*\*|[Pp]ara casa,) (?=el ).*?\.(?=\s|$)(?: (?:Los|Cuando) .*?\.(?=\s|$))?"
+)
 EXAMPLE = "aula/calificar/README.md trae un archivo como este."
 
 
@@ -62,6 +66,16 @@ class Homework(NamedTuple):
         ]
         told = [listed(kinds[0]), f"si quieres, {listed(kinds[1])}" if kinds[1] else ""]
         return "; ".join(filter(None, told)) + (f". Hasta el {moment(self.due)}" if self.due else "") + "."
+
+    def put(self, cells, lesson):
+        """Lo dice en las celdas de una lección o de su clase: donde se habla de casa y en la pregunta de salida."""
+        told = self.text(lesson)
+        for cell in cells if self.said and self.of(lesson) else ():
+            say = lambda found: f"{found[1].replace('En el camino', 'Para casa')} {told}"  # noqa: E731
+            if cell["cell_type"] == "markdown":
+                cell["source"] = HOME.sub(say, "".join(cell["source"]))
+            if tagged(cell, "salida"):
+                cell["source"] += f"\n\n**Para casa:** {told}"
 
 
 @cache

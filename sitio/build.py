@@ -303,22 +303,22 @@ def main(arguments=None):
         "--scorm": "deja dos paquetes que dan nota en Moodle: entero y ligero",
     }.items():
         parser.add_argument(name, action="store_true", help=what)
-    parser.add_argument("--ejercicios", nargs="+", help="los que dan nota, como 5.1; si no, todos")
+    parser.add_argument("--ejercicios", nargs="+", help="los que se piden, como 5.1; si no, todos")
     parser.add_argument("--tarea", help="lo mismo, en un archivo: el que se da a «calificar»")
     options = parser.parse_args(arguments)
     try:
-        task = homework.chosen(options) if options.scorm else None
+        task = homework.chosen(options)
     except (Unreadable, OSError) as problem:
         raise SystemExit(f"No ha podido ser. {problem}") from None
     print("Hago el sitio con los cuadernos como están guardados: de uno y medio a tres minutos.")
     own = options.ver and not (options.zip or options.scorm)
     site = LOCAL if own else SITE
     try:
-        problems = make(site, own or options.con_notas, own or options.con_soluciones)
+        problems = make(site, task, own or options.con_notas, own or options.con_soluciones)
         if options.zip:
             zip_site(SITE.with_suffix(".zip"))
             zip_site(SITE.with_name("_sitio_sin_modelos.zip"), {"modelos"})
-        if task:
+        if options.scorm:
             zip_site(SITE.with_name("_sitio_scorm.zip"), task=task)
             zip_site(SITE.with_name("_sitio_scorm_ligero.zip"), {"bert", "traductor"}, task)
     except OSError as error:
@@ -332,12 +332,13 @@ def main(arguments=None):
     return 1 if problems else 0
 
 
-def make(site, notes=False, solutions=False):
+def make(site, task, notes=False, solutions=False):
     """Hace el sitio en SCRATCH y lo pone en `site`. Devuelve cuántos avisos ha dado Sphinx."""
     shutil.rmtree(SCRATCH, ignore_errors=True)
     SCRATCH.mkdir()
     settings = {} if notes else {"class_notes": False}
     settings |= {} if solutions else {"exclude_patterns": ["soluciones"]}
+    settings |= {"homework": task} if task.said else {}
     problems = build(SCRATCH / site.name, **settings)
     if site.exists():
         shutil.rmtree(site)

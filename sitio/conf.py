@@ -85,6 +85,8 @@ def read_source(app, docname, content):
     """Cada cuaderno, tal como se lee en la web."""
     if app.env.doc2path(docname).suffix == ".ipynb":
         notebook = json.loads(content[0])
+        if app.config.homework:
+            app.config.homework.put(notebook["cells"], Path(docname).name[:2])
         if docname.startswith("clases/"):
             for_slides(notebook)
         for_the_web(notebook, docname, *app.env.course_links)
@@ -185,6 +187,7 @@ def explorers_alone(app):
 
 def setup(app):
     app.alone = {}
+    app.add_config_value("homework", None, "env")
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
     app.connect("builder-inited", find_links)
     app.connect("builder-inited", write_explorers)

@@ -7,9 +7,12 @@ from jupyter_server.files.handlers import FilesHandler
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from tornado.web import HTTPError
 
-from course_tools.cells import FOLDED
-from course_tools.opening import desk
+from course_tools import homework
+from course_tools.cells import FOLDED, tagged
+from course_tools.foreign import Unreadable
+from course_tools.opening import copies, desk
 
+DECKS = "notebooks/clases/"
 COURSE = ("notebooks", "imagenes", "course_lib", "course_checkers", "course_tools")
 
 # Lo que en un cuaderno pone JupyterLab por su cuenta, y «curso.py cuadernos» otra vez.
@@ -27,6 +30,17 @@ def by_hand(part):
     if isinstance(part, dict):
         return {key: by_hand(one) for key, one in part.items() if key not in UNWRITTEN}
     return part
+
+
+def say_homework(name, cells):
+    """Pone en una clase lo que pide ``tarea.toml``, si está al lado de los cuadernos; o qué no se entiende de él."""
+    path = copies.student_folder() / copies.FOLDER / "tarea.toml"
+    try:
+        if path.is_file():
+            homework.read(path, homework.known()).put(cells, name[:2])
+    except (Unreadable, OSError) as problem:
+        for cell in (cell for cell in cells if tagged(cell, "salida")):
+            cell["source"] += f"\n\n**Para casa:** no ha podido ser. {problem}"
 
 
 class EditedContents(AsyncLargeFileManager):
@@ -63,6 +77,8 @@ class CourseContents(AsyncLargeFileManager):
         model = await super().get(path, content, **options)
         if not path.strip("/"):
             model["course"] = await asyncio.to_thread(desk.desk)
+        if content and path.strip("/").startswith(DECKS) and model["type"] == "notebook":
+            await asyncio.to_thread(say_homework, model["name"], model["content"]["cells"])
         if content and model["type"] == "notebook":
             from ipykernel.ipkernel import IPythonKernel  # tarda: al arrancar no hace falta
 
