@@ -83,10 +83,8 @@ def minutes(cells):
     return sum(map(int, re.findall(r"^\*\*Minutos:\*\* (\d+)$", said, re.MULTILINE)))
 
 
-def page(nb, number, what, task=None):
-    """El HTML de la «hoja», las «diapositivas» o el «guion» de la clase ``number``; lo de casa, el de ``task``."""
-    if task:
-        task.put(nb.cells, number)
+def page(nb, number, what):
+    """El HTML de la «hoja», las «diapositivas» o el «guion» de la clase ``number``."""
     states = nb.metadata.get("widgets", {}).get(STATES, {}).get("state", {})
 
     def explorer(data):
@@ -156,8 +154,9 @@ def main(arguments=None):
         try:
             deck = decks[number.zfill(2)]
             nb = nbformat.read(deck, as_version=4)
+            task.put(nb.cells, deck.name[:2])
             for what in ["hoja", "diapositivas"] + ["guion"] * options.notas:
-                made[folder / f"{deck.stem}-{what}.html"] = page(nb, deck.name[:2], what, task)
+                made[folder / f"{deck.stem}-{what}.html"] = page(nb, deck.name[:2], what)
         except (ValueError, LookupError, AttributeError):
             faults = 1
             print(f"No hay clase {number}, o está dañada. Las hay de: {', '.join(decks)}.")

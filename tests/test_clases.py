@@ -564,6 +564,9 @@ def test_the_order_writes_the_pages(printer, tmp_path, capsys):
         assert (tmp_path / "hojas" / name).is_file()
     assert printer("3", "--notas") == 0
     assert (tmp_path / "hojas/03_softmax-guion.html").exists()
+    assert printer("--ejercicios", "3.1", "3.2") == 0
+    texts = [(tmp_path / "hojas" / name).read_text("utf-8") for name in made]
+    assert [text.count("el 3.2 (") for text in texts] == [1, 1]
 
 
 def test_what_cannot_be_done_is_said(printer, tmp_path, capsys):

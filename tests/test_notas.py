@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from aula.calificar import cage, check, gradebook, marks, moodle, pages, submiss
 from aula.calificar import grade as grading
 from course_tools import homework
 from course_tools.foreign import lms, zips
+from course_tools.opening import contents, copies
 
 caged = pytest.mark.skipif(not cage.works(), reason="este sistema no deja aislar")
 EVERYTHING = homework.Homework(homework.known())
@@ -494,6 +496,43 @@ def test_the_task_is_said_once_and_the_numbers_are_of_the_course():
         said("5.11")
     with pytest.raises(text.Unreadable, match="una vez"):
         homework.said("a", ["5.1"], EVERYTHING.points)
+
+
+def cells_of(path):
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+
+
+def said_in(cells):
+    return "\n".join("".join(cell["source"]) for cell in cells)
+
+
+LESSONS = sorted((copies.ROOT / "notebooks").glob("[0-9]*.ipynb"))
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.name[:2])
+def test_the_task_is_said_in_the_lesson_and_in_its_class(lesson):
+    """En lugar de lo que dicen la lección, las notas y la hoja; y en la pregunta de salida."""
+    number = lesson.name[:2]
+    task = EVERYTHING._replace(points=EVERYTHING.of(number), said=True)
+    for path, times in ((lesson, 1), (lesson.parent / "clases" / lesson.name, 2)):
+        task.put(cells := cells_of(path), number)
+        assert said_in(cells).count(f"**Para casa:** {task.text(number)}") == times
+        assert not re.search(r"\*\*En el camino:|ara casa, el ejercicio|Cuando quieras, \d", said_in(cells))
+        EVERYTHING.put(cells := cells_of(path), number)  # sin decirla, nada
+        assert said_in(cells) == said_in(cells_of(path))
+
+
+def test_the_class_in_jupyterlab_says_the_task_that_is_with_the_notebooks(tmp_path, monkeypatch):
+    monkeypatch.setenv("CURSO_CUADERNOS", str(tmp_path))
+    path = copies.ROOT / "notebooks/clases/05_atencion.ipynb"
+    (tmp_path / copies.FOLDER).mkdir()
+    for written, told in (("", ""), (TASK, set_task(tmp_path).text("05")), ("a = 1", "no entiendo «a»")):
+        if written:
+            (tmp_path / copies.FOLDER / "tarea.toml").write_text(written, encoding="utf-8")
+        contents.say_homework(path.name, cells := cells_of(path))
+        [exit_] = (cell for cell in cells if "salida" in cell["metadata"].get("tags", ()))
+        assert told in "".join(exit_["source"])
+        assert ("Para casa" in "".join(exit_["source"])) is bool(written)
 
 
 def test_what_is_written_by_hand_stays(tmp_path):

@@ -5,6 +5,7 @@ import errno
 import json
 import re
 from functools import partial
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -24,6 +25,7 @@ from course_checkers.engine.prediction import heard
 from course_lib.explorers import AttentionExplorer
 from course_tools import cells
 from sitio import build as site
+from sitio import conf
 from sitio import notebook as pages
 from sitio.exercises import runnable
 
@@ -536,13 +538,27 @@ def test_a_published_site_has_its_map_and_no_trace_of_notes_or_solutions(tmp_pat
 
 def test_notes_and_solutions_are_only_where_they_are_asked_for(monkeypatch):
     done = []
-    monkeypatch.setattr(site, "make", lambda place, *given: done.append((place.name, *given)))
+    monkeypatch.setattr(site, "make", lambda place, task, *given: done.append((place.name, *given)))
     for name in ("serve", "zip_site"):
         monkeypatch.setattr(site, name, lambda *_: None)
     for asked in ("", "--ver --zip", "--con-notas", "--con-soluciones", "--ver"):
         site.main(asked.split())
     shared = [(False, False), (False, False), (True, False), (False, True)]
     assert done == [*(("_sitio", *one) for one in shared), ("_sitio_local", True, True)]
+
+
+def test_the_lesson_and_its_class_say_the_task(monkeypatch, tmp_path):
+    monkeypatch.setattr(site, "SCRATCH", tmp_path / "nuevo")
+    monkeypatch.setattr(site, "build", lambda _, **settings: tasks.append(settings["homework"]) or 1 / 0)
+    tasks = []
+    with pytest.raises(ZeroDivisionError):  # hecho el encargo, se para
+        site.main(["--ejercicios", "5.1", "5.3"])
+    config = SimpleNamespace(homework=tasks[0], exclude_patterns=[])
+    env = SimpleNamespace(doc2path=lambda name: NOTEBOOKS / f"{name}.ipynb", course_links=(set(), {}))
+    for name in (LESSON, DECK):
+        content = [(NOTEBOOKS / f"{name}.ipynb").read_text("utf-8")]
+        conf.read_source(SimpleNamespace(config=config, env=env), name, content)
+        assert content[0].count(f"**Para casa:** {tasks[0].text('05')}") == 1
 
 
 @pytest.mark.parametrize(
