@@ -6,7 +6,7 @@
 - ``progress``: el archivo en el que se guarda lo que has resuelto.
 - ``desk``: lo que enseña el panel «Curso», y por dónde va quien estudia.
 - ``library``: el archivo con lo que has escrito en cada ejercicio resuelto, ``mi_biblioteca.py``.
-- ``contents``: dentro de JupyterLab, lo que es del curso se abre sin poder cambiarlo.
+- ``contents``: dentro de JupyterLab, lo que es del curso no se cambia; al editarlo, solo lo que se escribe.
 
 Todos menos ``contents`` solo usan lo que trae Python.
 """
