@@ -50,7 +50,8 @@ def show(app, pagename, templatename, context, doctree):
         slides[-1] |= {"shown": rest, "beside": beside}
     context |= {"slides": slides, "lesson": pagename.partition("/")[2], "beside": app.config.class_notes}
     app.shown[pagename] = context["title"], slides
-    app.add_js_file("clase.js", loading_method="defer")
+    for name in ("votos.js", "clase.js"):
+        app.add_js_file(name, loading_method="defer")
     return "clase.html"
 
 

@@ -1,6 +1,7 @@
 """El sitio web: lo que se lee, lo que contesta, y que nada sale de él ni entra en él."""
 
 import contextlib
+import csv
 import errno
 import json
 import re
@@ -430,7 +431,7 @@ def test_an_address_carries_what_the_hand_has_moved(browser, small):
 
 def test_a_class_is_walked_and_its_notes_are_apart(browser, small):
     with reading(browser, f"{small[0].as_uri()}/", f"{DECK}.html") as page:
-        said, seen = page.locator("output"), []
+        said, seen = page.locator(".mando output"), []
         for key in ("ArrowRight", " ", "PageDown", "ArrowLeft", "End", "ArrowRight", "Home"):
             page.keyboard.press(key)
             seen.append(int(said.inner_text().split()[0]))
@@ -448,6 +449,43 @@ def test_a_class_is_walked_and_its_notes_are_apart(browser, small):
         expect(page.get_by_text("puntuaciones: (2, 4, 5)")).to_be_visible()
         page.get_by_role("button", name="Leer").click()
         assert page.locator("section:visible").count() == 17
+
+
+def test_the_votes_of_a_poll_are_counted_and_kept(browser, small):
+    with reading(browser, f"{small[0].as_uri()}/", f"{DECK}.html#4") as page:
+        poll, there = page.locator(".ahora .votos"), page.locator(".mando output")
+        boxes, totals = poll.get_by_role("spinbutton"), poll.get_by_role("status")
+        page.keyboard.type("a12 B8c15\n5\n")  # con la letra, o con Intro
+        page.keyboard.type("a4d30")
+        for key in ("ArrowUp", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Home", "End"):
+            page.keyboard.press(key)  # son de la casilla
+        assert there.inner_text() == "4 de 17"
+        assert [box.input_value() for box in boxes.all()] == ["12", "8", "15", "5", "4", "", "", "31"]
+        assert totals.all_inner_texts() == ["1.ª: 40", "2.ª: 35"]
+        assert "37.5%" in boxes.nth(2).evaluate("box => getComputedStyle(box).backgroundImage")
+        for key, number in ("PageDown", 5), ("ArrowRight", 6), ("PageUp", 5), ("a", 5), ("ArrowLeft", 4):
+            page.keyboard.press(key)  # el mando anda siempre; y en otra diapositiva, todas las teclas
+            assert there.inner_text() == f"{number} de 17"
+        for number, votes in (11, "b7"), (4, ""):
+            page.evaluate(f"location.hash = {number}")
+            page.keyboard.type(votes)
+        page.reload()
+        assert totals.all_inner_texts() == ["1.ª: 40", "2.ª: 35"]
+        boxes.nth(1).fill("-8")
+        with page.expect_download() as saved:
+            poll.get_by_role("link", name="Guardar los votos").click()
+        assert saved.value.suggested_filename == f"votos_{LESSON}.csv"
+        _, *rows = csv.reader(saved.value.path().open(encoding="utf-8-sig"), delimiter=";")
+        assert rows[0] == ["Encuesta · ¿Qué sale para hungry?", "Primera votación", "12", "0", "15", "5"]
+        assert [row[2:] for row in rows[1:]] == [["4", "0", "0", "31"], ["0", "7", "0", "0"], ["0"] * 4]
+        page.on("dialog", lambda asks: asks.accept())
+        poll.get_by_role("button", name="Borrar").click()
+        page.reload()
+        boxes = page.locator(".votos input")
+        assert [box.input_value() for box in boxes.all()] == [*[""] * 9, "7", *[""] * 6]
+        page.get_by_role("button", name="Leer").click()
+        assert page.locator(".votos li:visible").count() == 8
+        assert page.locator(".votos input:visible").count() == 0
 
 
 def told(explorer):
@@ -719,6 +757,8 @@ def test_each_slide_fits_and_is_printed_on_its_page(browser, whole, name):
         alive = "!document.querySelector('.course-explorer:not(.alive)')"
         page.wait_for_function(f"document.readyState === 'complete' && {alive}")
         count = page.locator("section").count()
+        options = page.locator(".votos > ul:first-child > li").all_text_contents()
+        assert "".join(text.strip()[0] for text in options) == "ABCDABCD"  # sus dos encuestas
         for viewport in ({"width": 1280, "height": 720}, PHONE):
             page.set_viewport_size(viewport)
             numbers, widths, heights = zip(*page.evaluate(SEEN, count), strict=True)

@@ -52,7 +52,7 @@
   const MOVES = { ArrowRight: 1, PageDown: 1, ' ': 1, ArrowLeft: -1, PageUp: -1 };
   addEventListener('keydown', event => {
     const { key, target, shiftKey } = event;
-    const busy = target.closest('.exp') || (key === ' ' && target.closest('button, a, summary'));
+    const busy = target.closest('.exp, .ahora input') || (key === ' ' && target.closest('button, a, summary'));
     if (key === 'Escape') document.activeElement.blur(); // las teclas vuelven a la clase
     if (event.ctrlKey || event.altKey || event.metaKey || !walking) return;
     if (busy && !key.startsWith('Page')) return; // el mando de quien da la clase, siempre
