@@ -310,7 +310,7 @@ def main(arguments=None):
         task = homework.chosen(options)
     except (Unreadable, OSError) as problem:
         raise SystemExit(f"No ha podido ser. {problem}") from None
-    print("Hago el sitio con los cuadernos como están guardados: de uno y medio a tres minutos.")
+    print("Hago el sitio con los cuadernos como están guardados: de veinte segundos a tres minutos.")
     own = options.ver and not (options.zip or options.scorm)
     site = LOCAL if own else SITE
     try:

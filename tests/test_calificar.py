@@ -562,6 +562,10 @@ def test_a_notebook_without_its_lines_is_known_by_its_names_and_never_before_one
         lines = tiny(GOOD) if k == 0 else json.dumps(pretend.notebook("import torch", GOOD))
         (tmp_path / name).write_text(lines)
         os.utime(tmp_path / name, (k, k))
+    for k in (10, 9, 2):  # a la vez, el del número mayor
+        (tmp_path / f"05_atencion ({k}).ipynb").write_text(tiny(GOOD))
+        os.utime(tmp_path / f"05_atencion ({k}).ipynb", (0, 0))
+    assert submissions.collect(sorted(tmp_path.glob("05*")))[0]["05"][1].name == "05_atencion (10).ipynb"
     files = [tmp_path / "05_atencion.ipynb", tmp_path / "pruebas.ipynb"]
     assert submissions.collect(files)[0]["05"][1] == files[0]
     assert submissions.collect(files[1:])[0]["05"][0].cells[1][1] == GOOD

@@ -938,3 +938,11 @@ def test_a_wrong_head_is_told_what_it_gives(answer, said):
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
 def test_a_tensor_of_one_number_is_a_number(shape):
     assert questions.check_answer("6.4", torch.tensor(9).reshape(shape)).ok
+
+
+def test_what_python_does_not_understand_is_said_in_spanish():
+    told = {"f(": "falta cerrar «(»", "if a\n  b": "le faltan los dos puntos", "a = = 1": "falta o sobra algo, ahí o justo antes"}
+    for source, spanish in told.items():
+        with pytest.raises(SyntaxError) as error:
+            compile(source, "<unknown>", "exec")
+        assert running.in_spanish(str(error.value)) == ("error", spanish)

@@ -24,7 +24,6 @@ from tools import notebooks, way
 from aula import sheets as papers
 from aula.sheets import kind, minutes, slides, tagged
 from course_checkers.engine import catalog
-from course_checkers.engine.mistakes import lines
 from course_lib import MultiHeadAttention, causal_mask, example
 from sitio.classes import for_slides
 
@@ -47,25 +46,7 @@ MATH = r"\$\$.+?\$\$|\$[^$]+\$"
 # --- Lo que se le pide a una clase ----------------------------------------------------------------
 
 
-@functools.cache
-def mistakes_of(number):
-    """Los errores que la comprobación de un ejercicio nombra: → dónde se explica cada uno."""
-    found = {}
-    for path in sorted((ROOT / "course_checkers/lessons").glob("*.txt")):
-        for section, told in lines(path).items():
-            if re.match(rf"{re.escape(number)}(?!\d)", section):
-                found |= {name: read for name, (read, _) in told.items()}
-                found |= {name.split("#")[0]: read for name, (read, _) in told.items()}
-    for module in catalog.modules(number.split(".")[0]):
-        for exercise in catalog.exercises(module):
-            if exercise.number == number:
-                found |= {name: found.get(name, "") for name in exercise.mistake_ids()}
-                options = [option for axis in exercise.axes.values() for option in axis]
-                found |= {m.id: m.read for option in options for m in option.mistakes}
-        for question in getattr(module, "QUESTIONS", ()):
-            if question.number == number:
-                found |= {wrong.id: wrong.read for wrong in question.wrong}
-    return found
+mistakes_of = functools.cache(catalog.mistakes)
 
 
 def words(text):

@@ -312,17 +312,17 @@ def test_both_marks_are_shown_and_the_teacher_chooses(tmp_path):
 
 def test_a_named_mistake_is_worth_what_the_teacher_writes(tmp_path):
     path = tmp_path / "parciales.csv"
-    path.write_text("ejercicio;error;parte\n5.1;escala-d_k;0,6\n5.1;otra;0.25\n", encoding="utf-8-sig")
+    path.write_text("ejercicio;error;parte\n5.1;escala-d_k;0,6\n5.1;máscara-después;0.25\n", encoding="utf-8-sig")
     given = options(partial=marks.read_partial(path))
-    for ids, got in (("escala-d_k", "2,4"), ("escala-d_k otra", "1"), ("escala-d_k z", "0"), ("", "0")):
+    for ids, got in (("escala-d_k", "2,4"), ("escala-d_k máscara-después", "1"), ("escala-d_k z", "0"), ("", "0")):
         people = [person("Ana", given=given, _05=[exercise("5.1", ids=ids.split())])]
         row = table(people, tmp_path / "a.csv")["Ana"]
         assert (row["5.1 (de 4)"], row["Total 05"]) == (got, got)
     unsolved = person("Ana", given=given, _05=[exercise("5.1", ids=["escala-d_k"], unsolved=True)])
     assert unsolved["marks"] == {"5.1": 0}
-    for bad in ("5.1;x;2", "99.1;x;1", "5.1;x"):
+    for bad in ("5.1;x;2", "99.1;x;1", "5.1;x", "5.1;x;1"):
         path.write_text(f"ejercicio;error;parte\n{bad}\n")
-        with pytest.raises(text.Unreadable, match="no entiendo"):
+        with pytest.raises(text.Unreadable, match="no tiene ningún error «x»" if bad == "5.1;x;1" else "no entiendo"):
             marks.read_partial(path)
 
 
@@ -433,7 +433,8 @@ def test_what_is_set_is_what_counts(tmp_path):
     task = set_task(tmp_path)
     assert (task.lessons(), task.most("05"), task.of("03")) == (["03", "05"], 10, {"3.1": EVERYTHING.points["3.1"]})
     assert task.text("05") == (
-        "el 5.1 (10 puntos); si quieres, el 5.2 (2,5 puntos). Hasta el 4 de diciembre de 2026, a las 23:59."
+        "el 5.1 (10 puntos); si quieres, el 5.2 (2,5 puntos). Hasta el 4 de diciembre de 2026, a las 23:59. "
+        "Por cada día de más se quita el 10 %, y el 50 a lo más."
     )
     given = options(homework=task, partial=task.parts)
     results = {
@@ -456,6 +457,10 @@ def test_what_is_set_is_what_counts(tmp_path):
     assert "con 2 días de retraso; se quita el 20 %" in found["Luis"]["Qué mirar"]
     assert "no se sabe cuándo se entregó" in found["Sin"]["Qué mirar"]
     assert "Por el retraso se quita el 20 %" in pages.feedback(people[2])
+    (tmp_path / "a-mano.csv").write_text("Nombre;Ejercicio;Puntos\nLuis;5.1;10\nNoa;5.1;11\nEva;5.2;2,5\n")  # 11 no caben
+    strange = marks.by_hand(people, tmp_path / "a-mano.csv")
+    assert (len(strange), "Noa" in strange[0]) == (1, True)
+    assert [marks.total(one, "05") for one in people] == [10, 7.5, 10, 5, 10]  # lo puesto a mano no llega tarde
 
 
 @pytest.mark.parametrize(
@@ -474,6 +479,8 @@ def test_what_is_set_is_what_counts(tmp_path):
         (("{por_dia = 0.1, hasta = 0.5}", "0.1"), ["«retraso»"]),
         (("= 0.5\n", "= 50\n"), ["escala-d_k", "de 0 a 1"]),
         (("[errores.5.1]", "[errores.5.3]"), ["5.3", "que se pida"]),
+        (("escala-d_k", "mascara-despues"), ["«mascara-despues»", "¿Es «máscara-después»?", "escala-d_k"]),
+        (("[errores.5.1]\n\"escala-d_k\"", "[errores]\n5.1"), ["ningún error «»"]),
         (("5.1 = 10", "5.1 = {opcional = true}\n3.2 = {opcional = true}"), ["5.1", "3.2"]),
     ],
 )  # fmt: skip

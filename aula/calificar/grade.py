@@ -19,6 +19,7 @@ import tempfile
 import time
 from datetime import datetime
 from pathlib import Path
+from textwrap import shorten
 
 from tqdm import tqdm
 
@@ -106,7 +107,7 @@ def grade_all(jobs, caged, options):
         def start(job):
             waits = job.start()
             names = dict.fromkeys(one.who["name"] for one in jobs if one.who.get("now"))
-            bar.set_postfix_str(", ".join(name[:25] for name in names))
+            bar.set_postfix_str(", ".join(shorten(name, 25, placeholder="…") for name in names))
             return waits
 
         with contextlib.closing(workers.grade_all(orders, many, start)) as graded:
@@ -161,12 +162,15 @@ def write(people, folder, options):
         steps["moodle.zip"] = moodle.zip_feedback, people, pages.feedback, folder / "moodle.zip"
     wanted = ["clase.html"] if options.solo_informe else steps
     made = [attempt(one, *steps[one]) or f"  {one}, {SAYS['resultados'][one]}" for one in wanted]
+    old = [one for one in SAYS["resultados"] if one not in steps and (folder / one).exists()]
+    made += [f"  {one}, {SAYS['de_antes']}" for one in old]
     return "\n".join(made), absent
 
 
-def asked(task):
+def asked(task, sheet):
     """Lo que se pide, para decirlo al empezar."""
     each = [SAYS["tarea"]["se_pide"].format(lesson, task.text(lesson)) for lesson in task.lessons()]
+    each += [SAYS["tarea"]["fechas"]] if task.due and not sheet else []
     return "\n".join(each if task.said else [SAYS["tarea"]["todo"]])
 
 
@@ -231,7 +235,7 @@ def main(arguments):
         caged = cage.works()
         if not caged and (not options.sin_aislar or cage.is_root()):
             raise Unreadable(cage.alone())
-        print(cage.start(caged), asked(options.homework), sep="\n", flush=True)
+        print(cage.start(caged), asked(options.homework, options.sheet), sep="\n", flush=True)
         with tempfile.TemporaryDirectory(prefix="entregas-", ignore_cleanup_errors=True) as space:
             people, jobs = read_class(options, folder / DONE, caged, space)
             grade_all(jobs, caged, options)

@@ -23,7 +23,7 @@ def read_partial(path):
         exercise, mistake, part = (*(cell.strip() for cell in row), "", "", "")[:3]
         part = number(part)
         if exercise in points and mistake and part is not None and 0 <= part <= 1:
-            found[exercise, mistake] = part
+            found[exercise, homework.mistake(exercise, mistake, f"En {path}")] = part
         elif k or exercise[:1].isdigit():  # la primera puede ser de títulos
             raise Unreadable(f"En {path} no entiendo {row}: pon ejercicio;error;parte, de 0 a 1.")
     return found
@@ -76,12 +76,12 @@ def by_hand(people, path):
         results = [one for person in found for lesson in person["lessons"].values() for one in lesson["exercises"]]
         place = next((one for one in results if one["exercise"] == number_), None)
         given = number(value)
-        if len(found) != 1 or number_ and not place or value and (not place or given is None or given < 0):
+        if len(found) != 1 or number_ and not place or value and (not place or given is None or not 0 <= given <= place["points"]):
             strange.append(SAYS["a_mano"]["no"].format(name, number_, value))
             continue
         (place or found[0])["comment"] = comment
         if value:
-            place |= dict.fromkeys(("own", "apart", "got"), points(given))
+            place |= dict.fromkeys(("own", "apart", "got"), points(given)) | {"by_hand": True}
             found[0]["marks"][number_] = place["got"]
     return strange
 
@@ -95,13 +95,14 @@ def points(value):
 def total(person, lesson, kind="got"):
     """Los puntos de una persona en una lección; nada, si no se ha podido calificar.
 
-    Los optativos suman, sin pasar del máximo; después se quita el retraso.
+    Los optativos suman, sin pasar del máximo; después se quita el retraso, menos de lo puesto a mano.
     """
     if lesson not in person["lessons"]:
         return 0
     result = person["lessons"][lesson]
-    every = [one[kind] for one in result["exercises"]]
-    return points(min(sum(every), result["most"]) * (1 - result["late"])) if every else ""
+    given, own = ([one[kind] for one in result["exercises"] if one.get("by_hand", False) == hand] for hand in (True, False))
+    rest = min(sum(own), result["most"]) * (1 - result["late"])
+    return points(min(sum(given) + rest, result["most"])) if given or own else ""
 
 
 def asked(people, task=None):

@@ -278,7 +278,9 @@ def collect(files):
                 told += [str(problem)] if sure else []
     given = {book.lesson for book, file in books if is_book(file)}
     # El último; antes que uno que solo tiene nombres, uno que dice de qué ejercicio es cada celda.
-    for book, file in sorted(books, key=lambda one: (bool(one[0].own), one[1].lstat().st_mtime, one[1])):
+    copy = lambda file: int((re.search(r"\((\d{1,9})\)", file.stem) or [0, 0])[1])  # noqa: E731
+    order = lambda one: (bool(one[0].own), one[1].lstat().st_mtime, copy(one[1]), one[1])  # noqa: E731
+    for book, file in sorted(books, key=order):
         if not is_book(file) and (book.lesson in given or not book.own):  # sin decirlo, no es de un cuaderno
             continue
         if old := chosen.get(book.lesson):

@@ -1,9 +1,14 @@
 """Los ejercicios que hay: se buscan en ``lessons``, y por eso no hay ninguna lista que poner al día."""
 
+import re
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
 from course_checkers.engine.exercise import Exercise
+from course_checkers.engine.mistakes import lines
+
+LESSONS = Path(__file__).parents[1] / "lessons"
 
 
 def modules(lesson=None):
@@ -17,6 +22,24 @@ def modules(lesson=None):
 def exercises(module):
     """Los ejercicios con código de un módulo."""
     return [found for found in vars(module).values() if isinstance(found, Exercise)]
+
+
+def mistakes(number):
+    """Los errores de un ejercicio que tienen nombre: nombre → dónde se explica, o nada si es de todo el apartado."""
+    found = {}
+    for path in sorted(LESSONS.glob("*.txt")):
+        for section, told in lines(path).items():
+            if re.match(rf"{re.escape(number)}(?!\d)", section):
+                found |= {name: read for name, (read, _) in told.items()}
+                found |= {name.split("#")[0]: read for name, (read, _) in told.items()}
+    for module in modules(number.split(".")[0]):
+        for exercise in (one for one in exercises(module) if one.number == number):
+            found |= {name: found.get(name, "") for name in exercise.mistake_ids()}
+            options = [option for axis in exercise.axes.values() for option in axis]
+            found |= {m.id: m.read for option in options for m in option.mistakes}
+        for question in (one for one in getattr(module, "QUESTIONS", ()) if one.number == number):
+            found |= {wrong.id: wrong.read for wrong in question.wrong}
+    return found
 
 
 def catalog():

@@ -256,43 +256,17 @@ class Page:
         return found
 
 
-SYNTAX = {  # lo que dice Python de una línea que no entiende, y cómo se cuenta
-    r"expected ':'": "le faltan los dos puntos",
-    r"unexpected indent": "está más a la derecha de lo que toca",
-    r"unindent does not match.*": "su sangrado no es el de ninguna línea de encima",
-    r"expected an indented block after (.*) on line (\d+)": r"lo que va dentro de la línea \2 empieza más a la derecha",
-    r"inconsistent use of tabs.*": "mezclas tabuladores y espacios al principio de las líneas",
-    r"'(.)' was never closed": r"falta cerrar «\1»",
-    r"unmatched '(.)'": r"sobra un «\1», o falta abrirlo",
-    r"closing parenthesis '(.)' does not match opening parenthesis '(.)'.*": r"«\1» no cierra «\2»",
-    r"unterminated .*string.*": "falta cerrar las comillas",
-    r"invalid syntax\. Perhaps you forgot a comma\?": "quizá falta una coma, o un operador",
-    r"invalid syntax\. Maybe you meant '==' or ':=' instead of '='\?": "para comparar se usa ==",
-    r"cannot assign to .*": "a la izquierda de = va un nombre",
-    r"invalid character '(.)'.*": r"Python no usa el signo «\1»",
-    r"'return' outside function": "un return va dentro de una función",
-    r"invalid decimal literal": "un nombre no empieza por un número",
-    r"invalid syntax": "falta o sobra algo, ahí o justo antes",
-}
-
-
-def in_spanish(message):
-    """Lo mismo, en español si se conoce."""
-    for pattern, spanish in SYNTAX.items():
-        if found := re.fullmatch(pattern, message):
-            return found.expand(spanish)
-    return message
-
-
 def unreadable(number, source):
     """Por qué Python no entiende un programa, si no lo entiende."""
     try:
         remember(f"<ejercicio {number}>", source)
         compile(parse(source), f"<ejercicio {number}>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except SyntaxError as error:
+        from course_checkers.engine.running import in_spanish
+
         line = (error.text or "").strip()
         where = f"la línea {error.lineno}" + (f", «{line[:90]}»" if line else "")
-        return f"Python no entiende {where}: {in_spanish(error.msg)}."
+        return f"Python no entiende {where}: {in_spanish(error.msg)[1]}."
 
 
 def piece(number, title, found):
