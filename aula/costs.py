@@ -3,9 +3,7 @@
 from math import ceil
 
 # Medido con un estudiante solo, que no comparte nada; cómo, en COSTES.md.
-ALONE_MIB = (
-    728  # JupyterLab y el kernel con la lección que más ocupa, la 12, ejecutada entera (PSS)
-)
+ALONE_MIB = 728  # JupyterLab y el kernel con la lección que más ocupa, la 12, entera (PSS)
 LESSON_CPU_S = 11.5  # segundos de procesador: abrirlos y ejecutar la 05 entera
 
 # Elegido: lo que se reserva para cada uno (en values.yaml) y los nodos que se alquilan.

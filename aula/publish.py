@@ -40,9 +40,7 @@ def for_colab(nb, links):
             cell["outputs"] = []
         else:
             source = re.sub(r"(?<=\]\()[^)#\s]+", whole, cell["source"])
-            cell["source"] = source.replace(
-                ".ipynb#cell-id=", ".ipynb#scrollTo="
-            )  # así va en Colab
+            cell["source"] = source.replace(".ipynb#cell-id=", ".ipynb#scrollTo=")  # como en Colab
     fetch = {"cell_type": "code", "id": "trae-el-curso", "metadata": {}, "execution_count": None}
     fetch |= {"outputs": [], "source": FETCH.format(**links)}
     return {**nb, "cells": [fetch, *nb["cells"]]}

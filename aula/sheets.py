@@ -120,9 +120,7 @@ def print_pages(paths):
                 break
         else:
             return False
-        tab = browser.new_page(
-            viewport={"width": 1000, "height": 20_000}
-        )  # se ve entera: se dibuja
+        tab = browser.new_page(viewport={"width": 1000, "height": 20_000})  # entera: se dibuja
         for path in paths:
             tab.goto(path.as_uri())
             with contextlib.suppress(Error):  # un explorador sin dibujar lleva su texto

@@ -3,13 +3,18 @@
 import json
 import os
 import re
+import shutil
+import subprocess
 import sys
+from functools import partial
 from importlib import import_module
 from importlib.metadata import requires, version
 from pathlib import Path
 
 import pytest
 from helpers_server import free_port
+
+from aula.calificar import pages as feedback
 
 if sys.platform == "win32":
     pytest.skip("el aula es de Linux", allow_module_level=True)
@@ -24,7 +29,7 @@ def hub(monkeypatch, tmp_path):
     """Los módulos del aula, con el estado en una carpeta de prueba."""
     monkeypatch.setenv("CURSO_AULA", str(tmp_path / "estado"))
     modules = ("", ".place", ".accounts", ".spawner", ".spanish", ".classroom")
-    names = ["aula.report", *(f"aula.hub{name}" for name in modules)]
+    names = ["aula.exchange", *(f"aula.hub{name}" for name in modules)]
     for name in names:
         monkeypatch.delitem(sys.modules, name, raising=False)
     yield lambda name: import_module(f"aula.hub.{name}")
@@ -113,7 +118,7 @@ def test_las_altas_no_repiten_ni_pierden_una_clave_ni_dejan_pasar_lo_que_rompe_u
         done.append([str(part) for part in command])
 
     monkeypatch.setattr(accounts, "do", do)
-    monkeypatch.setattr(accounts, "members", lambda: {"Ya Está": "ya-esta"})
+    monkeypatch.setattr(accounts, "members", lambda: {"ya-esta": "Ya Está"})
     entry = type("Cuenta", (), {"pw_dir": str(tmp_path)})
     monkeypatch.setattr(accounts.pwd, "getpwnam", lambda user: entry)
     accounts.place.STATE.mkdir()
@@ -208,75 +213,154 @@ def configured():
 
 
 @pytest.fixture
-def homes(classroom, monkeypatch, tmp_path):
-    """El informe, tres cuentas con su lección 05, y lo que se manda calificar."""
-    sent, report = {}, import_module("aula.report")
+def homes(hub, monkeypatch, tmp_path):
+    """Lo que va y viene, tres cuentas con su lección 05 y sin jaula, y lo que se manda calificar."""
+    sent, exchange, accounts = {}, import_module("aula.exchange"), hub("accounts")
 
     def grade(command, cwd):
         assert command[1:3] == ["-m", "aula.calificar.grade"]
         assert cwd == ROOT
-        sent.update({path.name: path.read_text() for path in Path(command[3]).iterdir()})
+        sent.update({path.parent.name: path.read_text() for path in Path(command[3]).glob("*/*")})
         sent["orden"] = [str(part) for part in command[4:]]
         return 0
 
     users = {name: tmp_path / name for name in ("ana", "eva", "leo")}
     for name, home in users.items():
-        (home / report.COPIES).mkdir(parents=True)
-        (home / report.COPIES / "05_atencion.ipynb").write_text(f"de {name}")
-    monkeypatch.setattr(report.accounts, "members", lambda: {name: name for name in users})
-    monkeypatch.setattr(report.accounts, "mount", lambda user: users[user])
-    become = lambda user: ["env", f"CUENTA={user}"]  # noqa: E731
-    monkeypatch.setattr(report.accounts, "become", become)
-    monkeypatch.setattr(report.subprocess, "call", grade)
-    return report, users, sent
+        (home / exchange.COURSE / "mis_cuadernos").mkdir(parents=True)
+        (home / exchange.COURSE / "mis_cuadernos/05_atencion.ipynb").write_text(f"de {name}")
+    monkeypatch.setattr(accounts, "members", lambda: {name: name for name in users})
+    monkeypatch.setattr(accounts, "mount", lambda user: users[user])
+    monkeypatch.setattr(accounts, "become", lambda user: ["env", f"CUENTA={user}"])
+    monkeypatch.setattr(accounts, "cage", lambda home: ["env", f"--chdir={home}"])
+    monkeypatch.setattr(exchange.subprocess, "call", grade)
+    return exchange, users, sent
 
 
-def unreported(report, lesson="05"):
+def unreported(exchange, lesson="05"):
     """Por qué no se hace el informe."""
-    with pytest.raises(report.accounts.ClassroomError) as error:
-        report.report(lesson)
+    with pytest.raises(exchange.accounts.ClassroomError) as error:
+        exchange.report(lesson)
     return str(error.value)
 
 
 def test_no_hay_informe_si_la_clase_no_lo_sabe(classroom, homes, monkeypatch):
     monkeypatch.setattr(classroom, "serve", lambda options, secure, rest: rest)
     assert "--avisar" in unreported(homes[0])
-    assert "template_vars" not in configured().JupyterHub
+    before = configured().JupyterHub.template_vars["announcement"]
+    assert all(word in before for word in ("tarea", "con tu nombre", "devoluciones"))
     classroom.main(["--avisar"])
-    told = configured().JupyterHub.template_vars["announcement"]
+    told = configured().JupyterHub.template_vars["announcement"].removeprefix(before)
     assert all(word in told for word in ("informe", "errores", "No dice quién"))
     classroom.main([])  # quien abre sin avisar deja de poder hacerlo
-    assert "template_vars" not in configured().JupyterHub
+    assert configured().JupyterHub.template_vars["announcement"] == before
     assert "--avisar" in unreported(homes[0])
     assert "dos cifras" in unreported(homes[0], "nada")
     assert homes[2] == {}
 
 
-def test_el_informe_lee_lo_guardado_desde_el_aviso_y_ningun_enlace(homes, monkeypatch):
-    report, users, sent = homes
-    report.place.STATE.mkdir()
-    report.place.TOLD.touch()
-    own = {name: home / report.COPIES / "05_atencion.ipynb" for name, home in users.items()}
-    for path in own.values():
-        os.utime(path, (4e9, 4e9))
-    os.utime(own["eva"], (1, 1))  # lo guardó antes de saberlo
-    own["leo"].unlink()
-    own["leo"].symlink_to(own["ana"])
-    assert report.report("05") == 0
-    assert set(sent) == {"ana.ipynb", "orden"}
-    assert sent["ana.ipynb"] == "de ana"
-    state = report.place.STATE
-    assert sent["orden"] == ["--solo-informe", "--salida", str(state / "informe-05")]
-    monkeypatch.setattr(report.accounts, "become", lambda user: ["false"])  # lo lee cada cuenta
-    assert "nadie ha guardado" in unreported(report)
+def test_el_informe_cuenta_lo_guardado_desde_el_aviso(homes, monkeypatch):
+    exchange, users, sent = homes
+    exchange.place.STATE.mkdir()
+    exchange.place.TOLD.touch()
+    os.utime(exchange.place.TOLD, (2, 2))
+    os.utime(users["eva"] / exchange.COURSE / "mis_cuadernos/05_atencion.ipynb", (1, 1))  # «touch»
+    assert exchange.report("05") == 0
+    output = str(exchange.place.STATE / "informe-05")
+    assert sent.pop("orden") == ["--solo-informe", "--salida", output]
+    assert sent == {name: f"de {name}" for name in users}
+    os.utime(exchange.place.TOLD, (4e9, 4e9))  # lo guardaron antes de saberlo
+    assert "nadie ha guardado" in unreported(exchange)
+    os.utime(exchange.place.TOLD, (2, 2))
+    monkeypatch.setattr(exchange.accounts, "become", lambda user: ["false"])  # lo lee cada cuenta
+    assert "nadie ha guardado" in unreported(exchange)
+
+
+# --- Lo que se recoge y se devuelve, con cuentas de verdad ----------------------------------------
+
+NAMES = ["Luis de Prueba", "de Prueba Luis", "李明 de Prueba", "Ana de Prueba", "Eva de Prueba", "Leo/.. de Prueba"]
+
+
+@pytest.fixture
+def room(hub, monkeypatch):
+    """Seis cuentas: de cada una, su número, y quien escribe como ella en su carpeta."""
+    if os.geteuid() or not all(map(shutil.which, ("useradd", "bwrap"))):
+        pytest.skip("pide ser administrador de un Linux con bubblewrap")
+    accounts = hub("accounts")
+    accounts.place.STATE.mkdir()
+    monkeypatch.setattr(accounts, "cage", partial(accounts.cage, notebooks=ROOT / "imagenes"))
+    users = {name: user for name, user, _ in accounts.enrol(NAMES)}
+    monkeypatch.setattr(accounts, "users", lambda group: [*users.values()])
+
+    def act(name, order):
+        order = f"mkdir -p {exchange.COURSE}/mis_cuadernos; cd {exchange.COURSE}; {order}"
+        order = [*accounts.become(users[name]), "sh", "-c", order]
+        return subprocess.check_output(order, cwd=accounts.mount(users[name]), text=True)
+
+    exchange = import_module("aula.exchange")
+    yield exchange, act, {name: str(accounts.pwd.getpwnam(user).pw_uid) for name, user in users.items()}
+    for user in users.values():
+        subprocess.run(["umount", "--recursive", f"/home/{user}/{exchange.COURSE}/devoluciones"], capture_output=True)
+        subprocess.run(["userdel", "--remove", user], capture_output=True)
+
+
+@pytest.mark.lenta
+def test_se_recoge_lo_de_cada_uno_y_ningun_enlace_llega_fuera(room, capsys):
+    exchange, act, numbers = room
+    book = "mis_cuadernos/05_atencion.ipynb"
+    act(NAMES[0], f"echo suyo > {book}")
+    act(NAMES[1], f"echo tarde > {book}; touch --date=2001-01-01 {book}")
+    act(NAMES[2], f"ln -s /etc/shadow {book}")
+    act(NAMES[3], f"mkfifo {book}")
+    act(NAMES[4], f"rmdir mis_cuadernos; ln -s {ROOT}/notebooks/soluciones mis_cuadernos")
+    act(NAMES[5], f"head --bytes=100M /dev/zero > {book}")
+    assert exchange.collect(["05,", "05"]) == 0
+    [folder] = exchange.place.STATE.glob("entregas-05-*")
+    found = {path.parent.name: path for path in folder.glob("*/05_atencion.ipynb")}
+    same = [f"{name} ({numbers[name]})" for name in NAMES[:2]]  # se leen igual: no se juntan
+    assert {name: path.read_text() for name, path in found.items()} == dict(zip(same, ("suyo\n", "tarde\n")))
+    assert all(path.stat().st_mtime > 1.7e9 for path in found.values())
+    said = capsys.readouterr().out
+    assert "nada guardado: 2 (Ana de Prueba, Eva de Prueba)" in said
+    assert "bubblewrap): 2 (李明 de Prueba, Leo-.. de Prueba)" in said
+    assert f"calificar {folder}\n" in said
+
+
+@pytest.mark.lenta
+def test_se_devuelve_a_cada_uno_lo_suyo_con_su_cuenta(room, capsys, tmp_path):
+    exchange, act, numbers = room
+    graded = tmp_path / "entregas-05-calificadas"
+    graded.mkdir()
+    with pytest.raises(exchange.accounts.ClassroomError, match="no hay devoluciones"):
+        exchange.give_back(graded)
+    names = [f"{name} ({numbers[name]})" for name in NAMES[:2]] + [*NAMES[2:5], "O'Hara"]
+    people = [{"name": name, "told": [name], "lessons": {}} for name in names]
+    feedback.write_feedback(people, graded / "devoluciones")
+    page = "devoluciones/05.html"
+    act(NAMES[0], f"mkdir devoluciones; echo mio > mio; ln -s ../mio {page}")
+    act(NAMES[1], f"mkdir devoluciones; mkfifo {page}")
+    act(NAMES[2], "ln -s /etc devoluciones")
+    act(NAMES[3], "mkdir devoluciones")
+    full = f"/home/ana-de-prueba/{exchange.COURSE}/devoluciones"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=8k,uid={numbers[NAMES[3]]}", "tmpfs", full], check=True)
+    act(NAMES[3], f"echo antes > {page}; cat /dev/zero > devoluciones/lleno || true")
+    act(NAMES[4], "touch devoluciones")
+    assert exchange.give_back(graded) == 0
+    said = capsys.readouterr().out
+    for name in NAMES[:2]:
+        assert act(name, f"cat {page}").count(f"{name} ({numbers[name]})") == 3
+        assert act(name, f"stat --format=%u {page}").strip() == numbers[name]
+    assert act(NAMES[0], "cat mio") == "mio\n"
+    assert act(NAMES[3], f"cat {page}; ls -A devoluciones") == "antes\n05.html\nlleno\n"
+    assert "No tienen ninguna: 1 (Leo-.. de Prueba)" in said
+    assert f"bubblewrap): 3 ({', '.join(NAMES[2:5])})" in said
+    assert "de nadie de la clase: 1 (O'Hara)" in said
 
 
 # --- La jaula y la configuración ------------------------------------------------------------------
 
 
 def test_en_la_jaula_solo_se_escribe_en_lo_propio(hub):
-    pytest.importorskip("jupyterhub", reason="lo instala «python curso.py aula»")
-    cage, place = hub("spawner").cage("/home/ana"), hub("place")
+    cage, place = hub("accounts").cage("/home/ana"), hub("place")
     assert cage[:4] == ["bwrap", "--ro-bind", "/", "/"]
     assert [cage[k + 1] for k, part in enumerate(cage) if part == "--bind"] == ["/home/ana"]
     private = [cage[k + 1] for k, part in enumerate(cage) if part == "--tmpfs"]

@@ -36,13 +36,7 @@ MORE = 15  # segundos de más por cada cuaderno, desde el segundo: los que tarda
 
 
 # De lo que sale una nota, además de la entrega y de lo que pide cada lección.
-DECIDES = [
-    "course_lib",
-    "course_checkers",
-    "course_tools",
-    "aula/calificar",
-    "notebooks/soluciones",
-]
+DECIDES = "course_lib course_checkers course_tools aula/calificar notebooks/soluciones".split()
 PINS = ("requirements.txt", "constraints.txt", "aula/calificar/requirements.txt")
 
 
@@ -138,7 +132,7 @@ def read_class(options, folder, caged, space):
             else:
                 told.append(SAYS["tarea"]["no_se_pide"].format(book.lesson))
     if not people:
-        raise Unreadable(f"En {options.entregas} no hay entregas: pon una carpeta por persona.")
+        raise Unreadable(SAYS["carpetas"]["vacía"].format(options.entregas))
     return people, jobs
 
 
@@ -178,21 +172,15 @@ def results_folder(options):
     """La carpeta de los resultados: nueva, o de otra vez que se calificó."""
     source = Path(options.entregas).resolve()
     if not source.exists():
-        raise Unreadable(f"No existe {source}. Escribe la ruta de la carpeta, o del zip.")
+        raise Unreadable(SAYS["carpetas"]["no_existe"].format(source))
     if source.is_file() and source.suffix.lower() != ".zip":
-        raise Unreadable(
-            f"{source.name} no es una carpeta ni un zip. Pon cada entrega en una carpeta."
-        )
+        raise Unreadable(SAYS["carpetas"]["no_vale"].format(source.name))
     beside = source.with_name(f"{source.stem if source.is_file() else source.name}-calificadas")
     folder = Path(options.salida or beside).resolve()
     if source == folder or source in folder.parents:
-        raise Unreadable(
-            "Los resultados no pueden ir dentro de las entregas: elige otra con --salida."
-        )
+        raise Unreadable(SAYS["carpetas"]["dentro"])
     if folder.exists() and any(folder.iterdir()) and not (folder / DONE).is_dir():
-        raise Unreadable(
-            f"{folder} tiene otras cosas dentro. Déjala vacía o elige otra con --salida."
-        )
+        raise Unreadable(SAYS["carpetas"]["llena"].format(folder))
     (folder / DONE).mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -11,9 +11,8 @@ from course_tools.foreign.tables import read_list as read_list
 from course_tools.foreign.tables import read_table, table
 
 ABSENT = "no ha entregado nada"
-STOPPED = SAYS[
-    "parados"
-]  # por qué no se ha podido comprobar un ejercicio: se dice también en las notas
+# Por qué no se ha podido comprobar un ejercicio: se dice también en las notas.
+STOPPED = SAYS["parados"]
 
 
 def read_partial(path):

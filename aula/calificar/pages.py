@@ -4,7 +4,6 @@ Todo lo que viene de una entrega (nombres, textos, código, salidas) lo escapa `
 """
 
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from markupsafe import Markup
 from aula.calificar import marks, submissions
 from aula.calificar.marks import STOPPED
 from aula.calificar.text import attempt, whole
+from course_tools.foreign.names import slug
 
 HERE = Path(__file__).parent
 # Lo que la comprobación dice cuando no sabe qué error es: solo lo que se ve.
@@ -42,16 +42,10 @@ def write_feedback(people, folder):
         old.unlink()
 
     def one(k, person):
-        whole(folder / f"{slug(person['name'])}-{k}.html", feedback(person))
+        whole(folder / f"{slug(person['name']) or 'entrega'}-{k}.html", feedback(person))
 
     made = [attempt(f"la devolución de {p['name']}", one, k, p) for k, p in enumerate(people, 1)]
     return "\n".join(["  devoluciones, una página por persona", *filter(None, made)])
-
-
-def slug(name):
-    """Un nombre como lo admite cualquier sistema de archivos: «Ana Ñandú» es ``ana-nandu``."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60] or "entrega"
 
 
 def feedback(person):

@@ -12,9 +12,13 @@ import re
 import secrets
 import shutil
 import subprocess
-import unicodedata
+import sys
 
 from aula.hub import place
+from course_tools.foreign.names import slug
+
+COURSE = ("course_lib", "course_checkers", "course_tools", "imagenes", ".jupyter", "aula/hub")
+TMP = 2**27  # lo que cabe en `/tmp` y en `/dev/shm`, que son de cada uno y están en su memoria
 
 
 class ClassroomError(Exception):
@@ -34,20 +38,42 @@ def become(user):
     return ["setpriv", f"--reuid={user}", f"--regid={pwd.getpwnam(user).pw_gid}", "--init-groups"]
 
 
+def cage(home, notebooks=place.SHOWN):
+    """La orden que encierra: lo demás se lee y no se escribe, y los procesos de otros no se ven.
+
+    No hay red: nadie ocupa los puertos de otro, ni se pone en el sitio del aula si se cae. Del curso
+    se ve lo que hace falta para estudiar: ni soluciones, ni notas de quien da la clase, ni ``.git``,
+    donde está todo. Tampoco las carpetas de los demás.
+    """
+    private = ["/dev/shm", "/tmp", "/var/tmp"]
+    shown = {place.ROOT / name: place.ROOT / name for name in COURSE} | {sys.prefix: sys.prefix}
+    shown[place.ROOT / "notebooks"] = notebooks
+    hidden = [place.HOMES.resolve(), place.ROOT]
+    return [
+        *("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+        *(part for path in private for part in ("--size", str(TMP), "--tmpfs", path)),
+        *(str(part) for path in hidden for part in ("--tmpfs", path)),
+        *(str(part) for to, path in shown.items() for part in ("--ro-bind", path, to)),
+        *("--bind", home, home, "--chdir", home, "--setenv", "SHELL", "/bin/sh"),
+        *(str(part) for path in [*hidden, "/dev"] for part in ("--remount-ro", path)),
+        *("--unshare-pid", "--unshare-ipc", "--unshare-net", "--"),
+    ]
+
+
 def users(group):
     """Las cuentas de un grupo de Linux."""
     return next((one.gr_mem for one in grp.getgrall() if one.gr_name == group), [])
 
 
 def members():
-    """Las cuentas de la clase: la de cada nombre."""
+    """Las cuentas de la clase, con el nombre de cada una."""
     known = users(place.STUDENTS)
-    return {pwd.getpwnam(user).pw_gecos.split(",")[0] or user: user for user in known}
+    return {user: pwd.getpwnam(user).pw_gecos.split(",")[0] or user for user in known}
 
 
 def enrol(names, disk=""):
     """Da de alta a quien falte. Devuelve sus filas: nombre, usuario y contraseña."""
-    known, added, keys = members(), [], place.STATE / "claves.csv"
+    known, added, keys = members().values(), [], place.STATE / "claves.csv"
     keys.touch(mode=0o600)
     for group in (place.STUDENTS, place.TEACHERS):
         do("groupadd", "--force", group)
@@ -81,8 +107,7 @@ def set_password(user, password=""):
 
 def free_user(name):
     """Un nombre de cuenta libre para ``name``: «Ana Peña Gil» es ``ana-pena-gil``."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    plain = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:24].strip("-")
+    plain = slug(name, 24)
     if not re.match("[a-z]", plain):
         plain = f"alumno-{plain}".strip("-")
     taken = {one.pw_name for one in pwd.getpwall()} | {one.gr_name for one in grp.getgrall()}

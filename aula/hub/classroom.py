@@ -18,8 +18,8 @@ import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from aula import cgroups
-from aula.hub import accounts, place, spawner
+from aula import cgroups, exchange
+from aula.hub import accounts, place
 from aula.hub.accounts import ClassroomError
 
 LOG = 2**24  # del registro se guarda lo último: entre una y dos veces esto
@@ -27,14 +27,16 @@ LOG = 2**24  # del registro se guarda lo último: entre una y dos veces esto
 
 def main(arguments):
     parser = argparse.ArgumentParser("aula", add_help=False, allow_abbrev=False)
-    for name in ("alta", "disco", "clave", "informe", "dominio", "certificado", "privada", "ip"):
+    parser.error = lambda _: parser.exit(1, f"\nNo ha podido ser. {place.say('opción')}\n")
+    for name in ("alta", "disco", "clave", "informe", "devolver", "dominio", "certificado", "privada", "ip"):
         parser.add_argument(f"--{name}", default="")
+    parser.add_argument("--recoger", nargs="+", default="")
     parser.add_argument("--port", default="8000")
     parser.add_argument("--soluciones", nargs="?", const="todas")
     parser.add_argument("--ensayo", type=int)
     parser.add_argument("--avisar", action="store_true")
     options, rest = parser.parse_known_args(arguments)
-    for name in ("alta", "certificado", "privada"):  # desde donde se da la orden
+    for name in ("alta", "devolver", "certificado", "privada"):  # desde donde se da la orden
         if given := getattr(options, name):
             setattr(options, name, os.path.join(os.environ.get("CURSO_DESDE", ""), given))
     if {"-h", "--help", "--ayuda"} & set(rest):
@@ -47,10 +49,11 @@ def main(arguments):
         place.STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
         if options.alta:
             return enrol(Path(options.alta), options.disco)
-        if options.clave:
-            return reset_password(options.clave)
-        if options.informe:
-            return subprocess.call([sys.executable, "-m", "aula.report", options.informe])
+        orders = {"clave": reset_password, "informe": exchange.report}
+        orders |= {"recoger": exchange.collect, "devolver": exchange.give_back}
+        for name, order in orders.items():
+            if given := getattr(options, name):
+                return order(given)
         install()
         if options.soluciones:
             return open_solutions(options.soluciones)
@@ -66,6 +69,9 @@ def main(arguments):
     except ClassroomError as error:
         print(f"\nNo ha podido ser. {error}")
         return 1
+    except OSError as error:
+        print(f"\nNo ha podido ser. {place.say('archivo', why=error)}")
+        return 1
 
 
 def check_students():
@@ -75,7 +81,7 @@ def check_students():
     python = [sys.executable, "-c", "import course_lib, jupyterhub.singleuser"]
     for problem, command in {
         "bubblewrap": ["bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--unshare-net", "true"],
-        "python": [*spawner.cage("/usr"), *python],
+        "python": [*accounts.cage("/usr"), *python],
     }.items():
         try:
             subprocess.run(command, **nobody)
@@ -132,7 +138,7 @@ def reset_password(user):
     """Pone a una cuenta de la clase otra contraseña, y la dice."""
     known = accounts.users(place.STUDENTS) + accounts.users(place.TEACHERS)
     if user not in known:
-        raise ClassroomError(place.say("cuenta", user=user, known=", ".join(known)))
+        raise ClassroomError(place.say("cuenta", user=user, known=known))
     print(f"La contraseña nueva de {user}: {accounts.set_password(user)}")
     return 0
 
@@ -142,7 +148,7 @@ def open_solutions(lesson):
     notebooks, start = place.ROOT / "notebooks", "" if lesson == "todas" else f"{lesson[:2]}_"
     found = [one for kind in place.OPENED for one in notebooks.glob(f"{kind}/{start}*.ipynb")]
     if not found and lesson != "ninguna":
-        raise ClassroomError(place.say("soluciones"))
+        raise ClassroomError(place.say("lección"))
     place.publish(*found)
     for path in () if found else place.SHOWN.glob("*/*.ipynb"):
         path.unlink()
@@ -186,9 +192,7 @@ def serve(options, secure, rest):
     command += [f"--JupyterHub.{name}={value}" for name, value in settings.items()]
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[
-        1
-    ]  # sin esto, mil, y cada página gasta varios
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # si no, mil, y cada página gasta varios
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     log = RotatingFileHandler(place.STATE / "aula.log", "a", LOG, backupCount=1, encoding="utf-8")
     write = lambda text: log.emit(logging.makeLogRecord({"msg": text}))  # noqa: E731

@@ -45,8 +45,8 @@ c.JupyterHub.active_server_limit = place.seats()
 c.JupyterHub.jinja_environment_options = {"extensions": [spanish.Spanish]}
 c.Spawner.progress_ready_hook = spanish.ready
 c.JupyterHub.template_paths = [str(place.HERE / "plantillas")]
-if place.TOLD.exists():  # en todas las páginas; también, mientras se abre su JupyterLab
-    c.JupyterHub.template_vars = {"announcement": place.say("aviso")}
+told = [place.say("se recoge"), *([place.say("aviso")] if place.TOLD.exists() else [])]
+c.JupyterHub.template_vars = {"announcement": " ".join(told)}  # en todas, y al abrirse su JupyterLab
 
 # --- Dónde: lo que guarda el Hub, en la carpeta desde la que se abre, ESTADO -----------------------
 door = [*place.WITH_PARENT, str(place.NODE / "bin/node"), str(place.PROXY_PROGRAM)]

@@ -31,7 +31,10 @@ def inside(name):
 
 
 def say(name, **given):
-    """La frase ``name`` de «frases.txt»."""
+    """La frase ``name`` de «frases.txt». De unas personas, cuántas y quiénes son."""
+    for what, names in given.items():
+        if not isinstance(names, str | int | float | Path):
+            given[what] = f"{len(names)} ({', '.join(names)})" if names else "nadie"
     lines = (HERE / "frases.txt").read_text(encoding="utf-8").splitlines()
     return dict(line.split(" · ", 1) for line in lines[1:])[name].format(root=ROOT, **given)
 

@@ -20,32 +20,8 @@ from aula.hub import accounts, place
 
 PROCESSES = 200  # hilos incluidos: cada kernel tiene unos veinte
 FILE = 2**28  # el archivo más grande que se puede escribir
-COURSE = ("course_lib", "course_checkers", "course_tools", "imagenes", ".jupyter", "aula/hub")
 # Se apunta en sus cgroups antes de nada; después ya no podría.
 JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1"; shift; done; shift; umask 077; exec "$@"'
-TMP = 2**27  # lo que cabe en `/tmp` y en `/dev/shm`, que son de cada uno y están en su memoria
-
-
-def cage(home, notebooks=place.SHOWN):
-    """La orden que encierra: lo demás se lee y no se escribe, y los procesos de otros no se ven.
-
-    No hay red: nadie ocupa los puertos de otro, ni se pone en el sitio del aula si se cae. Del curso
-    se ve lo que hace falta para estudiar: ni soluciones, ni notas de quien da la clase, ni ``.git``,
-    donde está todo. Tampoco las carpetas de los demás.
-    """
-    private = ["/dev/shm", "/tmp", "/var/tmp"]
-    shown = {place.ROOT / name: place.ROOT / name for name in COURSE} | {sys.prefix: sys.prefix}
-    shown[place.ROOT / "notebooks"] = notebooks
-    hidden = [place.HOMES.resolve(), place.ROOT]
-    return [
-        *("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
-        *(part for path in private for part in ("--size", str(TMP), "--tmpfs", path)),
-        *(str(part) for path in hidden for part in ("--tmpfs", path)),
-        *(str(part) for to, path in shown.items() for part in ("--ro-bind", path, to)),
-        *("--bind", home, home, "--chdir", home, "--setenv", "SHELL", "/bin/sh"),
-        *(str(part) for path in [*hidden, "/dev"] for part in ("--remount-ro", path)),
-        *("--unshare-pid", "--unshare-ipc", "--unshare-net", "--"),
-    ]
 
 
 class ClassroomSpawner(LocalProcessSpawner):
@@ -83,7 +59,7 @@ class ClassroomSpawner(LocalProcessSpawner):
             self.popen_kwargs = {"stdout": DEVNULL, "stderr": DEVNULL, "preexec_fn": None}
             self.popen_kwargs["pass_fds"] = [door.fileno()]
             start = [sys.executable, str(place.HERE / "start.py"), str(door.fileno())]
-            self.cmd = [*self.limited(user), *cage(home, *whole), *start]
+            self.cmd = [*self.limited(user), *accounts.cage(home, *whole), *start]
             return await super().start()
 
     def load_state(self, state):

@@ -55,6 +55,12 @@ def unaccented(name):
     return re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFKD", plain(name).casefold()))
 
 
+def slug(name, most=60):
+    """Un nombre como lo admite cualquier sistema: «Ana Ñandú» es ``ana-nandu``."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:most].strip("-")
+
+
 def words(name):
     """Las palabras de un nombre, sin tildes, ni mayúsculas, ni orden."""
     return " ".join(sorted(re.findall(r"[^\W_]+", unaccented(name))))

@@ -246,7 +246,7 @@ def classroom(names, *options, disk=DISK, teachers=()):
 
         place.STATE = Path(state)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        for name, user in accounts.members().items():
+        for user, name in accounts.members().items():
             if name in names:  # las de otra vez, que se cortó
                 remove(user, accounts)
         hub, added = None, []
