@@ -166,6 +166,7 @@ def test_presenting_writes_nothing_and_editing_does(browser):
         lab.show(path)
         for _ in "ab":  # la segunda vez, lo escrito sigue ahí
             with presented(lab):
+                page.locator(".exp").first.wait_for(state="attached")  # lo guardado se ve sin ejecutarlo
                 while not page.locator(".pr-on.jp-CodeCell:not(.pr-bare)").count():
                     page.keyboard.press("PageDown")
                 code = page.locator(".pr-on.jp-CodeCell:not(.pr-bare) .cm-content").first

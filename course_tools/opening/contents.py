@@ -43,7 +43,17 @@ def say_homework(name, cells):
             cell["source"] += f"\n\n**Para casa:** no ha podido ser. {problem}"
 
 
-class EditedContents(AsyncLargeFileManager):
+class Contents(AsyncLargeFileManager):
+    """Lo que trae guardado un cuaderno del curso es del curso: sus exploradores se ven sin ejecutarlo."""
+
+    def mark_trusted_cells(self, nb, path=""):
+        if _of_course(path):
+            self.notary.mark_cells(nb, True)
+        else:
+            super().mark_trusted_cells(nb, path)
+
+
+class EditedContents(Contents):
     """El curso, para cambiarlo: abrir un cuaderno, ejecutarlo o presentarlo no escribe en él."""
 
     async def save(self, model, path=""):
@@ -54,7 +64,7 @@ class EditedContents(AsyncLargeFileManager):
         return await super().save(model, path)
 
 
-class CourseContents(AsyncLargeFileManager):
+class CourseContents(Contents):
     """Las lecciones y sus soluciones, de solo lectura; tus copias, no."""
 
     # Las figuras pueden estar al otro lado de un enlace, que el de siempre no sigue desde tornado 6.5.9.
