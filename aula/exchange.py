@@ -33,13 +33,6 @@ def inside(user, order, *given, said=None):
     return subprocess.run(order, input=said, capture_output=True, cwd="/")
 
 
-def saved(user, name):
-    """Lo que ``user`` tiene guardado en ``name``, y de cuándo es; si no se puede leer, ``None``."""
-    done = inside(user, READ, f"{COURSE}/mis_cuadernos/{name}")
-    when, _, data = done.stdout.partition(b"\n")
-    return (None, 0) if done.returncode or len(data) == MOST else (data, int(when or 0))
-
-
 def lesson(number):
     """El archivo de una lección, por su número."""
     names = [path.name for path in place.ROOT.glob(f"notebooks/{number[:2]}_*.ipynb")]
@@ -62,14 +55,18 @@ def copy(name, folder, since=0):
     """Copia en ``folder``, con su nombre y su fecha, lo guardado desde ``since``. Devuelve de quién hay algo."""
     found = {"done": [], "without": [], "unread": []}
     for user, person in people():
-        data, when = saved(user, name)
-        new = data and when >= since
-        found["unread" if data is None else "done" if new else "without"].append(person)
-        if new:
+        read = inside(user, READ, f"{COURSE}/mis_cuadernos/{name}")
+        when, _, data = read.stdout.partition(b"\n")
+        if read.returncode or len(data) == MOST:
+            found["unread"].append(person)
+        elif data and int(when) >= since:
+            found["done"].append(person)
             path = folder / person / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-            os.utime(path, (when, when))
+            os.utime(path, (int(when), int(when)))
+        else:
+            found["without"].append(person)
     return found
 
 
@@ -113,10 +110,8 @@ def give_back(graded):
     name = graded.name.removeprefix("entregas-").removesuffix("-calificadas") + ".html"
     found = {"done": [], "without": [], "failed": [], "strange": pages}
     for user, person in people():
-        if page := pages.pop(person, None):
-            made = inside(user, WRITE, f"{COURSE}/devoluciones", name, said=page)
-            found["failed" if made.returncode else "done"].append(person)
-        else:
-            found["without"].append(person)
+        page = pages.pop(person, None)
+        done = page and not inside(user, WRITE, f"{COURSE}/devoluciones", name, said=page).returncode
+        found["without" if page is None else "done" if done else "failed"].append(person)
     print(place.say("devuelta", file=name, **found))
     return 0

@@ -133,9 +133,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="curso.py hojas", description=__doc__.partition("\n")[0])
     parser.add_argument("lecciones", nargs="*", help="sus números, como 05; sin ellos, todas")
     parser.add_argument("--notas", action="store_true", help="también el guion: notas y clave de la hoja")
-    parser.add_argument(
-        "--carpeta", default=ROOT / "hojas", help="dónde; si no se dice, en «hojas»"
-    )
+    parser.add_argument("--carpeta", default=ROOT / "hojas", help="dónde; si no se dice, en «hojas»")
     parser.add_argument("--ejercicios", nargs="+", help="los de casa, como 5.1; si no, los de cada lección")
     parser.add_argument("--tarea", help="lo mismo, en un archivo: el que se da a «calificar»")
     options = parser.parse_args(arguments)
@@ -164,8 +162,7 @@ def main(arguments=None):
             path.with_suffix(".pdf").unlink(missing_ok=True)  # el de antes ya no dice lo mismo
             path.write_text(text, encoding="utf-8")
     except OSError:
-        print(f"No se puede escribir en {folder}. Mira si es tuya y si queda disco, o di otra con")
-        print("«--carpeta OTRA».")
+        print(f"No se puede escribir en {folder}. Mira si es tuya y si queda disco, o di «--carpeta OTRA».")
         return 1
     print(f"{len(made)} páginas hechas, en {folder}.")
     if made and not print_pages(made):

@@ -45,9 +45,7 @@ html_static_path = [
 ]
 html_css_files = ["explorer.css", "sitio.css"]
 templates_path = ["plantillas"]
-html_use_index = html_copy_source = html_show_sourcelink = html_show_sphinx = (
-    html_show_copyright
-) = False
+html_use_index = html_copy_source = html_show_sourcelink = html_show_sphinx = html_show_copyright = False
 html_theme_options = {
     "use_download_button": False,
     "use_fullscreen_button": False,
@@ -68,13 +66,9 @@ nb_code_prompt_hide = "Ocultarlo"
 nb_ipywidgets_js = {}  # sin las direcciones de fuera
 myst_enable_extensions = ["attrs_inline", "dollarmath", "substitution"]
 url = os.environ.get("CURSO_URL")  # de dónde se descarga el curso, si está en algún sitio
-html_baseurl = os.environ.get(
-    "CURSO_SITIO", ""
-)  # dónde se publica el sitio: con él, el mapa y la imagen
+html_baseurl = os.environ.get("CURSO_SITIO", "")  # dónde se publica: con él, el mapa y la imagen
 myst_substitutions = {
-    "curso": f"[Descarga el curso]({url})"
-    if url
-    else "Pídele el curso a quien te ha dado estas páginas",
+    "curso": f"[Descarga el curso]({url})" if url else "Pídele el curso a quien te ha dado estas páginas",
     "puertas": badges(url),
 }
 myst_heading_anchors = 3

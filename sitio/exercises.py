@@ -81,9 +81,7 @@ def python_pieces():
 
 def course_zip():
     """Las comprobaciones, con lo que usan, y la imitación de torch."""
-    found = {
-        path.relative_to(ROOT).as_posix(): path for pattern in COURSE for path in ROOT.glob(pattern)
-    }
+    found = {path.relative_to(ROOT).as_posix(): path for pattern in COURSE for path in ROOT.glob(pattern)}
     own = (*IMITATION.glob("*.py"), *IMITATION.glob("torch/**/*"))
     found |= {path.relative_to(IMITATION).as_posix(): path for path in own}
     place = Path(IPython.__file__).parent  # de IPython, solo lo que lee una celda

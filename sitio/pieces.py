@@ -33,8 +33,7 @@ def bert_pieces():
     config, weights = read_weights(folder)
     ids = json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
     words, places, types = (
-        weights[f"embeddings.{name}_embeddings.weight"]
-        for name in ("word", "position", "token_type")
+        weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
     )
     norm = [weights[f"embeddings.LayerNorm.{name}"] for name in ("weight", "bias")]
     pieces = {"bert/vocabulario": "\n".join(sorted(ids, key=ids.get)).encode()}

@@ -65,11 +65,7 @@ def lesson_cells(number):
     """Las celdas de código de una lección, sin sus salidas."""
     path = ROOT / "notebooks" / f"{submissions.lessons()[number].name}.ipynb"
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return [
-        cell("".join(one["source"]), **one["metadata"])
-        for one in cells
-        if one["cell_type"] == "code"
-    ]
+    return [cell("".join(one["source"]), **one["metadata"]) for one in cells if one["cell_type"] == "code"]
 
 
 def submitted(number, codes):
@@ -107,9 +103,7 @@ def modules_of(exercise):
 def from_corpus(answer, name):
     """Una respuesta del corpus, como se entrega."""
     packed = base64.b85encode(zlib.compress(json.dumps(modules_of(answer.exercise)).encode()))
-    code = WITH_CORPUS.format(
-        modules=packed.decode(), name=name, exercise=answer.exercise, answer=answer.name
-    )
+    code = WITH_CORPUS.format(modules=packed.decode(), name=name, exercise=answer.exercise, answer=answer.name)
     return Given(code, answer.kind == "buena", answer.expected)
 
 

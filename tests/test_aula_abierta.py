@@ -36,9 +36,7 @@ class Class:
 
     def __init__(self, hub, runner):
         self.hub, self.address, self.do = hub, hub.address, runner.run
-        self.ana, self.berta, self.tea = (
-            Student(hub.address, user, password) for _, user, password in hub.added
-        )
+        self.ana, self.berta, self.tea = (Student(hub.address, *one[1:]) for one in hub.added)
 
     def run(self, student, code, patience=90):
         """Lo que sale y el error al ejecutar ``code`` con la cuenta de ``student``."""
@@ -109,9 +107,7 @@ def test_se_llega_a_la_leccion_con_el_enlace_y_se_ven_sus_figuras(room):
     assert (status, model["writable"]) == (200, True)
     for path in ("files/imagenes/sdpa.svg", "files/mis_cuadernos/05_atencion.ipynb"):
         assert room.ask(room.ana, "GET", path)[0] == 200, path
-    status, model = room.ask(
-        room.ana, "GET", "api/contents/notebooks/05_atencion.ipynb", params={"content": "0"}
-    )
+    status, model = room.ask(room.ana, "GET", "api/contents/notebooks/05_atencion.ipynb", params={"content": "0"})
     assert (status, model["writable"]) == (200, False)
 
 
@@ -149,9 +145,7 @@ def test_una_cuenta_buena_de_fuera_del_grupo_no_entra(room):
         subprocess.run(["userdel", "fuera-de-clase"], check=True)
 
 
-@pytest.mark.parametrize(
-    "link", ["https://malo.invalid/", "//malo.invalid/", "/\\malo.invalid", "http:malo.invalid"]
-)
+@pytest.mark.parametrize("link", ["https://malo.invalid/", "//malo.invalid/", "/\\malo.invalid", "http:malo.invalid"])
 def test_un_enlace_falso_no_saca_del_aula(room, link):
     answer, _, _ = visit(room, room.berta.user, room.berta.password, then=link)
     assert all(str(one.url).startswith(room.address) for one in (*answer.history, answer))
@@ -263,9 +257,7 @@ def test_los_archivos_de_otra_no_se_leen_ni_se_cambian_ni_se_ven(room):
 
 
 def test_lo_que_escribe_cada_una_no_lo_lee_nadie_mas(room):
-    said, _ = room.run(
-        room.ana, "import os\nopen('mio','w').close()\nprint(oct(os.stat('mio').st_mode & 0o777))"
-    )
+    said, _ = room.run(room.ana, "import os\nopen('mio','w').close()\nprint(oct(os.stat('mio').st_mode & 0o777))")
     assert said.strip() == "0o600"
     assert oct(os.stat(home(room.ana)).st_mode & 0o777) == "0o700"
     room.run(room.berta, "open('/tmp/secreto', 'w').write('x')")

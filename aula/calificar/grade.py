@@ -187,9 +187,7 @@ def results_folder(options):
 
 def read_options(arguments):
     parser = argparse.ArgumentParser(add_help=False)
-    parser.error = lambda _: (_ for _ in ()).throw(
-        Unreadable(f"No entiendo la orden.\n{SAYS['uso']}")
-    )
+    parser.error = lambda _: (_ for _ in ()).throw(Unreadable(f"No entiendo la orden.\n{SAYS['uso']}"))
     parser.add_argument("entregas")
     parser.add_argument("--hoja", "--moodle", "--canvas")
     for name in ("--salida", "--lista", "--columna", "--parciales", "--tarea"):

@@ -1,4 +1,4 @@
-"""Abre el aula: ``python curso.py aula``. También da de alta a la clase, hace el ensayo y el informe.
+"""Abre el aula: ``python curso.py aula``. También da de alta a la clase, hace el ensayo y lo de ``exchange``.
 
 Lo que falta para abrir se dice antes de abrir, con lo que hay que hacer.
 """
@@ -66,11 +66,9 @@ def main(arguments):
         else:
             place.TOLD.unlink(missing_ok=True)
         return serve(options, certificate(options), rest)
-    except ClassroomError as error:
-        print(f"\nNo ha podido ser. {error}")
-        return 1
-    except OSError as error:
-        print(f"\nNo ha podido ser. {place.say('archivo', why=error)}")
+    except (ClassroomError, OSError) as error:
+        why = place.say("archivo", why=error.strerror) if isinstance(error, OSError) else error
+        print(f"\nNo ha podido ser. {why}")
         return 1
 
 

@@ -78,9 +78,7 @@ class finfo:
 
         kind = kind or types.default[0]
         if not kind.is_floating_point:
-            raise TypeError(
-                f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{kind}'"
-            )
+            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{kind}'")
         found = np.finfo(kind.stored)
         self.max, self.min, self.eps = found.max.item(), found.min.item(), found.eps.item()
         self.tiny = self.smallest_normal = found.tiny.item()

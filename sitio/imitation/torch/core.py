@@ -165,9 +165,7 @@ class Tensor:
 
     def numpy(self, *, force=False):
         if self.requires_grad and not force:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self.array
 
     def __array__(self, dtype=None, copy=None):
@@ -314,9 +312,7 @@ def axis(dim, ndim):
     if not isinstance(dim, int | np.integer) or isinstance(dim, bool):
         raise TypeError(f"dim(): argument 'dim' must be int, not {type(dim).__name__}")
     if not -most <= dim < most:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-most}, {most - 1}], but got {dim})"
-        )
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-most}, {most - 1}], but got {dim})")
     return dim % most
 
 

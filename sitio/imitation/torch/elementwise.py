@@ -158,9 +158,7 @@ def pair(name, count, slopes):
     def operation(input, other, *, alpha=1, rounding_mode=None, out=None):
         if not accepted(input) or not accepted(other):
             strange = other if accepted(input) else input
-            raise TypeError(
-                f"{name}(): argument 'other' (position 2) must be Tensor, not {type(strange).__name__}"
-            )
+            raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(strange).__name__}")
         kind = types.result((input, other))
         if name == "sub" and types.bool_ in (kinds := [tensor_of(x).dtype for x in (input, other)]):
             both_are = kinds[0] is kinds[1]

@@ -362,9 +362,7 @@ def alike(first, second, what=MATRICES):
 def matmul(input, other, *, out=None):
     for place, (name, x) in enumerate((("input", input), ("other", other)), 1):
         if not isinstance(x, Tensor):
-            raise TypeError(
-                f"matmul(): argument '{name}' (position {place}) must be Tensor, not {type(x).__name__}"
-            )
+            raise TypeError(f"matmul(): argument '{name}' (position {place}) must be Tensor, not {type(x).__name__}")
     if not input.ndim or not other.ndim:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {input.ndim}D and {other.ndim}D"

@@ -209,9 +209,7 @@ def broadcast_shapes(*shapes):
 def repeat(self, *times):
     times = sizes(times, "repeat(): argument 'repeats'")
     if len(times) < self.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     return moved(self, lambda x: np.tile(x, times))
 
 
@@ -362,9 +360,7 @@ def cat(tensors, dim=0):
     dim = axis(dim, many[0].ndim)
     for k, x in enumerate(many):
         if x.ndim != many[0].ndim:
-            raise RuntimeError(
-                f"Tensors must have same number of dimensions: got {many[0].ndim} and {x.ndim}"
-            )
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {many[0].ndim} and {x.ndim}")
         for i, (n, m) in enumerate(zip(many[0].shape, x.shape)):
             if n != m and i != dim:
                 raise RuntimeError(

@@ -24,13 +24,9 @@ def assert_close(actual, expected, *, rtol=None, atol=None, equal_nan=False, che
         return
     one, other = (x if isinstance(x, core.Tensor) else as_tensor(x) for x in (actual, expected))
     if one.shape != other.shape:
-        raise AssertionError(
-            f"The values for attribute 'shape' do not match: {one.shape} != {other.shape}."
-        )
+        raise AssertionError(f"The values for attribute 'shape' do not match: {one.shape} != {other.shape}.")
     if check_dtype and isinstance(actual, core.Tensor) and one.dtype != other.dtype:
-        raise AssertionError(
-            f"The values for attribute 'dtype' do not match: {one.dtype} != {other.dtype}."
-        )
+        raise AssertionError(f"The values for attribute 'dtype' do not match: {one.dtype} != {other.dtype}.")
     if rtol is None:
         pairs = [CLOSE.get(x.dtype, (0.0, 0.0)) for x in (one, other)]
         rtol, atol = (max(pair) for pair in zip(*pairs))

@@ -95,9 +95,7 @@ class Module:
                 if expected and value is not None:
                     said = "torch.nn.Parameter" if expected == "parameter" else "torch.nn.Module"
                     given = "torch.FloatTensor" if isinstance(value, Tensor) else type(value).__name__
-                    raise TypeError(
-                        f"cannot assign '{given}' as {expected} '{name}' ({said} or None expected)"
-                    )
+                    raise TypeError(f"cannot assign '{given}' as {expected} '{name}' ({said} or None expected)")
                 homes[home][name] = value
                 return
         super().__setattr__(name, value)
