@@ -172,6 +172,7 @@ def forbid(names, library):
     add(rules, unknown, number(b"clone3"), 0, None)
     no_thread = struct.pack("IIQQ", 0, 7, thread, 0)  # su primer argumento, sin CLONE_THREAD
     add(rules, denied, number(b"clone"), 1, no_thread)
+    add(rules, denied, number(b"prctl"), 1, struct.pack("IIQQ", 0, 7, 2**32 - 1, 1))  # PDEATHSIG: la sobreviviría
     library.seccomp_load(rules)
 
 
