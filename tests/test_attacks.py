@@ -135,6 +135,8 @@ VALUES = {
     "NumPy de subclase": lambda: np.zeros(2).view(np.recarray),
     "NumPy que no acaba": lambda: np.ndarray.__new__(Table, 2),
     "NumPy enorme": lambda: np.broadcast_to(np.zeros(1), 10**12),
+    "filas vacías": lambda: torch.zeros(2**40, 0),
+    "NumPy de filas vacías": lambda: np.zeros((2**40, 0)),
     "NumPy al revés": lambda: np.zeros(2, ">f4"),
     "NumPy larguísimo": lambda: np.zeros(2, np.longdouble),
     "NumPy enmascarado": lambda: np.ma.masked,

@@ -15,6 +15,7 @@ import time
 import unicodedata
 import zipfile
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
 from unittest import mock
@@ -898,6 +899,30 @@ def test_a_call_that_does_not_end_leaves_the_next_ones_as_they_were():
         place.kill()
 
 
+MANY = """import sys
+frame = sys._getframe()
+while "known" not in frame.f_locals: frame = frame.f_back
+frame.f_locals["known"].extend(frame.f_locals["known"] * 5000)
+my_attention = print"""
+
+
+@caged
+def test_who_asks_for_many_cages_spends_his_own_time(monkeypatch):
+    monkeypatch.setattr(check, "OPENED", 1)
+    start, limit = time.monotonic(), {"5.1": "my_attention"}
+    check.grade([(1, MANY)], limit, CAGED, 5, most=5)
+    assert time.monotonic() - start < 90
+
+
+def test_who_does_not_read_is_not_waited_for():
+    place = check.Cage([], CAGED)
+    place.process = subprocess.Popen(["sleep", "60"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    place.keeper = ThreadPoolExecutor(1)
+    with pytest.raises(TimeoutError):
+        place.send(bytes(10**6), seconds=0.2)
+    place.kill()
+
+
 @pytest.mark.lenta
 @pytest.mark.turnos
 @caged
@@ -989,9 +1014,9 @@ def test_what_comes_from_the_cage_is_only_data(value):
 
 
 def test_a_huge_value_is_not_read_and_a_long_sentence_is_cut(monkeypatch):
-    sent = student.packed({}, {"value": torch.zeros(2**18)})
-    with pytest.raises(check.Gone):
-        check.receive(io.BytesIO(sent))
+    for value in (torch.zeros(2**18), torch.zeros(2**40, 0)):  # la otra, que no ocupa, es una lista de 2**40
+        with pytest.raises(check.Gone):
+            check.receive(io.BytesIO(student.packed({}, {"value": value})))
     long = check.Finding("x", "a" * 10**5, "b" * 10**5)
     monkeypatch.setattr(check, "judge", lambda cage, one, *_: check.reported(one, long))
     asked = argparse.Namespace(get=lambda _: ({}, {}), closed=None, times=time.monotonic, late=int)

@@ -35,6 +35,7 @@ from course_tools.cells import exercise
 MOST_TEXT, MOST = 2**18, 2**20  # bytes de un mensaje, y de sus números: más, no se lee
 START, CELLS = 120, 120  # segundos para arrancar, y para ejecutar las celdas de un ejercicio
 OTHERS = 10  # segundos que se guardan para cada ejercicio de detrás
+OPENED = 15  # las jaulas que se abren sin que le cuente a nadie: más, es que las pide él
 LIFE = 3600  # y los que dura una jaula: a cada llamada la para antes quien comprueba
 LONGEST = 2000  # letras de una frase de un informe
 TEXTS = SAYS["informes"]
@@ -57,6 +58,8 @@ def decode(value, tensors):
         return {decode(k, tensors): decode(v, tensors) for k, v in inside}
     if kind in ("tensor", "ndarray", "number"):
         tensor = tensors[inside]
+        if math.prod(n or 1 for n in tensor.shape) > MOST:  # sin números no ocupa nada; en listas, sí
+            raise ValueError
         array = tensor if kind == "tensor" else tensor.numpy()
         return array[()] if kind == "number" else array
     return type(str(inside)[:80], (), {})()  # de lo que no son datos, el nombre de su clase
@@ -99,7 +102,7 @@ class Cage:
         self.frozen, self.shift = None, (0, 0)  # los tiempos, mientras se abre, y lo que se les quita
         self.uses = defaultdict(set)  # de cada respuesta, los nombres que usa
         self.endless = TEXTS["no_acaba"].format(seconds)
-        self.waited = 0  # lo que han esperado a un procesador las jaulas de antes
+        self.waited, self.opened = 0, 0  # lo que han esperado a un procesador las jaulas de antes; y cuántas van
         self.end = self.until = self.clock() + most  # cuándo se deja a esta persona; y este ejercicio
 
     def open(self):
@@ -120,8 +123,8 @@ class Cage:
         except (Gone, OSError):
             self.closed = OSError("la jaula no se abre")
             raise self.closed from None
-        lasted = self.clock() - began  # no es suyo
-        self.end, self.until = self.end + lasted, self.until + lasted
+        lasted = (self.clock() - began) * (self.opened < OPENED)  # no es suyo
+        self.end, self.until, self.opened = self.end + lasted, self.until + lasted, self.opened + 1
 
     def kill(self):
         if self.process:
@@ -164,9 +167,9 @@ class Cage:
 
     def send(self, *order, seconds):
         """Manda una orden y da lo que contesta. Se espera menos si se acaba lo de esta persona (``until``)."""
-        with contextlib.suppress(OSError):  # si se ha cerrado, lo dice lo que llega
-            self.process.stdin.write(pickle.dumps(order))
-            self.process.stdin.flush()
+        data, sent = pickle.dumps(order), self.process.stdin
+        # En su hilo: quien llena la tubería y no lee no deja ni mandarla. Si se ha cerrado, lo dice lo que llega.
+        self.keeper.submit(lambda: (sent.write(data), sent.flush()))
         waiting = self.keeper.submit(receive, self.process.stdout)
         # A trozos: así, quien comprueba puede interrumpirlo.
         done = lambda pause: wait([waiting], pause).done or self.busy and self.late()  # noqa: E731

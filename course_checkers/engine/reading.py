@@ -4,6 +4,8 @@ Un ejercicio elige su lector. ``read`` da ``(valor, None)`` o ``(None, Finding)`
 valor, lo que se compara.
 """
 
+import math
+
 import numpy as np
 import torch
 
@@ -34,7 +36,7 @@ def frozen(value, kept=None, depth=0):
         return cut(value, 10_000)
     if issubclass(kind, np.ndarray | np.generic) and np.asarray(value).dtype.kind in "biufcU":
         array = np.asarray(value)
-        check_size(array.nbytes // 4)
+        check_size(max(array.nbytes // 4, math.prod(n or 1 for n in array.shape)))
         copy = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
         return copy[()] if issubclass(kind, np.generic) else copy
     if issubclass(kind, int):
@@ -78,7 +80,7 @@ def plain(value):
     if value.is_nested or value.is_quantized:
         kind = "anidado" if value.is_nested else "cuantizado"
         raise Unreadable(f"un tensor {kind}, y tiene que ser uno corriente")
-    check_size(value.numel())
+    check_size(math.prod(n or 1 for n in value.shape))  # sin números no ocupa nada; en listas, sí
     value = value.detach()
     value = value if value.layout == torch.strided else value.to_dense()
     last = value.storage_offset() + sum((n - 1) * s for n, s in zip(value.shape, value.stride()))
