@@ -289,7 +289,7 @@ def test_each_person_counts_once_and_sections_are_ranked_by_people():
     ("ana-05_atencion.ipynb", ("ana", "")), ("05_atencion_Ana_Paz.ipynb", ("Ana Paz", "")),
     ("Ana Paz - Copia de 05_atencion.ipynb", ("Ana Paz", "")), ("ana_12345_678901_05_atencion.ipynb", ("ana", "12345")),
     ("ana_LATE_12345_678902_06.ipynb", ("ana", "12345")), ("ana_2025_2026_05_atencion.ipynb", ("ana", "")),
-    ("05_atencion.ipynb", ("05_atencion", "")),
+    ("05_atencion.ipynb", ("05_atencion", "")), ("mala_777_888_x_12345_assignsubmission_file_.ipynb", ("mala", "777")),
 ])  # fmt: skip
 def test_whose_it_is(path, who):
     assert submissions.owner(tuple(path.split("/"))) == who
@@ -424,6 +424,7 @@ def tmp_path_of(base):
         (["Pen╠âa/05.ipynb"], {"Peña": ["05"]}), (["~Eva/05.ipynb"], {"~Eva": ["05"]}),
         (["t/Ana/05.ipynb", "t/Eva/05.ipynb", "t/leeme.pdf"], {"Ana": ["05"], "Eva": ["05"], "leeme": []}),
         ([f"t/{who}_assignsubmission_file_/05.ipynb" for who in ("A_1", "B_2")], {"A": ["05"], "B·": ["05"]}),
+        (["Ana/05.ipynb", "Mala/Ana_2_assignsubmission_file_/05.ipynb"], {"Ana": ["05"], "Mala": ["05"]}),
         (["ana/05_atencion.py", "ana/06.ipynb", "eva/05.ipynb", "eva/05_atencion.py"], {"ana": ["05", "06"], "eva": ["05"]}),
         (["soluciones/05.ipynb", ".x/05.ipynb", ".vacía/nada.txt"], {"soluciones": ["05"], ".x": ["05"]}),
         (["ana/05.ipynb", "ana/soluciones/06.ipynb"], {"ana": ["05"]}),

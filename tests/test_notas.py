@@ -73,7 +73,8 @@ def table(people, path, **more):
 
 @pytest.mark.parametrize(
     ("given", "made"),
-    [(NASTY, "A���na"), ("Mu\udcf1oz", "Muñoz"), ("a\tb\nñ", "a\tb\nñ"), ({"\x00": ["\ud800", 1]}, {"�": ["�", 1]})],
+    [(NASTY, "A���na"), ("Mu\udcf1oz", "Muñoz"), ("a\tb\nñ", "a\tb\nñ"), ({"\x00": ["\ud800", 1]}, {"�": ["�", 1]}),
+     ("\u202ea\u2066", "�a�")],
 )  # fmt: skip
 def test_a_text_from_outside_can_be_written(given, made):
     assert text.plain(given) == made

@@ -131,14 +131,17 @@ def students(path, space):
     for place in visible(folder):
         if os.path.isdir(place) and place.name[0] != ".":  # aunque no tenga nada
             put(owner((place.name, "")))
+    every = []
     for file in every_file(folder):
         outer = file.relative_to(folder).parts
-        who = owner(outer)
-        for parts, one in opened(file, outer, space, put(who)):
-            if not MOODLE.match(parts[0]) and len(parts) > 2 and MOODLE.match(parts[1]):  # lo de Moodle
-                put(owner(parts[1:]), (aside(parts[2:]), one))
-            else:
-                put(who, (aside(parts[1:] or parts), one))
+        every += [(owner(outer), *one) for one in opened(file, outer, space, put(owner(outer)))]
+    packed = lambda parts: not MOODLE.match(parts[0]) and len(parts) > 2 and MOODLE.match(parts[1])  # noqa: E731
+    # Lo de Moodle, dentro de otra carpeta; lo que dice ser de quien ya entrega fuera lo ha escrito otra persona.
+    known = {one for (name, ident), parts, _ in every if not packed(parts) for one in (ident, words(name))} - {""}
+    for who, parts, one in every:
+        if packed(parts) and known.isdisjoint((owner(parts[1:])[1], words(owner(parts[1:])[0]))):
+            who, parts = owner(parts[1:]), parts[1:]
+        put(who, (aside(parts[1:] or parts), one))
     for name, error in lost:
         parts = name.split("/")[len(folder.relative_to(space).parts) :] or (name,)
         problem = Unreadable(f"{parts[-1][:60]} no se ha podido sacar del zip: {error}")

@@ -5,7 +5,8 @@ import re
 import unicodedata
 
 BYTES = re.compile("[\udc80-\udcff]")  # un byte que no era UTF-8, como lo da el sistema de archivos
-ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+# Lo que no se escribe, y lo que se lee en otro orden del que se ha escrito.
+ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)")
 CANVAS = re.compile(r"(?P<name>.+?)(?:_late)?_(?:20\d\d_20\d\d|(?P<id>\d{3,})_\d{3,})_.", re.IGNORECASE)  # o un curso
 # Lo que añade al nombre de un archivo quien lo copia o lo baja dos veces: Windows, macOS, Drive, Jupyter.
@@ -80,12 +81,11 @@ def bare(name):
 def owner(parts, lessons):
     """De quién es un archivo, por su carpeta o por su nombre, sin el de la lección: (nombre, identificador)."""
     first = composed(parts[0])
-    if match := MOODLE.match(first):
-        return match["name"].strip(), match["id"]
+    found = [match for way in [MOODLE, *[CANVAS][len(parts) - 1 :]] if (match := way.match(first))]
+    if match := min(found, key=lambda one: one.end("name"), default=None):  # detrás, escribe quien entrega
+        return match["name"].strip(), match["id"] or ""
     if len(parts) > 1:
         return first, ""
-    if match := CANVAS.match(first):
-        return match["name"], match["id"] or ""
     stem = re.sub(r"(\.ipynb)?\.\w+$", "", first, flags=re.IGNORECASE)
     names = "|".join(name.replace("_", "[-_ ]") for name in sorted(lessons, key=len, reverse=True))
     rest = re.sub(rf"[-_ .]*(?:{names})[-_ .]*", " ", stem, flags=re.IGNORECASE).strip(" -_.")
