@@ -6,7 +6,7 @@ from statistics import correlation
 import pytest
 import torch
 
-from course_lib import load_bert
+from course_lib import extract_embeddings, load_bert
 from course_lib.probes import (
     PROBES, Pair, attention_between, find_word, hooked, load_probes, place_and_content,
     read_versions, word_vectors,
@@ -242,3 +242,12 @@ def test_hooks_last_as_long_as_the_block_even_if_it_fails(after):
                 second(first(x))
         for each in (first, second):
             assert not (each._forward_hooks or each._forward_pre_hooks)
+
+
+def test_before_reading_no_matrix_changes_it():
+    """En la primera capa, *it* puntúa igual con *hungry* que con *old*; en la segunda, no."""
+    read = extract_embeddings([f"I gave the dog a bone because it was {word}" for word in ("hungry", "old")])
+    it, dog, bone = (read.tokens[0].index(word) for word in ("it", "dog", "bone"))
+    gaps = [(layer[:, :, it, dog] / layer[:, :, it, bone]).log() for layer in read.attentions[:2]]
+    torch.testing.assert_close(*gaps[0], atol=1e-5, rtol=0)
+    assert (gaps[1][0] - gaps[1][1]).abs().max() > 0.1
