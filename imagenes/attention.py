@@ -150,6 +150,8 @@ def weights(picture, numbers, top):
         picture.arrow(
             "pesos", (x, top - GAP - 10 if picture.plain else top - GAP - 6), (x, top + 10)
         )
+        if picture.plain:
+            picture.words("pesos", x + 32, top - 6, f"÷ √{numbers.k.shape[-1]}")
         weight = numbers.weights[HEAD, ASKS, i]
         part = round(float(weight), 2)
         picture.cell("pesos", x, top + 30, 40, written(weight), SOFTMAX, filled=part, bold=True)
@@ -240,8 +242,9 @@ def figures():
         "atencion-tres-pasos.svg": (
             partial(attention_row, plain=True),
             f"La atención en tres pasos, para {asks}: una puntuación con cada palabra "
-            f"({told(full.scores[HEAD, ASKS])}), un peso para cada una ({weights_told}) y la mezcla "
-            f"de las tres, cada una con su peso. La mezcla se suma a lo que {asks} ya era.",
+            f"({told(full.scores[HEAD, ASKS])}), que se divide por la raíz de 2; un peso para cada una "
+            f"({weights_told}), y la mezcla de las tres, cada una con su peso. La mezcla se suma a lo "
+            f"que {asks} ya era.",
         ),
     }
     for name, words in lit.items():

@@ -120,6 +120,11 @@ def test_a_changed_number_is_noticed(name):
     assert all(faults(changed, EXPECTED[name]) for changed in changes)
 
 
+def test_what_divides_is_drawn_between_scores_and_weights():
+    drawn = [words for words, _ in texts(draw.stored("atencion-tres-pasos.svg"))]
+    assert drawn.count("÷ √2") == len(TOKENS)
+
+
 SUM = re.compile(r"(?:\(?−?[\d.]+\)?(?: ?[·+] ?)?)+ = −?[\d.]+")
 
 
