@@ -90,7 +90,7 @@ class PositionalEncoding(nn.Module):
         table = torch.empty(max_sequence_len, dim_embedding, dtype=torch.float64)
         table[:, 0::2] = angles.sin()
         table[:, 1::2] = angles.cos()[:, : dim_embedding // 2]
-        # Un buffer viaja con el módulo (.to, .half) pero no se aprende ni se guarda.
+        # Un buffer viaja con el módulo (.to, .half) y no se aprende; este tampoco se guarda.
         self.register_buffer("positional_encoding", table.float(), persistent=False)
         self.dropout = nn.Dropout(dropout)
 
