@@ -23,7 +23,7 @@ KEYS = "titulo", "entrega", "retraso", "ejercicios", "errores"
 MONTHS = "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre".split()
 # Donde una lección o su clase dicen lo de casa, hasta donde dicen lo que es optativo.
 HOME = re.compile(
-    r"(\*\*(?:Para casa|En el camino):\*\*|[Pp]ara casa,) (?=el ).*?\.(?=\s|$)(?: (?:Los|Cuando) .*?\.(?=\s|$))?"
+    r"(\*\*Para casa:\*\*|[Pp]ara casa,) (?=el ).*?\.(?=\s|$)(?: (?:Los|Cuando) .*?\.(?=\s|$))?"
 )
 EXAMPLE = "aula/calificar/README.md trae un archivo como este."
 
@@ -74,9 +74,8 @@ class Homework(NamedTuple):
         """Lo dice en las celdas de una lección o de su clase: donde se habla de casa y en la pregunta de salida."""
         told = self.text(lesson)
         for cell in cells if self.said and self.of(lesson) else ():
-            say = lambda found: f"{found[1].replace('En el camino', 'Para casa')} {told}"  # noqa: E731
             if cell["cell_type"] == "markdown":
-                cell["source"] = HOME.sub(say, "".join(cell["source"]))
+                cell["source"] = HOME.sub(lambda found: f"{found[1]} {told}", "".join(cell["source"]))
             if tagged(cell, "salida"):
                 cell["source"] += f"\n\n**Para casa:** {told}"
 

@@ -182,7 +182,7 @@ def test_deck(path):
 @each_deck
 def test_the_sheet_and_the_deck_are_of_their_lesson(path):
     (lesson,) = (one for one in LESSONS if one.name == path.name)
-    number, at_home = path.name[:2], way.ON_THE_WAY.findall(whole_text(lesson))
+    number, at_home = path.name[:2], way.FOR_HOME.findall(whole_text(lesson))
     sheet = notebooks.read(path).cells[-1].source
     assert sheet.startswith(f"# {number} · ")
     assert set(at_home) <= set(re.findall(r"\d+\.\d+", sheet.partition("Para casa")[2]))
@@ -444,7 +444,7 @@ def test_the_guide_has_every_lesson_and_its_home_exercises():
     for row, lesson in zip(LIST, LESSONS, strict=True):
         text = whole_text(lesson)
         assert f"# {row[0][1:].partition(']')[0]}\n" in text
-        assert row[3].split(", ") == way.ON_THE_WAY.findall(text)
+        assert row[3].split(", ") == way.FOR_HOME.findall(text)
 
 
 @pytest.mark.parametrize("route", [SIX, THREE], ids=["seis", "tres"])

@@ -172,9 +172,9 @@ def test_minutes_are_those_of_the_model(path):
 
 
 @each_lesson
-def test_one_exercise_is_on_the_way(path):
+def test_one_exercise_is_for_home(path):
     nb = notebooks.read(path)
-    [chosen] = way.ON_THE_WAY.findall("\n".join(texts(nb)))
+    [chosen] = way.FOR_HOME.findall("\n".join(texts(nb)))
     assert any(code.startswith(f"# Ejercicio {chosen}\n") for code in codes(nb))
 
 

@@ -20,7 +20,7 @@ TRY = "Para profundizar: pruébalo"
 PREDICTION = re.compile(r"\*\*Antes de ejecutar:|^Prediction\(", re.MULTILINE)
 CHECKING = re.compile(r"^(show_progress\(|from course_checkers import)", re.MULTILINE)
 UNSOLVED = "Cuando esté resuelto"
-ON_THE_WAY = re.compile(r"\*\*En el camino:\*\* el (\d+\.\d+)")
+FOR_HOME = re.compile(r"\*\*Para casa:\*\* el (\d+\.\d+)")
 
 # El ritmo: un modelo, no lo que ha tardado nadie.
 WORDS_A_MINUTE = 160  # leer despacio un texto técnico
