@@ -23,7 +23,7 @@ class NeighbourModel(nn.Module):
         heads, dim_embedding: cabezas, h, y anchura del modelo, d_model.
         offsets: qué vecinos hay que decir: −1 es el de antes; 1, el de después.
         length, vocab_size: tokens de una frase, L, y tokens distintos que hay, V.
-        positions, scaled: si se suma la posición, y si las puntuaciones se dividen entre √d_k.
+        positions, scaled: si se suma la posición, y si las puntuaciones se dividen por √d_k.
     """
 
     def __init__(

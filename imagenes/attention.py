@@ -223,7 +223,7 @@ def figures():
     weights_told = told(full.weights[HEAD, ASKS])
     base = (
         f"La atención en tres palabras, de arriba abajo. Pregunta {asks}: su query por la key de "
-        f"cada una da las puntuaciones, se dividen entre la raíz de d_k, la softmax las convierte en "
+        f"cada una da las puntuaciones, se dividen por la raíz de d_k, la softmax las convierte en "
         f"pesos ({{}}), los values se mezclan con esos pesos y lo que sale se suma al vector de {asks}"
     )
     row = base.format(weights_told)

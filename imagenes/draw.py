@@ -74,7 +74,7 @@ FIGURES = (
         ),
         "sdpa-escala.svg": (
             partial(blocks.sdpa_block, highlight="escala"),
-            f"{SDPA}. Señalada la escala: las puntuaciones se dividen entre la raíz de d_k.",
+            f"{SDPA}. Señalada la escala: las puntuaciones se dividen por la raíz de d_k.",
         ),
         "sdpa-mascara.svg": (
             partial(blocks.sdpa_block, highlight="mascara"),

@@ -349,7 +349,7 @@ def figures():
         ),
         "ejemplo-pesos.svg": (
             softmaxes("entera"),
-            f"En cada cabeza, las puntuaciones se dividen entre la raíz de 2 y la softmax las convierte "
+            f"En cada cabeza, las puntuaciones se dividen por la raíz de 2 y la softmax las convierte "
             f"en pesos. La fila de {asks}, en la cabeza 0, pasa de {vector(s.scores[0, ROW])} a "
             f"{decimals(s.scaled[0, ROW])} y a {decimals(s.weights[0, ROW])}; en la 1, los pesos son "
             f"{decimals(s.weights[1, ROW])}.",

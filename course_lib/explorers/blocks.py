@@ -16,7 +16,7 @@ def compute(scores, values, query, block, causal, step):
     """Atiende por bloques, y cuenta cómo va una fila tras los primeros bloques de keys.
 
     Args:
-        scores: las puntuaciones, ``(L, L)``, ya divididas entre √d_k.
+        scores: las puntuaciones, ``(L, L)``, ya divididas por √d_k.
         values: los values, ``(L, d_v)``.
         query, block: la fila, y cuántas queries y keys tiene un bloque; el último, quizá menos.
         causal: si lleva la máscara causal. Los bloques que son todo futuro no se calculan.

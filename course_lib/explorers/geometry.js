@@ -50,7 +50,7 @@ const PARTS = {
       ],
       [
         'Quita la división y, solo con la longitud de la query, devuelve los pesos del principio.',
-        'Dividir entre √2 las puntuaciones es lo mismo que acortar √2 veces la query.',
+        'Dividir por √2 las puntuaciones es lo mismo que acortar √2 veces la query.',
       ],
     ],
   },

@@ -25,7 +25,7 @@ def compute(part, Q, K, V, asks, scaled, start):
         part: qué parte se enciende, una de ``PARTS``.
         Q, K, V: las queries, las keys y los values: tres pares de números cada una.
         asks: la posición de la que pregunta.
-        scaled: si las puntuaciones se dividen entre √d_k.
+        scaled: si las puntuaciones se dividen por √d_k.
         start: las del principio: ``Q``, ``K`` y ``V``.
 
     Returns:
@@ -95,11 +95,11 @@ class GeometryExplorer(Explorer):
 
     Args:
         part: qué se enciende: ``"producto"``, ángulo y producto; ``"pesos"``, puntuación y peso;
-            ``"softmax"``, además, la división entre √d_k; ``"salida"``, además, los values.
+            ``"softmax"``, además, la división por √d_k; ``"salida"``, además, los values.
         Q, K, V: tres pares de números entre −3 y 3, o entre −1 y 2 los values. Si no se dicen, los
             del ejemplo.
         asks: la posición de la palabra que pregunta.
-        scaled: si las puntuaciones se dividen entre √d_k.
+        scaled: si las puntuaciones se dividen por √d_k.
 
     Raises:
         traitlets.TraitError: si algo no es lo que tiene que ser.
