@@ -278,3 +278,10 @@ def test_a_finger_drags_a_tip_and_scrolls_the_rest(shown):
     touch = "node => getComputedStyle(node).touchAction"
     assert explorer.locator(".exp-handle").first.evaluate(touch) == "none"
     assert explorer.locator("svg").first.evaluate(touch) == "auto"
+
+
+@pytest.mark.lenta
+@pytest.mark.parametrize(("scaled", "told"), [(True, "peso (÷ √2)"), (False, "peso")])
+def test_the_weights_say_what_divides(shown, scaled, told):
+    explorer = shown(f"GeometryExplorer('pesos', scaled={scaled})")
+    assert told in explorer.locator("tr").first.locator("th").all_inner_texts()

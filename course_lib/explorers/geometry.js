@@ -437,7 +437,10 @@ function render({ model, el }) {
       () => (read().scaled ? 'q · k / √2' : 'sin dividir'),
       (i, { scores }) => show(scores[i]),
     ],
-    weight: ['peso', (i, { weights }) => show(weights[i])],
+    weight: [
+      () => (part === 'pesos' && read().scaled ? 'peso (÷ √2)' : 'peso'),
+      (i, { weights }) => show(weights[i]),
+    ],
     share: [
       'peso · value',
       (i, { state, weights }) =>
