@@ -1,8 +1,7 @@
 """La tarea de los vecinos: una atención que aprende, en un segundo, a quién tiene que mirar.
 
-Cada token tiene que decir qué token hay a su lado. Los tokens son al azar: adivinar da poco, y hay
-que mirar allí. Las matrices W_Q y W_K empiezan al azar, y nadie les dice adónde; solo
-se les dice cuánto se equivocan. La frase es un corro: el de antes del primero es el último.
+Cada token tiene que decir qué token hay a su lado. Los tokens son al azar: hay que mirar allí. W_Q y
+W_K nacen al azar, y solo se les dice cuánto se equivocan. La frase es un corro.
 """
 
 import math
@@ -24,17 +23,19 @@ class NeighbourModel(nn.Module):
         offsets: qué vecinos hay que decir: −1 es el de antes; 1, el de después.
         length, vocab_size: tokens de una frase, L, y tokens distintos que hay, V.
         positions, scaled: si se suma la posición, y si las puntuaciones se dividen por √d_k.
+        birth: cuántas veces mayor nace W_Q.
     """
 
     def __init__(
         self, heads, dim_embedding=32, *, offsets=(-1,), length=10, vocab_size=8, positions=True,
-        scaled=True,
+        scaled=True, birth=1,
     ):  # fmt: skip
         super().__init__()
         self.offsets, self.length, self.vocab_size = offsets, length, vocab_size
         self.embedding = nn.Embedding(vocab_size, dim_embedding)
         self.position = nn.Embedding(length, dim_embedding) if positions else None
         self.attention = MultiHeadAttention(heads, dim_embedding, bias=False)
+        self.attention.query_projection.weight.data *= birth
         self.read = nn.Linear(dim_embedding, len(offsets) * vocab_size)
         self.scaled = scaled
 
@@ -103,8 +104,7 @@ def learn_neighbours(
         seed: la semilla de los pesos y de las frases.
 
     Yields:
-        Un ``Moment`` antes de empezar y cada ``every`` pasos, con 256 frases que no ha visto: los
-        aciertos, y los pesos de la primera.
+        Un ``Moment`` antes de empezar y cada ``every`` pasos: de 256 frases que no ha visto.
 
     Raises:
         ValueError: si ``every`` no es un entero de 1 en adelante, u ``offsets`` está vacío; y si

@@ -9,7 +9,8 @@ from course_lib.attention import scaled_dot_product_attention
 from course_lib.neighbours import NeighbourModel, learn_neighbours, ring_batch
 
 BOTH = {"offsets": (-1, 1)}
-WIDE = {"dim_embedding": 128, "rate": 0.01, "steps": 200, "batch": 32}
+WIDE = {"dim_embedding": 128, "steps": 200, "batch": 32}
+LONG = {**WIDE, "rate": 0.01}
 
 
 def test_the_neighbours_are_those_of_a_ring():
@@ -51,7 +52,9 @@ LEARNS = {  # cuántas cabezas, con qué, y si aprende
     "una, dos vecinos": (1, BOTH, False),
     "dos, dos vecinos": (2, BOTH, True),
     "ancha": (1, WIDE, True),
-    "ancha y sin √d_k": (1, {"scaled": False, **WIDE}, False),
+    "ancha y sin √d_k": (1, {"scaled": False, **WIDE}, True),
+    "ancha, a pasos largos": (1, LONG, True),
+    "ancha y sin √d_k, a pasos largos": (1, {"scaled": False, **LONG}, False),
 }
 
 
@@ -60,6 +63,34 @@ LEARNS = {  # cuántas cabezas, con qué, y si aprende
 def test_what_learns_and_what_does_not(model, seed):
     heads, options, learns = LEARNS[model]
     assert (ends(seed, heads, **options).accuracy.min() > 0.95).item() is learns
+
+
+ROOT = math.sqrt(128)
+
+
+def test_without_the_root_it_is_born_as_with_a_larger_query():
+    """Nacen con los mismos pesos; después, el mismo paso de W_Q mueve once veces más los de una."""
+    bare, larger = (
+        next(learn_neighbours(1, **WIDE, **how)).weights for how in ({"scaled": False}, {"birth": ROOT})
+    )
+    torch.testing.assert_close(bare, larger)
+    assert bare.amax(-1).mean() > 0.8 > 0.3 > next(learn_neighbours(1, **WIDE)).weights.amax(-1).mean()
+
+
+@pytest.mark.lenta
+@pytest.mark.parametrize(("how", "least", "most"), [
+    ({"birth": ROOT}, 7, 12),  # nace decidida, y divide
+    ({"birth": 1 / ROOT, "scaled": False}, 0, 5),  # nace suave, y no divide
+])  # fmt: skip
+def test_at_long_steps_the_root_counts_more_than_the_birth(how, least, most):
+    passed = sum(ends(seed, 1, **how, **LONG).accuracy[0] > 0.95 for seed in range(12))
+    assert least <= passed <= most
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.lenta) for k in range(1, 6))])
+def test_being_born_decided_is_no_head_start(seed):
+    bare, divided = (ends(seed, 1, scaled=scaled, **WIDE).step for scaled in (False, True))
+    assert bare >= divided
 
 
 def test_the_weights_go_from_grey_to_the_neighbour():
