@@ -135,18 +135,6 @@ def worth(exercise, where, known):
     return known[exercise]
 
 
-def mistake(exercise, name, where):
-    """El nombre de un error que la comprobación de ese ejercicio sabe decir: con otro, no valdría nada."""
-    from course_checkers.engine import catalog, running  # tarda, y casi ninguna tarea lo pide
-
-    own = {one for one in catalog.mistakes(exercise) if "#" not in one}
-    if name not in {*own, *running.SAYS, "error"}:
-        close = "".join(f" ¿Es «{one}»?" for one in get_close_matches(name, own, 1))
-        every = ", ".join(sorted(own))
-        raise Unreadable(f"{where}, el {exercise} no tiene ningún error «{name}».{close} Los suyos son: {every}.")
-    return name
-
-
 def read(path, known):
     """La tarea que dice un archivo. Lo que no se entiende, se dice, con lo que hay que escribir."""
 
@@ -173,7 +161,7 @@ def read(path, known):
         for name, part in mistakes.items() if isinstance(mistakes, dict) else [("", mistakes)]:
             if one not in points or not between(part, 0, 1):
                 refuse(f"el error «{name}» del {one}: pon un ejercicio que se pida y qué parte vale, de 0 a 1.")
-            parts[one, mistake(one, name, f"En {path}")] = part
+            parts[one, name] = part
     late, due = given.get("retraso", {}), given.get("entrega")
     rates = [late.get(name, other) for name, other in (("por_dia", 0), ("hasta", 1))] if isinstance(late, dict) else []
     if not (rates and all(between(one, 0, 1) for one in rates) and late.keys() <= {"por_dia", "hasta"}):

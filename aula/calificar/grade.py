@@ -36,7 +36,7 @@ MORE = 15  # segundos de más por cada cuaderno, desde el segundo: los que tarda
 
 
 # De lo que sale una nota, además de la entrega y de lo que pide cada lección.
-DECIDES = "course_lib course_checkers course_tools aula/calificar notebooks/soluciones".split()
+DECIDES = ["course_lib", "course_checkers", "course_tools", "aula/calificar", "notebooks/soluciones"]
 PINS = ("requirements.txt", "constraints.txt", "aula/calificar/requirements.txt")
 
 
@@ -200,7 +200,7 @@ def read_options(arguments):
     parser.add_argument("--ejercicios", nargs="+")
     options = parser.parse_args(arguments)
     options.homework = homework.chosen(options)
-    options.partial = options.homework.parts | (marks.read_partial(options.parciales) if options.parciales else {})
+    options.partial = marks.named(options.homework.parts, options.tarea) | (marks.read_partial(options.parciales) if options.parciales else {})
     wanted = options.columna or options.homework.title
     options.sheet = read_sheet(options.hoja, wanted) if options.hoja else None
     named = options.sheet.roll() if options.sheet else []

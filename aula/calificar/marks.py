@@ -1,6 +1,7 @@
 """Las notas: cuánto vale cada respuesta, quién no ha entregado y la tabla que se abre en una hoja de cálculo."""
 
 from collections import Counter, defaultdict
+from difflib import get_close_matches
 
 from aula.calificar import submissions
 from aula.calificar.text import SAYS, Unreadable, line, whole
@@ -22,10 +23,24 @@ def read_partial(path):
         exercise, mistake, part = (*(cell.strip() for cell in row), "", "", "")[:3]
         part = number(part)
         if exercise in points and mistake and part is not None and 0 <= part <= 1:
-            found[exercise, homework.mistake(exercise, mistake, f"En {path}")] = part
+            found[exercise, mistake] = part
         elif k or exercise[:1].isdigit():  # la primera puede ser de títulos
             raise Unreadable(f"En {path} no entiendo {row}: pon ejercicio;error;parte, de 0 a 1.")
-    return found
+    return named(found, path)
+
+
+def named(parts, path):
+    """Esas partes, si cada error lo sabe decir la comprobación de su ejercicio: otro no valdría nada, y se dice."""
+    if parts:
+        from course_checkers.engine import catalog, running  # tarda en llegar
+
+    for exercise, mistake in parts:
+        own = {one for one in catalog.mistakes(exercise) if "#" not in one}
+        if mistake not in {*own, *running.SAYS, "error"}:
+            close = "".join(f" ¿Es «{one}»?" for one in get_close_matches(mistake, own, 1))
+            every = ", ".join(sorted(own))
+            raise Unreadable(f"En {path}, el {exercise} no tiene ningún error «{mistake}».{close} Los suyos son: {every}.")
+    return parts
 
 
 def join(person, result, options, given=None):
