@@ -338,9 +338,7 @@ class Lab:
         page = self.look()
         images = page["images"]
         found = [f"La imagen no se ve: {one['name']}" for one in images if not one["width"]]
-        found += [
-            f"La imagen no se describe: {one['name']}" for one in images if not one["described"]
-        ]
+        found += [f"La imagen no se describe: {one['name']}" for one in images if not one["described"]]
         found += [f"La fórmula no se entiende: {text}" for text in page["formulas"]]
         found += [f"El control no se ve: {text}" for text in page["widgets"]]
         found += [f"Pide algo de fuera: {url}" for url in self.outside]

@@ -82,9 +82,7 @@ def agrees(lab, name, compute, cases, **tolerance):
 
 def says(page, text):
     """Espera a que lo diga su frase, que no cambia hasta que la mano para."""
-    page.wait_for_function(
-        "text => document.querySelector('.exp-say')?.textContent.includes(text)", arg=text
-    )
+    page.wait_for_function("text => document.querySelector('.exp-say')?.textContent.includes(text)", arg=text)
 
 
 def controls(explorer):

@@ -193,8 +193,7 @@ def test_una_ruta_fuera_de_la_carpeta_se_rechaza(room, door, path):
 
     async def get():
         url = URL(f"{room.ana.base}/{door}/{path}", encoded=True)
-        async with room.ana.web.get(url) as answer:
-            return answer.status, await answer.text()
+        async with room.ana.web.get(url) as answer: return answer.status, await answer.text()
 
     status, text = room.do(get())
     assert status >= 400, (status, text[:200])
@@ -484,9 +483,7 @@ def test_con_diez_fallos_esa_cuenta_espera_y_las_demas_no(room):
 
 
 def test_llenar_la_memoria_solo_le_pasa_a_quien_la_llena(room):
-    said, error = room.run(
-        room.ana, "kept = []\nwhile True:\n    kept.append(bytearray(b'x' * 10_000_000))"
-    )
+    said, error = room.run(room.ana, "kept = []\nwhile True:\n    kept.append(bytearray(b'x' * 10_000_000))")
     assert error in ("MemoryError", "el kernel se ha ido"), (said, error)
     assert room.ask(room.ana, "GET", "api/status")[0] == 200
     assert room.run(room.berta, "print(6 * 7)")[0].strip() == "42"
@@ -648,8 +645,7 @@ def test_con_un_dominio_cada_una_tiene_su_direccion_y_nada_de_las_demas(tmp_path
             assert (await one.execute("print(6 * 7)"))[0] == "42\n"
             assert await one.save() == 200
         ana, berta = people
-        async with ana.web.get(f"{berta.base}/api/contents") as answer:
-            assert answer.status == 403
+        async with ana.web.get(f"{berta.base}/api/contents") as answer: assert answer.status == 403
         found = {(c.key, c["domain"]): c for c in ana.web.cookie_jar if "jupyterhub" in c.key}
         enter = [(c, key, domain) for (key, domain), c in found.items() if "session-id" not in key]
         assert {one for _, _, one in enter} == {domain, f"{ana.user}.{domain}"}

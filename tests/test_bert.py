@@ -98,9 +98,7 @@ def assert_same_encoder(bert, input_ids, attention_mask):
         ours.to(dtype)
         theirs.to(dtype)
         with torch.no_grad():
-            expected = theirs(
-                input_ids, attention_mask, output_hidden_states=True, output_attentions=True
-            )
+            expected = theirs(input_ids, attention_mask, output_hidden_states=True, output_attentions=True)
             mask = padding_mask(attention_mask)
             x = ours.embed(input_ids)
             same(x, expected.hidden_states[0])
@@ -311,9 +309,7 @@ assert "transformers" in sys.modules
 @pytest.mark.parametrize("more", ["", pytest.param(WITH_TRANSFORMERS, marks=pytest.mark.lenta)])
 def test_the_embedded_model_does_not_need_transformers(more):
     """Ni los embeddings ni el encoder cargan transformers; pedir el modelo, sí."""
-    run = subprocess.run(
-        [sys.executable, "-c", WITHOUT_TRANSFORMERS + more], capture_output=True, text=True
-    )
+    run = subprocess.run([sys.executable, "-c", WITHOUT_TRANSFORMERS + more], capture_output=True, text=True)
     assert (run.returncode, run.stderr) == (0, "")
 
 
@@ -775,9 +771,7 @@ def test_download_the_course_model(hub, tmp_path):
         "runpy.run_module('course_tools.download_models', run_name='__main__')"
     )
     env = os.environ | {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_secreto", "TQDM_POSITION": "-1"}
-    run = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path), "bert"], env=env, capture_output=True
-    )
+    run = subprocess.run([sys.executable, "-c", program, str(tmp_path), "bert"], env=env, capture_output=True)
     assert (run.returncode, run.stdout, run.stderr) == (0, b"", b"")
     assert names_in(hub.target.parent) == {"all-MiniLM-L6-v2", *embedded.EMBEDDED_SHA256}
     assert not any(request.there for request in hub.requests), "parecía entero antes de estarlo"

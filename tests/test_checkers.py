@@ -664,10 +664,7 @@ def test_the_place_where_checkers_were_says_where_they_are(leftover, tmp_path, m
     (tmp_path / leftover).mkdir(parents=True, exist_ok=True)
     monkeypatch.setattr("course_lib.__path__", [*course_lib.__path__, str(tmp_path)])
     monkeypatch.setattr(sys, "modules", sys.modules.copy())
-    for code in (
-        "from course_lib.checkers import check_top_p",
-        "import course_lib.checkers.engine.places",
-    ):
+    for code in ("from course_lib.checkers import check_top_p", "import course_lib.checkers.engine.places"):
         assert notes_of(code) == [notebook.MOVED]
     assert "cambia course_lib.checkers por course_checkers en esta celda" in notebook.MOVED
 

@@ -43,9 +43,7 @@ def test_rotary_is_llamas(d_k, length, start):
     positions = torch.arange(start, start + length)
     angles = torch.outer(positions.double(), 10_000 ** (-torch.arange(0, d_k, 2).double() / d_k))
     angles = torch.cat([angles, angles], dim=-1)[None]
-    rotated = parts_of_llama().apply_rotary_pos_emb(
-        queries, keys, angles.cos().float(), angles.sin().float()
-    )
+    rotated = parts_of_llama().apply_rotary_pos_emb(queries, keys, angles.cos().float(), angles.sin().float())
     close(rotary(queries, positions), rotated[0], torch.float32)
     close(rotary(keys, positions), rotated[1], torch.float32)
 

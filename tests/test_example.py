@@ -35,9 +35,7 @@ def test_torch_says_the_same(case):
         theirs.in_proj_weight.copy_(torch.cat([W_Q.T, W_K.T, W_V.T]))
         theirs.out_proj.weight.copy_(W_O.T)
     block = None if mask is None else ~mask  # su convenio es el contrario
-    output, weights = theirs(
-        query[None], key[None], key[None], attn_mask=block, average_attn_weights=False
-    )
+    output, weights = theirs(query[None], key[None], key[None], attn_mask=block, average_attn_weights=False)
     hand = by_hand(query, key, mask)
     assert_close(hand["weights"], weights[0])
     assert_close(hand["change"], output[0])

@@ -117,9 +117,7 @@ def test_it_has_a_statement_and_three_hints(number):
 @each_lesson
 def test_the_answer_is_not_in_the_lesson(path):
     """Ni la pista «casi» trae el código entero: ningún bloque define lo que se pide."""
-    wanted = re.findall(
-        r"^(?:def|class) (my_\w+|My\w+)", "\n".join(c.source for c in section(path)), re.M
-    )
+    wanted = re.findall(r"^(?:def|class) (my_\w+|My\w+)", "\n".join(c.source for c in section(path)), re.M)
     for cell in section(path):
         if cell.cell_type == "markdown":
             assert not re.search(rf"(?:def|class) (?:{'|'.join(wanted) or 'my_'})\b", cell.source)

@@ -80,9 +80,7 @@ def test_presets_and_their_names(length):
                     for j in range(length)
                 ]
             assert name_of(mask, padding) == name
-            assert name_of([[not keep for keep in row] for row in mask], padding) == (
-                f"{name}, invertida"
-            )
+            assert name_of([[not keep for keep in row] for row in mask], padding) == (f"{name}, invertida")
     odd = preset("causal", length)
     odd[0][-1] = True
     assert name_of(odd) == "hecha a mano"

@@ -83,9 +83,7 @@ def term_faults(text):
         elif before > after:
             yield f"«{after}» va antes que «{before}»"
     spanish = [plain(name) for row in rows for name in names(row[1])]
-    yield from (
-        f"«{name}» traduce dos términos" for name in sorted(set(spanish)) if spanish.count(name) > 1
-    )
+    yield from (f"«{name}» traduce dos términos" for name in sorted(set(spanish)) if spanish.count(name) > 1)
     linked = set()
     for row in rows:
         if len(row) != len(header) or not all((row[0], row[1], row[3], row[4])):

@@ -59,9 +59,7 @@ EXPECTED = {
 }
 for part in ("-qkv", "-puntuaciones", "-pesos", "-mezcla", "-suma"):
     EXPECTED[f"atencion{part}.svg"] = attention_row(FULL)
-EXPECTED = {
-    name: torch.cat([m.flatten() for m in matrices]).tolist() for name, matrices in EXPECTED.items()
-}
+EXPECTED = {name: torch.cat([m.flatten() for m in matrices]).tolist() for name, matrices in EXPECTED.items()}
 each_figure = pytest.mark.parametrize("name", EXPECTED)
 
 

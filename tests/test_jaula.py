@@ -154,9 +154,7 @@ def test_it_works_with_the_course_under_tmp(user, tmp_path_factory):
         os.chmod(base, 0o755)
         root = Path(base, "curso")
         for name in ("aula", "course_lib", "course_checkers/inside", "course_tools"):
-            shutil.copytree(
-                ROOT / name, root / name, ignore=shutil.ignore_patterns("hub", "__pycache__")
-            )
+            shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("hub", "__pycache__"))
         (root / "secreto").write_text("")
         code = f"import course_lib, os; print(course_lib.__file__, os.listdir({str(root)!r}), os.listdir('/tmp'))"
         code = f"import sys; sys.path.insert(0, {str(root)!r}); {code}"
@@ -237,9 +235,7 @@ process = subprocess.Popen(order, env=settings, start_new_session=True)
 print(process.pid, flush=True)
 time.sleep(600)
 """
-    with subprocess.Popen(
-        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    ) as outer:
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as outer:
         inner = int(outer.stdout.readline())
         time.sleep(0.3)
         outer.kill()

@@ -30,10 +30,7 @@ def test_it_is_the_attention_of_the_course_with_or_without_its_scale(scaled, pos
     assert (logits.shape, weights.shape) == ((3, 5, 1, 7), (3, 2, 5, 5))
     X = model.embedding.weight[ids] + (model.position.weight if positions else 0)
     part, split = model.attention, model.attention.split_heads
-    q, k, v = (
-        split(X @ getattr(part, f"{name}_projection").weight.T)
-        for name in ("query", "key", "value")
-    )
+    q, k, v = (split(X @ getattr(part, f"{name}_projection").weight.T) for name in ("query", "key", "value"))
     _, mine = scaled_dot_product_attention(q if scaled else q * math.sqrt(3), k, v)
     torch.testing.assert_close(weights, mine)
 

@@ -133,9 +133,7 @@ def opened(course, tmp_path):
 
 def is_spanish(text):
     """Dice si en `text` no hay ninguna de las palabras que solo usa el inglés."""
-    return not re.search(
-        r"(?i)\b(the|is|to|you|of|running|server|warning|error|file|http server)\b", text
-    )
+    return not re.search(r"(?i)\b(the|is|to|you|of|running|server|warning|error|file|http server)\b", text)
 
 
 @pytest.mark.lenta

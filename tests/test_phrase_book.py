@@ -98,11 +98,7 @@ def test_plurals(plural, words):
 def test_words_are_read():
     assert read_word("dog = perro m") == (["dog", "dogs"], ["perro", "perros"], False, 0, "")
     mouse = read_word("swimming pool = piscina cubierta f")
-    assert mouse[:3] == (
-        ["swimming pool", "swimming pools"],
-        ["piscina cubierta", "piscinas cubierta"],
-        True,
-    )
+    assert mouse[:3] == (["swimming pool", "swimming pools"], ["piscina cubierta", "piscinas cubierta"], True)
     assert read_word("they = ellos 6").person == 6
     assert read_word("umbrella = paraguas|paraguas m").spanish == ["paraguas", "paraguas"]
     assert read_word("eat|eats|eating = como|…|comiendo = pan").rest == "pan"

@@ -108,12 +108,7 @@ WARNINGS_ON_THE_WAY = 8  # los «Error frecuente» de los caminos
 @each_lesson
 def test_the_way_fits_in_a_class(path):
     walked = way.part(notebooks.read(path), way.WAY)
-    measured = (
-        way.words(walked),
-        len(codes(walked)),
-        way.lines(walked),
-        way.times(notebooks.read(path))[0],
-    )
+    measured = (way.words(walked), len(codes(walked)), way.lines(walked), way.times(notebooks.read(path))[0])
     top = LONGER.get(path.stem[:2], MAX_WAY)
     assert [found <= most for found, most in zip(measured, top)] == [True] * 4, measured
 

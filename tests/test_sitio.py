@@ -181,9 +181,7 @@ def test_what_a_prediction_answers_waits_too():
     told = [source(cell).partition("\n")[0] for cell in shown]
     assert told == ["1", "2", "3", pages.OPEN, "3", "Sale dog.", pages.CLOSE, "## Fin", "4"]
     html = shown[1]["outputs"][0]["data"]["text/html"]
-    assert re.search(
-        'data-explorer="Prediction"[^>]*><p>¿Quién?\n  ○ bone</p>'.replace("?", "[?]"), html
-    )
+    assert re.search('data-explorer="Prediction"[^>]*><p>¿Quién?\n  ○ bone</p>'.replace("?", "[?]"), html)
 
 
 def test_to_speak_of_predictions_is_not_one():

@@ -214,9 +214,7 @@ def runs(page, text):
     for timeout in (30_000, 60_000):
         page.keyboard.press("r")
         with contextlib.suppress(PlaywrightTimeout):
-            code.locator("pre").last.filter(has_text=re.compile(rf"^\s*{text}\s*$")).wait_for(
-                timeout=timeout
-            )
+            code.locator("pre").last.filter(has_text=re.compile(rf"^\s*{text}\s*$")).wait_for(timeout=timeout)
             return
     pytest.fail(f"no sale {text}: {code.all_inner_texts()}, {page.locator('.pr-bar').inner_text()}")
 
@@ -240,9 +238,7 @@ def test_after_a_restart_running_a_slide_runs_what_it_needs(small, how, outside)
     runs(small, "42")
     if outside:
         small.keyboard.press("Escape")
-    small.evaluate(
-        "lesson.content.widgets.forEach(c => c.model.type === 'code' && c.model.clearExecution())"
-    )
+    small.evaluate("lesson.content.widgets.forEach(c => c.model.type === 'code' && c.model.clearExecution())")
     small.evaluate(f"async () => {{ {RESTARTS[how]} }}")
     if outside:
         small.evaluate("jupyterapp.commands.execute('presentar:empezar')")

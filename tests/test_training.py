@@ -42,9 +42,7 @@ def test_target_loss_is_the_plain_one_without_padding():
     target = pad_ids([[4, 9, 10, 3], [5, 3], [6, 6, 6, 6, 6, 3]])
     loss, hits, tokens = target_loss(model, source, target, bos=2, smoothing=0.1)
     logits, _ = model(source, shift_right(target, 2), padding_mask(source != PAD))
-    expected = F.cross_entropy(
-        logits.flatten(0, 1), target.flatten(), ignore_index=PAD, label_smoothing=0.1
-    )
+    expected = F.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=PAD, label_smoothing=0.1)
     torch.testing.assert_close(loss, expected)
     assert tokens == 12
     assert hits == ((logits.argmax(-1) == target) & (target != PAD)).sum()

@@ -147,9 +147,7 @@ def small_transformer(dtype=torch.float64, **options):
 def test_transformer_is_torchs(with_masks, activation):
     """El modelo entero, contra nn.Transformer sin las normas finales que el artículo no tiene."""
     ours = small_transformer(activation=activation)
-    theirs = nn.Transformer(
-        12, 3, 2, 3, **torch_options(12, activation=activation, eps=1e-5, increment=4)
-    )
+    theirs = nn.Transformer(12, 3, 2, 3, **torch_options(12, activation=activation, eps=1e-5, increment=4))
     theirs.encoder.norm = theirs.decoder.norm = None
     randomize(theirs)
     ours.encoder.encoder.load_state_dict(named_as_ours(theirs.encoder))

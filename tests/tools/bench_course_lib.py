@@ -107,9 +107,7 @@ def test_attention_with_weights(benchmark, table, size, heads, train):
         return theirs(x, x, x, need_weights=True, average_attn_weights=False)
 
     torch.testing.assert_close(course(), reference())
-    measured = compare(
-        benchmark, in_mode(lambda: course()[0], train), in_mode(lambda: reference()[0], train)
-    )
+    measured = compare(benchmark, in_mode(lambda: course()[0], train), in_mode(lambda: reference()[0], train))
     what = f"`MultiHeadAttention`, con pesos, {mode_name(train)}; referencia: la de `torch.nn`"
     table.add_times(benchmark, what, shape_name(size), measured, PARITY_LIMIT, PARITY_NOISE)
 

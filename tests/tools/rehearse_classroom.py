@@ -79,15 +79,13 @@ class Student:
         """Sigue el enlace de la lección. Si su JupyterLab no está, espera a que avise, como la página."""
         link = f"{self.address}/hub/user-redirect/lab/tree/{lesson}"
         for _ in range(5):
-            async with self.web.get(link) as page:
-                text, where = await page.text(), page.url.path
+            async with self.web.get(link) as page: text, where = await page.text(), page.url.path
             if page.status == 200 and where.startswith(f"/user/{self.user}/lab"):
                 return
             if not (progress := re.search(r'new EventSource\("([^"]+)"', text)):
                 raise RuntimeError(f"{page.status}: {where}")
             url = self.address + progress[1].encode().decode("unicode_escape")
-            async with self.web.get(URL(url, encoded=True)) as events:
-                await events.read()
+            async with self.web.get(URL(url, encoded=True)) as events: await events.read()
         raise TimeoutError("su JupyterLab no se abre")
 
     async def ask(self, method, path, **options):
