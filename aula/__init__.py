@@ -2,8 +2,7 @@
 
 - ``sheets``: lo que se imprime para cada clase, con la orden «hojas».
 - ``calificar``: califica una clase.
-- ``hub``: el aula de un solo ordenador, con JupyterHub.
-- ``exchange``: de las carpetas del Hub, el informe de la clase, lo que se recoge y lo que se devuelve.
+- ``hub``: el aula de un solo ordenador, con JupyterHub: abrirla, su informe, y lo que se recoge y se devuelve.
 - ``cgroups``: los límites de lo que ejecuta cada estudiante del Hub, y cada entrega.
 - ``costs``: la cuenta de lo que cuesta el aula en Kubernetes.
 - ``publish``: la copia de cada lección que se abre en Colab, y la página con las puertas.

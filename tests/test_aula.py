@@ -28,8 +28,8 @@ WALLS = ["--unshare-pid", "--unshare-ipc", "--unshare-net"]
 def hub(monkeypatch, tmp_path):
     """Los módulos del aula, con el estado en una carpeta de prueba."""
     monkeypatch.setenv("CURSO_AULA", str(tmp_path / "estado"))
-    modules = ("", ".place", ".accounts", ".spawner", ".spanish", ".classroom")
-    names = ["aula.exchange", *(f"aula.hub{name}" for name in modules)]
+    modules = ("", ".place", ".accounts", ".exchange", ".spawner", ".spanish", ".classroom")
+    names = [f"aula.hub{name}" for name in modules]
     for name in names:
         monkeypatch.delitem(sys.modules, name, raising=False)
     yield lambda name: import_module(f"aula.hub.{name}")
@@ -213,7 +213,7 @@ def configured():
 @pytest.fixture
 def homes(hub, monkeypatch, tmp_path):
     """Lo que va y viene, tres cuentas con su lección 05 y sin jaula, y lo que se manda calificar."""
-    sent, exchange, accounts = {}, import_module("aula.exchange"), hub("accounts")
+    sent, exchange, accounts = {}, hub("exchange"), hub("accounts")
 
     def grade(command, cwd):
         assert command[1:3] == ["-m", "aula.calificar.grade"]
@@ -294,7 +294,7 @@ def room(hub, monkeypatch):
         order = [*accounts.become(users[name]), "sh", "-c", order]
         return subprocess.check_output(order, cwd=accounts.mount(users[name]), text=True)
 
-    exchange = import_module("aula.exchange")
+    exchange = hub("exchange")
     yield exchange, act, {name: str(accounts.pwd.getpwnam(user).pw_uid) for name, user in users.items()}
     for user in users.values():
         subprocess.run(["umount", "--recursive", f"/home/{user}/{exchange.COURSE}/devoluciones"], capture_output=True)

@@ -18,8 +18,8 @@ import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from aula import cgroups, exchange
-from aula.hub import accounts, place
+from aula import cgroups
+from aula.hub import accounts, exchange, place
 from aula.hub.accounts import ClassroomError
 
 LOG = 2**24  # del registro se guarda lo último: entre una y dos veces esto

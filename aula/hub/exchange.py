@@ -19,17 +19,12 @@ from course_tools.foreign.names import composed, line, words
 
 COURSE = "atencion-paso-a-paso"  # de cada estudiante, en su carpeta
 MOST = 20 * 2**20  # lo que se lee de un cuaderno
-# Cuándo ha cambiado, según el sistema (``%Z``): la otra fecha la pone quien quiere, con «touch».
-READ = f'test -f "$1" || exit 0; exec < "$1" && stat --format=%Z - && head --bytes={MOST}'
-# Entero o nada: si no cabe, queda lo que había.
-WRITE = """mkdir -p "$1" && made=$(mktemp -p "$1") || exit 1
-cat > "$made" && mv -fT "$made" "$1/$2" || { rm -f "$made"; exit 1; }"""
 
 
-def inside(user, order, *given, said=None):
-    """Lo que sale de una orden que hace ``user`` en su carpeta, en 9 segundos a lo más."""
+def inside(user, *order, said=None):
+    """Lo que sale de una orden de «carpeta.sh» que hace ``user``, en 9 segundos a lo más."""
     cage = [*accounts.become(user), *accounts.cage(accounts.mount(user)), "timeout", "9"]
-    order = [*cage, "sh", "-c", order, "sh", *given]
+    order = [*cage, "sh", str(place.HERE / "carpeta.sh"), *order]
     return subprocess.run(order, input=said, capture_output=True, cwd="/")
 
 
@@ -55,7 +50,7 @@ def copy(name, folder, since=0):
     """Copia en ``folder``, con su nombre y su fecha, lo guardado desde ``since``. Devuelve de quién hay algo."""
     found = {"done": [], "without": [], "unread": []}
     for user, person in people():
-        read = inside(user, READ, f"{COURSE}/mis_cuadernos/{name}")
+        read = inside(user, "lee", f"{COURSE}/mis_cuadernos/{name}", str(MOST))
         when, _, data = read.stdout.partition(b"\n")
         if read.returncode or len(data) == MOST:
             found["unread"].append(person)
@@ -111,7 +106,7 @@ def give_back(graded):
     found = {"done": [], "without": [], "failed": [], "strange": pages}
     for user, person in people():
         page = pages.pop(person, None)
-        done = page and not inside(user, WRITE, f"{COURSE}/devoluciones", name, said=page).returncode
+        done = page and not inside(user, "deja", f"{COURSE}/devoluciones", name, said=page).returncode
         found["without" if page is None else "done" if done else "failed"].append(person)
     print(place.say("devuelta", file=name, **found))
     return 0
