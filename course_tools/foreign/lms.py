@@ -1,7 +1,7 @@
 """Las hojas de calificaciones de cada sistema: de quién es cada fila, y dónde va su nota.
 
 Cada una vuelve igual, con otra cosa en una sola columna: así la admite quien la dio. De Moodle, es la de
-«Descargar hoja de calificaciones»; de Canvas, «Exportar todo el libro de calificaciones», que busca a cada uno
+«Descargar hoja de calificaciones», o su libro entero; de Canvas, «Exportar todo el libro de calificaciones», que busca a cada uno
 por «ID»; de Classroom (o de Teams), la que trae un correo en cada fila: no se puede subir, y sirve para copiar
 las notas en su orden.
 """
@@ -136,10 +136,21 @@ class Classroom(Canvas):
         return ""
 
 
+class MoodleBook(Classroom):
+    """El libro entero de Moodle, que entra por «Importar»: de cada actividad, lo que lleva detrás «(Real)»."""
+
+    file = "moodle-libro.csv"
+
+    def look(self):
+        super().look()
+        real = re.compile(r"(?!(total del|course total)\b).*\((real|puntos)\)", re.IGNORECASE)
+        self.tasks = [k for k in self.tasks if real.fullmatch(self.heads[k])]
+
+
 def read_sheet(path, wanted=""):
     """La hoja de un archivo. Si tiene varias tareas, la de ``wanted``, una parte de su título."""
     table, how = read_table(path)
-    sheet = next((one for kind in (Moodle, Canvas, Classroom) if (one := kind(table, how)).tasks), None)
+    sheet = next((one for kind in (Moodle, Canvas, MoodleBook, Classroom) if (one := kind(table, how)).tasks), None)
     if not sheet:
         raise Unreadable(UNKNOWN.format(path))
     titles = {k: line(sheet.heads[k]) for k in sheet.tasks}
