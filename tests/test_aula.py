@@ -291,7 +291,7 @@ def room(hub, monkeypatch):
 
     def act(name, order):
         order = f"mkdir -p {exchange.COURSE}/mis_cuadernos; cd {exchange.COURSE}; {order}"
-        order = [*accounts.become(users[name]), "sh", "-c", order]
+        order = [*accounts.become(users[name]), "timeout", "9", "sh", "-c", order]
         return subprocess.check_output(order, cwd=accounts.mount(users[name]), text=True)
 
     exchange = hub("exchange")
