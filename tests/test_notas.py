@@ -555,7 +555,7 @@ def test_what_is_written_by_hand_stays(tmp_path):
     assert len(strange) == 3 and "Otra" in strange[0] and path.read_bytes() == before
     assert people[0]["marks"] == {"5.1": 2.5, "5.3": EVERYTHING.points["5.3"]}
     page = pages.feedback(people[0])
-    assert "Casi: &lt;b&gt;mira&lt;/b&gt; el eje" in page and "Muy bien" in page
+    assert "Casi: &lt;b&gt;mira&lt;/b&gt; el eje" in page and "Muy bien" in page and page.count("puestos a mano") == 1
 
 
 def test_nobody_stalls_the_class(tmp_path, capsys, monkeypatch):
