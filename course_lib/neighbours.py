@@ -77,19 +77,19 @@ def watched(who, optimizer, loss, look, steps, every):
     ``loss()`` da la pérdida de unas frases nuevas; ``who`` es quién lo pide, para el error.
     """
     every = check_whole(who, every=every)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # con matrices tan pequeñas, repartirlas cuesta más que hacerlo
-    try:
-        for step in range(steps + 1):
-            if step % every == 0:
-                with torch.no_grad():
-                    seen = look()
-                yield Moment(step, *seen)
+    for step in range(steps + 1):
+        if step % every == 0:
+            with torch.no_grad():
+                seen = look()
+            yield Moment(step, *seen)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # con matrices tan pequeñas, repartirlas cuesta más que hacerlo
+        try:
             optimizer.zero_grad()
             loss().backward()
             optimizer.step()
-    finally:
-        torch.set_num_threads(threads)
+        finally:
+            torch.set_num_threads(threads)
 
 
 def learn_neighbours(
