@@ -908,6 +908,7 @@ my_attention = print"""
 
 
 @caged
+@pytest.mark.lenta
 def test_who_asks_for_many_cages_spends_his_own_time(monkeypatch):
     monkeypatch.setattr(check, "OPENED", 1)
     start, limit = time.monotonic(), {"5.1": "my_attention"}

@@ -124,8 +124,7 @@ def test_what_makes_no_sense_is_told(wrong, said):
 
 def test_it_leaves_chance_and_threads_as_they_were():
     """También si se deja a medias: quien la mira sigue con los hilos que tenía."""
-    before = torch.get_rng_state()
-    torch.set_num_threads(2)
+    before, _ = torch.get_rng_state(), torch.set_num_threads(2)
     half = learn_neighbours(1, steps=2, every=1)
     assert [next(half).step for _ in range(2)] == [0, 1]
     threads = torch.get_num_threads()

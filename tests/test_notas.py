@@ -393,7 +393,7 @@ def carried(dot, cosine):
     [(DOT["mal"], COSINE, {"1.2": ["1.1"]}),
      pytest.param(DOT["mal"], COSINE.replace("** 0.5", ""), {}, marks=pytest.mark.lenta),
      pytest.param(DOT["mal"], "def my_cosine_similarity(a, b):\n    return a.sum()", {}, marks=pytest.mark.lenta),
-     (STEALS, "def my_cosine_similarity(a, b):\n    return a.sum()", {})],
+     pytest.param(STEALS, "def my_cosine_similarity(a, b):\n    return a.sum()", {}, marks=pytest.mark.lenta)],
     ids=["solo arrastre", "y un error suyo", "no lo usa", "busca la suya en la buena de otro"],
 )  # fmt: skip
 def test_an_error_is_charged_once(dot, cosine, found):
@@ -401,6 +401,7 @@ def test_an_error_is_charged_once(dot, cosine, found):
 
 
 @caged
+@pytest.mark.lenta
 def test_the_first_mark_does_not_see_the_answer_of_the_second_try():
     """Quien rebusca en todas sus celdas y archivos no encuentra, a la primera, la respuesta buena."""
     spy = """import gc
@@ -567,7 +568,7 @@ def test_nobody_stalls_the_class(tmp_path, capsys, monkeypatch):
         book = json.dumps(pretend.notebook("import torch", *cells))
         (tmp_path / "e" / who / "05_atencion.ipynb").write_text(book)
     monkeypatch.setattr(gradebook, "write", lambda *_: None)
-    order = [str(tmp_path / "e"), "--ejercicios", "5.1", "5.3", "--procesos", "2", "--tope", "20"]
+    order = [str(tmp_path / "e"), "--ejercicios", "5.1", "5.3", "--procesos", "2", "--tope", "14"]
     order += [] if cage.works() else ["--sin-aislar"]
     started = time.monotonic()
     assert grading.main(order) == 0

@@ -164,6 +164,7 @@ def test_not_even_from_inside_its_thread_is_a_report_forged(page):
 
 
 @navegador
+@pytest.mark.lenta
 def test_a_forged_report_changes_nothing_else(page):
     """Dentro de Python, quien comprueba se puede cambiar: el ✓ es de quien lee. Lo guardado, no."""
     kept = json.dumps([["1.1", "my_dot", "# --- 1.1 · my_dot · lo mío", "\n\ndef my_dot(): pass\n"]])

@@ -55,6 +55,7 @@ def test_each_account_keeps_its_own_in_a_shared_browser(browser, folder):
         assert seen[2] == seen[4] == "# de 7"
 
 
+@pytest.mark.lenta
 def test_what_is_checked_reaches_the_gradebook_and_a_mark_never_goes_down(browser, folder):
     shutil.copytree(ROOT / "tests/scorm_again", folder, dirs_exist_ok=True)
     with serve(folder) as address, reading(browser, address, "aula.html") as page:
