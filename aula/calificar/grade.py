@@ -19,7 +19,6 @@ import tempfile
 import time
 from datetime import datetime
 from pathlib import Path
-from textwrap import shorten
 
 from tqdm import tqdm
 
@@ -101,7 +100,7 @@ def grade_all(jobs, caged, options):
         def start(job):
             waits = job.start()
             names = dict.fromkeys(one.who["name"] for one in jobs if one.who.get("now"))
-            bar.set_postfix_str(", ".join(shorten(name, 25, placeholder="…") for name in names))
+            bar.set_postfix_str(", ".join(name[:25] + "…" * (len(name) > 25) for name in names))
             return waits
 
         with contextlib.closing(workers.grade_all(orders, many, start)) as graded:
@@ -200,7 +199,8 @@ def read_options(arguments):
     parser.add_argument("--ejercicios", nargs="+")
     options = parser.parse_args(arguments)
     options.homework = homework.chosen(options)
-    options.partial = marks.named(options.homework.parts, options.tarea) | (marks.read_partial(options.parciales) if options.parciales else {})
+    told = marks.read_partial(options.parciales) if options.parciales else {}
+    options.partial = marks.named(options.homework.parts, options.tarea) | told
     wanted = options.columna or options.homework.title
     options.sheet = read_sheet(options.hoja, wanted) if options.hoja else None
     named = options.sheet.roll() if options.sheet else []

@@ -90,7 +90,8 @@ def by_hand(people, path):
         results = [one for person in found for lesson in person["lessons"].values() for one in lesson["exercises"]]
         place = next((one for one in results if one["exercise"] == number_), None)
         given = number(value)
-        if len(found) != 1 or number_ and not place or value and (not place or given is None or not 0 <= given <= place["points"]):
+        fits = place and given is not None and 0 <= given <= place["points"]
+        if len(found) != 1 or number_ and not place or value and not fits:
             strange.append(SAYS["a_mano"]["no"].format(name, number_, value))
             continue
         (place or found[0])["comment"] = comment
@@ -114,9 +115,10 @@ def total(person, lesson, kind="got"):
     if lesson not in person["lessons"]:
         return 0
     result = person["lessons"][lesson]
-    given, own = ([one[kind] for one in result["exercises"] if one.get("by_hand", False) == hand] for hand in (True, False))
-    rest = min(sum(own), result["most"]) * (1 - result["late"])
-    return points(min(sum(given) + rest, result["most"])) if given or own else ""
+    every = result["exercises"]
+    given = sum(one[kind] for one in every if "by_hand" in one)
+    rest = min(sum(one[kind] for one in every if "by_hand" not in one), result["most"])
+    return points(min(given + rest * (1 - result["late"]), result["most"])) if every else ""
 
 
 def asked(people, task=None):

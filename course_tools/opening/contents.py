@@ -47,7 +47,7 @@ class Contents(AsyncLargeFileManager):
     """Lo que trae guardado un cuaderno del curso es del curso: sus exploradores se ven sin ejecutarlo."""
 
     def mark_trusted_cells(self, nb, path=""):
-        if _of_course(path):
+        if _of_course(path) and ".." not in path:
             self.notary.mark_cells(nb, True)
         else:
             super().mark_trusted_cells(nb, path)
