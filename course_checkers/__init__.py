@@ -51,6 +51,8 @@ _MODULE_OF = {
     "check_logit_lens": "lessons.l15_2_logit_lens",
     "check_patching": "lessons.l15_3_patching",
     "check_answer": "engine.questions",
+    "your_line": "engine.lines",
+    "Questions": "engine.asking",
     "Prediction": "engine.prediction",
     "reveal": "engine.prediction",
     "my_pieces": "engine.mine",

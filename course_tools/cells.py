@@ -7,13 +7,14 @@ ha pasado por otro programa solo queda el texto: de qué ejercicio es lo dice su
 import re
 
 SETUP = "preparar"  # solo importa: se pliega en una línea
+LOOKING = "mirar"  # solo comprueba o dibuja, y su primera línea dice qué: se pliega
 BESIDE = "profundizar"  # está al lado del camino
 TRY = "probar"  # abre lo que está al lado y solo sirve con un kernel
 PREDICTION = "prediccion"  # pide decir qué saldrá de lo que sigue: un texto o una ``Prediction``
 EXERCISES = "ejercicios"  # el título que los abre
 CHECKING = "comprobar"  # trae las comprobaciones, o cuenta lo resuelto
 UNSOLVED = "por-resolver"  # enseña algo cuando el ejercicio de arriba está resuelto
-TAGS = SETUP, BESIDE, TRY, PREDICTION, EXERCISES, CHECKING, UNSOLVED
+TAGS = SETUP, LOOKING, BESIDE, TRY, PREDICTION, EXERCISES, CHECKING, UNSOLVED
 
 # Delante puede haber líneas vacías, otros comentarios (un título de Colab) y órdenes de Jupyter.
 EXERCISE = re.compile(

@@ -52,7 +52,7 @@ def alone(body, lesson):
 
 def program():
     """El de todos los exploradores, en uno: lo comparten todas las páginas, con lo común una vez."""
-    names = {kind: module(kind) for kind in explorers.__all__} | {"Prediction": "prediction"}
+    names = {kind: module(kind) for kind in explorers.__all__} | {"Prediction": "prediction", "Questions": "questions"}
     code = "\n".join(
         f"course.explorers.{kind} = (() => {{\n{own(name)}\n}})();" for kind, name in names.items()
     )

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from course_tools.cells import (
-    CHECKING, EXERCISES, FOLDED, PREDICTION, SETUP, TRY, UNSOLVED, is_check, opens_beside, tagged,
+    CHECKING, EXERCISES, FOLDED, LOOKING, PREDICTION, SETUP, TRY, UNSOLVED, is_check, opens_beside, tagged,
 )  # fmt: skip
 from sitio.exercises import cell_html, exercise_html, exercise_of, exercises, lesson_html, runnable
 from sitio.explorers import explorer_html, explorer_kind
@@ -96,7 +96,7 @@ def for_the_web(notebook, name, linked, lessons):
                 cell["outputs"] = outputs = []
             if cell is first:  # la de la 00 dice si el curso está instalado: aquí no hace falta
                 cell["outputs"] = outputs = []
-            if tagged(cell, SETUP) or cell is first:
+            if tagged(cell, SETUP) or tagged(cell, LOOKING) or cell is first:
                 cell["metadata"].setdefault("tags", []).append("hide-input")
             alive = [_bring_to_life(output, states, name) for output in outputs]
             asks = tagged(cell, PREDICTION)

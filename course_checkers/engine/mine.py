@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 import course_lib
+from course_checkers.engine import lines
 from course_checkers.engine.catalog import exercises, modules
 from course_tools.opening import library
 
@@ -49,6 +50,11 @@ PIECES = {
 }
 
 
+def ours():
+    """Las del curso: las de los ejercicios, y las líneas de los caminos (``lines``)."""
+    return PIECES | {name: one.right for name, one in lines.lines().items()}
+
+
 def usable(found):
     """De lo que hay, lo que se puede usar: nombre → valor."""
     return {piece.name: value for piece, value in found.items() if not isinstance(value, str)}
@@ -73,7 +79,7 @@ def load():
         except (Exception, SystemExit) as error:
             found[piece] = story(error, piece)
     for space in spaces:  # lo que una necesita de las que van detrás, o de las que faltan
-        space |= {n: value for n, value in (PIECES | usable(found)).items() if n not in space}
+        space |= {n: value for n, value in (ours() | usable(found)).items() if n not in space}
     return found
 
 
@@ -88,10 +94,10 @@ def story(error, piece):
 
 
 def my_pieces(*names):
-    """Tus piezas para montar un modelo, y las de ``course_lib`` que falten; dice cuántas son tuyas.
+    """Tus piezas para montar un modelo, y las del curso que falten; dice cuántas son tuyas.
 
     Args:
-        names: cuáles, como ``"my_attention"``; sin ninguna, todas las que usan las lecciones.
+        names: cuáles, como ``"my_attention"``, o una línea, ``"scale"``; sin ninguna, todas las de ejercicios.
 
     Returns:
         Un objeto con una función por pieza: ``pieces.my_attention(…)``.
@@ -99,11 +105,9 @@ def my_pieces(*names):
     Raises:
         ValueError: si alguna no es de las que usan las lecciones.
     """
-    names = names or tuple(PIECES)
-    if unknown := set(names) - set(PIECES):
-        raise ValueError(
-            f"my_pieces: no hay ninguna pieza {min(unknown)!r}: son {', '.join(PIECES)}."
-        )
+    names, known = names or tuple(PIECES), ours()
+    if unknown := set(names) - set(known):
+        raise ValueError(f"my_pieces: no hay ninguna pieza {min(unknown)!r}: son {', '.join(known)}.")
     found = load()
     for piece, value in found.items():
         if piece.name in names and isinstance(value, str):
@@ -112,7 +116,7 @@ def my_pieces(*names):
     missing = [name for name in names if name not in mine]
     rest = f"; de course_lib, {', '.join(missing)}" if missing else ""
     print(f"{len(mine)} de {len(names)} piezas son tuyas{rest}.")
-    return SimpleNamespace(**{name: mine.get(name, PIECES[name]) for name in names})
+    return SimpleNamespace(**{name: mine.get(name, known[name]) for name in names})
 
 
 def main():
@@ -123,6 +127,8 @@ def main():
         what = f"{piece.number} · {piece.name}" + " (cambiada a mano)" * piece.edited
         if isinstance(value, str):
             print(f"✗ {what}: no se puede usar. Mira {value}.")
+        elif piece.name in lines.lines():
+            print(what, lines.check(lines.lines()[piece.name], value), sep="\n  ")
         elif piece.number in known:
             print(what, known[piece.number].check(value), sep="\n  ")
     if not found:

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from course_checkers.engine import prediction
+from course_checkers.engine import lines, prediction
 from course_checkers.engine.catalog import catalog
 from course_checkers.engine.places import onward
 from course_tools.opening import progress
@@ -24,6 +24,10 @@ class Progress:
     def lines(self):
         """Una línea por ejercicio, o por lección si son todas; y lo que ha salido a la primera."""
         if self.lesson is not None:
+            written = [one.number for one in lines.lines().values() if one.number.split(".")[0] == str(int(self.lesson))]
+            if written:
+                done = sum(bool(self.noted["lines"].get(number, {}).get("date")) for number in written)
+                yield f"{'✓' if done == len(written) else '○'} Tus líneas: {done} de {len(written)}"
             for number, (title, _) in self.exercises.items():
                 yield f"{'✓' if number in self.solved else '○'} {number} · {title}"
             mine = f"{int(self.lesson):02}."

@@ -21,7 +21,7 @@ El curso pone aquí cada pieza, y la cambia si la resuelvo de otra forma. Si la 
 como la dejo. «python curso.py mi_biblioteca» dice cuáles hay y las comprueba.
 """
 '''
-MARK = re.compile(r"^# --- (\d+\.\d+) · (\w+)\b.*$", re.MULTILINE)
+MARK = re.compile(r"^# --- (\d+\.(?:\d+|[a-z])) · (\w+)\b.*$", re.MULTILINE)
 EDITED = (
     f"tu {{}} de {MODULE}.py la has cambiado a mano, y se queda así. Para poner la de ahora, borra allí la "
     "tuya y repite esta celda."
@@ -122,4 +122,6 @@ def keep(number, title, name, code):
 
 
 def order(number):
-    return [int(part) for part in number.split(".")]
+    """Las líneas de una lección, 3.a, van delante de sus ejercicios, 3.1."""
+    lesson, _, own = number.partition(".")
+    return int(lesson), own.isdigit(), int(own, 36)

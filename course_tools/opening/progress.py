@@ -2,8 +2,8 @@
 
 Es el archivo ``.progreso.json`` de ``copies.student_folder``. La variable de entorno CURSO_PROGRESO
 dice otro, y «no», ninguno. Dice, de cada ejercicio, cuántas veces se ha comprobado hasta estar bien
-(``tries``) y, si ya lo está, el día (``date``); y de cada predicción, lo que se dijo (``said``), si era lo
-que sale (``right``) y el día.
+(``tries``) y, si ya lo está, el día (``date``), como de cada línea (``lines``); de cada predicción, lo que se
+dijo (``said``), si era lo que sale (``right``) y el día; y de lo que se vuelve a preguntar (``asked``), lo mismo.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from pathlib import Path
 from course_tools.opening.copies import beside, student_folder
 
 PLACE = "CURSO_PROGRESO"
-KINDS = "exercises", "predictions"
+KINDS = "exercises", "predictions", "lines", "asked"
 
 
 def place():
@@ -27,7 +27,7 @@ def place():
 
 
 def load():
-    """Todo lo apuntado: ``{"exercises": {…}, "predictions": {…}}``. Si el archivo no se entiende, nada."""
+    """Todo lo apuntado, de cada clase (``KINDS``): ``{"exercises": {…}, …}``. Si el archivo no se entiende, nada."""
     try:
         return _read(place())
     except (OSError, ValueError):
@@ -58,16 +58,16 @@ def solved():
     return {n: one["date"] for n, one in load()["exercises"].items() if one.get("date")}
 
 
-def tried(exercise, ok):
+def tried(exercise, ok, kind="exercises"):
     """Apunta que un ejercicio se ha comprobado, por su número, y si está bien. Da las notas que hay que añadir."""
 
     def add(found):
-        old = found["exercises"].get(exercise, {})
+        old = found[kind].get(exercise, {})
         if old.get("date"):
             return False
         tries = old.get("tries") if isinstance(old.get("tries"), int) else 0
         day = date.today().isoformat() if ok else None
-        found["exercises"][exercise] = {"tries": tries + 1, "date": day}
+        found[kind][exercise] = {"tries": tries + 1, "date": day}
         return True
 
     told = _change(add)
@@ -89,6 +89,22 @@ def predicted(name, said, right):
         if judged:
             old["right"] = right
         return judged
+
+    return _change(add)
+
+
+def asked(name, said, right, lesson):
+    """Apunta lo contestado a una pregunta que vuelve, y en qué lección. Da por qué no se ha podido, o nada.
+
+    Si en esa lección ya se había fallado, corregirlo no lo quita: vuelve en otra.
+    """
+
+    def add(found):
+        old = found["asked"].get(name, {})
+        missed = old.get("lesson") == lesson and old.get("right") is False
+        new = {"said": said, "right": right and not missed, "date": date.today().isoformat(), "lesson": lesson}
+        found["asked"][name] = new
+        return old != new
 
     return _change(add)
 

@@ -20,6 +20,10 @@ TRY = "Para profundizar: pruébalo"
 PREDICTION = re.compile(r"\*\*Antes de ejecutar:|^Prediction\(", re.MULTILINE)
 CHECKING = re.compile(r"^(show_progress\(|from course_checkers import)", re.MULTILINE)
 UNSOLVED = "Cuando esté resuelto"
+LOOKING = re.compile(r"# Se (comprueba|dibuja): .")  # la primera línea de lo que se pliega, que lo cuenta
+LOOKS = re.compile(r"(print|display|reveal|plot_\w+|show_\w+|torch\.testing\.\w+)\(")  # lo que comprueba, escribe o dibuja
+ASKS = re.compile(r"^(Prediction|Questions|\w+Explorer)\(")  # lo que se contesta o se mueve
+YOURS = re.compile(r"^@your_line\b", re.MULTILINE)
 FOR_HOME = re.compile(r"\*\*Para casa:\*\* el (\d+\.\d+)")
 
 # El ritmo: un modelo, no lo que ha tardado nadie.
@@ -27,6 +31,8 @@ WORDS_A_MINUTE = 160  # leer despacio un texto técnico
 SECONDS_A_LINE = 10  # leer una línea de código
 SECONDS_A_FIGURE = 30  # mirar una figura o una fórmula
 SECONDS_A_PREDICTION = 45  # pensar un «Antes de ejecutar», o contestarlo
+SECONDS_A_LINE_OF_YOURS = 60  # escribir una línea, y leer qué se dice de ella
+SECONDS_A_QUESTION = 10  # contestar una de las que vuelven
 SECONDS_AN_EXPLORER = 120  # mover un explorador hasta ver la respuesta
 MINUTES_AN_ANSWER = {True: 12, False: 4}  # un ejercicio, si se programa y si no
 # Lo que tarda en ejecutarse cada lección, entera, en segundos, con dos núcleos: lo dice «curso.py cuadernos».
@@ -83,6 +89,7 @@ def roles(cell, place):
     code, title = cell.cell_type == "code", heading(cell)
     told = {
         cells.SETUP: code and only_prepares(cell.source),
+        cells.LOOKING: code and LOOKING.match(cell.source),
         cells.BESIDE: place == ASIDE,
         cells.TRY: title == (2, TRY),
         cells.PREDICTION: place != EXERCISES and PREDICTION.search(cell.source),
@@ -106,7 +113,7 @@ def mark(nb, name):
         cell.metadata["tags"] = tags + roles(cell, place)
         cell.metadata.pop("slideshow", None)  # lo que se proyecta es su clase
         cell.metadata.pop("jupyter", None)
-        if cells.SETUP in cell.metadata["tags"]:
+        if {cells.SETUP, cells.LOOKING} & {*cell.metadata["tags"]}:
             cell.metadata["jupyter"] = {"source_hidden": True}
         if not cell.metadata["tags"]:
             del cell.metadata["tags"]
@@ -140,11 +147,44 @@ def code_cells(nb):
     return [cell for cell in nb.cells if cell.cell_type == "code"]
 
 
+def folded(source):
+    """Si una celda se pliega en una línea: solo prepara, o comprueba o dibuja y lo dice."""
+    return only_prepares(source) or LOOKING.match(source) is not None
+
+
 def lines(nb):
-    """Las líneas de código que se leen: lo que solo prepara está plegado en una."""
+    """Las líneas de código que se leen: lo que está plegado, en una."""
     seen = [c.source for c in code_cells(nb)]
-    shown = [s.splitlines()[:1] if only_prepares(s) else s.splitlines() for s in seen]
+    shown = [s.splitlines()[:1] if folded(s) else s.splitlines() for s in seen]
     return sum(bool(line.strip()) for one in shown for line in one)
+
+
+def read(nb):
+    """Los trozos que se leen: los de las celdas sin plegar, sin los que se contestan o se mueven."""
+    return [c.source for c in code_cells(nb) if not folded(c.source) and not ASKS.match(c.source)]
+
+
+def looking(nb):
+    """De las líneas que se leen, qué parte comprueba, escribe o dibuja."""
+    looks = 0
+    for source in read(nb):
+        for node in ast.walk(ast.parse(source)):
+            called = isinstance(node, ast.Expr) and LOOKS.match(ast.unparse(node))
+            if called or isinstance(node, ast.Assert):
+                looks += node.end_lineno - node.lineno + 1
+    every = sum(bool(line.strip()) for source in read(nb) for line in source.splitlines())
+    return looks / every
+
+
+def crowded(nb):
+    """Lo que cuesta leer de lo que no está plegado: celdas de más de seis líneas, y tres nombres de una vez."""
+    for source in read(nb):
+        kept = [line for line in source.splitlines() if line.strip()]
+        targets = [t for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Assign) for t in n.targets]
+        targets += [n.target for n in ast.walk(ast.parse(source)) if isinstance(n, ast.For | ast.comprehension)]
+        names = [sum(isinstance(one, ast.Name | ast.Starred) for one in ast.walk(t)) for t in targets if isinstance(t, ast.Tuple)]
+        if len(kept) > 6 or max(names, default=0) > 2:
+            yield source
 
 
 def minutes(nb):
@@ -158,6 +198,8 @@ def minutes(nb):
     seconds = SECONDS_A_LINE * lines(nb)
     asked = text.count("Antes de ejecutar:") + sum(c.source.count("Prediction(") for c in codes)
     seconds += SECONDS_A_PREDICTION * asked
+    seconds += SECONDS_A_LINE_OF_YOURS * sum(len(YOURS.findall(c.source)) for c in codes)
+    seconds += 3 * SECONDS_A_QUESTION * sum(c.source.startswith("Questions(") for c in codes)
     seconds += SECONDS_A_FIGURE * (figures + len(formulas))
     seconds += SECONDS_AN_EXPLORER * sum(c.source.count("Explorer(") for c in codes)
     return len(re.findall(r"\w+", prose)) / WORDS_A_MINUTE + seconds / 60

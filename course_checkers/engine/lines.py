@@ -1,0 +1,160 @@
+"""Tus líneas: tres en cada camino, de la 01 a la 07, escritas donde aparece su idea.
+
+Una línea es una función muy corta, con puntos donde va lo tuyo. ``your_line`` la prueba al ejecutarla: si
+está bien, la lección sigue con ella; si no, dice qué error es y la lección sigue con la del curso.
+"""
+
+import contextlib
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import torch
+from IPython import get_ipython
+
+from course_checkers.engine import closing, running
+from course_checkers.engine.comparing import calmly, clone, contrast, same, shape_of
+from course_checkers.engine.mistakes import Mistake, told
+from course_checkers.engine.report import Finding, Report
+
+LESSONS = Path(__file__).parents[1] / "lessons"
+OURS, YOURS = "Lo que sigue usa la del curso.", "Lo que sigue usa la tuya."
+OTHER = "No hay ninguna línea «{}»: deja el nombre que tenía. Lo que sigue usa la del curso."
+BROKEN = "Python no entiende tu línea. Arréglala y ejecuta otra vez su celda: mientras, lo que sigue usa la de antes."
+
+
+@dataclass(frozen=True)
+class Line:
+    """Una línea: su número, como ``"3.a"``, la del curso, con qué se prueba y los errores que se dan a menudo.
+
+    ``cases`` son los argumentos de cada prueba; ``wrong``, de cada error, lo que da.
+    """
+
+    number: str
+    right: Callable
+    cases: tuple
+    wrong: tuple[tuple[Mistake, Callable], ...]
+
+    @property
+    def name(self):
+        return self.right.__name__
+
+    def report(self, *findings, **more):
+        return LineReport(self.number, self.name, findings, **more)
+
+
+class LineReport(Report):
+    """El informe de una línea: dice, además, con cuál sigue la lección."""
+
+    @property
+    def head(self):
+        name = f"Tu línea «{self.title}»"
+        if self.unsolved:
+            return f"○ {name}: sin escribir. {OURS}"
+        return f"✓ {name}: está bien. {YOURS}" if self.ok else f"✗ {name}: todavía no. {OURS}"
+
+
+def line(file, number, right, cases, wrong):
+    """Una línea y sus errores: ``wrong`` es nombre → función que lo comete.
+
+    Sus frases están en el apartado ``number`` del módulo ``file`` (véase ``mistakes.told``).
+    """
+    known = told(file, number)
+    return Line(number, right, cases, tuple((known[name], form) for name, form in wrong.items()))
+
+
+@cache
+def lines():
+    """Las líneas del curso: nombre → ``Line``."""
+    found = sorted(LESSONS.glob("l??_lines.py"))
+    modules = [import_module(f"course_checkers.lessons.{path.stem}") for path in found]
+    return {one.name: one for module in modules for one in module.LINES}
+
+
+def read(value):
+    """Lo que da una línea, como se compara: un número de Python es un tensor sin ejes."""
+    if isinstance(value, tuple | list) and not all(isinstance(x, int | float) for x in value):
+        return tuple(map(read, value))
+    return calmly(lambda: torch.as_tensor(value), value)
+
+
+def gives(function, case):
+    """Lo que da una función con una copia de esos argumentos; ``None``, si no puede."""
+    return calmly(lambda: read(function(*clone(case))), None)
+
+
+def equal(yours, right):
+    """Si son iguales: forma, números y si son booleanos, que después se niegan con ``~``."""
+    flags = [x.dtype == torch.bool for x in (yours, right) if isinstance(x, torch.Tensor)]
+    return same(yours, right) and len({*flags}) < 2
+
+
+def check(one, function):
+    """El informe de una línea."""
+    names = [*inspect.signature(one.right).parameters]
+    if problem := running.wrong_signature(function, names):
+        return one.report(problem)
+    with running.within_limits():
+        outcomes = []
+        for case in one.cases:
+            outcome = running.call(function, *clone(case))
+            if outcome.unsolved:
+                return one.report(unsolved=True)
+            if outcome.problem:
+                return one.report(outcome.problem)
+            outcomes.append(read(outcome.value))
+    rights = [gives(one.right, case) for case in one.cases]
+    found = [(yours, right) for yours, right in zip(outcomes, rights) if not equal(yours, right)]
+    if not found:
+        return one.report()
+    for mistake, form in one.wrong:
+        if all(equal(yours, gives(form, case)) for yours, case in zip(outcomes, one.cases)):
+            return one.report(mistake.found(story(*found[0])))
+    return one.report(Finding("otra-cosa", "Da otra cosa.", story(*found[0])))
+
+
+def story(yours, right):
+    """En qué se aparta de la buena, con el ejemplo más pequeño."""
+    if yours is None:
+        return "No devuelve nada: ¿falta «return»?"
+    if isinstance(yours, tuple | torch.Tensor) and shape_of(yours) != shape_of(right):
+        return f"Tu línea da algo de forma {shape_of(yours)}, y tiene que ser {shape_of(right)}."
+    if not equal(yours, right) and same(yours, right):
+        return "Los números están bien, y tienen que ser booleanos: True o False."
+    told = calmly(lambda: contrast(yours, right), "")
+    return told and f"{told[0].upper()}{told[1:]}."
+
+
+def your_line(function):
+    """Prueba tu línea y dice cómo está. Da la tuya si está bien y, si no, la del curso.
+
+    Se pone encima de la función: ``@your_line``. La que está bien va a ``mi_biblioteca.py``.
+    """
+    one = lines().get(getattr(function, "__name__", ""))
+    if one is None:
+        print(OTHER.format(getattr(function, "__name__", type(function).__name__)))
+        return function
+    report = closing.line(check(one, function), function)
+    shell = get_ipython()
+    if shell is None:
+        print(report)
+    else:
+        from IPython.display import display
+
+        display(report)
+    return function if report.ok else one.right
+
+
+def still_ours(result):
+    """Lo que se dice de una línea que ni se ha podido leer: la lección sigue, con la del curso."""
+    cell = getattr(result.info, "raw_cell", None) or ""
+    if isinstance(result.error_before_exec, SyntaxError) and re.search(r"^@your_line\b", cell, re.MULTILINE):
+        print(BROKEN)
+
+
+with contextlib.suppress(AttributeError):  # fuera de un cuaderno no hay celdas
+    get_ipython().events.register("post_run_cell", still_ours)

@@ -1,0 +1,39 @@
+"""Las tres líneas de la lección 03: dividir por √d_k, la exponencial y el reparto."""
+
+import math
+
+import torch
+
+from course_checkers.engine.lines import line
+
+
+def scale(scores, d_k):
+    return scores / math.sqrt(d_k)
+
+
+def positive(scores):
+    return (scores - scores.amax(dim=-1, keepdim=True)).exp()
+
+
+def share(numbers):
+    return numbers / numbers.sum(dim=-1, keepdim=True)
+
+
+TABLE = torch.tensor([[1.0, 2.0, 4.0], [8.0, 1.0, 0.5]])
+HEADS = torch.arange(1, 25.0).reshape(2, 3, 4) % 7
+LINES = (
+    line(__file__, "3.a", scale, ((TABLE, 4), (HEADS, 9)), {
+        "por-d_k": lambda scores, d_k: scores / d_k,
+        "sin-dividir": lambda scores, d_k: scores,
+        "por-la-raíz": lambda scores, d_k: scores * math.sqrt(d_k),
+    }),
+    line(__file__, "3.b", positive, ((TABLE,), (HEADS,), (torch.tensor([1000.0, 999.0, -1000.0]),)), {
+        "sin-restar": lambda scores: scores.exp(),
+        "resta-el-de-todos": lambda scores: (scores - scores.max()).exp(),
+    }),
+    line(__file__, "3.c", share, ((TABLE,), (HEADS,)), {
+        "todo": lambda numbers: numbers / numbers.sum(),
+        "por-columnas": lambda numbers: numbers / numbers.sum(dim=-2, keepdim=True),
+        "máximo": lambda numbers: numbers / numbers.amax(dim=-1, keepdim=True),
+    }),
+)  # fmt: skip

@@ -1,0 +1,108 @@
+// Tres preguntas cortas: al elegir se sabe si era, y por qué. Sin kernel, en el sitio, lo contestado se queda en el
+// navegador, y lo fallado vuelve entero al abrir otra lección; con él, de eso se ocupa asking.py.
+
+const STYLE = css`
+  .exp-questions fieldset {
+    border: 0;
+    border-left: 4px solid var(--q);
+    margin: 0 0 0.8rem;
+    padding: 0 0 0 0.8rem;
+  }
+  .exp-questions legend {
+    float: left; /* dentro de su caja, aunque ocupe varias líneas */
+    width: 100%;
+    font-size: inherit; /* el sitio los hace grandes */
+    font-weight: 600;
+    line-height: inherit;
+    margin: 0;
+    padding: 0 0 0.3rem;
+  }
+  .exp-questions fieldset > .exp-control {
+    clear: both;
+    display: flex;
+    margin: 0.3rem 0;
+  }
+  .exp-questions .exp-say {
+    clear: both;
+    margin: 0;
+    min-height: 1.5em;
+  }
+`;
+
+const HOME = () => `${globalThis.course?.home}/preguntas`;
+
+/** Lo que guarda el navegador: nombre → la pregunta, lo dicho, si era y en qué lección. */
+function kept() {
+  try {
+    return Object(JSON.parse(localStorage.getItem(HOME())));
+  } catch {
+    return {};
+  }
+}
+
+/** Las de una página sin kernel: lo contestado en esta lección, lo fallado antes y las de siempre. */
+export function drawn(asked, lesson, noted) {
+  const earlier = Object.values(noted).filter(one => one.item?.name < lesson);
+  const here = earlier.filter(one => one.lesson === lesson);
+  const failed = earlier.filter(one => !one.right && one.lesson !== lesson);
+  const all = [...here, ...failed].map(one => one.item).concat(asked);
+  return [...new Map(all.map(one => [one.name, one])).values()].slice(0, asked.length);
+}
+
+function render({ model, el }) {
+  const lesson = model.get('lesson');
+  const alone = !model.widget_manager;
+  const noted = alone ? kept() : {};
+  const asked = alone && !model.get('closing') ? drawn(model.get('asked'), lesson, noted) : model.get('asked');
+  const said = { ...model.get('said') };
+  if (alone)
+    for (const { name } of asked) if (noted[name]?.lesson === lesson) said[name] = noted[name].said;
+  const missed = new Set(); // corregirlo no lo quita: vuelve
+  const total = announcer();
+  serial = Math.floor(1e9 * Math.random()); // hay varias en la página, y sus id no se repiten
+
+  function keep(item, value, right) {
+    if (!alone) {
+      model.set('said', { ...said });
+      return model.save_changes();
+    }
+    try {
+      const all = kept();
+      const missed = all[item.name]?.lesson === lesson && !all[item.name].right;
+      all[item.name] = { item, said: value, right: right && !missed, lesson };
+      localStorage.setItem(HOME(), JSON.stringify(all));
+    } catch {
+      // no se deja guardar nada: la página ya lo dice
+    }
+  }
+
+  const boxes = asked.map(item => {
+    const voice = announcer();
+    const told = () => item.answers.find(({ say }) => say === said[item.name]);
+    const list = radios(
+      item.question,
+      item.answers.map(({ say }) => [say, say]),
+      value => {
+        said[item.name] = value;
+        keep(item, value, told().right);
+        draw();
+      },
+      voice.node,
+    );
+    return { node: list.node, draw: () => told() && (list.set(told().say), voice.say(told().told)), told };
+  });
+
+  function draw() {
+    boxes.forEach(box => box.draw());
+    const answers = boxes.map(box => box.told()).filter(Boolean);
+    boxes.forEach((box, i) => box.told()?.right === false && missed.add(i));
+    const first = `${asked.length - missed.size} de ${asked.length} a la primera.`;
+    const end = missed.size ? ' Lo que has fallado vuelve en otra lección.' : '';
+    total.say(answers.length === asked.length ? `${first}${end} ${model.get('note')}`.trim() : '');
+  }
+  mount(el, 'exp-questions', STYLE, ...boxes.map(box => box.node), total.node);
+  draw();
+  return listen(model, { note: draw });
+}
+
+export default { render };
