@@ -98,9 +98,9 @@ def no_figure(*_, **__):
 def prepare():
     """Deja listas las comprobaciones."""
     threading.Thread = Inline
-    silent = types.ModuleType("prediction")  # en la página, lo predicho se contesta en su sitio
-    silent.Prediction = silent.reveal = lambda *_, **__: None
-    sys.modules["course_checkers.engine.prediction"] = silent
+    silent = types.ModuleType("silent")  # en la página, lo que se pregunta se contesta en su sitio
+    silent.Prediction = silent.reveal = silent.Questions = lambda *_, **__: None
+    sys.modules |= dict.fromkeys(("course_checkers.engine.prediction", "course_checkers.engine.asking"), silent)
     sys.modules |= dict.fromkeys(("js", "pyodide_js", "pyodide_js._api"))  # la página no es de quien responde
     for finder in sys.meta_path:  # y quien quite lo de arriba no la encuentra
         getattr(finder, "jsproxies", {}).clear()
