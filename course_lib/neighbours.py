@@ -1,7 +1,8 @@
 """La tarea de los vecinos: una atención que aprende, en un segundo, a quién tiene que mirar.
 
 Cada token tiene que decir qué token hay a su lado. Los tokens son al azar: hay que mirar allí. W_Q y
-W_K nacen al azar, y solo se les dice cuánto se equivocan. La frase es un corro.
+W_K nacen al azar, y solo se les dice cuánto se equivocan. La frase es un corro. O, con ``period``, un
+texto que se repite sumando 1 y que hay que saber seguir: 3 0 5 2 7, 4 1 6 3 0.
 """
 
 import math
@@ -13,6 +14,7 @@ from torch import nn
 
 from course_lib.attention import MultiHeadAttention
 from course_lib.checks import check_whole
+from course_lib.masks import causal_mask
 
 
 class NeighbourModel(nn.Module):
@@ -24,14 +26,24 @@ class NeighbourModel(nn.Module):
         length, vocab_size: tokens de una frase, L, y tokens distintos que hay, V.
         positions, scaled: si se suma la posición, y si las puntuaciones se dividen por √d_k.
         birth: cuántas veces mayor nace W_Q.
+        mask: si nadie mira a los de después (máscara causal).
+        period: si se dice, cada token es el de ``period`` antes, más 1; y cada uno, menos el último,
+            dice el siguiente.
+
+    Raises:
+        ValueError: si ``period`` no divide a ``length``, o con otros ``offsets`` que (1,).
     """
 
     def __init__(
         self, heads, dim_embedding=32, *, offsets=(-1,), length=10, vocab_size=8, positions=True,
-        scaled=True, birth=1,
+        scaled=True, birth=1, mask=False, period=None,
     ):  # fmt: skip
         super().__init__()
+        if period and (length % check_whole("NeighbourModel", period=period) or offsets != (1,)):
+            wanted = f"tiene que dividir a length = {length}, y offsets ser (1,), el siguiente."
+            raise ValueError(f"NeighbourModel: period = {period}, offsets = {offsets}: {wanted}")
         self.offsets, self.length, self.vocab_size = offsets, length, vocab_size
+        self.mask, self.period = mask, period or length
         self.embedding = nn.Embedding(vocab_size, dim_embedding)
         self.position = nn.Embedding(length, dim_embedding) if positions else None
         self.attention = MultiHeadAttention(heads, dim_embedding, bias=False)
@@ -43,32 +55,47 @@ class NeighbourModel(nn.Module):
         """Dice, en cada sitio, qué vecinos hay.
 
         Args:
-            ids: ``(B, L)``.
+            ids: ``(B, L)``, o más corta: lo que se lleva escrito.
 
         Returns:
             ``(logits, weights)``: ``(B, L, vecinos, V)`` y ``(B, h, L, L)``.
         """
         X = self.embedding(ids)
         if self.position is not None:
-            X = X + self.position.weight
+            X = X + self.position.weight[: ids.shape[1]]
         # La atención divide siempre: para que no cuente, se multiplica antes.
         query = X if self.scaled else X * math.sqrt(self.attention.dim_key)
-        output, weights = self.attention(query, X, X)
+        mask = causal_mask(ids.shape[1]) if self.mask else None
+        output, weights = self.attention(query, X, X, mask)
         return self.read(output).unflatten(-1, (len(self.offsets), self.vocab_size)), weights
 
 
 class Moment(NamedTuple):
-    """Cómo va: los pasos dados, los aciertos de cada vecino, de 0 a 1, y los pesos ``(h, L, L)``."""
+    """Cómo va: los pasos dados, los aciertos de cada vecino, de 0 a 1, y los pesos ``(h, L, L)``.
+
+    Con ``period``, los aciertos son donde se puede saber, y ``written``, los de lo mismo al escribirlo.
+    """
 
     step: int
     accuracy: torch.Tensor
     weights: torch.Tensor
+    written: float | None = None
 
 
 def ring_batch(model, count, chance):
     """``count`` frases al azar y sus vecinos: ``(B, L)`` y ``(B, L, vecinos)``."""
-    ids = torch.randint(model.vocab_size, (count, model.length), generator=chance)
+    ids = torch.randint(model.vocab_size, (count, model.period), generator=chance)
+    turns = [ids + turn for turn in range(model.length // model.period)]
+    ids = torch.cat(turns, dim=1) % model.vocab_size
     return ids, torch.stack([ids.roll(-offset, 1) for offset in model.offsets], dim=-1)
+
+
+def write_on(model, ids):
+    """Sigue unas frases, hasta ``(B, L)``, token a token: cada uno, con lo escrito y nada más."""
+    while ids.shape[1] < model.length:
+        logits, _ = model(ids)
+        ids = torch.cat([ids, logits[:, -1].argmax(-1)], dim=1)
+    return ids
 
 
 def watched(who, optimizer, loss, look, steps, every):
@@ -107,8 +134,8 @@ def learn_neighbours(
         Un ``Moment`` antes de empezar y cada ``every`` pasos: de 256 frases que no ha visto.
 
     Raises:
-        ValueError: si ``every`` no es un entero de 1 en adelante, u ``offsets`` está vacío; y si
-            ``heads`` no divide a ``dim_embedding``.
+        ValueError: si ``every`` no es un entero de 1 en adelante, u ``offsets`` está vacío; si
+            ``heads`` no divide a ``dim_embedding``, y lo que dice el modelo.
     """
     if not options.get("offsets", True):
         raise ValueError("learn_neighbours: offsets = () y hace falta un vecino por lo menos: (-1,).")
@@ -116,16 +143,22 @@ def learn_neighbours(
         torch.manual_seed(seed)
         model = NeighbourModel(heads, dim_embedding, **options).double()
     chance = torch.Generator().manual_seed(seed)
+    period = model.period if model.period < model.length else None
+    asked = slice(-1 if period else None)  # en un texto, detrás del último no hay nada
 
     def loss():
         ids, neighbours = ring_batch(model, batch, chance)
         logits, _ = model(ids)
-        return F.cross_entropy(logits.flatten(0, 2), neighbours.flatten())
+        return F.cross_entropy(logits[:, asked].flatten(0, 2), neighbours[:, asked].flatten())
 
     def look():
         ids, neighbours = ring_batch(model, 256, chance)
         logits, weights = model(ids)
-        return (logits.argmax(-1) == neighbours).double().mean(dim=(0, 1)), weights[0]
+        right = (logits.argmax(-1) == neighbours).double()
+        if not period:
+            return right.mean(dim=(0, 1)), weights[0]
+        written = (write_on(model, ids[:, :period]) == ids)[:, period:].double().mean()
+        return right[:, period - 1 : -1].mean(dim=(0, 1)), weights[0], written.item()
 
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     yield from watched("learn_neighbours", optimizer, loss, look, steps, every)

@@ -15,8 +15,8 @@ from course_lib import lazy
 _MODULE_OF = {
     "AttentionExplorer": "attention", "BlocksExplorer": "blocks",
     "CrossAttentionExplorer": "cross", "GeometryExplorer": "geometry",
-    "InfluenceExplorer": "influence", "LlmExplorer": "llm", "MaskExplorer": "mask",
-    "MultiHeadExplorer": "heads", "QKVExplorer": "qkv", "SoftmaxExplorer": "softmax",
+    "InfluenceExplorer": "influence", "LearningExplorer": "learning", "LlmExplorer": "llm",
+    "MaskExplorer": "mask", "MultiHeadExplorer": "heads", "QKVExplorer": "qkv", "SoftmaxExplorer": "softmax",
 }  # fmt: skip
 __all__ = sorted(_MODULE_OF)
 __getattr__, __dir__ = lazy(__name__, _MODULE_OF)

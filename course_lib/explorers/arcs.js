@@ -149,12 +149,10 @@ function renderArcs({ model, el }) {
   const chosen = () => Math.min(model.get('query'), tokens.length - 1);
 
   function press(event, i) {
-    const last = tokens.length - 1;
-    const keys = { ArrowRight: i + 1, ArrowDown: i + 1, ArrowLeft: i - 1, ArrowUp: i - 1 };
-    const to = pressed(event, { ...keys, Home: 0, End: last });
+    const to = arrowTo(event, i, tokens.length);
     if (to === undefined) return;
     peeked = null;
-    save('query', Math.max(0, Math.min(last, to)));
+    save('query', to);
     nodes[chosen()].focus();
   }
 

@@ -253,21 +253,9 @@ function panel({ tokens, weights, name, text, pick, peek }) {
           },
           onpointerenter: () => peek(i),
           onkeydown(event) {
-            const last = tokens.length - 1;
-            const to = pressed(event, {
-              ArrowDown: i + 1,
-              ArrowRight: i + 1,
-              ArrowUp: i - 1,
-              ArrowLeft: i - 1,
-              Home: 0,
-              End: last,
-              PageUp: 0,
-              PageDown: last,
-              ' ': i,
-              Enter: i,
-            });
-            if (to === undefined) return;
-            const next = Math.max(0, Math.min(last, to));
+            const ends = { PageUp: 0, PageDown: tokens.length - 1 };
+            const next = arrowTo(event, i, tokens.length, { ...ends, ' ': i, Enter: i });
+            if (next === undefined) return;
             pick(next);
             queries[next].node.focus();
           },

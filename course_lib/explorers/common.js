@@ -124,7 +124,7 @@ function radios(title, options, onChange, ...more) {
     node: make('fieldset', {}, make('legend', {}, title), ...labels, ...more),
     set: value =>
       inputs.forEach(input => {
-        input.checked = input.value === value;
+        input.checked = input.value === String(value);
       }),
   };
 }
@@ -196,6 +196,29 @@ function pressed(event, actions) {
   }
   return action;
 }
+
+/** De `count` en fila, adónde va la tecla desde el `i`: al de al lado, o a un extremo. */
+function arrowTo(event, i, count, more = {}) {
+  const [next, last] = [i + 1, count - 1];
+  const keys = { ArrowRight: next, ArrowDown: next, ArrowLeft: i - 1, ArrowUp: i - 1 };
+  if (withModifier(event)) return undefined;
+  const to = pressed(event, { ...keys, Home: 0, End: last, ...more });
+  return to === undefined ? to : Math.max(0, Math.min(last, to));
+}
+
+/** Los retos: lo que se pide y, cuando se ha cumplido una vez, por qué sale. */
+function challenges(goals) {
+  const marks = goals.map(() => make('span', { class: 'exp-done' }));
+  const items = goals.map(([goal], i) => make('li', {}, goal, marks[i]));
+  return {
+    node: make('ol', { class: 'exp-goals' }, ...items),
+    mark: met =>
+      goals.forEach(([, why], i) => met[i] && marks[i].replaceChildren(` ✓ Conseguido: ${why}`)),
+  };
+}
+
+/** Los retos que se cumplen, dichos. */
+const won = met => met.flatMap((goal, i) => (goal ? [`Reto ${i + 1}, conseguido.`] : []));
 
 /** Los nombres «0», «1», «2»… */
 const numbered = count => [...Array(count).keys()].map(String);

@@ -200,9 +200,8 @@ function build(model, el) {
           onpointerenter: () => mark((peeked = [side, i])),
           onpointerleave: () => mark((peeked = null)),
           onkeydown: event => {
-            const keys = { ArrowRight: i + 1, ArrowDown: i + 1, ArrowLeft: i - 1, ArrowUp: i - 1 };
-            const to = pressed(event, { ...keys, Home: 0, End: tokens.length - 1 });
-            if (!nodes[to]) return;
+            const to = arrowTo(event, i, tokens.length);
+            if (to === undefined) return;
             peeked = null;
             if (side === WRITTEN) go(to);
             nodes[to].focus();

@@ -71,15 +71,8 @@ const PARTS = {
 };
 
 const STYLE = css`
-  .exp-geometry :is(ol, p) {
+  .exp-geometry p {
     margin: 0 0 0.3rem;
-    padding-left: 1.4rem;
-  }
-  .exp.exp-geometry p {
-    padding: 0;
-  }
-  .exp-geometry .g-done {
-    font-weight: 600;
   }
   .exp-geometry .g-planes {
     display: flex;
@@ -221,7 +214,7 @@ export function sentence({ part, words, asks }, result, chosen) {
       `«${who}» y la key de «${words[chosen]}»: ${degrees(angles[chosen])}, ${kind}; ` +
       `producto ${show(product)}.`;
   }
-  return goals.reduce((all, goal, i) => (goal ? `${all} Reto ${i + 1}, conseguido.` : all), text);
+  return [text, ...won(goals)].join(' ');
 }
 
 /** Dónde va cada nombre: más allá de su punta, o a un lado si ahí hay otro nombre u otra punta. */
@@ -292,7 +285,7 @@ function render({ model, el }) {
   const read = () =>
     Object.fromEntries(['part', 'words', 'start', ...names].map(name => [name, model.get(name)]));
   let chosen = 2; // la key de la que se enseña el ángulo: la última que se ha tocado
-  const done = goals.map(() => false);
+  const asked = challenges(goals);
 
   // --- Los planos: el de la query y las keys y, si toca, el de los values ------------------------
   const plane = grid('La query y las keys', LIMITS.K);
@@ -387,7 +380,6 @@ function render({ model, el }) {
   mixing.node.append(out, point, outName);
 
   // --- Lo que se pide, los mandos y lo que se lee ------------------------------------------------
-  const asked = goals.map(([goal]) => ({ mark: make('span', { class: 'g-done' }), goal }));
   const asking = words.map((word, i) => button(word, () => save('asks', i), false));
   const scaled = checkbox('÷ √2', true, on => save('scaled', on));
   const back = button('Como al principio', () => {
@@ -401,7 +393,7 @@ function render({ model, el }) {
     el,
     'exp-geometry',
     STYLE,
-    make('ol', {}, ...asked.map(({ goal, mark }) => make('li', {}, goal, mark))),
+    asked.node,
     paragraph(
       'Arrastra una punta o, con el tabulador, elígela y muévela con las flechas (con Mayús, más ' +
         'deprisa).' +
@@ -523,10 +515,7 @@ function render({ model, el }) {
           ]
         : []),
     );
-    result.goals.forEach((goal, i) => {
-      done[i] ||= goal;
-      asked[i].mark.textContent = done[i] ? ` ✓ ${goals[i][1]}` : '';
-    });
+    asked.mark(result.goals);
     voice.say(sentence(state, result, chosen));
   }
 

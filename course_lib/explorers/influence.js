@@ -121,22 +121,10 @@ function render({ model, el }) {
   );
 
   function press(event) {
-    if (withModifier(event)) return;
-    const last = tokens.length - 1;
     const now = model.get('token');
-    const [after, before] = [Math.min(now + 1, last), Math.max(now - 1, 0)];
-    const next = pressed(event, {
-      ArrowRight: after,
-      ArrowDown: after,
-      ArrowLeft: before,
-      ArrowUp: before,
-      Home: 0,
-      End: last,
-      ' ': now,
-      Enter: now,
-      PageUp: now,
-      PageDown: now,
-    }); // las que no mueven, tampoco deslizan la página
+    // Las que no mueven, tampoco deslizan la página.
+    const still = { ' ': now, Enter: now, PageUp: now, PageDown: now };
+    const next = arrowTo(event, now, tokens.length, still);
     if (next === undefined) return;
     save('token', next);
     inputs[next].node.focus();

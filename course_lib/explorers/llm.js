@@ -261,16 +261,8 @@ function roving(group) {
     onkeydown: event => {
       const nodes = reach();
       const at = nodes.indexOf(event.target.closest('button'));
-      if (at < 0 || withModifier(event)) return;
-      const to = pressed(event, {
-        ArrowDown: at + 1,
-        ArrowRight: at + 1,
-        ArrowUp: at - 1,
-        ArrowLeft: at - 1,
-        Home: 0,
-        End: nodes.length - 1,
-      });
-      if (to !== undefined) nodes[Math.max(0, Math.min(nodes.length - 1, to))].focus();
+      const to = at < 0 ? undefined : arrowTo(event, at, nodes.length);
+      if (to !== undefined) nodes[to].focus();
     },
   });
   /** Si el que tenía el turno ya no se ve, lo tiene el primero, o el elegido. */

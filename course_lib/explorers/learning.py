@@ -1,0 +1,106 @@
+"""La atención que aprende, en película: cómo va el mapa de pesos, y cuánto acierta, paso a paso.
+
+Los entrenamientos están grabados, en learning.json: lo escribe ``course_tools.record_learning``.
+"""
+
+import base64
+import json
+
+import traitlets
+
+from course_lib.explorers.base import HERE, SHARED, Explorer, esm, refusal
+
+EVERY, SEEDS = 25, 3  # cada cuántos pasos se ha mirado, y cuántos nacimientos hay
+SCENES = json.loads((HERE / "learning.json").read_text(encoding="utf-8"))
+# Los mandos, y cómo están si la escena no los mueve.
+KNOBS = {"positions": True, "mask": False, "scaled": True, "birth": "×1", "rate": 0.001, "heads": 1}
+
+
+def compute(run, rows, step):
+    """Lee un momento de un entrenamiento.
+
+    Args:
+        run: ``weights``, en centésimas, un byte cada una, en base 64; ``curves``, los aciertos; y
+            ``met``, cuándo se cumple cada reto.
+        rows: cuántas filas se enseñan, de 10 columnas.
+        step: el paso, múltiplo de ``EVERY``.
+
+    Returns:
+        Diccionario con ``weights``, ``(h, filas, 10)``; ``best``, la columna que más pesa en cada
+        fila; ``values``, los aciertos; y ``goals``, qué retos se cumplen.
+    """
+    now, data = step // EVERY, base64.b64decode(run["weights"])
+    size = len(data) // len(run["curves"])
+    flat = [byte / 100 for byte in data[now * size : (now + 1) * size]]
+    lines = [flat[i : i + 10] for i in range(0, size, 10)]
+    weights = [lines[i : i + rows] for i in range(0, len(lines), rows)]
+    return {
+        "weights": weights, "best": [[row.index(max(row)) for row in head] for head in weights],
+        "values": run["curves"][now], "goals": [now in moments for moments in run["met"]],
+    }  # fmt: skip
+
+
+class LearningExplorer(Explorer):
+    """Entrenamientos de ``learn_neighbours``, grabados: se elige uno, y se ve paso a paso.
+
+    Args:
+        scene: qué se puede mover, una de ``SCENES``.
+        positions, mask, scaled, birth, rate, heads: los mandos, los que tenga la escena; véase
+            ``learn_neighbours``. ``birth`` es ``"×1"``, ``"×√128"`` o ``"÷√128"``.
+        seed: el nacimiento, de 0 a 2.
+        step: el paso que se ve, de 25 en 25.
+
+    Raises:
+        traitlets.TraitError: si algo no es lo que tiene que ser.
+    """
+
+    _esm = esm("learning")
+    # `TraitType`: así lo que está mal se dice siempre en español.
+    scene = traitlets.TraitType("nace").tag(**SHARED)
+    positions, mask, scaled, birth, rate, heads = (
+        traitlets.TraitType(value).tag(**SHARED) for value in KNOBS.values()
+    )
+    seed = traitlets.TraitType(0).tag(**SHARED)
+    step = traitlets.TraitType(0).tag(**SHARED)
+    data = traitlets.Dict().tag(**SHARED)  # la escena, con sus entrenamientos
+
+    def __init__(self, scene="nace", **state):
+        super().__init__(scene=scene, **state)
+        self._fill()
+
+    @traitlets.observe("scene")
+    def _fill(self, _change=None):
+        self.data = SCENES[self.scene]
+        self.step = min(self.step, self.data["steps"])
+
+    @traitlets.validate("scene", *KNOBS)
+    def _check_choice(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        valid = list(SCENES) if name == "scene" else self._options().get(name, [KNOBS[name]])
+        if type(value) is not type(valid[0]) or value not in valid:
+            wanted = f"y tiene que ser uno de estos: {', '.join(map(repr, valid))}."
+            raise refusal("LearningExplorer", f"{name} = {value!r:.40}, {wanted}")
+        return value
+
+    @traitlets.validate("seed", "step")
+    def _check_number(self, proposal):
+        name, last = proposal["trait"].name, {"seed": SEEDS - 1, "step": SCENES[self.scene]["steps"]}
+        number = self._whole(name, proposal["value"], 0, last[name])
+        return number if name == "seed" else number - number % EVERY
+
+    def _options(self):
+        """Los valores de cada mando de la escena."""
+        return {name: [value for value, _ in labels] for name, _, labels in SCENES[self.scene]["knobs"]}
+
+    def describe(self):
+        places = [values.index(getattr(self, name)) for name, values in self._options().items()]
+        run = self.data["runs"]["".join(map(str, [*places, self.seed]))]
+        result, said = compute(run, self.data["rows"], self.step), []
+        for (_, title, labels), place in zip(self.data["knobs"], places):
+            said.append(f"{title}: {labels[place][1]}")
+        said += [f"nacimiento {self.seed}", f"paso {self.step} de {self.data['steps']}"]
+        said += [f"{name}: {value:.0%}" for name, value in zip(self.data["curves"], result["values"])]
+        tops = [max(row) for head in result["weights"] for row in head]
+        said.append(f"el peso mayor de cada fila, de media, {sum(tops) / len(tops):.2f}")
+        done = [str(i) for i, goal in enumerate(result["goals"], 1) if goal]
+        return f"Aprende: {'; '.join(said)}{'; cumple el reto ' * bool(done)}{' y el '.join(done)}."
