@@ -9,6 +9,7 @@ import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 from tools import notebooks, way
 
+from course_checkers.engine import prediction
 from imagenes.draw import FIGURES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,7 +23,9 @@ def texts(nb):
 
 
 def codes(nb):
-    return [cell.source for cell in nb.cells if cell.cell_type == "code"]
+    """Los trozos de código que se ven: lo que comprueba o dibuja y lo dice está plegado, y no se cuenta."""
+    found = [cell.source for cell in nb.cells if cell.cell_type == "code"]
+    return [source for source in found if not way.LOOKING.match(source)]
 
 
 def title(path):
@@ -98,6 +101,8 @@ def test_the_formula_is_text_where_it_is_a_picture():
 # De un camino: palabras, celdas de código, líneas y minutos; y, más largos, los que leen modelos de hoy.
 MAX_WAY = (2000, 28, 130, 50)
 LONGER = dict.fromkeys(("13", "14", "15"), (2200, 30, 150, 50))
+# En las primeras, lo que se lee es la idea: las líneas, y la parte que comprueba, escribe o dibuja.
+FIRST, FIRST_LINES, LOOKING = [f"{n:02}" for n in range(8)], 110, 0.15
 # De 00 a 12: los caminos, con un ejercicio cada uno y lo que tienen enteras.
 WAY_HOURS, PRACTISED_HOURS = 8.5, 11
 ALL_WORDS, ALL_CODE_CELLS, ALL_LINES = 38_000, 520, 2900
@@ -111,6 +116,28 @@ def test_the_way_fits_in_a_class(path):
     measured = (way.words(walked), len(codes(walked)), way.lines(walked), way.times(notebooks.read(path))[0])
     top = LONGER.get(path.stem[:2], MAX_WAY)
     assert [found <= most for found, most in zip(measured, top)] == [True] * 4, measured
+
+
+@each_lesson
+def test_in_the_first_ones_what_one_reads_is_the_idea(path):
+    if path.stem[:2] in FIRST:
+        walked = way.part(notebooks.read(path), way.WAY)
+        assert way.lines(walked) <= FIRST_LINES
+        assert way.looking(walked) <= LOOKING
+        assert list(way.crowded(walked)) == []
+
+
+def test_in_the_first_one_nothing_is_made_of_something_else():
+    """Ni listas ni generadores por comprensión: es el primer código que lee quien empieza."""
+    walked = way.part(notebooks.read(LESSONS[0]), way.WAY)
+    kinds = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
+    assert not [one for one in way.read(walked) for node in ast.walk(ast.parse(one)) if isinstance(node, kinds)]
+
+
+def test_a_pencil_twice_in_each_of_the_first_ones():
+    asked = prediction.predictions()
+    by_hand = [name[:2] for name in asked if asked[name]["question"].startswith("Con lápiz: ")]
+    assert {number: by_hand.count(number) for number in FIRST[1:]} == dict.fromkeys(FIRST[1:], 2)
 
 
 def test_each_way_asks_three_to_five_times():

@@ -47,6 +47,17 @@ def test_what_only_prepares_is_folded_and_reads_as_one_line():
     assert not {"jupyter", "tags"} & set(nb.cells[1].metadata)
 
 
+def test_what_only_looks_and_says_so_is_folded_and_is_not_read():
+    checked = "# Se comprueba: suman 1\nassert x == 1\nprint(x)"
+    nb = lesson("# 03 · Una", "x = 1\ny = 2\nprint(x)", checked, "Questions('03')", "a, b, c = 1, 2, 3", "\n".join("abcdefg"))
+    way.mark(nb, "03_una.ipynb")
+    assert [c.metadata.get("tags") for c in nb.cells[1:4]] == [None, ["mirar"], None]
+    assert nb.cells[2].metadata["jupyter"] == {"source_hidden": True}
+    assert way.lines(nb) == 3 + 1 + 1 + 7
+    assert way.looking(nb) == pytest.approx(1 / 11)
+    assert [one[0] for one in way.crowded(nb)] == ["a", "a"]
+
+
 @pytest.mark.parametrize(("cells", "faulty"), [
     (["x = 1", "## Para profundizar", "y = x", "## 2. Fin", "x"], []),
     (["x = 1", "## Para profundizar", "y = x", "## 2. Fin", "y"], ["y"]),

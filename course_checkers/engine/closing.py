@@ -21,6 +21,7 @@ PARTLY = (
     f"está bien, pero lo que se ha guardado en {library.MODULE}.py no está entero: sin las demás celdas no da lo "
     "mismo. Complétalo allí, o escribe la respuesta sin lo que hacen otras celdas y repite esta."
 )
+OWN_LINE = "tu línea"  # cómo se llama en tu biblioteca
 _recording = True
 
 
@@ -55,12 +56,16 @@ def line(report, function):
     if not _recording or report.unsolved or "NBGRADER_EXECUTION" in os.environ:
         return report
     told = progress.tried(report.exercise, report.ok, "lines")
-    if report.ok and library.place():
-        space = {**getattr(get_ipython(), "user_ns", {}), function.__name__: function}
-        name, code = calmly(lambda: written(function, report.exercise, space), None) or ("", "")
-        code = re.sub(r"^@your_line\b.*\n|^from course_checkers import your_line$", "", code, flags=re.MULTILINE)
-        told += library.keep(report.exercise, "tu línea", name, code.strip()) if name else ()
+    if report.ok and library.place() and (found := line_written(report, function, getattr(get_ipython(), "user_ns", {}))):
+        told += library.keep(report.exercise, OWN_LINE, *found)
     return replace(report, notes=told)
+
+
+def line_written(report, function, space):
+    """De una línea, su nombre y su código, sin lo que la prueba; ``None``, si no se sabe."""
+    found = calmly(lambda: written(function, report.exercise, {**space, function.__name__: function}), None)
+    code = re.sub(r"^@your_line\b.*\n|^from course_checkers import your_line$", "", (found or "  ")[1], flags=re.MULTILINE)
+    return found and (found[0], code.strip())
 
 
 def kept(report, learner, task):

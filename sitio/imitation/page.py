@@ -22,6 +22,7 @@ from course_tools.code import Code, Nothing, changes, execute, needed, parse, re
 
 ROOMS = "nn", "nn.functional", "nn.init", "linalg", "cuda", "backends.mps"
 FIGURES = []  # las que ha pedido lo que se ejecuta
+OWN_LINES = []  # las líneas que están bien, con su informe
 CALL = 6.0  # segundos que se dan a una llamada: en la página, un bucle de Python tarda diez veces más
 MISSING = "No encuentro «{}»: es el nombre que tiene que tener tu respuesta."
 WHOLE = "para tenerla se han ejecutado todas las celdas del cuaderno, en su orden."
@@ -116,6 +117,7 @@ def prepare():
     library.place = lambda: Path(f"{library.MODULE}.py")
 
     closing.without_progress()
+    closing.line = lambda report, function: report.ok and OWN_LINES.append((report, function)) or report
     running.SECONDS = CALL  # aquí todo va más despacio
     rooms = [vars(sys.modules[name]) for name in ("torch", *(f"torch.{room}" for room in ROOMS))]
     kept = [(room, dict(room)) for room in rooms]
@@ -198,11 +200,17 @@ class Page:
         space, lost = self.rebuilt(asked, codes, needed(codes, (), [len(codes) - 1]))
         if missing := halted({n: lost[n] for n in lost if n not in space}, codes[-1:], space):
             return told("", missing)
+        from course_checkers.engine import closing
+
         FIGURES.clear()
+        OWN_LINES.clear()
         with mock.patch.object(Inline, "limit", LESSON):
             outcome = self.call(lambda: run("celda", source, space, show=True), seconds=LESSON)
+        space["In"].append(source)
+        pieces = [piece(r.exercise, closing.OWN_LINE, closing.line_written(r, f, space)) for r, f in OWN_LINES[-1:]]
         notes = ["aquí no se dibujan figuras. La de lo que cambies la ves en JupyterLab."] if FIGURES else []
-        return told("", [str(outcome.problem)] if outcome.problem else [], outcome.printed, notes)
+        found = told("", [str(outcome.problem)] if outcome.problem else [], outcome.printed, notes)
+        return found | {"piece": pieces[0]} if pieces else found
 
     def judged(self, asked):
         """El informe de una respuesta; si no está bien y hay celdas de quien responde, con el cuaderno en su orden."""

@@ -1,6 +1,7 @@
 'use strict';
 {
-  // Las celdas de la lección que se pueden cambiar y ejecutar aquí. Lo que se escribe en ellas no se guarda.
+  // Las celdas de la lección que se pueden cambiar y ejecutar aquí. Lo que se escribe en ellas no se guarda, salvo
+  // las líneas de quien aprende, que son suyas: con ellas sigue la lección.
 
   const { lesson } = JSON.parse(document.querySelector('.answers-kept script').textContent);
   const edited = {}; // id → lo escrito
@@ -11,10 +12,27 @@
     const code = block.querySelector('.cell_input');
     const start = code.querySelector('pre').textContent.trimEnd();
     const output = block.querySelector(':scope > .cell_output');
-    const open = course.make('button', { type: 'button', className: 'open' }, 'Cambiar y ejecutar');
-    open.setAttribute('aria-label', `Cambiar y ejecutar: ${start.split('\n')[0]}`);
+    const own = start.startsWith('@your_line') && `${course.home}/${lesson}/${id}`;
+    const verb = own ? 'Escribir tu línea' : 'Cambiar y ejecutar';
+    const open = course.make('button', { type: 'button', className: 'open' }, verb);
+    try {
+      const text = own && localStorage.getItem(own);
+      if (text) edited[id] = text;
+    } catch {
+      // no deja leer: empieza vacía
+    }
+    open.setAttribute('aria-label', `${verb}: ${start.split('\n')[own ? 1 : 0]}`);
 
+    const onChange = text => {
+      edited[id] = text;
+      try {
+        if (own) localStorage.setItem(own, text);
+      } catch {
+        // lo dice la página, donde los ejercicios
+      }
+    };
     const close = () => {
+      if (own) onChange('');
       delete edited[id];
       code.hidden = false;
       if (output) output.hidden = false;
@@ -22,20 +40,23 @@
       open.focus();
     };
 
-    open.onclick = () => {
+    const begin = () => {
       code.hidden = true;
-      const onChange = text => (edited[id] = text);
       const ask = async (say, signal) => {
         say('Traigo la lección…');
         const notebook = await course.python.notebook(lesson);
         const before = course.python.before(notebook, one => one.id === id, edited);
         const source = edited[id] ?? start;
         if (output) output.hidden = source !== start || !output.querySelector('img'); // su figura sigue valiendo
-        return course.python.ask({ lesson: before, source, library: course.library() }, say, signal);
+        const found = await course.python.ask({ lesson: before, source, library: course.library() }, say, signal);
+        if (own && found.piece) course.keepLine(found.piece, before, source);
+        return found;
       };
       const look = { what: 'la celda', label: 'El código de la celda', verb: 'Ejecutar', again: 'Dejarla como estaba' };
-      course.desk({ host, text: start, ...look, ask, onChange, onClean: close }).focus();
+      return course.desk({ host, text: edited[id] ?? start, ...look, ask, onChange, onClean: close });
     };
-    host.replaceChildren(open);
+    open.onclick = () => begin().focus();
+    if (edited[id]) begin();
+    else host.replaceChildren(open);
   }
 }

@@ -67,7 +67,7 @@ globalThis.course ??= {};
 
   const PIECES = `${course.home}/mi_biblioteca`;
   const OWN = memory.name('celdas');
-  const order = ([number]) => number.split('.').reduce((n, part) => 100 * n + Number(part), 0);
+  const order = ([number]) => number.split('.').reduce((n, part) => 100 * n + parseInt(part, 36), 0);
 
   const whole = one => Array.isArray(one) && one.length === 4 && one.every(part => typeof part === 'string');
 
@@ -96,6 +96,13 @@ globalThis.course ??= {};
     const others = course.library().filter(([number]) => number !== piece[0]);
     memory.write(PIECES, JSON.stringify([...others, piece].sort((a, b) => order(a) - order(b))));
   }
+
+  /** Guarda una línea que está bien, si es de la celda ejecutada. */
+  course.keepLine = (piece, lesson, source) => {
+    const [number = '', name] = whole(piece) ? piece : [];
+    const own = /^\d+\.[a-z]$/.test(number) && source.includes(`def ${name}(`);
+    if (own && isOf({ number, lesson, before: {}, after: [], answer: source }, piece)) keep(piece);
+  };
 
   /** Las celdas que ha traído, con sus respuestas, quien responde. */
   function ownCells() {

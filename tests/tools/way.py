@@ -154,7 +154,7 @@ def folded(source):
 
 def lines(nb):
     """Las líneas de código que se leen: lo que está plegado, en una."""
-    seen = [c.source for c in code_cells(nb)]
+    seen = [c.source for c in code_cells(nb) if not c.source.startswith("Questions(")]
     shown = [s.splitlines()[:1] if folded(s) else s.splitlines() for s in seen]
     return sum(bool(line.strip()) for one in shown for line in one)
 
