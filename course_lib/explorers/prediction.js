@@ -3,29 +3,6 @@
 // sitio, se cuenta al decirlo.
 
 const STYLE = css`
-  .exp-prediction fieldset {
-    border: 0;
-    border-left: 4px solid var(--q);
-    margin: 0 0 0.6rem;
-    padding: 0 0 0 0.8rem;
-  }
-  .exp-prediction legend {
-    float: left; /* dentro de su caja, aunque ocupe varias líneas */
-    width: 100%;
-    font-size: inherit; /* el sitio los hace grandes */
-    font-weight: 600;
-    line-height: inherit;
-    margin: 0;
-    padding: 0 0 0.3rem;
-  }
-  .exp-prediction fieldset > .exp-control {
-    clear: both;
-    display: flex;
-    margin: 0.3rem 0;
-  }
-  .exp-prediction fieldset > div.exp-control {
-    flex-wrap: wrap;
-  }
   .exp-prediction [type='range'] {
     flex: 0 1 24rem;
     width: 24rem;
@@ -94,7 +71,7 @@ function render({ model, el }) {
     } else if (chosen === '') voice.say('Elige antes tu respuesta.');
     else say(chosen);
   };
-  mount(el, 'exp-prediction', STYLE, make('form', { onsubmit: submit }, box, commit), voice.node);
+  mount(el, 'exp-asks exp-prediction', STYLE, make('form', { onsubmit: submit }, box, commit), voice.node);
 
   function draw() {
     const said = model.get('said');

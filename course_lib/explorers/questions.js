@@ -1,34 +1,6 @@
 // Tres preguntas cortas: al elegir se sabe si era, y por qué. Sin kernel, en el sitio, lo contestado se queda en el
 // navegador, y lo fallado vuelve entero al abrir otra lección; con él, de eso se ocupa asking.py.
 
-const STYLE = css`
-  .exp-questions fieldset {
-    border: 0;
-    border-left: 4px solid var(--q);
-    margin: 0 0 0.8rem;
-    padding: 0 0 0 0.8rem;
-  }
-  .exp-questions legend {
-    float: left; /* dentro de su caja, aunque ocupe varias líneas */
-    width: 100%;
-    font-size: inherit; /* el sitio los hace grandes */
-    font-weight: 600;
-    line-height: inherit;
-    margin: 0;
-    padding: 0 0 0.3rem;
-  }
-  .exp-questions fieldset > .exp-control {
-    clear: both;
-    display: flex;
-    margin: 0.3rem 0;
-  }
-  .exp-questions .exp-say {
-    clear: both;
-    margin: 0;
-    min-height: 1.5em;
-  }
-`;
-
 const HOME = () => `${globalThis.course?.home}/preguntas`;
 
 /** Lo que guarda el navegador: nombre → la pregunta, lo dicho, si era y en qué lección. */
@@ -42,7 +14,7 @@ function kept() {
 
 /** Las de una página sin kernel: lo contestado en esta lección, lo fallado antes y las de siempre. */
 export function drawn(asked, lesson, noted) {
-  const earlier = Object.values(noted).filter(one => one.item?.name < lesson);
+  const earlier = Object.values(noted).filter(one => one?.item?.name < lesson && Array.isArray(one.item.answers));
   const here = earlier.filter(one => one.lesson === lesson);
   const failed = earlier.filter(one => !one.right && one.lesson !== lesson);
   const all = [...here, ...failed].map(one => one.item).concat(asked);
@@ -100,7 +72,7 @@ function render({ model, el }) {
     const end = missed.size ? ' Lo que has fallado vuelve en otra lección.' : '';
     total.say(answers.length === asked.length ? `${first}${end} ${model.get('note')}`.trim() : '');
   }
-  mount(el, 'exp-questions', STYLE, ...boxes.map(box => box.node), total.node);
+  mount(el, 'exp-asks exp-questions', null, ...boxes.map(box => box.node), total.node);
   draw();
   return listen(model, { note: draw });
 }
