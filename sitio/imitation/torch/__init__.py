@@ -13,7 +13,6 @@ se da un número que torch no daría.
 
 import math
 import sys
-from pathlib import Path
 from types import ModuleType
 
 from torch import core, creation, elementwise, random, reductions, shapes, types
@@ -26,7 +25,7 @@ from torch.creation import (
     preserve_format,
     set_grad_enabled,
 )
-from torch.overrides import lacking, refuse
+from torch.overrides import lacking
 from torch.random import Generator, default_generator, get_rng_state, manual_seed, set_rng_state
 from torch.types import dtype
 from torch.types import promote as promote_types
@@ -55,19 +54,7 @@ def typed(kind):
 
 FloatTensor, DoubleTensor = typed(types.float32), typed(types.float64)
 LongTensor, IntTensor, BoolTensor = typed(types.int64), typed(types.int32), typed(types.bool_)
-NAMES = Path(__file__).with_name("names.txt").read_text(encoding="utf-8").split()
-NAMES = {room: set(rest.split(",")) for room, _, rest in (line.partition(":") for line in NAMES)}
-
-
-def known(room, name, otherwise):
-    """Un nombre que aquí no está: si es de torch, se dice que en la página no; si no, que no existe."""
-    if name in NAMES[room]:
-        refuse(f"torch.{'' if room == 'torch' else room + '.'}{name}")
-    raise AttributeError(otherwise)
-
-
-def __getattr__(name):
-    known("torch", name, f"module 'torch' has no attribute '{name}'")
+__getattr__ = lacking("torch")
 
 
 class finfo:

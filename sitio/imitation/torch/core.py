@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from torch import types
-from torch.overrides import heard, lacking, refuse
+from torch.overrides import heard, known, lacking, refuse
 
 FUNCTIONS = {}
 # Los nombres de NumPy que torch también entiende.
@@ -106,7 +106,6 @@ class Tensor:
     T = property(lambda self: self.permute(*range(self.ndim - 1, -1, -1)))
     mT = property(lambda self: self.transpose(-2, -1))
     H = property(lambda self: self.mT)
-    adjoint = lambda self: self.mT  # noqa: E731
     real = property(lambda self: self)
 
     @property
@@ -117,51 +116,14 @@ class Tensor:
     def data(self, other):
         self.array, self.dtype = other.array, other.dtype
 
-    def size(self, dim=None):
-        return self.shape if dim is None else self.array.shape[axis(dim, self.ndim)]
-
-    def dim(self):
-        return self.array.ndim
-
-    def numel(self):
-        return self.array.size
-
-    nelement, ndimension = numel, dim
-
-    def element_size(self):
-        return self.dtype.itemsize
-
-    def is_floating_point(self):
-        return self.dtype.is_floating_point
-
-    def is_complex(self):
-        return self.dtype.is_complex
-
     def stride(self, dim=None):
         every = tuple(s // self.array.itemsize for s in self.array.strides)
         return every if dim is None else every[axis(dim, self.ndim)]
-
-    def is_contiguous(self, memory_format=None):
-        return self.array.flags.c_contiguous
-
-    def storage_offset(self):
-        return (self.data_ptr() - Storage(root(self.array)).data_ptr()) // self.array.itemsize
-
-    def data_ptr(self):
-        return self.array.__array_interface__["data"][0]
-
-    def untyped_storage(self):
-        return Storage(root(self.array))
-
-    storage = untyped_storage
 
     def item(self):
         if self.array.size != 1:
             raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
         return self.array.item()
-
-    def tolist(self):
-        return self.array.tolist()
 
     def numpy(self, *, force=False):
         if self.requires_grad and not force:
@@ -195,9 +157,6 @@ class Tensor:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.array.item()
 
-    __float__ = lambda self: float(self.single())  # noqa: E731
-    __int__ = lambda self: int(self.single())  # noqa: E731
-
     def __index__(self):
         if self.array.size != 1 or self.dtype.category > 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
@@ -206,12 +165,6 @@ class Tensor:
     def __format__(self, spec):
         alone = not self.ndim and type(self) is Tensor
         return format(self.item(), spec) if alone else object.__format__(self, spec)
-
-    def __contains__(self, value):
-        return bool((self.array == plain(value)).any())
-
-    def __hash__(self):
-        return id(self)
 
     def __deepcopy__(self, memo):
         copy = type(self)(array=self.array.copy(), dtype=self.dtype)
@@ -224,14 +177,9 @@ class Tensor:
         return written(self)
 
     def __getattr__(self, name):
-        from torch import known
-
-        known("Tensor", name, f"'{type(self).__name__}' object has no attribute '{name}'")
+        known("Tensor", name, f"'{type(self).__name__}' object")
 
     # De qué cuenta viene.
-
-    def detach(self):
-        return Tensor(array=self.array, dtype=self.dtype)
 
     def requires_grad_(self, on=True):
         if on and self.dtype.category < 2:
@@ -265,6 +213,41 @@ class Tensor:
                 if parent.requires_grad:
                     part = back(given)
                     pending[id(parent)] = pending[id(parent)] + part if id(parent) in pending else part
+
+
+def named(operation, name, home=""):
+    """Una operación hecha dentro de otra, con el nombre con el que se queja."""
+    operation.__name__, operation.__qualname__ = name, home + name
+    return operation
+
+
+def methods(kind, table):
+    """Pone en una clase los métodos de una línea de una tabla: nombre, o nombres → qué contesta."""
+    for names, method in table.items():
+        name, *others = names.split()
+        for one in (name, *others):
+            setattr(kind, one, named(method, name, f"{kind.__name__}."))
+
+
+methods(Tensor, {
+    "size": lambda self, dim=None: self.shape if dim is None else self.array.shape[axis(dim, self.ndim)],
+    "dim ndimension": lambda self: self.array.ndim,
+    "numel nelement": lambda self: self.array.size,
+    "element_size": lambda self: self.dtype.itemsize,
+    "is_floating_point": lambda self: self.dtype.is_floating_point,
+    "is_complex": lambda self: self.dtype.is_complex,
+    "is_contiguous": lambda self, memory_format=None: self.array.flags.c_contiguous,
+    "storage_offset": lambda self: (self.data_ptr() - self.storage().data_ptr()) // self.array.itemsize,
+    "data_ptr": lambda self: Storage(self.array).data_ptr(),
+    "untyped_storage storage": lambda self: Storage(root(self.array)),
+    "tolist": lambda self: self.array.tolist(),
+    "detach": lambda self: Tensor(array=self.array, dtype=self.dtype),
+    "adjoint": lambda self: self.mT,
+    "__float__": lambda self: float(self.single()),
+    "__int__": lambda self: int(self.single()),
+    "__contains__": lambda self, value: bool((self.array == plain(value)).any()),
+    "__hash__": lambda self: id(self),
+})  # fmt: skip
 
 
 def plain(value):
@@ -355,8 +338,8 @@ def both(*names, method=True, function=True):
     """Apunta una operación: como función de torch, como método, con uno o más nombres."""
 
     def keep(operation):
-        known = operation.__code__.co_varnames if operation.__name__ not in ("norm", "split", "unique") else ()
-        called = heard(operation, {n: real for n, real in NUMPY.items() if real in known and n not in known})
+        own = operation.__code__.co_varnames if operation.__name__ not in ("norm", "split", "unique") else ()
+        called = heard(operation, {n: real for n, real in NUMPY.items() if real in own and n not in own})
         for name in names or (operation.__name__,):
             if function:
                 FUNCTIONS[name] = called
@@ -367,10 +350,11 @@ def both(*names, method=True, function=True):
     return keep
 
 
-def named(operation, name):
-    """Una operación hecha dentro de otra, con el nombre con el que se queja."""
-    operation.__name__ = name
-    return operation
+def each(table, **how):
+    """Apunta las operaciones de una tabla: nombre, o nombres → la cuenta."""
+    for names, operation in table.items():
+        name, *others = names.split()
+        both(name, *others, **how)(named(operation, name))
 
 
 def moved(x, change, name=""):
@@ -440,17 +424,22 @@ def before(x):
     return old
 
 
+def untouched(places):
+    """Cómo llega el gradiente a lo de antes de escribir en esos puestos: a los demás."""
+
+    def back(gradient):
+        gradient = gradient.copy()
+        gradient.reshape(-1)[np.ravel(places)] = 0
+        return gradient
+
+    return back
+
+
 def lineage(x, edges):
     x.edges, x.requires_grad, x.order = edges, True, next(versions)
     if x.base:
         owner, change = x.base
         places = change(np.arange(owner.array.size).reshape(owner.shape))
-
-        def untouched(gradient):
-            gradient = gradient.copy()
-            gradient.reshape(-1)[places.ravel()] = 0
-            return gradient
-
         new = [(x, lambda gradient: gradient.reshape(-1)[places.ravel()].reshape(x.shape))]
-        old = [(before(owner), untouched)] if owner.requires_grad else []
+        old = [(before(owner), untouched(places))] if owner.requires_grad else []
         lineage(owner, (*old, *new))

@@ -2,8 +2,11 @@
 
 import functools
 import re
+from pathlib import Path
 
 MODES, REFUSED = [], []
+NAMES = Path(__file__).with_name("names.txt").read_text(encoding="utf-8").split()
+NAMES = {room: set(rest.split(",")) for room, _, rest in (line.partition(":") for line in NAMES)}
 
 
 class TorchFunctionMode:
@@ -64,12 +67,20 @@ def refuse(name):
     raise NotHere(f"en la página no está «{name}»: abre este ejercicio en JupyterLab.")
 
 
-def lacking(room):
+def known(room, name, owner):
+    """Un nombre que aquí no está: si es de torch, se dice que en la página no; si no, que no existe."""
+    if name in NAMES.get(room, ()):
+        refuse(f"torch.{'' if room == 'torch' else room + '.'}{name}")
+    raise AttributeError(f"{owner} has no attribute '{name}'")
+
+
+def lacking(place):
     """El ``__getattr__`` de un sitio de torch del que solo está lo que se usa."""
+    room = place.removeprefix("torch.")
 
     def look(name):
-        if name[0] == "_":
-            raise AttributeError(name)
-        refuse(f"{room}.{name}")
+        if room not in NAMES and name[0] != "_":
+            refuse(f"{place}.{name}")
+        known(room, name, f"module '{place}'")
 
     return look

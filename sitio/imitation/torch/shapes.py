@@ -23,6 +23,7 @@ from torch.core import (
     root,
     summed,
     tensor_of,
+    untouched,
 )
 
 
@@ -537,16 +538,11 @@ def put(self, key, value):
         writable = self.array[first]
         writable[then] = numbers
 
-    def untouched(g):
-        g = g.copy()
-        g.reshape(-1)[np.ravel(places)] = 0
-        return g
-
     def picked(g):
         return summed(g.reshape(-1)[places], given.shape)
 
     if grad_on[0] and (given.requires_grad or old.requires_grad) and self.dtype.category > 1:
-        edges = [(old, untouched)] * old.requires_grad + [(given, picked)] * given.requires_grad
+        edges = [(old, untouched(places))] * old.requires_grad + [(given, picked)] * given.requires_grad
         lineage(self, tuple(edges))
 
 

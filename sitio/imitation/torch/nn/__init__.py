@@ -1,15 +1,9 @@
 """Los módulos de torch."""
 
-from torch import NAMES as _names
 from torch.nn import functional, init, modules, utils
+from torch.overrides import NAMES as _names
+from torch.overrides import lacking as _lacking
 
 globals().update({name: one for name, one in vars(modules.module).items() if name in _names["nn"]})
-
-
-def __getattr__(name):
-    from torch import known
-
-    known("nn", name, f"module 'torch.nn' has no attribute '{name}'")
-
-
+__getattr__ = _lacking("torch.nn")
 __all__ = [name for name in dir() if name[0] != "_"]

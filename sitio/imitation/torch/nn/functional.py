@@ -7,7 +7,7 @@ import numpy as np
 from torch import reductions, types
 from torch.core import FUNCTIONS, axes, made
 from torch.elementwise import SQRT2, SQRT_2PI
-from torch.overrides import heard, refuse
+from torch.overrides import heard, lacking, refuse
 from torch.reductions import MATRICES, alike, cosine_similarity, log_softmax, matmul, need_floats  # noqa: F401
 from torch.shapes import index_select, moved, one_hot  # noqa: F401
 
@@ -213,7 +213,4 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     return matmul(dropout(weights, dropout_p), value)
 
 
-def __getattr__(name):
-    from torch import known
-
-    known("nn.functional", name, f"module 'torch.nn.functional' has no attribute '{name}'")
+__getattr__ = lacking("torch.nn.functional")

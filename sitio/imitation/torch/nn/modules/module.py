@@ -7,7 +7,7 @@ from torch import creation, types
 from torch.core import FUNCTIONS, Tensor
 from torch.nn import functional as F
 from torch.nn import init
-from torch.overrides import refuse
+from torch.overrides import known, refuse
 
 PRE_HOOKS = {}
 
@@ -109,9 +109,7 @@ class Module:
         for home in ("_parameters", "_buffers", "_modules"):
             if name in self.__dict__.get(home, ()):
                 return self.__dict__[home][name]
-        from torch import known
-
-        known("nn.Module", name, f"'{type(self).__name__}' object has no attribute '{name}'")
+        known("nn.Module", name, f"'{type(self).__name__}' object")
 
     def __delattr__(self, name):
         self._forget(name)
