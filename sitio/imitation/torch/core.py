@@ -350,7 +350,7 @@ def both(*names, method=True, function=True):
     return keep
 
 
-def each(table, **how):
+def listed(table, **how):
     """Apunta las operaciones de una tabla: nombre, o nombres → la cuenta."""
     for names, operation in table.items():
         name, *others = names.split()

@@ -5,13 +5,7 @@ import math
 import numpy as np
 
 from torch import types
-from torch.core import Tensor, apart, both, broadcast, changed, made, named, plain, summed, tensor_of
-
-SQRT2, SQRT_2PI = math.sqrt(2), math.sqrt(2 * math.pi)
-
-
-def sigmoid_of(x):
-    return 1 / (1 + np.exp(-x))
+from torch.core import FUNCTIONS, Tensor, apart, both, broadcast, changed, listed, made, named, plain, summed, tensor_of
 
 
 # Nombre → la cuenta y su derivada, que recibe la entrada y la salida. Las que dan siempre decimales.
@@ -35,7 +29,7 @@ FLOATS = {
     "arcsin": (np.arcsin, lambda x, y: 1 / np.sqrt(1 - x * x)),
     "arccos": (np.arccos, lambda x, y: -1 / np.sqrt(1 - x * x)),
     "arctan": (np.arctan, lambda x, y: 1 / (1 + x * x)),
-    "sigmoid": (sigmoid_of, lambda x, y: y * (1 - y)),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), lambda x, y: y * (1 - y)),
     "deg2rad": (np.deg2rad, lambda x, y: math.pi / 180),
     "rad2deg": (np.rad2deg, lambda x, y: 180 / math.pi),
 }
@@ -273,11 +267,6 @@ Tensor.__abs__ = Tensor.abs
 Tensor.__array_priority__ = 1000
 
 
-@both("rsub")
-def rsub(input, other):
-    return PAIR["sub"](other, input)
-
-
 @both("clamp", "clip")
 def clamp(input, min=None, max=None):
     if min is None and max is None:
@@ -288,11 +277,6 @@ def clamp(input, min=None, max=None):
     y = np.clip(a, low, high)
     inside = (a >= (low if low is not None else -np.inf)) & (a <= (high if high is not None else np.inf))
     return made(y, (input, lambda g: summed(g * inside, input.shape)), dtype=kind)
-
-
-@both("clamp_min")
-def clamp_min(input, min):
-    return clamp(input, min)
 
 
 @both("round")
@@ -308,16 +292,6 @@ def round_(input, *, decimals=0):
 def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
     found = np.nan_to_num(input.array, nan=nan, posinf=posinf, neginf=neginf)
     return made(found, (input, lambda g: g * np.isfinite(input.array)), dtype=input.dtype)
-
-
-@both("lerp")
-def lerp(input, end, weight):
-    return input + weight * (end - input)
-
-
-@both("addcmul")
-def addcmul(input, tensor1, tensor2, *, value=1):
-    return input + value * tensor1 * tensor2
 
 
 @both("where")
@@ -364,9 +338,17 @@ def masked_fill(input, mask, value):
     return made(y, (input, lambda g: summed(np.where(mask.array, 0, g), input.shape)), dtype=input.dtype)
 
 
-in_place("round", round_)
-for operation in (masked_fill, clamp, clamp_min, nan_to_num, lerp):
-    in_place(operation.__name__, operation)
+listed({
+    "rsub": lambda input, other: PAIR["sub"](other, input),
+    "clamp_min": lambda input, min: clamp(input, min),
+    "lerp": lambda input, end, weight: input + weight * (end - input),
+    "addcmul": lambda input, tensor1, tensor2, *, value=1: input + value * tensor1 * tensor2,
+    "allclose": lambda input, other, rtol=1e-05, atol=1e-08, equal_nan=False:
+        bool(isclose(input, other, rtol, atol, equal_nan).array.all()),
+    "equal": lambda input, other: input.shape == other.shape and bool((input.array == other.array).all()),
+})  # fmt: skip
+for name in ("round", "masked_fill", "clamp", "clamp_min", "nan_to_num", "lerp"):
+    in_place(name, FUNCTIONS[name])
 
 
 @both("isclose")
@@ -376,13 +358,3 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
         raise RuntimeError("{} did not match {}".format(*said))
     broadcast(input.shape, other.shape)
     return made(np.isclose(input.array, other.array, rtol, atol, equal_nan))
-
-
-@both("allclose")
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    return bool(isclose(input, other, rtol, atol, equal_nan).array.all())
-
-
-@both("equal", method=True)
-def equal(input, other):
-    return input.shape == other.shape and bool((input.array == other.array).all())

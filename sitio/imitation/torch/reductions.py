@@ -6,16 +6,13 @@ from collections import namedtuple
 import numpy as np
 
 from torch import types
-from torch.core import Tensor, axes, axis, both, broadcast, changed, made, moved, named, plain, summed
+from torch.core import Tensor, axes, axis, both, broadcast, changed, listed, made, moved, named, plain, summed
 from torch.overrides import refuse
 from torch.shapes import index_select
 
 
-def pair_of(name):
-    return namedtuple(name, ("values", "indices"), module="torch.return_types")
-
-
-SORTS = {name: pair_of(name) for name in ("max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin")}
+SORTS = "max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"
+SORTS = {name: namedtuple(name, ("values", "indices"), module="torch.return_types") for name in SORTS}
 for name, kind in SORTS.items():
     kind.__name__ = f"torch.return_types.{name}"
 
@@ -78,10 +75,6 @@ def empty_refused(name, count):
     return counted
 
 
-def count_norm(x, where):
-    return np.sqrt((x * x).sum(where, keepdims=True))
-
-
 def ties(x, y, where):
     hit = x == y
     return hit / hit.sum(where, keepdims=True)
@@ -99,7 +92,8 @@ REDUCTIONS = {
 REDUCE = {name: reduced(name, *how) for name, how in REDUCTIONS.items()}
 for name, operation in REDUCE.items():
     both(name)(operation)
-length = reduced("norm", count_norm, lambda x, y, where: x / y, floating)
+length = lambda x, where: np.sqrt((x * x).sum(where, keepdims=True))  # noqa: E731
+length = reduced("norm", length, lambda x, y, where: x / y, floating)
 
 
 def anywhere(name, count):
@@ -111,11 +105,6 @@ def anywhere(name, count):
 
 anywhere("any", np.any)
 anywhere("all", np.all)
-
-
-@both("count_nonzero")
-def count_nonzero(input, dim=None):
-    return made(np.asarray(np.count_nonzero(input.array, axes(dim, input.ndim))))
 
 
 @both("var")
@@ -156,12 +145,12 @@ def norm(input, p=2, dim=None, keepdim=False, dtype=None):
     return REDUCE["sum"](input.abs() ** p, dim, keepdim) ** (1 / p)
 
 
-@both("dist")
-def dist(input, other, p=2):
-    return norm(input - other, p)
+def parted(name, values, index, dim, keepdim):
+    """La pareja (valores, puestos), con su eje o sin él."""
+    return SORTS[name](*(part if keepdim else part.squeeze(dim) for part in (values, index)))
 
 
-def extreme(name, best, place):
+def extreme(name, place):
     """max y min: de todo, de dos tensores o, con un eje, la pareja (valores, puestos)."""
 
     def operation(input, dim=None, keepdim=False):
@@ -172,9 +161,7 @@ def extreme(name, best, place):
         where = axis(dim, input.ndim)
         index = place(input.array, where)
         values = moved(input, lambda x: np.take_along_axis(x, np.expand_dims(index, where), where))
-        if not keepdim:
-            values = values.squeeze(where)
-        return SORTS[name](values, made(np.expand_dims(index, where) if keepdim else index))
+        return parted(name, values, made(np.expand_dims(index, where)), where, keepdim)
 
     both(name)(operation)
 
@@ -189,8 +176,8 @@ def extreme(name, best, place):
     both(f"arg{name}")(where_is)
 
 
-extreme("max", np.max, lambda x, where: np.argmax(x, where))
-extreme("min", np.min, lambda x, where: np.argmin(x, where))
+extreme("max", np.argmax)
+extreme("min", np.argmin)
 
 
 def ordered(x, dim, descending):
@@ -213,11 +200,6 @@ def sort(input, dim=-1, descending=False, stable=False):
     return SORTS["sort"](picked(input, index, dim), made(index))
 
 
-@both("argsort")
-def argsort(input, dim=-1, descending=False, stable=False):
-    return made(ordered(input.array, axis(dim, input.ndim), descending))
-
-
 @both("topk")
 def topk(input, k, dim=-1, largest=True, sorted=True):
     dim = axis(dim, input.ndim)
@@ -230,22 +212,14 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 @both("kthvalue")
 def kthvalue(input, k, dim=-1, keepdim=False):
     found = (index_select(part, dim, made(np.asarray([k - 1]))) for part in sort(input, dim))
-    return SORTS["kthvalue"](*(part if keepdim else part.squeeze(dim) for part in found))
-
-
-@both("isin", method=False)
-def isin(elements, test_elements, *, invert=False):
-    return made(np.isin(plain(elements), plain(test_elements), invert=invert))
+    return parted("kthvalue", *found, dim, keepdim)
 
 
 @both("median")
 def median(input, dim=None, keepdim=False):
     if dim is None:
         return sort(input.reshape(-1)).values[(input.numel() - 1) // 2]
-    found = sort(input, dim)
-    middle = made(np.asarray([(input.size(dim) - 1) // 2]))
-    parts = [index_select(part, dim, middle) for part in found]
-    return SORTS["median"](*(part if keepdim else part.squeeze(dim) for part in parts))
+    return SORTS["median"](*kthvalue(input, (input.size(dim) + 1) // 2, dim, keepdim))
 
 
 @both("mode")
@@ -257,14 +231,8 @@ def mode(input, dim=-1, keepdim=False):
     for place in np.ndindex(index.shape):
         values, counts = np.unique(rows[place], return_counts=True)
         index[place] = np.nonzero(rows[place] == values[counts.argmax()])[0][-1]
-    values = picked(input, np.expand_dims(index, where), where)
-    found = values, made(np.expand_dims(index, where))
-    return SORTS["mode"](*(x if keepdim else x.squeeze(where) for x in found))
-
-
-@both("quantile")
-def quantile(input, q, dim=None, keepdim=False):
-    return made(np.quantile(input.array, plain(q), dim, keepdims=keepdim).astype(input.array.dtype))
+    index = np.expand_dims(index, where)
+    return parted("mode", picked(input, index, where), made(index), where, keepdim)
 
 
 @both("unique")
@@ -458,11 +426,6 @@ def dot(input, tensor):
     return matmul(input, tensor)
 
 
-@both("outer", "ger")
-def outer(input, vec2):
-    return input[:, None] * vec2
-
-
 def added(name, product):
     def operation(input, first, second, *, beta=1, alpha=1):
         found = alpha * product(first, second)
@@ -498,20 +461,10 @@ def kron(input, other):
     return wide.reshape(wide.shape[0] * wide.shape[1], -1)
 
 
-@both("trace")
-def trace(input):
-    return REDUCE["sum"](input.diagonal())
-
-
 @both("cosine_similarity", method=False)
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     first, second = (length(x, dim, True).clamp(min=eps) for x in (x1, x2))
     return REDUCE["sum"](x1 / first * (x2 / second), dim)
-
-
-@both("cdist", method=False)
-def cdist(x1, x2, p=2.0):
-    return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 
 def readable(equation, tensors):
@@ -605,3 +558,22 @@ def einsum(equation, *operands):
 def aminmax(input, *, dim=None, keepdim=False):
     low, high = REDUCE["amin"](input, dim, keepdim), REDUCE["amax"](input, dim, keepdim)
     return namedtuple("aminmax", ("min", "max"))(low, high)
+
+
+# --- Las de una línea -----------------------------------------------------------------------------
+
+listed({
+    "count_nonzero": lambda input, dim=None: made(np.asarray(np.count_nonzero(input.array, axes(dim, input.ndim)))),
+    "dist": lambda input, other, p=2: norm(input - other, p),
+    "argsort": lambda input, dim=-1, descending=False, stable=False:
+        made(ordered(input.array, axis(dim, input.ndim), descending)),
+    "quantile": lambda input, q, dim=None, keepdim=False:
+        made(np.quantile(input.array, plain(q), dim, keepdims=keepdim).astype(input.array.dtype)),
+    "outer ger": lambda input, vec2: input[:, None] * vec2,
+    "trace": lambda input: REDUCE["sum"](input.diagonal()),
+})  # fmt: skip
+listed({
+    "isin": lambda elements, test_elements, *, invert=False:
+        made(np.isin(plain(elements), plain(test_elements), invert=invert)),
+    "cdist": lambda x1, x2, p=2.0: norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1),
+}, method=False)  # fmt: skip

@@ -17,6 +17,7 @@ from torch.core import (
     changed,
     grad_on,
     lineage,
+    listed,
     made,
     moved,
     plain,
@@ -75,8 +76,6 @@ def view(input, *shape):
 
 
 both("view", function=False)(view)
-both("view_as", function=False)(lambda self, other: view(self, *other.shape))
-both("reshape_as", function=False)(lambda self, other: reshape(self, *other.shape))
 
 
 @both("flatten")
@@ -88,11 +87,6 @@ def flatten(input, start_dim=0, end_dim=-1):
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     shape = input.shape
     return reshape(input, *shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :])
-
-
-@both("ravel")
-def ravel(input):
-    return reshape(input, -1)
 
 
 @both("unflatten")
@@ -136,11 +130,6 @@ def permute(input, *dims):
     return moved(input, lambda x: np.transpose(x, order))
 
 
-@both("movedim", "moveaxis")
-def movedim(input, source, destination):
-    return moved(input, lambda x: np.moveaxis(x, source, destination))
-
-
 @both("squeeze")
 def squeeze(input, dim=None):
     found = tuple(i for i in axes(dim, input.ndim) if input.shape[i] == 1)
@@ -182,8 +171,6 @@ def expand(self, *shape):
 
 
 both("expand", function=False)(expand)
-both("expand_as", function=False)(lambda self, other: expand(self, *other.shape))
-both("broadcast_to")(lambda input, size: expand(input, *size))
 
 
 @both("broadcast_tensors", method=False)
@@ -214,11 +201,6 @@ def repeat(self, *times):
     return moved(self, lambda x: np.tile(x, times))
 
 
-@both("tile")
-def tile(input, *dims):
-    return moved(input, lambda x: np.tile(x, sizes(dims)))
-
-
 @both("repeat_interleave")
 def repeat_interleave(input, repeats, dim=None):
     return moved(input, lambda x: np.repeat(x, counted(repeats), None if dim is None else axis(dim, x.ndim)))
@@ -245,10 +227,6 @@ def flip(input, *dims):
     return moved(input, lambda x: np.ascontiguousarray(np.flip(x, where)).reshape(x.shape))
 
 
-both("fliplr")(lambda input: flip(input, 1))
-both("flipud")(lambda input: flip(input, 0))
-
-
 @both("roll")
 def roll(input, shifts, dims=None):
     dims = None if dims is None or dims == () else dims
@@ -268,11 +246,6 @@ def narrow(input, dim, start, length):
 def select(input, dim, index):
     dim = axis(dim, input.ndim)
     return input[(slice(None),) * dim + (index,)]
-
-
-@both("unbind")
-def unbind(input, dim=0):
-    return tuple(select(input, dim, i) for i in range(input.size(dim)))
 
 
 @both("split")
@@ -323,13 +296,6 @@ def diag(input, diagonal=0):
         return moved(input, lambda x: np.diagonal(x, diagonal).copy())
     g = lambda grad: np.diagonal(grad, diagonal).copy()  # noqa: E731
     return made(np.diag(input.array, diagonal), (input, g), dtype=input.dtype)
-
-
-both("diag_embed")(lambda input: input.unsqueeze(-1) * tensor_eye(input.shape[-1], input.dtype))
-
-
-def tensor_eye(n, kind):
-    return Tensor(array=np.eye(n, dtype=kind.stored), dtype=kind)
 
 
 def kept_triangle(name, count):
@@ -402,12 +368,6 @@ def stack(tensors, dim=0):
             )
     place = axis(dim, many[0].ndim + 1)
     return cat([unsqueeze(x, place) for x in many], place)
-
-
-both("hstack", method=False)(lambda tensors: cat(tensors, 0 if tensors[0].ndim == 1 else 1))
-both("vstack", method=False)(lambda tensors: cat([x if x.ndim > 1 else x.reshape(1, -1) for x in tensors], 0))
-both("column_stack", method=False)(lambda tensors: cat([x if x.ndim > 1 else x.reshape(-1, 1) for x in tensors], 1))
-both("atleast_1d")(lambda input: input if input.ndim else input.reshape(1))
 
 
 @both("block_diag", method=False)
@@ -573,11 +533,6 @@ def gather(input, dim, index):
     return moved(input, lambda x: np.take_along_axis(x[cut], index.array, dim))
 
 
-@both("take_along_dim")
-def take_along_dim(input, indices, dim=None):
-    return moved(input, lambda x: np.take_along_axis(x, indices.array, dim))
-
-
 @both("masked_select")
 def masked_select(input, mask):
     shape = broadcast(input.shape, mask.shape)
@@ -641,7 +596,6 @@ def along(input, dim, index, value):
     return found
 
 
-both("index_copy")(lambda input, dim, index, source: along(input, dim, index, source))
 index_fill = both("index_fill")(lambda input, dim, index, value: along(input, dim, index, value))
 
 
@@ -669,9 +623,6 @@ def nonzero(input, *, as_tuple=False):
     return made(np.stack(found, -1) if found else np.zeros((int(bool(input.array)), 0), np.int64))
 
 
-both("argwhere")(lambda input: nonzero(input))
-
-
 @both("one_hot", method=False, function=False)
 def one_hot(tensor, num_classes=-1):
     if tensor.dtype is not types.int64:
@@ -692,14 +643,37 @@ def as_strided(input, size, stride, storage_offset=None):
     return Tensor(array=found, dtype=input.dtype)
 
 
-both("unfold", function=False)(lambda self, dimension, size, step: moved(
-    self,
-    lambda x: np.lib.stride_tricks.sliding_window_view(x, size, axis(dimension, x.ndim))[
-        (slice(None),) * axis(dimension, x.ndim) + (slice(None, None, step),)
-    ],
-))
+@both("unfold", function=False)
+def unfold(self, dimension, size, step):
+    dim = axis(dimension, self.ndim)
+    kept = (slice(None),) * dim + (slice(None, None, step),)
+    return moved(self, lambda x: np.lib.stride_tricks.sliding_window_view(x, size, dim)[kept])
 
 
-@both("atleast_2d")
-def atleast_2d(input):
-    return input if input.ndim > 1 else input.reshape(1, -1)
+# --- Las de una línea -----------------------------------------------------------------------------
+
+listed({
+    "ravel": lambda input: reshape(input, -1),
+    "movedim moveaxis": lambda input, source, destination: moved(input, lambda x: np.moveaxis(x, source, destination)),
+    "broadcast_to": lambda input, size: expand(input, *size),
+    "tile": lambda input, *dims: moved(input, lambda x: np.tile(x, sizes(dims))),
+    "fliplr": lambda input: flip(input, 1),
+    "flipud": lambda input: flip(input, 0),
+    "unbind": lambda input, dim=0: tuple(select(input, dim, i) for i in range(input.size(dim))),
+    "diag_embed": lambda input: input.unsqueeze(-1) * made(np.eye(input.shape[-1]), dtype=input.dtype),
+    "atleast_1d": lambda input: input if input.ndim else input.reshape(1),
+    "atleast_2d": lambda input: input if input.ndim > 1 else input.reshape(1, -1),
+    "take_along_dim": lambda input, indices, dim=None: moved(input, lambda x: np.take_along_axis(x, indices.array, dim)),
+    "index_copy": lambda input, dim, index, source: along(input, dim, index, source),
+    "argwhere": lambda input: nonzero(input),
+})  # fmt: skip
+listed({
+    "view_as": lambda self, other: view(self, *other.shape),
+    "reshape_as": lambda self, other: reshape(self, *other.shape),
+    "expand_as": lambda self, other: expand(self, *other.shape),
+}, function=False)  # fmt: skip
+listed({
+    "hstack": lambda tensors: cat(tensors, 0 if tensors[0].ndim == 1 else 1),
+    "vstack": lambda tensors: cat([x if x.ndim > 1 else x.reshape(1, -1) for x in tensors], 0),
+    "column_stack": lambda tensors: cat([x if x.ndim > 1 else x.reshape(-1, 1) for x in tensors], 1),
+}, method=False)  # fmt: skip

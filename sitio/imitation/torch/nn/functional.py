@@ -6,12 +6,11 @@ import numpy as np
 
 from torch import reductions, types
 from torch.core import FUNCTIONS, axes, made
-from torch.elementwise import SQRT2, SQRT_2PI
 from torch.overrides import heard, lacking, refuse
 from torch.reductions import MATRICES, alike, cosine_similarity, log_softmax, matmul, need_floats  # noqa: F401
-from torch.shapes import index_select, moved, one_hot  # noqa: F401
+from torch.shapes import moved, one_hot  # noqa: F401
 
-ERF = np.frompyfunc(math.erf, 1, 1)
+ERF, SQRT2, SQRT_2PI = np.frompyfunc(math.erf, 1, 1), math.sqrt(2), math.sqrt(2 * math.pi)
 
 relu, sigmoid, tanh = FUNCTIONS["relu"], FUNCTIONS["sigmoid"], FUNCTIONS["tanh"]
 
