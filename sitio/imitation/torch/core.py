@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from torch import types
-from torch.overrides import heard, known, lacking, refuse
+from torch.overrides import heard, known, lacking, named, refuse
 
 FUNCTIONS = {}
 # Los nombres de NumPy que torch también entiende.
@@ -213,12 +213,6 @@ class Tensor:
                 if parent.requires_grad:
                     part = back(given)
                     pending[id(parent)] = pending[id(parent)] + part if id(parent) in pending else part
-
-
-def named(operation, name, home=""):
-    """Una operación hecha dentro de otra, con el nombre con el que se queja."""
-    operation.__name__, operation.__qualname__ = name, home + name
-    return operation
 
 
 def methods(kind, table):

@@ -1,12 +1,13 @@
 """Tensores nuevos, copias y cambios de tipo."""
 
+import contextlib
 import functools
 import math
 
 import numpy as np
 
 from torch import types
-from torch.core import Tensor, apart, both, changed, grad_on, made, named, plain, refuse, summed, tensor_of
+from torch.core import Tensor, apart, both, changed, grad_on, listed, made, named, plain, refuse, summed, tensor_of
 from torch.random import default_generator
 from torch.shapes import sizes
 from torch.shapes import stack as torch_stack
@@ -14,9 +15,8 @@ from torch.shapes import stack as torch_stack
 contiguous_format = preserve_format = "torch.contiguous_format"
 
 
-def new(array, dtype=None, requires_grad=False):
-    one = made(array, dtype=dtype)
-    return one.requires_grad_() if requires_grad else one
+def new(array, dtype=None):
+    return made(array, dtype=dtype)
 
 
 def creates(function):
@@ -60,9 +60,8 @@ def squared(value):
     inside = [squared(item) for item in value]
     for i, one in enumerate(inside):
         if one != inside[0]:
-            dim = 1
             if one and inside[0]:
-                raise ValueError(f"expected sequence of length {inside[0][0]} at dim {dim} (got {one[0]})")
+                raise ValueError(f"expected sequence of length {inside[0][0]} at dim 1 (got {one[0]})")
             raise TypeError("must be real number, not list" if one else f"not a sequence at {i}")
     return (len(value), *(inside[0] if inside else ()))
 
@@ -104,21 +103,16 @@ def from_numpy(array):
 
 def filled(name, value):
     def create(*shape, size=None, dtype=None, out=None):
-        kind = dtype or types.default[0]
-        return new(np.full(sizes(shape if size is None else (size,), f"{name}(): argument 'size'"), value, kind.stored), kind)
-
-    creates(named(create, name))
+        return full(sizes(shape if size is None else (size,), f"{name}(): argument 'size'"), value, dtype or types.default[0])
 
     def like(input, *, dtype=None):
-        kind = dtype or input.dtype
-        return new(np.full(input.shape, value, kind.stored), kind)
-
-    creates(named(like, f"{name}_like"))
+        return full(tuple(input.shape), value, dtype or input.dtype)
 
     def method(self, *shape, dtype=None, device=None):
-        kind = dtype or self.dtype
-        return new(np.full(sizes(shape), value, kind.stored), kind)
+        return full(sizes(shape), value, dtype or self.dtype)
 
+    creates(named(create, name))
+    creates(named(like, f"{name}_like"))
     both(f"new_{name}", function=False)(named(method, f"new_{name}"))
 
 
@@ -131,15 +125,6 @@ def full(size, fill_value, dtype=None):
     value = plain(fill_value)
     kind = dtype or (fill_value.dtype if isinstance(fill_value, Tensor) else types.of_scalar(value))
     return new(np.full(sizes((size,)), value, kind.stored), kind)
-
-
-@creates
-def full_like(input, fill_value, dtype=None):
-    return full(tuple(input.shape), fill_value, dtype=dtype or input.dtype)
-
-
-both("new_full", function=False)(lambda self, size, value, **o: full(size, value, dtype=o.get("dtype", self.dtype)))
-both("new_tensor", function=False)(lambda self, data, **o: tensor(data, dtype=o.get("dtype", self.dtype)))
 
 
 @creates
@@ -169,31 +154,10 @@ def logspace(start, end, steps, base=10.0, *, dtype=None):
     return new(np.power(float(base), linspace(start, end, steps, dtype=types.float64).array), kind)
 
 
-@creates
-def eye(n, m=None, *, dtype=None):
-    return new(np.eye(n, m), dtype or types.default[0])
-
-
-def triangle_indices(name, count):
-    def create(row, col, offset=0):
-        return new(np.stack(count(row, offset, col)).astype(np.int64))
-
-    creates(named(create, name))
-
-
-triangle_indices("tril_indices", np.tril_indices)
-triangle_indices("triu_indices", np.triu_indices)
-
-
 @both("meshgrid", method=False)
 def meshgrid(*tensors, indexing="ij"):
     tensors = tensors[0] if isinstance(tensors[0], list | tuple) else tensors
     return tuple(made(x, dtype=t.dtype) for x, t in zip(np.meshgrid(*map(plain, tensors), indexing=indexing), tensors))
-
-
-@both("cartesian_prod", method=False)
-def cartesian_prod(*tensors):
-    return torch_stack([x.reshape(-1) for x in meshgrid(*tensors)], 1)
 
 
 @both("complex", "polar", method=False)
@@ -229,11 +193,6 @@ def randint(low, high, size=None, *, dtype=None, generator=None):
     low, high, size = (0, low, high) if size is None else (low, high, size)
     numbers = (generator or default_generator).below(low, high, math.prod(size))
     return new(numbers.reshape(tuple(size)), dtype or types.int64)
-
-
-@creates
-def randperm(n, *, generator=None, dtype=None):
-    return new((generator or default_generator).shuffled(n), dtype or types.int64)
 
 
 @both("multinomial")
@@ -272,11 +231,6 @@ def clone(input, *, memory_format=None):
     return made(np.array(input.array, order=order), (input, lambda g: g), dtype=input.dtype)
 
 
-@both("contiguous", function=False)
-def contiguous(self, memory_format=None):
-    return self if self.is_contiguous() else clone(self, memory_format=contiguous_format)
-
-
 @both("to", function=False)
 def to(self, *given, dtype=None, device=None, copy=False, non_blocking=False):
     for one in given:
@@ -311,9 +265,6 @@ def type_(self, dtype=None, non_blocking=False):
     return to(self, TYPES[dtype] if isinstance(dtype, str) else getattr(dtype, "kind", dtype))
 
 
-both("type_as", function=False)(lambda self, other: to(self, other.dtype))
-both("cpu", function=False)(lambda self: self)
-both("cuda", function=False)(lambda self, *given: refuse("torch.Tensor.cuda"))
 both("resolve_conj", "resolve_neg", "conj", "to_dense")(lambda input, *given: input)
 
 
@@ -331,15 +282,39 @@ def fill_(self, value):
     return changed(self, given.array, (given, lambda g: summed(g, given.shape)))
 
 
-both("zero_", function=False)(lambda self: changed(self, np.zeros((), self.array.dtype)))
-both("fill_diagonal_", function=False)(lambda self, value: (np.fill_diagonal(self.array, value), self)[1])
-both("set_", "resize_", function=False)(lambda self, *given: refuse("torch.Tensor.set_"))
+# --- Las de una línea -----------------------------------------------------------------------------
+
+for name, create in {
+    "full_like": lambda input, fill_value, dtype=None:
+        full(tuple(input.shape), fill_value, dtype=dtype or input.dtype),
+    "eye": lambda n, m=None, *, dtype=None: new(np.eye(n, m), dtype or types.default[0]),
+    "tril_indices": lambda row, col, offset=0: new(np.stack(np.tril_indices(row, offset, col))),
+    "triu_indices": lambda row, col, offset=0: new(np.stack(np.triu_indices(row, offset, col))),
+    "randperm": lambda n, *, generator=None, dtype=None:
+        new((generator or default_generator).shuffled(n), dtype or types.int64),
+}.items():  # fmt: skip
+    creates(named(create, name))
+listed({
+    "cartesian_prod": lambda *tensors: torch_stack([x.reshape(-1) for x in meshgrid(*tensors)], 1),
+}, method=False)  # fmt: skip
+listed({
+    "new_full": lambda self, size, value, **o: full(size, value, dtype=o.get("dtype", self.dtype)),
+    "new_tensor": lambda self, data, **o: tensor(data, dtype=o.get("dtype", self.dtype)),
+    "contiguous": lambda self, memory_format=None:
+        self if self.is_contiguous() else clone(self, memory_format=contiguous_format),
+    "type_as": lambda self, other: to(self, other.dtype),
+    "cpu": lambda self: self,
+    "cuda": lambda self, *given: refuse("torch.Tensor.cuda"),
+    "zero_": lambda self: changed(self, np.zeros((), self.array.dtype)),
+    "fill_diagonal_": lambda self, value: (np.fill_diagonal(self.array, value), self)[1],
+    "set_ resize_": lambda self, *given: refuse("torch.Tensor.set_"),
+}, function=False)  # fmt: skip
 
 
 # --- Sin gradiente --------------------------------------------------------------------------------
 
 
-class grad_mode:
+class grad_mode(contextlib.ContextDecorator):
     """Lo de dentro se cuenta con gradiente, o sin él. También adorna una función."""
 
     def __init__(self, on):
@@ -351,13 +326,8 @@ class grad_mode:
     def __exit__(self, *error):
         grad_on[0] = self.before
 
-    def __call__(self, function):
-        @functools.wraps(function)
-        def call(*given, **options):
-            with grad_mode(self.on):
-                return function(*given, **options)
-
-        return call
+    def _recreate_cm(self):  # en cada llamada, otro
+        return grad_mode(self.on)
 
 
 def no_grad(function=None):
@@ -379,4 +349,3 @@ class set_grad_enabled(grad_mode):
 
 def is_grad_enabled():
     return grad_on[0]
-

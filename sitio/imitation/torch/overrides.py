@@ -43,6 +43,17 @@ def heard(function, names={}):  # noqa: B006
     return call
 
 
+def named(operation, name, home=""):
+    """Una operación hecha dentro de otra, con el nombre con el que se queja."""
+    operation.__name__, operation.__qualname__ = name, home + name
+    return operation
+
+
+def all_heard(table):
+    """Las funciones de una tabla, que oye quien escuche."""
+    return {name: heard(named(function, name)) for name, function in table.items()}
+
+
 def tried(function, arguments, options):
     try:
         return function(*arguments, **options)

@@ -3,6 +3,7 @@
 Así, una prueba con números al azar es la misma en la página que en JupyterLab.
 """
 
+import contextlib
 import math
 
 import numpy as np
@@ -85,28 +86,22 @@ def _normal16(u):
 
 
 default_generator = Generator()
+get_rng_state = default_generator.get_state
 
 
 def manual_seed(seed):
     return default_generator.manual_seed(seed)
 
 
-def get_rng_state():
-    return default_generator.get_state()
-
-
 def set_rng_state(state):
     default_generator.set_state(state)
 
 
-class fork_rng:
+@contextlib.contextmanager
+def fork_rng(devices=()):
     """Al salir, el azar queda como estaba."""
-
-    def __init__(self, devices=()):
-        pass
-
-    def __enter__(self):
-        self.state = get_rng_state()
-
-    def __exit__(self, *error):
-        set_rng_state(self.state)
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)

@@ -6,7 +6,7 @@ import numpy as np
 
 from torch import reductions, types
 from torch.core import FUNCTIONS, axes, made
-from torch.overrides import heard, lacking, refuse
+from torch.overrides import all_heard, heard, lacking, refuse
 from torch.reductions import MATRICES, alike, cosine_similarity, log_softmax, matmul, need_floats  # noqa: F401
 from torch.shapes import moved, one_hot  # noqa: F401
 
@@ -70,11 +70,6 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 
 @heard
-def normalize(input, p=2.0, dim=1, eps=1e-12):
-    return input / reductions.norm(input, p, dim, True).clamp(min=eps).expand_as(input)
-
-
-@heard
 def dropout(input, p=0.5, training=True, inplace=False):
     if not training or not p:
         return input
@@ -114,18 +109,13 @@ def gelu(input, approximate="none"):
 
 
 @heard
-def silu(input, inplace=False):
-    return input * sigmoid(input)
-
-
-@heard
 def softplus(input, beta=1, threshold=20):
     return (input * beta).where(input * beta > threshold, (1 + (input * beta).exp()).log()) / beta
 
 
-@heard
-def logsigmoid(input):
-    return -softplus(-input)
+def joined(loss, reduction):
+    """Una pérdida, entera, sumada o en media."""
+    return loss if reduction == "none" else loss.sum() if reduction == "sum" else loss.mean()
 
 
 @heard
@@ -153,7 +143,7 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
                 f"Expected floating point type for target with class probabilities, got {target.dtype.said}"
             )
         loss = -(target * log_softmax(input, 1 if input.ndim > 1 else 0)).sum(1 if input.ndim > 1 else 0)
-        return {"none": loss, "sum": loss.sum(), "mean": loss.mean()}[reduction]
+        return joined(loss, reduction)
     if input.ndim == 1:
         input, target = input.unsqueeze(0), target.reshape(1)
     n = len(input)
@@ -168,28 +158,21 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 
 
 @heard
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    return joined((input - target) ** 2, reduction)
+
+
+@heard
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     low = math.log(math.exp(-100))
     loss = -(target * input.log().clamp(min=low) + (1 - target) * (1 - input).log().clamp(min=low))
-    return {"none": lambda: loss, "sum": loss.sum, "mean": loss.mean}[reduction]()
+    return joined(loss, reduction)
 
 
 @heard
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None,
                                      reduction="mean"):  # fmt: skip
-    loss = input.clamp(min=0) - input * target + (-input.abs()).exp().log1p()
-    return {"none": lambda: loss, "sum": loss.sum, "mean": loss.mean}[reduction]()
-
-
-@heard
-def softmin(input, dim=None):
-    return reductions.softmax(-input, dim)
-
-
-@heard
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    loss = (input - target) ** 2
-    return loss if reduction == "none" else loss.sum() if reduction == "sum" else loss.mean()
+    return joined(input.clamp(min=0) - input * target + (-input.abs()).exp().log1p(), reduction)
 
 
 @heard
@@ -212,4 +195,11 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     return matmul(dropout(weights, dropout_p), value)
 
 
+globals().update(all_heard({
+    "normalize": lambda input, p=2.0, dim=1, eps=1e-12:
+        input / reductions.norm(input, p, dim, True).clamp(min=eps).expand_as(input),
+    "silu": lambda input, inplace=False: input * sigmoid(input),
+    "logsigmoid": lambda input: -softplus(-input),
+    "softmin": lambda input, dim=None: reductions.softmax(-input, dim),
+}))  # fmt: skip
 __getattr__ = lacking("torch.nn.functional")

@@ -5,7 +5,7 @@ import inspect
 import math
 
 from torch.creation import no_grad
-from torch.overrides import MODES, lacking
+from torch.overrides import MODES, lacking, named
 
 
 def fans(tensor):
@@ -32,24 +32,13 @@ def starts(function):
     return start
 
 
-@starts
-def uniform_(tensor, a=0.0, b=1.0, generator=None):
-    return tensor.uniform_(a, b, generator=generator)
-
-
-@starts
-def normal_(tensor, mean=0.0, std=1.0, generator=None):
-    return tensor.normal_(mean, std, generator=generator)
-
-
-@starts
-def zeros_(tensor):
-    return tensor.zero_()
-
-
-@starts
-def ones_(tensor):
-    return tensor.fill_(1.0)
+for name, function in {
+    "uniform_": lambda tensor, a=0.0, b=1.0, generator=None: tensor.uniform_(a, b, generator=generator),
+    "normal_": lambda tensor, mean=0.0, std=1.0, generator=None: tensor.normal_(mean, std, generator=generator),
+    "zeros_": lambda tensor: tensor.zero_(),
+    "ones_": lambda tensor: tensor.fill_(1.0),
+}.items():
+    globals()[name] = starts(named(function, name))
 
 
 @starts
@@ -58,14 +47,11 @@ def xavier_uniform_(tensor, gain=1.0, generator=None):
     return tensor.uniform_(-limit, limit, generator=generator)
 
 
-def gain_of(a, nonlinearity):
-    return math.sqrt(2 / (1 + a * a)) if nonlinearity == "leaky_relu" else math.sqrt(2)
-
-
 @starts
 def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     fan = fans(tensor)[mode != "fan_in"]
-    limit = math.sqrt(3) * gain_of(a, nonlinearity) / math.sqrt(fan)
+    gain = math.sqrt(2 / (1 + a * a) if nonlinearity == "leaky_relu" else 2)
+    limit = math.sqrt(3) * gain / math.sqrt(fan)
     return tensor.uniform_(-limit, limit, generator=generator)
 
 

@@ -4,7 +4,7 @@ import math
 from collections import OrderedDict
 
 from torch import creation, types
-from torch.core import FUNCTIONS, Tensor
+from torch.core import FUNCTIONS, Tensor, methods
 from torch.nn import functional as F
 from torch.nn import init
 from torch.overrides import known, refuse
@@ -72,12 +72,6 @@ class Module:
             found = found if other is None else other
         return found
 
-    def register_forward_hook(self, hook):
-        return Hook(self._forward_hooks, hook)
-
-    def register_forward_pre_hook(self, hook):
-        return Hook(self._forward_pre_hooks, hook)
-
     # Lo que guarda.
 
     def __setattr__(self, name, value):
@@ -111,23 +105,12 @@ class Module:
                 return self.__dict__[home][name]
         known("nn.Module", name, f"'{type(self).__name__}' object")
 
-    def __delattr__(self, name):
-        self._forget(name)
-
-    def register_parameter(self, name, param):
-        self._parameters[name] = param
-
     def register_buffer(self, name, tensor, persistent=True):
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._buffers[name] = tensor
         if not persistent:
             self._non_persistent_buffers_set.add(name)
-
-    def add_module(self, name, module):
-        self._modules[name] = module
-
-    register_module = add_module
 
     # Lo que se le pregunta.
 
@@ -140,15 +123,6 @@ class Module:
                 if one is not None:
                     yield from one.named_modules(memo, f"{prefix}.{name}" if prefix else name)
 
-    def modules(self):
-        return (one for _, one in self.named_modules())
-
-    def named_children(self):
-        return ((name, one) for name, one in self._modules.items() if one is not None)
-
-    def children(self):
-        return (one for _, one in self.named_children())
-
     def _named(self, home, prefix="", recurse=True):
         seen = set()
         for path, one in self.named_modules(prefix=prefix) if recurse else [(prefix, self)]:
@@ -156,18 +130,6 @@ class Module:
                 if value is not None and id(value) not in seen:
                     seen.add(id(value))
                     yield (f"{path}.{name}" if path else name), value
-
-    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
-        return self._named("_parameters", prefix, recurse)
-
-    def parameters(self, recurse=True):
-        return (value for _, value in self.named_parameters(recurse=recurse))
-
-    def named_buffers(self, prefix="", recurse=True):
-        return self._named("_buffers", prefix, recurse)
-
-    def buffers(self, recurse=True):
-        return (value for _, value in self.named_buffers(recurse=recurse))
 
     def state_dict(self, *given, prefix="", **options):
         found = OrderedDict()
@@ -198,9 +160,6 @@ class Module:
             one.__dict__["training"] = mode
         return self
 
-    def eval(self):
-        return self.train(False)
-
     def requires_grad_(self, on=True):
         for one in self.parameters():
             one.requires_grad_(on)
@@ -219,44 +178,61 @@ class Module:
 
     cpu = to
 
-    def double(self):
-        return self.to(types.float64)
-
-    def extra_repr(self):
-        return ""
-
     def __repr__(self):
         inside = [f"  ({n}): " + repr(one).replace("\n", "\n  ") for n, one in self._modules.items()]
         body = "\n" + "\n".join(inside) + "\n" if inside else self.extra_repr()
         return f"{type(self).__name__}({body})"
 
 
+methods(Module, {
+    "register_forward_hook": lambda self, hook: Hook(self._forward_hooks, hook),
+    "register_forward_pre_hook": lambda self, hook: Hook(self._forward_pre_hooks, hook),
+    "register_parameter": lambda self, name, param: self._parameters.update({name: param}),
+    "add_module register_module": lambda self, name, module: self._modules.update({name: module}),
+    "modules": lambda self: (one for _, one in self.named_modules()),
+    "named_children": lambda self: ((name, one) for name, one in self._modules.items() if one is not None),
+    "children": lambda self: (one for _, one in self.named_children()),
+    "named_parameters": lambda self, prefix="", recurse=True, remove_duplicate=True:
+        self._named("_parameters", prefix, recurse),
+    "parameters": lambda self, recurse=True: (value for _, value in self.named_parameters(recurse=recurse)),
+    "named_buffers": lambda self, prefix="", recurse=True: self._named("_buffers", prefix, recurse),
+    "buffers": lambda self, recurse=True: (value for _, value in self.named_buffers(recurse=recurse)),
+    "eval": lambda self: self.train(False),
+    "double": lambda self: self.to(types.float64),
+    "extra_repr": lambda self: "",
+    "__delattr__": lambda self, name: self._forget(name),
+})  # fmt: skip
+
+
 # --- Los que guardan otros ------------------------------------------------------------------------
 
 
-class ModuleList(Module):
-    def __init__(self, modules=None):
+class Numbered(Module):
+    """Los que se guardan por su puesto, como en una lista: en ``_home``."""
+
+    def __init__(self, values=None, modules=None):
         super().__init__()
-        self.extend(modules or [])
+        self.extend(values or modules or [])
+
+    def extend(self, values):
+        for one in values:
+            self.append(one)
+        return self
+
+    def __getitem__(self, key):
+        every = list(self)
+        return type(self)(every[key]) if isinstance(key, slice) else every[key]
+
+    __len__ = lambda self: len(getattr(self, self._home))  # noqa: E731
+    __iter__ = lambda self: iter(getattr(self, self._home).values())  # noqa: E731
+
+
+class ModuleList(Numbered):
+    _home = "_modules"
 
     def append(self, module):
         self.add_module(str(len(self)), module)
         return self
-
-    def extend(self, modules):
-        for one in modules:
-            self.append(one)
-        return self
-
-    def __len__(self):
-        return len(self._modules)
-
-    def __iter__(self):
-        return iter(self._modules.values())
-
-    def __getitem__(self, key):
-        every = list(self._modules.values())
-        return type(self)(every[key]) if isinstance(key, slice) else every[key]
 
     def __setitem__(self, key, module):
         self._modules[str(range(len(self))[key])] = module
@@ -289,7 +265,7 @@ class Keyed(Module):
             self[name] = value
 
     __getitem__ = lambda self, name: getattr(self, self._home)[name]  # noqa: E731
-    __len__ = lambda self: len(getattr(self, self._home))  # noqa: E731
+    __len__ = Numbered.__len__
     __iter__ = lambda self: iter(getattr(self, self._home))  # noqa: E731
     __contains__ = lambda self, name: name in getattr(self, self._home)  # noqa: E731
     keys = lambda self: getattr(self, self._home).keys()  # noqa: E731
@@ -302,19 +278,12 @@ class ModuleDict(Keyed):
     __setitem__ = Module.add_module
 
 
-class ParameterList(Module):
-    def __init__(self, values=None):
-        super().__init__()
-        self.extend(values or [])
+class ParameterList(Numbered):
+    _home = "_parameters"
 
     def append(self, value):
         self.register_parameter(str(len(self)), value if isinstance(value, Parameter) else Parameter(value))
         return self
-
-    extend = ModuleList.extend
-    __len__ = lambda self: len(self._parameters)  # noqa: E731
-    __iter__ = lambda self: iter(self._parameters.values())  # noqa: E731
-    __getitem__ = lambda self, i: list(self)[i]  # noqa: E731
 
 
 class ParameterDict(Keyed):
