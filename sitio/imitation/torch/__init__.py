@@ -25,7 +25,7 @@ from torch.creation import (
     preserve_format,
     set_grad_enabled,
 )
-from torch.overrides import lacking
+from torch.overrides import lacking, named
 from torch.random import Generator, default_generator, get_rng_state, manual_seed, set_rng_state
 from torch.types import dtype
 from torch.types import promote as promote_types
@@ -74,25 +74,14 @@ class finfo:
             self.max, self.min, self.eps = 3.3895313892515355e38, -3.3895313892515355e38, 0.0078125
 
 
-def is_tensor(thing):
-    return isinstance(thing, Tensor)
-
-
-def get_default_dtype():
-    return types.default[0]
-
-
-def set_default_dtype(kind):
-    types.default[0] = kind
-
-
-def get_num_threads():
-    return 1
-
-
-def set_num_threads(number):
-    pass
-
+own = {
+    "is_tensor": lambda thing: isinstance(thing, Tensor),
+    "get_default_dtype": lambda: types.default[0],
+    "set_default_dtype": lambda kind: types.default.__setitem__(0, kind),
+    "get_num_threads": lambda: 1,
+    "set_num_threads": lambda number: None,
+}
+globals().update({name: named(function, name) for name, function in own.items()})
 
 # Los otros aparatos, que en la página no hay.
 NO = {"is_available": lambda: False, "is_built": lambda: False, "device_count": lambda: 0}

@@ -23,18 +23,9 @@ versions = itertools.count()
 class Size(tuple):
     """Una forma."""
 
-    def __repr__(self):
-        return f"torch.Size({list(self)})"
-
-    def numel(self):
-        return math.prod(self)
-
     def __getitem__(self, key):
         found = super().__getitem__(key)
         return Size(found) if isinstance(key, slice) else found
-
-    def __add__(self, other):
-        return Size(tuple(self) + tuple(other))
 
 
 class device:
@@ -223,6 +214,11 @@ def methods(kind, table):
             setattr(kind, one, named(method, name, f"{kind.__name__}."))
 
 
+methods(Size, {
+    "__repr__": lambda self: f"torch.Size({list(self)})",
+    "numel": lambda self: math.prod(self),
+    "__add__": lambda self, other: Size(tuple(self) + tuple(other)),
+})  # fmt: skip
 methods(Tensor, {
     "size": lambda self, dim=None: self.shape if dim is None else self.array.shape[axis(dim, self.ndim)],
     "dim ndimension": lambda self: self.array.ndim,
@@ -409,6 +405,23 @@ def dense(x):
     """Si sus números ocupan un trozo seguido de memoria."""
     steps = sorted((step, n) for step, n in zip(x.strides, x.shape) if n > 1)
     return all(step == x.itemsize * math.prod(n for _, n in steps[:i]) for i, (step, n) in enumerate(steps))
+
+
+def in_place(name, operation):
+    """La misma, que escribe en el tensor."""
+
+    def write(self, *arguments, **options):
+        for x in arguments:
+            if isinstance(x, Tensor):
+                apart(self.array, x.array)
+        found = operation(self, *arguments, **options)
+        if types.promote(found.dtype, self.dtype) is not self.dtype and found.dtype.category > self.dtype.category:
+            raise RuntimeError(
+                f"result type {found.dtype.said} can't be cast to the desired output type {self.dtype.said}"
+            )
+        return changed(self, found.array, *found.edges)
+
+    both(f"{name}_", function=False)(named(write, f"{name}_"))
 
 
 def before(x):

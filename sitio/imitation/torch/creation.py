@@ -210,16 +210,11 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     return made(found.reshape(*input.shape[:-1], num_samples).astype(np.int64))
 
 
-@both("normal_", function=False)
-def normal_(self, mean=0.0, std=1.0, *, generator=None):
-    numbers = (generator or default_generator).normal(self.numel(), self.dtype.stored.type)
-    return changed(self, numbers.reshape(self.shape) * self.array.dtype.type(std) + self.array.dtype.type(mean))
-
-
-@both("uniform_", function=False)
-def uniform_(self, a=0.0, b=1.0, *, generator=None):
-    numbers = (generator or default_generator).uniform(self.numel(), self.dtype.stored.type)
-    return changed(self, numbers.reshape(self.shape) * self.array.dtype.type(b - a) + self.array.dtype.type(a))
+def drawn(self, how, start, width, generator):
+    """Cambia los números de un tensor por otros al azar: desde ``start``, y ``width`` veces los de ``how``."""
+    kind = self.array.dtype.type
+    numbers = getattr(generator or default_generator, how)(self.numel(), kind)
+    return changed(self, numbers.reshape(self.shape) * kind(width) + kind(start))
 
 
 # --- Copias y tipos -------------------------------------------------------------------------------
@@ -298,6 +293,8 @@ listed({
     "cartesian_prod": lambda *tensors: torch_stack([x.reshape(-1) for x in meshgrid(*tensors)], 1),
 }, method=False)  # fmt: skip
 listed({
+    "normal_": lambda self, mean=0.0, std=1.0, *, generator=None: drawn(self, "normal", mean, std, generator),
+    "uniform_": lambda self, a=0.0, b=1.0, *, generator=None: drawn(self, "uniform", a, b - a, generator),
     "new_full": lambda self, size, value, **o: full(size, value, dtype=o.get("dtype", self.dtype)),
     "new_tensor": lambda self, data, **o: tensor(data, dtype=o.get("dtype", self.dtype)),
     "contiguous": lambda self, memory_format=None:
@@ -330,12 +327,11 @@ class grad_mode(contextlib.ContextDecorator):
         return grad_mode(self.on)
 
 
-def no_grad(function=None):
-    return grad_mode(False)(function) if callable(function) else grad_mode(False)
+def mode(name, on):
+    return named(lambda function=None: grad_mode(on)(function) if callable(function) else grad_mode(on), name)
 
 
-def enable_grad(function=None):
-    return grad_mode(True) if function is None else grad_mode(True)(function)
+no_grad, enable_grad = mode("no_grad", False), mode("enable_grad", True)
 
 
 class set_grad_enabled(grad_mode):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from torch import types
-from torch.core import FUNCTIONS, Tensor, apart, both, broadcast, changed, listed, made, named, plain, summed, tensor_of
+from torch.core import FUNCTIONS, Tensor, both, broadcast, changed, in_place, listed, made, named, plain, summed, tensor_of
 
 
 # Nombre → la cuenta y su derivada, que recibe la entrada y la salida. Las que dan siempre decimales.
@@ -26,28 +26,26 @@ FLOATS = {
     "tanh": (np.tanh, lambda x, y: 1 - y * y),
     "sinh": (np.sinh, lambda x, y: np.cosh(x)),
     "cosh": (np.cosh, lambda x, y: np.sinh(x)),
-    "arcsin": (np.arcsin, lambda x, y: 1 / np.sqrt(1 - x * x)),
-    "arccos": (np.arccos, lambda x, y: -1 / np.sqrt(1 - x * x)),
-    "arctan": (np.arctan, lambda x, y: 1 / (1 + x * x)),
-    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), lambda x, y: y * (1 - y)),
+    "arcsin asin": (np.arcsin, lambda x, y: 1 / np.sqrt(1 - x * x)),
+    "arccos acos": (np.arccos, lambda x, y: -1 / np.sqrt(1 - x * x)),
+    "arctan atan": (np.arctan, lambda x, y: 1 / (1 + x * x)),
+    "sigmoid special_expit": (lambda x: 1 / (1 + np.exp(-x)), lambda x, y: y * (1 - y)),
     "deg2rad": (np.deg2rad, lambda x, y: math.pi / 180),
     "rad2deg": (np.rad2deg, lambda x, y: 180 / math.pi),
 }
-ALIASES = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "special_expit": "sigmoid"}
 # Las que conservan el tipo.
 SAME = {
-    "abs": (np.abs, lambda x, y: np.sign(x)),
-    "neg": (np.negative, lambda x, y: -1.0),
+    "abs absolute": (np.abs, lambda x, y: np.sign(x)),
+    "neg negative": (np.negative, lambda x, y: -1.0),
     "positive": (np.positive, lambda x, y: 1.0),
     "square": (np.square, lambda x, y: 2 * x),
-    "sign": (np.sign, lambda x, y: 0.0 * x),
+    "sign sgn": (np.sign, lambda x, y: 0.0 * x),
     "floor": (np.floor, lambda x, y: 0.0 * x),
     "ceil": (np.ceil, lambda x, y: 0.0 * x),
-    "trunc": (np.trunc, lambda x, y: 0.0 * x),
+    "trunc fix": (np.trunc, lambda x, y: 0.0 * x),
     "frac": (lambda x: x - np.trunc(x), lambda x, y: 1.0),
     "relu": (lambda x: np.maximum(x, x.dtype.type(0)), lambda x, y: x > 0),
 }
-ALIASES |= {"absolute": "abs", "negative": "neg", "fix": "trunc", "sgn": "sign"}
 TESTS = "isnan", "isinf", "isfinite", "isposinf", "isneginf", "signbit", "logical_not"
 
 
@@ -77,30 +75,16 @@ def one_by_one(name, count, slope, floats):
     return named(operation, name)
 
 
-def in_place(name, operation):
-    """La misma, que escribe en el tensor."""
-
-    def write(self, *arguments, **options):
-        for x in arguments:
-            if isinstance(x, Tensor):
-                apart(self.array, x.array)
-        found = operation(self, *arguments, **options)
-        if types.promote(found.dtype, self.dtype) is not self.dtype and found.dtype.category > self.dtype.category:
-            raise RuntimeError(
-                f"result type {found.dtype.said} can't be cast to the desired output type {self.dtype.said}"
-            )
-        return changed(self, found.array, *found.edges)
-
-    both(f"{name}_", function=False)(named(write, f"{name}_"))
+def with_names(names, operation):
+    """Apunta una cuenta con cada uno de sus nombres, y la que la escribe en el tensor."""
+    both(*names.split())(operation)
+    for name in names.split():
+        in_place(name, operation)
 
 
 for table, floats in ((FLOATS, True), (SAME, False)):
-    for name, (count, slope) in table.items():
-        names = [name, *(alias for alias, real in ALIASES.items() if real == name)]
-        operation = one_by_one(name, count, slope, floats)
-        both(*names)(operation)
-        for each in names:
-            in_place(each, operation)
+    for names, (count, slope) in table.items():
+        with_names(names, one_by_one(names.split()[0], count, slope, floats))
 for name in TESTS:
     test = getattr(np, name)
     both(name)(
@@ -125,15 +109,15 @@ def halves(a, b, y, first):
 # Nombre → la cuenta y las dos derivadas.
 PAIRS = {
     "add": (np.add, lambda a, b, y: (1.0, 1.0)),
-    "sub": (np.subtract, lambda a, b, y: (1.0, -1.0)),
-    "mul": (np.multiply, lambda a, b, y: (b, a)),
-    "div": (np.true_divide, lambda a, b, y: (1 / b, -a / (b * b))),
+    "sub subtract": (np.subtract, lambda a, b, y: (1.0, -1.0)),
+    "mul multiply": (np.multiply, lambda a, b, y: (b, a)),
+    "div divide true_divide": (np.true_divide, lambda a, b, y: (1 / b, -a / (b * b))),
     "pow": (np.power, power_back),
     "maximum": (np.maximum, lambda a, b, y: halves(a, b, y, a > b)),
     "minimum": (np.minimum, lambda a, b, y: halves(a, b, y, a < b)),
     "fmax": (np.fmax, lambda a, b, y: halves(a, b, y, a > b)),
     "fmin": (np.fmin, lambda a, b, y: halves(a, b, y, a < b)),
-    "atan2": (np.arctan2, lambda a, b, y: (b / (a * a + b * b), -a / (a * a + b * b))),
+    "atan2 arctan2": (np.arctan2, lambda a, b, y: (b / (a * a + b * b), -a / (a * a + b * b))),
     "floor_divide": (np.floor_divide, lambda a, b, y: (0.0 * a, 0.0 * b)),
     "remainder": (np.remainder, lambda a, b, y: (1.0, -np.floor(a / b))),
     "fmod": (np.fmod, lambda a, b, y: (1.0, -np.trunc(a / b))),
@@ -141,7 +125,6 @@ PAIRS = {
     "logaddexp": (np.logaddexp, lambda a, b, y: (np.exp(a - y), np.exp(b - y))),
     "xlogy": (lambda a, b: np.where(a == 0, 0, a * np.log(b)), lambda a, b, y: (np.log(b), a / b)),
 }
-OTHERS = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "arctan2": "atan2"}
 FLOATING = "div", "atan2", "hypot", "logaddexp", "xlogy"
 SUBTRACTION = "Subtraction, the `-` operator, with {} is not supported. "
 INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
@@ -189,20 +172,12 @@ def accepted(x):
     return isinstance(x, Tensor | bool | int | float | complex | np.generic)
 
 
-PAIR = {}
-for name, (count, slopes) in PAIRS.items():
-    PAIR[name] = operation = pair(name, count, slopes)
-    names = [name, *(alias for alias, real in OTHERS.items() if real == name)]
-    both(*names)(operation)
-    for each in names:
-        in_place(each, operation)
+for names, (count, slopes) in PAIRS.items():
+    with_names(names, pair(names.split()[0], count, slopes))
 
-COMPARE = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater}
-COMPARE |= {"ge": np.greater_equal, "logical_and": np.logical_and, "logical_or": np.logical_or}
-COMPARE |= {"logical_xor": np.logical_xor}
-SAID = {"ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
-
-
+COMPARE = {"eq": np.equal, "ne not_equal": np.not_equal, "lt less": np.less, "le less_equal": np.less_equal}
+COMPARE |= {"gt greater": np.greater, "ge greater_equal": np.greater_equal, "logical_and": np.logical_and}
+COMPARE |= {"logical_or": np.logical_or, "logical_xor": np.logical_xor}
 BITS = {"bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor}
 
 
@@ -210,7 +185,7 @@ def between(name, count):
     """Una comparación, que da verdades, o una cuenta de bits, que conserva el tipo."""
 
     def operation(input, other):
-        if name in COMPARE and not accepted(other):
+        if name not in BITS and not accepted(other):
             raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
         first, second = tensor_of(input), tensor_of(other)
         kind = types.result((input, other))
@@ -223,10 +198,8 @@ def between(name, count):
     return named(operation, name)
 
 
-for name, count in (COMPARE | BITS).items():
-    PAIR[name] = operation = between(name, count)
-    both(name, *([SAID[name]] if name in SAID else []))(operation)
-    in_place(name, operation)
+for names, count in (COMPARE | BITS).items():
+    with_names(names, between(names.split()[0], count))
 
 
 @both("bitwise_not")
@@ -239,7 +212,7 @@ def bitwise_not(input):
 both("__invert__", function=False)(bitwise_not)
 SIGNS = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "mod": "remainder"}
 SIGNS |= {"floordiv": "floor_divide", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
-SIGNS |= {name: name for name in ("eq", "ne", "lt", "le", "gt", "ge")}
+ORDER = "eq", "ne", "lt", "le", "gt", "ge"
 
 
 def signed(sign, name):
@@ -253,13 +226,13 @@ def signed(sign, name):
         return operation(other, self) if accepted(other) else NotImplemented
 
     setattr(Tensor, f"__{sign}__", forward)
-    if name in PAIRS or name in BITS:
+    if name not in ORDER:
         setattr(Tensor, f"__r{sign}__", backward)
         write = Tensor.__dict__[f"{name}_"]
         setattr(Tensor, f"__i{sign}__", lambda self, other: write(self, other) if accepted(other) else NotImplemented)
 
 
-for sign, name in SIGNS.items():
+for sign, name in (SIGNS | dict(zip(ORDER, ORDER))).items():
     signed(sign, name)
 Tensor.__neg__ = Tensor.neg
 Tensor.__pos__ = lambda self: self
@@ -339,7 +312,7 @@ def masked_fill(input, mask, value):
 
 
 listed({
-    "rsub": lambda input, other: PAIR["sub"](other, input),
+    "rsub": lambda input, other: FUNCTIONS["sub"](other, input),
     "clamp_min": lambda input, min: clamp(input, min),
     "lerp": lambda input, end, weight: input + weight * (end - input),
     "addcmul": lambda input, tensor1, tensor2, *, value=1: input + value * tensor1 * tensor2,

@@ -6,7 +6,7 @@ from collections import namedtuple
 import numpy as np
 
 from torch import types
-from torch.core import Tensor, axes, axis, both, broadcast, changed, listed, made, moved, named, plain, summed
+from torch.core import Tensor, axes, axis, both, broadcast, changed, in_place, listed, made, moved, named, plain, summed
 from torch.overrides import refuse
 from torch.shapes import index_select
 
@@ -248,8 +248,8 @@ def running(name, count, back):
         y = count(x, where) if x.ndim else x
         return made(y, (input, lambda g: back(g, x, y, where)), dtype=kind)
 
-    both(name)(operation)
-    both(f"{name}_", function=False)(lambda self, dim: changed(self, operation(self, dim).array))
+    both(name)(named(operation, name))
+    in_place(name, operation)
 
 
 def ahead(g, where):
@@ -316,6 +316,7 @@ def log_softmax(input, dim=None, dtype=None):
 
 
 SCALARS = "expected scalar type {} but found {}"
+BATCHES = "Expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: [{}, {}]."
 MATRICES = "expected m1 and m2 to have the same dtype, but got: {} != {}"
 
 
@@ -336,14 +337,8 @@ def matmul(input, other, *, out=None):
             f"both arguments to matmul need to be at least 1D, but they are {input.ndim}D and {other.ndim}D"
         )
     a, b = input.ndim, other.ndim
-    vectors = "dot : expected both vectors to have same dtype, but found {} and {}"
-    if b > 2:
-        pass
-    elif a > 1 and b == 1 and input.dtype is not other.dtype:
-        v, m = other.dtype.said, input.dtype.said
-        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {v}, {m}, and {v}")
-    else:
-        alike(input, other, vectors if a == b == 1 else MATRICES)
+    if a == b == 1:
+        alike(input, other, "dot : expected both vectors to have same dtype, but found {} and {}")
     (n, m), (k, p) = ([1, 1, *x.shape][-2:] for x in (input, other))
     k = other.shape[0] if b == 1 else k
     if m != k:
@@ -358,11 +353,12 @@ def matmul(input, other, *, out=None):
                 raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{m}), vec ({k})")
             raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{m} and {k}x{p})")
         left = math.prod(broadcast(input.shape[:-2], other.shape[:-2]))
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{left}, {m}] but got: [{left}, {k}]."
-        )
+        raise RuntimeError(BATCHES.format(left, m, left, k))
     broadcast(input.shape[:-2], other.shape[:-2])
-    alike(input, other, SCALARS)
+    if a > 1 and b == 1 and input.dtype is not other.dtype:
+        v, m = other.dtype.said, input.dtype.said
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {v}, {m}, and {v}")
+    alike(input, other, SCALARS if b > 2 else MATRICES)
     x, y = input.array, other.array
     found = np.matmul(x, y)
 
@@ -401,11 +397,8 @@ def bmm(input, mat2):
     for place, x in enumerate((input, mat2)):
         if x.ndim != 3:
             raise RuntimeError(f"batch{place + 1} must be a 3D tensor")
-    if input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{input.shape[0]}, {input.shape[2]}] "
-            f"but got: [{mat2.shape[0]}, {mat2.shape[1]}]."
-        )
+    if input.shape[::2] != mat2.shape[:2]:
+        raise RuntimeError(BATCHES.format(*input.shape[::2], *mat2.shape[:2]))
     return matmul(input, mat2)
 
 
@@ -413,9 +406,6 @@ def bmm(input, mat2):
 def mv(input, vec):
     if (input.ndim, vec.ndim) != (2, 1):
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
-    (n, m), k = input.shape, len(vec)
-    if m != k:
-        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({k})")
     return matmul(input, vec)
 
 

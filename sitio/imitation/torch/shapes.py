@@ -6,6 +6,7 @@ import numpy as np
 
 from torch import types
 from torch.core import (
+    FUNCTIONS,
     Size,
     Tensor,
     apart,
@@ -14,8 +15,8 @@ from torch.core import (
     before,
     both,
     broadcast,
-    changed,
     grad_on,
+    in_place,
     lineage,
     listed,
     made,
@@ -26,6 +27,7 @@ from torch.core import (
     tensor_of,
     untouched,
 )
+from torch.overrides import refuse
 
 
 def sizes(given, name="size(): argument 'size'"):
@@ -62,8 +64,6 @@ def reshape(input, *shape):
 
 def view(input, *shape):
     if shape and isinstance(shape[0], types.dtype):
-        from torch.core import refuse
-
         refuse("torch.Tensor.view(dtype)")
     shape = fitted(sizes(shape, "view(): argument 'size'"), input.array.size)
     found = input.array.reshape(shape)
@@ -92,16 +92,14 @@ def flatten(input, start_dim=0, end_dim=-1):
 @both("unflatten")
 def unflatten(input, dim, sizes):
     dim = axis(dim, input.ndim)
-    parts = tuple(int(n) for n in sizes)
     n = input.shape[dim]
-    known = math.prod(k for k in parts if k != -1)
-    if -1 in parts and known and n % known == 0:
-        parts = tuple(n // known if k == -1 else k for k in parts)
-    if math.prod(parts) != n:
+    try:
+        parts = fitted(tuple(map(int, sizes)), n)
+    except RuntimeError:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the "
             "input tensor"
-        )
+        ) from None
     return reshape(input, *input.shape[:dim], *parts, *input.shape[dim + 1 :])
 
 
@@ -151,6 +149,10 @@ for name, function in (("squeeze", squeeze), ("unsqueeze", unsqueeze), ("transpo
     both(f"{name}_", function=False)(write)
 
 
+EXPANDED = "The expanded size of the tensor ({}) must match the existing size ({}) at non-singleton dimension {}.  "
+EXPANDED += "Target sizes: {}.  Tensor sizes: {}"
+
+
 def expand(self, *shape):
     shape = sizes(shape, "expand(): argument 'size'")
     extra = len(shape) - self.ndim
@@ -163,10 +165,7 @@ def expand(self, *shape):
     wanted = tuple(m if n == -1 else n for n, m in zip(shape, mine))
     for i, (n, m) in enumerate(zip(wanted, mine)):
         if m not in (1, n):
-            raise RuntimeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({m}) at non-singleton "
-                f"dimension {i}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(self.shape)}"
-            )
+            raise RuntimeError(EXPANDED.format(n, m, i, list(wanted), list(self.shape)))
     return moved(self, lambda x: np.broadcast_to(x, wanted))
 
 
@@ -305,9 +304,7 @@ def kept_triangle(name, count):
         return made(count(input.array, diagonal), (input, lambda g: count(g, diagonal)), dtype=input.dtype)
 
     both(name)(operation)
-    both(f"{name}_", function=False)(
-        lambda self, diagonal=0: changed(self, count(self.array, diagonal), (self, lambda g: count(g, diagonal)))
-    )
+    in_place(name, operation)
 
 
 kept_triangle("tril", np.tril)
@@ -480,10 +477,7 @@ def put(self, key, value):
         m = target[i - extra] if i >= extra else 1
         if extra > 0 or n not in (1, m):
             if then is None:
-                raise RuntimeError(
-                    f"The expanded size of the tensor ({m}) must match the existing size ({n}) at non-singleton "
-                    f"dimension {max(i - extra, 0)}.  Target sizes: {list(target)}.  Tensor sizes: {list(given.shape)}"
-                )
+                raise RuntimeError(EXPANDED.format(m, n, max(i - extra, 0), list(target), list(given.shape)))
             raise RuntimeError(
                 f"shape mismatch: value tensor of shape {list(given.shape)} cannot be broadcast to indexing result "
                 f"of shape {list(target)}"
@@ -576,12 +570,9 @@ def scatter_(input, dim, index, src=None, *, value=None):
     return scatter(input, dim, index, src if value is None else value)
 
 
-both("scatter_", function=False)(lambda self, *a, **o: changed(self, scatter_(self, *a, **o).array))
-
-
 @both("index_put")
 def index_put(input, indices, values, accumulate=False):
-    found = clone(input)
+    found = input.clone()
     found[tuple(indices)] = values
     return found
 
@@ -591,28 +582,17 @@ both("index_put_", function=False)(lambda self, i, values, accumulate=False: (pu
 
 def along(input, dim, index, value):
     """Una copia, con otra cosa en esos puestos de un eje."""
-    found = clone(input)
+    found = input.clone()
     found[(slice(None),) * axis(dim, input.ndim) + (index,)] = value
     return found
 
 
-index_fill = both("index_fill")(lambda input, dim, index, value: along(input, dim, index, value))
-
-
 @both("masked_scatter")
 def masked_scatter(input, mask, source):
-    found = clone(input.expand(*broadcast(input.shape, mask.shape)))
+    found = input.expand(*broadcast(input.shape, mask.shape)).clone()
     here = mask.expand(*found.shape)
     found[here] = source.reshape(-1)[: int(here.array.sum())]
     return found
-
-
-both("index_fill_", function=False)(lambda self, *given: changed(self, index_fill(self, *given).array))
-both("masked_scatter_", function=False)(lambda self, *given: changed(self, masked_scatter(self, *given).array))
-
-
-def clone(x):
-    return moved(x, np.array)
 
 
 @both("nonzero")
@@ -665,8 +645,11 @@ listed({
     "atleast_2d": lambda input: input if input.ndim > 1 else input.reshape(1, -1),
     "take_along_dim": lambda input, indices, dim=None: moved(input, lambda x: np.take_along_axis(x, indices.array, dim)),
     "index_copy": lambda input, dim, index, source: along(input, dim, index, source),
+    "index_fill": lambda input, dim, index, value: along(input, dim, index, value),
     "argwhere": lambda input: nonzero(input),
 })  # fmt: skip
+for name in ("scatter", "index_fill", "masked_scatter"):
+    in_place(name, FUNCTIONS[name])
 listed({
     "view_as": lambda self, other: view(self, *other.shape),
     "reshape_as": lambda self, other: reshape(self, *other.shape),

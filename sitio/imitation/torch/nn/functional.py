@@ -7,7 +7,7 @@ import numpy as np
 from torch import reductions, types
 from torch.core import FUNCTIONS, axes, made
 from torch.overrides import all_heard, heard, lacking, refuse
-from torch.reductions import MATRICES, alike, cosine_similarity, log_softmax, matmul, need_floats  # noqa: F401
+from torch.reductions import alike, cosine_similarity, log_softmax, matmul, need_floats  # noqa: F401
 from torch.shapes import moved, one_hot  # noqa: F401
 
 ERF, SQRT2, SQRT_2PI = np.frompyfunc(math.erf, 1, 1), math.sqrt(2), math.sqrt(2 * math.pi)
@@ -22,13 +22,8 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
 
 @heard
 def linear(input, weight, bias=None):
-    if input.shape[-1] != weight.shape[-1] and weight.ndim == 2:
-        rows = math.prod(input.shape[:-1])
-        raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{input.shape[-1]} and "
-            f"{weight.shape[1]}x{weight.shape[0]})"
-        )
-    alike(input, weight, MATRICES if bias is None else "mat1 and mat2 must have the same dtype, but got {} and {}")
+    if bias is not None and input.shape[-1] == weight.shape[-1]:
+        alike(input, weight, "mat1 and mat2 must have the same dtype, but got {} and {}")
     found = matmul(input, weight.T)
     return found if bias is None else found + bias
 

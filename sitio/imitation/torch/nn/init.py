@@ -32,13 +32,13 @@ def starts(function):
     return start
 
 
-for name, function in {
+own = {
     "uniform_": lambda tensor, a=0.0, b=1.0, generator=None: tensor.uniform_(a, b, generator=generator),
     "normal_": lambda tensor, mean=0.0, std=1.0, generator=None: tensor.normal_(mean, std, generator=generator),
     "zeros_": lambda tensor: tensor.zero_(),
     "ones_": lambda tensor: tensor.fill_(1.0),
-}.items():
-    globals()[name] = starts(named(function, name))
+}
+globals().update({name: starts(named(function, name)) for name, function in own.items()})
 
 
 @starts
