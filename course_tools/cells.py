@@ -40,8 +40,17 @@ def is_check(cell):
 
 def checked(cell):
     """El ejercicio que comprueba la celda, como ``"5.1"``; ``None`` si no comprueba ninguno."""
-    grade = cell["metadata"].get("nbgrader", {})
-    return ".".join(grade["grade_id"].split("-")[1:]) if grade.get("grade") else None
+    return _number(cell, "comprobacion")
+
+
+def answered(cell):
+    """El ejercicio cuya respuesta va en la celda, como ``"5.1"``; ``None`` si no es de ninguno."""
+    return _number(cell, "ejercicio")
+
+
+def _number(cell, what):
+    kind, _, number = cell["metadata"].get("nbgrader", {}).get("grade_id", "").partition("-")
+    return number.replace("-", ".") if kind == what else None
 
 
 def is_of_exercise(cell):

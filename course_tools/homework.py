@@ -127,6 +127,17 @@ def chosen(options):
     return said(path, options.ejercicios, known())
 
 
+def asked(parser, arguments, words):
+    """Las opciones de una orden que admite «--ejercicios», que ``words`` dice cuáles son, y «--tarea»; y la tarea."""
+    parser.add_argument("--ejercicios", nargs="+", help=words)
+    parser.add_argument("--tarea", help="lo mismo, en un archivo: el que se da a «calificar»")
+    options = parser.parse_args(arguments)
+    try:
+        return options, chosen(options)
+    except (Unreadable, OSError) as problem:
+        raise SystemExit(f"No ha podido ser. {problem}") from None
+
+
 def worth(exercise, where, known):
     """Los puntos de un ejercicio en el curso, que lo tiene que tener."""
     if exercise not in known:

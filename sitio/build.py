@@ -16,14 +16,13 @@ import re
 import shutil
 import sys
 import webbrowser
-import zipfile
 from collections import Counter
 from pathlib import Path
 
 from PIL import Image
 
 from course_tools import homework
-from course_tools.foreign import Unreadable
+from course_tools.foreign.zips import zipped
 from sitio import scorm
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -285,11 +284,7 @@ def zip_site(path, without=(), task=None):
     there = {name: file for name, file in there.items() if not {*without} & {*name.parts}}
     kept = {name.as_posix(): file.read_bytes() for name, file in there.items()}
     files = scorm.package(kept, task) if task else {f"{SITE.name}/{name}": kept[name] for name in kept}
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, data in files.items():
-            entry = zipfile.ZipInfo(name)  # con fecha de 1980
-            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            archive.writestr(entry, data)
+    path.write_bytes(zipped(files))
     print(f"Y en {path.name}, de {path.stat().st_size / 1e6:.0f} MB.")
 
 
@@ -303,13 +298,7 @@ def main(arguments=None):
         "--scorm": "deja dos paquetes que dan nota en Moodle: entero y ligero",
     }.items():
         parser.add_argument(name, action="store_true", help=what)
-    parser.add_argument("--ejercicios", nargs="+", help="los que se piden, como 5.1; si no, todos")
-    parser.add_argument("--tarea", help="lo mismo, en un archivo: el que se da a «calificar»")
-    options = parser.parse_args(arguments)
-    try:
-        task = homework.chosen(options)
-    except (Unreadable, OSError) as problem:
-        raise SystemExit(f"No ha podido ser. {problem}") from None
+    options, task = homework.asked(parser, arguments, "los que se piden, como 5.1; si no, todos")
     print("Hago el sitio con los cuadernos como están guardados: de veinte segundos a tres minutos.")
     own = options.ver and not (options.zip or options.scorm)
     site = LOCAL if own else SITE

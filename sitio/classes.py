@@ -3,6 +3,7 @@
 import re
 
 from course_tools.cells import tagged
+from sitio.notebook import prose_cell
 
 CUT = re.compile(r"</?section[^>]*>")
 PERMALINK = re.compile(r'<a class="headerlink".*?</a>')
@@ -23,10 +24,7 @@ def for_slides(notebook):
             cell["metadata"].setdefault("tags", []).append("remove-input")
         look = " ".join(filter(None, [LOOKS.get(kind), "al-lado" * tagged(cell, "al-lado")]))
         box = [(f'<div class="{look}">', "abre"), (END, "cierra")] if look else []
-        around = [
-            {"cell_type": "markdown", "id": f"{cell['id']}-{what}", "metadata": {}, "source": text}
-            for text, what in box
-        ]
+        around = [prose_cell(cell, what, text) for text, what in box]
         cells += [] if kind == "skip" else [*around[:1], cell, *around[1:]]
     notebook["cells"] = cells
     notebook["metadata"] |= {"orphan": True, "nosearch": True}  # lo suyo está en la lección

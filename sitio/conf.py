@@ -138,7 +138,9 @@ def add_scripts(app, pagename, templatename, context, doctree):
     scripts = dict.fromkeys([*(["piezas"] if needed or answers else []), *needed])
     own = ["python", "mesa", "quien", "propias", "ejercicios", "celdas"] if answers else []
     linked = ["enlaces"] if 'Explorer" id="' in body else []
-    names = [*scripts, *(["exploradores", *linked, "modelo"] if kinds else []), "pagina", *own]
+    moves = ["minutos"] if 'class="paso"' in body else []
+    finds = ["buscador"] if pagename == "search" else []
+    names = [*moves, *finds, *scripts, *(["exploradores", *linked, "modelo"] if kinds else []), "pagina", *own]
     context["ours"] = {f"_static/{name}.js" for name in names}
     for name in names:
         models = {"data-version": app.models} if name == "piezas" else {}
@@ -167,14 +169,12 @@ def write_explorers(app):
     (folder / "exploradores.js").write_text(program(), encoding="utf-8")
 
 
-def not_found(app):
-    """La página que da un servidor cuando no encuentra la que se le pide, desde cualquier carpeta."""
+def more_pages(app):
+    """La que da un servidor cuando no encuentra la que se le pide, desde cualquier carpeta; y la de cada
+    explorador, que otra puede llevar dentro.
+    """
     home = app.config.html_baseurl or "/"
     yield "404", {"title": "Esta página no está", "home": home}, "404.html"
-
-
-def explorers_alone(app):
-    """La página de cada explorador, que otra puede llevar dentro."""
     for name, context in app.alone.items():
         yield name, context, "explorador.html"
 
@@ -185,8 +185,7 @@ def setup(app):
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
     app.connect("builder-inited", find_links)
     app.connect("builder-inited", write_explorers)
-    app.connect("html-collect-pages", not_found)
-    app.connect("html-collect-pages", explorers_alone)
+    app.connect("html-collect-pages", more_pages)
     app.connect("source-read", read_source)
     app.connect("doctree-read", fold_beside)
     app.connect("html-page-context", add_scripts, priority=900)

@@ -2,40 +2,31 @@
 
 import gzip
 import html
-import io
 import json
-import re
 import zipfile
 from pathlib import Path
 
 import IPython
 
-from course_tools.cells import checked
+from course_tools.cells import answered, checked
+from course_tools.foreign.zips import zipped
 from course_tools.opening.library import HEAD
 
 ROOT = Path(__file__).resolve().parents[1]
 PYODIDE = ROOT / "sitio" / "pyodide"
 IMITATION = ROOT / "sitio" / "imitation"
 RUNNABLE = dict(line.split(":") for line in (ROOT / "sitio/celdas.txt").read_text("utf-8").splitlines())
-NUMBER = re.compile(r"ejercicio-(\d+)-(\d+)$")
 # Lo que hace falta del curso para comprobar. Ni las lecciones ni los modelos.
 COURSE = (
     "course_checkers/**/*", "course_lib/plots/__init__.py", "course_lib/plots/palette.*", "course_lib/model_files/*.py",
     "course_lib/*.py", "course_lib/probes/*", "course_tools/*.py", "course_tools/opening/*.py", "course_lib/checks/*.py",
 )  # fmt: skip
 READER = "core/inputtransformer2", "utils/tokenutil"
-WHEN = (1980, 1, 1, 0, 0, 0)  # siempre la misma: el zip se hace igual dos veces
-
-
-def exercise_of(cell):
-    """El número del ejercicio cuya respuesta va en la celda; ``None`` si no es de ninguno."""
-    found = NUMBER.match(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
-    return ".".join(found.groups()) if found else None
 
 
 def exercises(cells):
     """De cada ejercicio que se hace aquí: número → su hueco y lo que lo comprueba."""
-    answers = {exercise_of(cell): "".join(cell["source"]) for cell in cells}
+    answers = {answered(cell): "".join(cell["source"]) for cell in cells}
     checks = {checked(cell): "".join(cell["source"]) for cell in cells}
     return {
         number: {"start": answers[number], "check": checks[number]}
@@ -86,13 +77,10 @@ def course_zip():
     found |= {path.relative_to(IMITATION).as_posix(): path for path in own}
     place = Path(IPython.__file__).parent  # de IPython, solo lo que lee una celda
     found |= {f"IPython/{name}.py": place / f"{name}.py" for name in READER}
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as whole:
-        for name in sorted(found):
-            if found[name].is_file() and "__pycache__" not in name:
-                whole.writestr(zipfile.ZipInfo(name, WHEN), found[name].read_bytes())
-        whole.writestr(zipfile.ZipInfo("IPython/__init__.py", WHEN), "def get_ipython(): return None\n")
-    return packed.getvalue()
+    files = {name: found[name].read_bytes() for name in sorted(found) if found[name].is_file()}
+    files = {name: data for name, data in files.items() if "__pycache__" not in name}
+    files["IPython/__init__.py"] = "def get_ipython(): return None\n"
+    return zipped(files, zipfile.ZIP_STORED)  # lo comprime quien lo guarda
 
 
 def lesson_pieces(folder):

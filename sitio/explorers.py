@@ -52,17 +52,14 @@ def alone(body, lesson):
 
 def program():
     """El de todos los exploradores, en uno: lo comparten todas las páginas, con lo común una vez."""
-    names = {kind: module(kind) for kind in explorers.__all__} | {"Prediction": "prediction", "Questions": "questions"}
+    kinds = {kind: getattr(explorers, kind).__module__ for kind in explorers.__all__}
+    names = {kind: name.rpartition(".")[2] for kind, name in kinds.items()} | {"Prediction": "prediction", "Questions": "questions"}
     code = "\n".join(
         f"course.explorers.{kind} = (() => {{\n{own(name)}\n}})();" for kind, name in names.items()
     )
     code = LEADING.sub("", f"{{\n{source('common')}\n{code}\n}}\n")
     start = "'use strict';\nglobalThis.course ??= {};\ncourse.explorers = {};\n"
     return start + code
-
-
-def module(kind):
-    return getattr(explorers, kind).__module__.rpartition(".")[2]
 
 
 def source(name):

@@ -69,12 +69,6 @@ def place(app, docname, content):
     content[0] = MARK.sub(put, content[0])
 
 
-def add_player(app, pagename, templatename, context, doctree):
-    if 'class="paso"' in context.get("body", ""):
-        app.add_js_file("minutos.js", loading_method="defer")
-
-
 def setup(app):
     app.add_css_file("minutos.css")
     app.connect("source-read", place)
-    app.connect("html-page-context", add_player)

@@ -5,9 +5,10 @@ import re
 from pathlib import Path
 
 from course_tools.cells import (
-    CHECKING, EXERCISES, FOLDED, LOOKING, PREDICTION, SETUP, TRY, UNSOLVED, is_check, opens_beside, tagged,
+    CHECKING, EXERCISES, FOLDED, LOOKING, PREDICTION, SETUP, TRY, UNSOLVED, answered, is_check, opens_beside,
+    tagged,
 )  # fmt: skip
-from sitio.exercises import cell_html, exercise_html, exercise_of, exercises, lesson_html, runnable
+from sitio.exercises import cell_html, exercise_html, exercises, lesson_html, runnable
 from sitio.explorers import explorer_html, explorer_kind
 
 WIDGET, STATES = (f"application/vnd.jupyter.widget-{kind}+json" for kind in ("view", "state"))
@@ -79,16 +80,16 @@ def for_the_web(notebook, name, linked, lessons):
                 end = ANSWER_ENDS.search(text)
                 answer = text[: end.start() if end else None]
                 if answer.strip():
-                    cells += [] if open_ else [_text(cell, "abre", OPEN)]
-                    cells.append(_text(cell, "contesta", answer))
+                    cells += [] if open_ else [prose_cell(cell, "abre", OPEN)]
+                    cells.append(prose_cell(cell, "contesta", answer))
                     open_, text = True, text[len(answer) :]
             if open_:
-                cells.append(_text(cell, "cierra", CLOSE))
+                cells.append(prose_cell(cell, "cierra", CLOSE))
             predicting, open_ = tagged(cell, PREDICTION), False
             cells += [cell | {"source": text}] if text.strip() else []
             if lesson and tagged(cell, EXERCISES):
                 cells.append(_html(cell, "guarda", lesson_html(name)))
-        elif lesson and (number := exercise_of(cell)):
+        elif lesson and (number := answered(cell)):
             cells.append(_html(cell, "responde", exercise_html(number, here[number])))
         elif not (lesson and (tagged(cell, CHECKING) or is_check(cell))):
             if tagged(cell, UNSOLVED):  # lo que enseñaría quien lo resolviera
@@ -101,17 +102,17 @@ def for_the_web(notebook, name, linked, lessons):
             alive = [_bring_to_life(output, states, name) for output in outputs]
             asks = tagged(cell, PREDICTION)
             if asks and open_:
-                cells.append(_text(cell, "cierra", CLOSE))
+                cells.append(prose_cell(cell, "cierra", CLOSE))
                 open_ = False
             if predicting and outputs and not any(alive) and not open_:
                 only = {"id": f"{cell['id']}-sale", "metadata": {"tags": ["remove-input"]}}
                 hidden = cell | only
-                cells += [dict(cell, outputs=[]), _text(cell, "abre", OPEN), hidden]
+                cells += [dict(cell, outputs=[]), prose_cell(cell, "abre", OPEN), hidden]
                 open_ = True
             else:
                 cells.append(cell)
             predicting = predicting or asks
-    cells += [_text(cell, "cierra", CLOSE)] if open_ else []
+    cells += [prose_cell(cell, "cierra", CLOSE)] if open_ else []
     run = runnable(name)
     hands = {id: [_html(cell, "ejecuta", cell_html(id))] for cell in cells if (id := cell["id"]) in run}
     notebook["cells"] = [one for cell in cells for one in [cell, *hands.get(cell["id"], ())]]
@@ -119,12 +120,12 @@ def for_the_web(notebook, name, linked, lessons):
 
 # Lo que mide cada explorador en un teléfono y en un portátil: la página se lo guarda mientras llega.
 PICTURES = Path(__file__).resolve().parents[1] / "imagenes" / "exploradores"
-ROOMS = json.loads((PICTURES / "alturas.json").read_text("utf-8"))
+ROOMS = json.loads((PICTURES / "alturas.json").readprose_cell("utf-8"))
 OPEN = '<details class="answer"><summary>Ver qué sale</summary>'
 CLOSE = "</details>"
 
 
-def _text(cell, what, source):
+def prose_cell(cell, what, source):
     return {"cell_type": "markdown", "id": f"{cell['id']}-{what}", "metadata": {}, "source": source}
 
 

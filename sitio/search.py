@@ -44,11 +44,5 @@ class Pages(StandaloneHTMLBuilder):
             self.indexer.dump(file, self.indexer_format)
 
 
-def add_program(app, pagename, templatename, context, doctree):
-    if pagename == "search":
-        app.add_js_file("buscador.js", loading_method="defer")
-
-
 def setup(app):
     app.add_builder(Pages, override=True)
-    app.connect("html-page-context", add_program)

@@ -17,6 +17,7 @@ from test_imitacion import compared
 from test_sitio import AUDIT
 
 from aula.calificar import submissions
+from course_tools.cells import answered
 from course_tools.opening import library
 from sitio import exercises
 from sitio.pyodide import vendor
@@ -237,7 +238,7 @@ def test_what_is_written_stays_and_is_handed_in(page, tmp_path):
     found = json.loads(path.read_text("utf-8"))
     whole = json.loads((ROOT / f"notebooks/{LESSON}.ipynb").read_text("utf-8"))
     assert [cell["id"] for cell in found["cells"]] == [cell["id"] for cell in whole["cells"]]
-    mine = {exercises.exercise_of(cell): cell["source"] for cell in found["cells"]}
+    mine = {answered(cell): cell["source"] for cell in found["cells"]}
     assert mine["3.1"] == DIVIDES
     assert mine["3.3"] == "# Ejercicio 3.3\nmy_deviation = 24\n"
     assert book.lesson == "03"
@@ -452,7 +453,7 @@ def test_a_notebook_that_is_brought_keeps_its_own_cells(browser, folder, tmp_pat
     """La respuesta usa lo que hacen otras celdas, de antes y de después; y no se pierden al guardarla."""
     uses = "# Ejercicio 3.1\ndef my_softmax(scores):\n    return rest(scores) / some[0](rest(scores))\n"
     lesson = json.loads((ROOT / f"notebooks/{LESSON}.ipynb").read_text("utf-8"))["cells"]
-    at = next(k for k, cell in enumerate(lesson) if exercises.exercise_of(cell) == "3.1")
+    at = next(k for k, cell in enumerate(lesson) if answered(cell) == "3.1")
     own = ["import torch", "some = []", "%time some.append(lambda x: x.sum(-1, keepdim=True))", "1 + 1?"]
     after = "def rest(x):\n    return torch.exp(x - x.amax(-1, keepdim=True))"
     cells = [*lesson[:at], *map(own_cell, own), lesson[at] | {"source": uses}, own_cell(after), *lesson[at + 1 :]]

@@ -8,7 +8,6 @@ Quien califica sin ser administrador entra en un espacio de usuarios propio. Un 
 que pueden asomar a carpetas suyas, y antes de que arranque Python pasa a ser «nobody», sin vuelta atrás.
 """
 
-import contextlib
 import functools
 import os
 import re
@@ -64,17 +63,9 @@ def command(caged):
     last = ["/bin/sh", "-c", PARTS["caben"].format(**given), "sh"]
     last += say("nadie" if is_root() else "nada")
     counted = [*walls, *say("monta"), *rooms, *last]
-    if runs(tuple(counted)):  # cuántos archivos caben se dice con un permiso, que se quita después
+    if limits.runs(tuple(counted)):  # cuántos archivos caben se dice con un permiso, que se quita después
         return [*counted, *python], settings
     return [*walls, *rooms, *(last[4:] if is_root() else []), *python], settings
-
-
-@functools.cache
-def runs(order):
-    """Si esta orden sabe y puede ejecutar algo aquí."""
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        return not subprocess.run([*order, "true"], capture_output=True, timeout=60).returncode
-    return False
 
 
 def bound(path):

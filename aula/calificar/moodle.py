@@ -3,14 +3,13 @@ devoluciones, en las que busca a cada uno por el nombre de la carpeta, el mismo 
 """
 
 import calendar
-import io
 import re
-import zipfile
 from datetime import datetime
 
 from aula.calificar import marks
 from aula.calificar.text import SAYS, whole
 from course_tools.foreign.names import words
+from course_tools.foreign.zips import zipped
 from course_tools.homework import MONTHS
 
 NAMES = MONTHS, calendar.month_name[1:]  # en español y en inglés
@@ -61,11 +60,8 @@ def when(text):
 
 def zip_feedback(people, page, path):
     """Escribe el zip de las devoluciones: lo que da ``page`` de cada persona, en la carpeta que Moodle espera."""
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        for person in people:
-            if person["id"]:
-                name = re.sub(r'[_/\\:*?"<>|\s]+', " ", person["name"]).strip(" .~")
-                folder = f"{name}_{person['id']}_assignsubmission_file_"
-                archive.writestr(f"{folder}/devolucion.html", page(person))
-    whole(path, data.getvalue())
+    files = {}
+    for person in (person for person in people if person["id"]):
+        name = re.sub(r'[_/\\:*?"<>|\s]+', " ", person["name"]).strip(" .~")
+        files[f"{name}_{person['id']}_assignsubmission_file_/devolucion.html"] = page(person)
+    whole(path, zipped(files))

@@ -119,24 +119,19 @@ def prepare():
     closing.without_progress()
     closing.line = lambda report, function: report.ok and OWN_LINES.append((report, function)) or report
     running.SECONDS = CALL  # aquí todo va más despacio
-    rooms = [vars(sys.modules[name]) for name in ("torch", *(f"torch.{room}" for room in ROOMS))]
-    kept = [(room, dict(room)) for room in rooms]
+    rooms = [sys.modules[name] for name in ("torch", *(f"torch.{room}" for room in ROOMS))]
     kinds = core.Tensor, sys.modules["torch.nn"].Module, sys.modules["torch.nn"].Linear
-    return course_checkers, [*kept, *((kind, dict(vars(kind))) for kind in kinds)]
+    return course_checkers, [(place, dict(vars(place))) for place in (*rooms, *kinds)]
 
 
 def restore(kept):
     """Deja torch como estaba, le haya hecho lo que le haya hecho una respuesta."""
     for place, before in kept:
-        now = place if isinstance(place, dict) else vars(place)
-        for name in [name for name in now if name not in before]:
-            place.pop(name) if isinstance(place, dict) else delattr(place, name)
+        for name in vars(place).keys() - before.keys():
+            delattr(place, name)
         for name, value in before.items():
-            if now.get(name) is not value:
-                if isinstance(place, dict):
-                    place[name] = value
-                else:
-                    setattr(place, name, value)
+            if vars(place).get(name) is not value:
+                setattr(place, name, value)
 
 
 class Undone:

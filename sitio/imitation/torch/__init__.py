@@ -17,14 +17,7 @@ from types import ModuleType
 
 from torch import core, creation, elementwise, random, reductions, shapes, types
 from torch.core import FUNCTIONS, Size, Tensor, device
-from torch.creation import (
-    contiguous_format,
-    enable_grad,
-    is_grad_enabled,
-    no_grad,
-    preserve_format,
-    set_grad_enabled,
-)
+from torch.creation import contiguous_format, preserve_format
 from torch.overrides import lacking, named
 from torch.random import Generator, default_generator, get_rng_state, manual_seed, set_rng_state
 from torch.types import dtype
@@ -33,7 +26,6 @@ from torch.types import promote as promote_types
 __version__ = "2.13.0"
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 strided = "torch.strided"
-inference_mode = no_grad
 set_default_device = get_default_device = device
 for one in types.ALL:
     globals()[one.name] = one

@@ -50,14 +50,6 @@ class Storage:
     def __init__(self, array):
         self.array = array
 
-    def nbytes(self):
-        return self.array.nbytes
-
-    __len__ = nbytes
-
-    def data_ptr(self):
-        return self.array.__array_interface__["data"][0]
-
     def __getattr__(self, name):
         lacking("torch.UntypedStorage")(name)
 
@@ -185,15 +177,13 @@ class Tensor:
         if gradient is None and self.array.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         start = np.ones(self.shape, self.array.dtype) if gradient is None else gradient.array
-        pending, seen, order = {id(self): start}, set(), []
-        stack = [self]
+        pending, seen, stack = {id(self): start}, {}, [self]
         while stack:
             one = stack.pop()
             if id(one) not in seen:
-                seen.add(id(one))
-                order.append(one)
+                seen[id(one)] = one
                 stack += [parent for parent, _ in one.edges]
-        for one in sorted(order, key=lambda t: -t.order):
+        for one in sorted(seen.values(), key=lambda t: -t.order):
             given = pending.pop(id(one), None)
             if given is None:
                 continue
@@ -214,6 +204,10 @@ def methods(kind, table):
             setattr(kind, one, named(method, name, f"{kind.__name__}."))
 
 
+methods(Storage, {
+    "nbytes __len__": lambda self: self.array.nbytes,
+    "data_ptr": lambda self: self.array.__array_interface__["data"][0],
+})  # fmt: skip
 methods(Size, {
     "__repr__": lambda self: f"torch.Size({list(self)})",
     "numel": lambda self: math.prod(self),
@@ -408,13 +402,15 @@ def dense(x):
 
 
 def in_place(name, operation):
-    """La misma, que escribe en el tensor."""
+    """Apunta la misma, que escribe en el tensor. La cuenta es con el de antes: de él viene el gradiente."""
 
     def write(self, *arguments, **options):
         for x in arguments:
             if isinstance(x, Tensor):
                 apart(self.array, x.array)
-        found = operation(self, *arguments, **options)
+        old = before(self)
+        old.array = old.array.copy() if self.requires_grad and grad_on[0] else old.array
+        found = operation(old, *arguments, **options)
         if types.promote(found.dtype, self.dtype) is not self.dtype and found.dtype.category > self.dtype.category:
             raise RuntimeError(
                 f"result type {found.dtype.said} can't be cast to the desired output type {self.dtype.said}"

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from torch import types
-from torch.core import Tensor, apart, both, changed, grad_on, listed, made, named, plain, refuse, summed, tensor_of
+from torch.core import FUNCTIONS, Tensor, apart, both, changed, grad_on, listed, made, plain, summed, tensor_of
+from torch.overrides import named, refuse
 from torch.random import default_generator
 from torch.shapes import sizes
 from torch.shapes import stack as torch_stack
@@ -90,7 +91,6 @@ def as_tensor(data, dtype=None):
     return tensor(data, dtype=dtype)
 
 
-asarray = as_tensor
 both("asarray", method=False)(as_tensor)
 
 
@@ -103,7 +103,8 @@ def from_numpy(array):
 
 def filled(name, value):
     def create(*shape, size=None, dtype=None, out=None):
-        return full(sizes(shape if size is None else (size,), f"{name}(): argument 'size'"), value, dtype or types.default[0])
+        shape = sizes(shape if size is None else (size,), f"{name}(): argument 'size'")
+        return full(shape, value, dtype or types.default[0])
 
     def like(input, *, dtype=None):
         return full(tuple(input.shape), value, dtype or input.dtype)
@@ -146,12 +147,6 @@ def linspace(start, end, steps, *, dtype=None):
     places = np.arange(steps)
     half = places < steps // 2
     return new(np.where(half, start + gap * places, end - gap * (steps - 1 - places)), kind)
-
-
-@creates
-def logspace(start, end, steps, base=10.0, *, dtype=None):
-    kind = dtype or types.default[0]
-    return new(np.power(float(base), linspace(start, end, steps, dtype=types.float64).array), kind)
 
 
 @both("meshgrid", method=False)
@@ -283,6 +278,8 @@ for name, create in {
     "full_like": lambda input, fill_value, dtype=None:
         full(tuple(input.shape), fill_value, dtype=dtype or input.dtype),
     "eye": lambda n, m=None, *, dtype=None: new(np.eye(n, m), dtype or types.default[0]),
+    "logspace": lambda start, end, steps, base=10.0, *, dtype=None:
+        new(np.power(float(base), linspace(start, end, steps, dtype=types.float64).array), dtype or types.default[0]),
     "tril_indices": lambda row, col, offset=0: new(np.stack(np.tril_indices(row, offset, col))),
     "triu_indices": lambda row, col, offset=0: new(np.stack(np.triu_indices(row, offset, col))),
     "randperm": lambda n, *, generator=None, dtype=None:
@@ -331,7 +328,7 @@ def mode(name, on):
     return named(lambda function=None: grad_mode(on)(function) if callable(function) else grad_mode(on), name)
 
 
-no_grad, enable_grad = mode("no_grad", False), mode("enable_grad", True)
+no_grad = mode("no_grad", False)
 
 
 class set_grad_enabled(grad_mode):
@@ -343,5 +340,5 @@ class set_grad_enabled(grad_mode):
         pass
 
 
-def is_grad_enabled():
-    return grad_on[0]
+FUNCTIONS |= {"no_grad": no_grad, "inference_mode": no_grad, "enable_grad": mode("enable_grad", True)}
+FUNCTIONS |= {"set_grad_enabled": set_grad_enabled, "is_grad_enabled": named(lambda: grad_on[0], "is_grad_enabled")}

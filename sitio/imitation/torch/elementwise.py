@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from torch import types
-from torch.core import FUNCTIONS, Tensor, both, broadcast, changed, in_place, listed, made, named, plain, summed, tensor_of
+from torch.core import FUNCTIONS, Tensor, both, broadcast, changed, in_place, listed, made, plain, summed, tensor_of
+from torch.overrides import named
 
 
 # Nombre → la cuenta y su derivada, que recibe la entrada y la salida. Las que dan siempre decimales.
@@ -85,13 +86,14 @@ def with_names(names, operation):
 for table, floats in ((FLOATS, True), (SAME, False)):
     for names, (count, slope) in table.items():
         with_names(names, one_by_one(names.split()[0], count, slope, floats))
-for name in TESTS:
-    test = getattr(np, name)
-    both(name)(
-        lambda input, test=test: made(
-            test(input.array) if input.dtype.category > 1 or test is np.logical_not else np.zeros(input.shape, bool)
-        )
-    )
+
+
+def tested(test):
+    asks = lambda x: x.dtype.category > 1 or test is np.logical_not  # noqa: E731
+    return lambda input: made(test(input.array) if asks(input) else np.zeros(input.shape, bool))
+
+
+listed({name: tested(getattr(np, name)) for name in TESTS})
 
 
 # --- Entre dos ------------------------------------------------------------------------------------

@@ -32,15 +32,18 @@ def heard(function, names={}):  # noqa: B006
             if "axis" in options and "out" in options:
                 raise TypeError(f"{function.__name__}() got an unexpected keyword argument 'axis'")
             options = {names.get(name, name): value for name, value in options.items()}
-        if not MODES:
-            return tried(function, arguments, options)
-        modes, MODES[:] = MODES[:], []
-        try:
-            return modes[-1].__torch_function__(function, (), arguments, options)
-        finally:
-            MODES[:] = modes
+        return told(function, arguments, options) if MODES else tried(function, arguments, options)
 
     return call
+
+
+def told(function, arguments, options):
+    """Lo dice a quien escucha, que es quien la hace. Mientras, no oye nadie."""
+    modes, MODES[:] = MODES[:], []
+    try:
+        return modes[-1].__torch_function__(function, (), arguments, options)
+    finally:
+        MODES[:] = modes
 
 
 def named(operation, name, home=""):

@@ -37,13 +37,10 @@ class Generator:
         """``n`` enteros de 32 bits."""
         return self.bits.random_raw(n).astype(np.uint32) if n else np.zeros(0, np.uint32)
 
-    def longs(self, n):
-        pairs = self.words(2 * n).astype(np.uint64).reshape(n, 2)
-        return (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
-
     def uniform(self, n, kind=np.float32):
         if kind == np.float64:
-            return (self.longs(n) & np.uint64(2**53 - 1)).astype(np.float64) * 2.0**-53
+            high, low = self.words(2 * n).astype(np.uint64).reshape(n, 2).T
+            return ((high << np.uint64(32) | low) & np.uint64(2**53 - 1)).astype(np.float64) * 2.0**-53
         return (self.words(n) & _BITS).astype(np.float32) * np.float32(2.0**-24)
 
     def normal(self, n, kind=np.float32):

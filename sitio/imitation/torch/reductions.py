@@ -10,17 +10,10 @@ from torch.core import Tensor, axes, axis, both, broadcast, changed, in_place, l
 from torch.overrides import refuse
 from torch.shapes import index_select
 
-
 SORTS = "max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"
 SORTS = {name: namedtuple(name, ("values", "indices"), module="torch.return_types") for name in SORTS}
 for name, kind in SORTS.items():
     kind.__name__ = f"torch.return_types.{name}"
-
-
-def spread(g, x, where, keepdim):
-    """Un gradiente, con los ejes que se habían quitado."""
-    g = g if keepdim else np.expand_dims(g, where)
-    return np.broadcast_to(g, x.shape)
 
 
 def reduced(name, count, slope, kinds):
@@ -39,7 +32,8 @@ def reduced(name, count, slope, kinds):
         y = whole if keepdim else np.squeeze(whole, where)
 
         def back(g):
-            return spread(g, x, where, keepdim) * slope(x, whole, where)
+            g = g if keepdim else np.expand_dims(g, where)
+            return np.broadcast_to(g, x.shape) * slope(x, whole, where)
 
         return made(y, (input, back), dtype=kind)
 
@@ -52,7 +46,6 @@ def how_many(x, where):
 
 whole_or_long = lambda kind: types.int64 if kind.category < 2 else kind  # noqa: E731
 floating = lambda kind: None if kind.category < 2 else kind  # noqa: E731
-same_kind = lambda kind: kind  # noqa: E731
 
 
 def count_mean(x, where):
@@ -85,8 +78,8 @@ REDUCTIONS = {
     "nansum": (lambda x, w: np.nansum(x, w, keepdims=True), lambda x, y, w: ~np.isnan(x), whole_or_long),
     "mean": (count_mean, lambda x, y, where: 1 / how_many(x, where), floating),
     "prod": (lambda x, w: x.prod(w, keepdims=True, dtype=x.dtype), lambda x, y, where: y / x, whole_or_long),
-    "amax": (empty_refused("amax", np.max), ties, same_kind),
-    "amin": (empty_refused("amin", np.min), ties, same_kind),
+    "amax": (empty_refused("amax", np.max), ties, lambda k: k),
+    "amin": (empty_refused("amin", np.min), ties, lambda k: k),
     "logsumexp": (count_lse, lambda x, y, where: np.exp(x - y), lambda k: types.float32 if k.category < 2 else k),
 }
 REDUCE = {name: reduced(name, *how) for name, how in REDUCTIONS.items()}
@@ -535,7 +528,6 @@ def einsum(equation, *operands):
                 return summed(part, arrays[k].shape)
             whole = np.zeros_like(arrays[k])
             grid = np.ogrid[tuple(slice(sizes[c]) for c in once)]
-            grid = [grid] if len(once) == 1 and not isinstance(grid, tuple | list) else grid
             whole[tuple(grid[once.index(c)] for c in terms[k])] = part
             return whole
 

@@ -261,12 +261,6 @@ def split(tensor, split_size_or_sections, dim=0):
     return tuple(narrow(tensor, dim, int(i), k) for i, k in zip(starts, parts))
 
 
-@both("chunk")
-def chunk(input, chunks, dim=0):
-    n = input.size(dim)
-    return split(input, max(-(-n // chunks), 1), dim)
-
-
 @both("tensor_split")
 def tensor_split(input, indices_or_sections, dim=0):
     n, where = input.size(dim), plain(indices_or_sections)
@@ -416,18 +410,16 @@ def index_of(key, shape):
     for p in parts:
         if isinstance(p, np.ndarray | bool):
             p = np.asarray(p)
-            if p.dtype == bool:
-                for i, n in enumerate(p.shape):
-                    if n != shape[dim + i]:
-                        raise IndexError(
-                            f"The shape of the mask {list(p.shape)} at index {i} does not match the shape of the "
-                            f"indexed tensor {list(shape)} at index {dim + i}"
-                        )
-                first += [slice(None)] * p.ndim
-                dim += p.ndim
-            else:
-                first.append(slice(None))
-                dim += 1
+            masked = p.shape if p.dtype == bool else ()
+            for i, n in enumerate(masked):
+                if n != shape[dim + i]:
+                    raise IndexError(
+                        f"The shape of the mask {list(p.shape)} at index {i} does not match the shape of the "
+                        f"indexed tensor {list(shape)} at index {dim + i}"
+                    )
+            wide = len(masked) if p.dtype == bool else 1
+            first += [slice(None)] * wide
+            dim += wide
             then.append(p)
         else:
             if isinstance(p, int | np.integer) and not -shape[dim] <= p < shape[dim]:
@@ -465,11 +457,11 @@ def get(self, key):
 def put(self, key, value):
     first, then = index_of(key, self.array.shape)
     given = tensor_of(value)
-    inside = self.array[first] if first else self.array[...]
+    inside, chosen = self.array[(*first, ...)], ... if then is None else then
     if self.requires_grad and not self.edges and grad_on[0]:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     numbers = types.stored(given.array, self.dtype)
-    target = np.shape(inside) if then is None else inside[then].shape
+    target = inside[chosen].shape
     while numbers.ndim > len(target) and numbers.shape[0] == 1:
         numbers = numbers[0]
     extra = numbers.ndim - len(target)
@@ -482,15 +474,11 @@ def put(self, key, value):
                 f"shape mismatch: value tensor of shape {list(given.shape)} cannot be broadcast to indexing result "
                 f"of shape {list(target)}"
             )
-    places = np.arange(self.array.size).reshape(self.array.shape)[first]
-    places = places if then is None else places[then]
+    places = np.arange(self.array.size).reshape(self.array.shape)[(*first, ...)][chosen]
     old = before(self)
     if then is None:
         apart(inside, given.array)
-        self.array[first] = numbers
-    else:
-        writable = self.array[first]
-        writable[then] = numbers
+    inside[chosen] = numbers
 
     def picked(g):
         return summed(g.reshape(-1)[places], given.shape)
@@ -533,41 +521,26 @@ def masked_select(input, mask):
     return moved(input, lambda x: np.broadcast_to(x, shape)[np.broadcast_to(mask.array, shape)])
 
 
-def scatter(self, dim, index, src, add=False):
-    check_index("scatter", index)
-    dim = axis(dim, self.ndim)
-    found = self.array.copy()
-    given = src.array[tuple(slice(n) for n in index.shape)] if isinstance(src, Tensor) else src
-    places = list(np.indices(index.shape))
-    places[dim] = index.array
-    if add:
-        np.add.at(found, tuple(places), given)
-    else:
-        found[tuple(places)] = given
-    edges = []
-    if isinstance(src, Tensor) and src.requires_grad:
-
-        def back(g):
-            part = np.zeros_like(src.array)
-            part[tuple(slice(n) for n in index.shape)] = g[tuple(places)]
-            return part
-
-        edges.append((src, back))
-    if self.requires_grad:
-
-        def rest(g):
-            g = g.copy()
-            if not add:
-                g[tuple(places)] = 0
-            return g
-
-        edges.append((self, rest))
-    return made(found, *edges, dtype=self.dtype)
-
-
 @both("scatter")
-def scatter_(input, dim, index, src=None, *, value=None):
-    return scatter(input, dim, index, src if value is None else value)
+def scatter(input, dim, index, src=None, *, value=None):
+    check_index("scatter", index)
+    dim, src = axis(dim, input.ndim), src if value is None else value
+    cut, places = tuple(slice(n) for n in index.shape), list(np.indices(index.shape))
+    places[dim] = index.array
+    places, found = tuple(places), input.array.copy()
+    found[places] = src.array[cut] if isinstance(src, Tensor) else src
+
+    def rest(g):
+        g = g.copy()
+        g[places] = 0
+        return g
+
+    def back(g):
+        part = np.zeros_like(src.array)
+        part[cut] = g[places]
+        return part
+
+    return made(found, (input, rest), *([(src, back)] if isinstance(src, Tensor) else []), dtype=input.dtype)
 
 
 @both("index_put")
@@ -639,6 +612,7 @@ listed({
     "tile": lambda input, *dims: moved(input, lambda x: np.tile(x, sizes(dims))),
     "fliplr": lambda input: flip(input, 1),
     "flipud": lambda input: flip(input, 0),
+    "chunk": lambda input, chunks, dim=0: split(input, max(-(-input.size(dim) // chunks), 1), dim),
     "unbind": lambda input, dim=0: tuple(select(input, dim, i) for i in range(input.size(dim))),
     "diag_embed": lambda input: input.unsqueeze(-1) * made(np.eye(input.shape[-1]), dtype=input.dtype),
     "atleast_1d": lambda input: input if input.ndim else input.reshape(1),

@@ -53,14 +53,8 @@ def of_array(array):
 
 
 def of_scalar(value):
-    kind = type(value)
-    if issubclass(kind, bool | np.bool_):
-        return bool_
-    if issubclass(kind, int | np.integer):
-        return int64
-    if issubclass(kind, complex):
-        return complex64
-    return default[0]
+    kinds = {bool | np.bool_: bool_, int | np.integer: int64, complex: complex64}
+    return next((kind for known, kind in kinds.items() if isinstance(value, known)), default[0])
 
 
 def promote(a, b):

@@ -76,12 +76,10 @@ def dropout(input, p=0.5, training=True, inplace=False):
 def pad(input, pad, mode="constant", value=None):
     if mode != "constant":
         refuse(f"torch.nn.functional.pad(mode='{mode}')")
-    pairs = list(zip(pad[::2], pad[1::2]))[::-1]
-    around = [(0, 0)] * (input.ndim - len(pairs)) + [(max(a, 0), max(b, 0)) for a, b in pairs]
-    cut = [(0, 0)] * (input.ndim - len(pairs)) + [(max(-a, 0), max(-b, 0)) for a, b in pairs]
-    inside = tuple(slice(a, n - b) for (a, b), n in zip(cut, input.shape))
-    fill = value or 0
-    found = np.pad(input.array[inside], around, constant_values=fill)
+    pairs = [(0, 0)] * (input.ndim - len(pad) // 2) + list(zip(pad[::2], pad[1::2]))[::-1]
+    around = [(max(a, 0), max(b, 0)) for a, b in pairs]
+    inside = tuple(slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pairs, input.shape))
+    found = np.pad(input.array[inside], around, constant_values=value or 0)
     middle = tuple(slice(a, n - b) for (a, b), n in zip(around, found.shape))
 
     def back(g):

@@ -5,7 +5,7 @@ import inspect
 import math
 
 from torch.creation import no_grad
-from torch.overrides import MODES, lacking, named
+from torch.overrides import MODES, lacking, named, told
 
 
 def fans(tensor):
@@ -23,11 +23,7 @@ def starts(function):
     def start(*given, **options):
         if not MODES:
             return done(*given, **options)
-        modes, MODES[:] = MODES[:], []
-        try:
-            return modes[-1].__torch_function__(start, (), (), names.bind(*given, **options).arguments)
-        finally:
-            MODES[:] = modes
+        return told(start, (), names.bind(*given, **options).arguments)
 
     return start
 
