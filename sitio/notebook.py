@@ -120,7 +120,7 @@ def for_the_web(notebook, name, linked, lessons):
 
 # Lo que mide cada explorador en un teléfono y en un portátil: la página se lo guarda mientras llega.
 PICTURES = Path(__file__).resolve().parents[1] / "imagenes" / "exploradores"
-ROOMS = json.loads((PICTURES / "alturas.json").readprose_cell("utf-8"))
+ROOMS = json.loads((PICTURES / "alturas.json").read_text("utf-8"))
 OPEN = '<details class="answer"><summary>Ver qué sale</summary>'
 CLOSE = "</details>"
 
