@@ -12,7 +12,7 @@ import traitlets
 from helpers_explorers import agrees, ask, in_js, says
 
 from course_lib.bert import extract_embeddings, load_bert
-from course_lib.explorers import base
+from course_lib.explorers import typed
 from course_lib.explorers.attention import DEFAULT, STEPS, AttentionExplorer, compute
 from course_lib.model_files import ModelUnavailableError
 
@@ -160,7 +160,7 @@ def test_a_failure_is_answered(monkeypatch, failure):
     def fail(*_):
         raise failure
 
-    monkeypatch.setattr(base, "extract_embeddings", fail)
+    monkeypatch.setattr(typed, "extract_embeddings", fail)
     send(explorer, f"Nobody has read {type(failure).__name__}")
     assert explorer.error == f"No he podido calcular los pesos: {failure}"
     assert explorer.sentences == DEFAULT

@@ -73,7 +73,7 @@ def test_its_text_says_its_state():
 
 @pytest.mark.parametrize(("name", "value", "message"), [
     ("sentence", "", "la frase está vacía"),
-    ("sentence", "dog " * 30, "tiene 32 tokens y 120 caracteres, y aquí caben 24 y 400"),
+    ("sentence", "dog " * 30, "tiene 32 tokens y 120 caracteres, y aquí caben 24 tokens y 400 caracteres"),
     ("sentence", "a\ud83d", "carácter roto"),
     ("sentence", 3, "sentence = 3"),
     ("sentence", ["a"], "sentence = ['a'], y tiene que ser un texto"),

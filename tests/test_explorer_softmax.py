@@ -119,7 +119,8 @@ def test_what_it_takes():
      for value in wrong],
 )  # fmt: skip
 def test_wrong_values_are_refused(name, value, message):
-    shown = f"{name} = {value!r:.80}"
+    of_tensor = isinstance(value, torch.Tensor)
+    shown = f"{name} = tensor (3, 2)" if of_tensor else f"{name} = {value!r:.80}"
     refuses(SoftmaxExplorer, name, value, f"(?s){re.escape(shown)}.*{re.escape(message)}")
 
 

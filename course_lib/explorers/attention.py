@@ -7,13 +7,13 @@ import torch
 import traitlets
 
 from course_lib.bert import load_bert
-from course_lib.explorers.base import SHARED, AskingExplorer, esm, fault, read_with_bert, refusal
+from course_lib.explorers.base import SHARED, AskingExplorer, Checked, choice, esm, number, wrong
+from course_lib.explorers.typed import fault, longer_than, read_with_bert, shortened
 
 DEFAULT = [f"I gave the dog a bone because it was {word}" for word in ("hungry", "old")]
-LIMITS = "64 tokens y 1000 caracteres"
+too_long = longer_than(64, 1000)
 STEPS = 65535  # cada peso viaja como un entero de 16 bits: el error no llega a 0.00001
 ORDINALS = ("primera", "segunda")
-VIEWS = ("entero", "arcos")
 
 
 def compute(weights, query, other=None):
@@ -40,20 +40,11 @@ def _read(sentence, _model_name):
     return embeddings.tokens[0], (weights * STEPS).round().int(), notes
 
 
-def too_long(name, tokens, letters):
-    size = f"{tokens} tokens y {letters} caracteres"
-    told = f"{name} tiene {size}, y aquí caben {LIMITS}. Escribe una más corta."
-    return told if tokens > 64 or letters > 1000 else ""
-
-
 def read(sentences):
     """Pasa por BERT una o dos frases; si alguna no sirve, lo dice un ``TraitError``."""
     if len(sentences) not in (1, 2) or not all(isinstance(text, str) for text in sentences):
-        raise refusal(
-            "AttentionExplorer",
-            f"sentences = {sentences!r:.80}, y tiene que ser una lista de una o dos frases. Por "
-            'ejemplo, ["The cat sat down"].',
-        )
+        wanted = 'una lista de una o dos frases. Por ejemplo, ["The cat sat down"]'
+        raise wrong("AttentionExplorer", "sentences", sentences, wanted)
     names = [f"La {ordinal} frase" for ordinal in ORDINALS] if len(sentences) > 1 else ["La frase"]
     for name, text in zip(names, sentences):
         if reason := fault(name, text, too_long):
@@ -65,6 +56,15 @@ def pack(tokens, weights, notes):
     """Prepara una frase para el viaje a la página."""
     code = base64.b64encode(weights.numpy().astype("<u2").tobytes()).decode()
     return {"tokens": tokens, "shape": list(weights.shape), "weights": code, "notes": notes}
+
+
+def _one_or_two(_explorer, _name, value):
+    value = list(value) if isinstance(value, (list, tuple)) else [value]
+    return value if read(value) else None
+
+
+def _longest(readings):
+    return max(len(tokens) for tokens, *_ in readings)
 
 
 class AttentionExplorer(AskingExplorer):
@@ -82,12 +82,12 @@ class AttentionExplorer(AskingExplorer):
     """
 
     _esm = esm("attention")
-    sentences = traitlets.TraitType([]).tag(**SHARED)  # lo que valen lo dicen los validadores
-    layer = traitlets.TraitType(3).tag(**SHARED)
-    head = traitlets.TraitType(1).tag(**SHARED)
-    query = traitlets.TraitType(1).tag(**SHARED)
-    view = traitlets.TraitType("entero").tag(**SHARED)
-    shown = traitlets.TraitType(0).tag(**SHARED)
+    sentences = Checked([], _one_or_two)
+    layer = number(3, 0, lambda self: len(read(self.sentences)[0][1]) - 1)
+    head = number(1, 0, lambda self: read(self.sentences)[0][1].shape[1] - 1)
+    query = number(1, 0, lambda self: _longest(read(self.sentences)) - 1)
+    view = choice("entero", ("entero", "arcos"))
+    shown = choice(0, (0, 1))
     data = traitlets.List().tag(**SHARED)  # lo que `pack` hace de cada frase
     _failed = "No he podido calcular los pesos"
 
@@ -95,28 +95,6 @@ class AttentionExplorer(AskingExplorer):
         sentences = list(sentences) if isinstance(sentences, (list, tuple)) else [sentences]
         first = {"query": 8} if sentences == DEFAULT else {}  # «it»
         super().__init__(sentences=sentences, **first | traits)
-
-    @traitlets.validate("sentences")
-    def _check_sentences(self, proposal):
-        value = proposal["value"]
-        value = list(value) if isinstance(value, (list, tuple)) else [value]
-        return value if read(value) else None
-
-    @traitlets.validate("layer", "head", "query")
-    def _check_index(self, proposal):
-        name, value, readings = proposal["trait"].name, proposal["value"], read(self.sentences)
-        length = max(len(tokens) for tokens, *_ in readings)
-        limits = dict(zip(("layer", "head", "query"), (*readings[0][1].shape[:2], length)))
-        return self._whole(name, value, 0, limits[name] - 1)
-
-    @traitlets.validate("view", "shown")
-    def _check_look(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        valid = VIEWS if name == "view" else (0, 1)
-        if type(value) is not type(valid[0]) or value not in valid:
-            wanted = " o ".join(map(repr, valid))
-            raise refusal("AttentionExplorer", f"{name} = {value!r:.40}, y tiene que ser {wanted}.")
-        return value
 
     @traitlets.observe("sentences")
     def _fill(self, _change):
@@ -127,7 +105,7 @@ class AttentionExplorer(AskingExplorer):
             query = min(places, key=lambda place: abs(place - query))
         with self.hold_sync():  # llega a la página de una vez
             self.data, self.error = [pack(*reading) for reading in readings], ""
-            self.query = min(query, max(len(tokens) for tokens, *_ in readings) - 1)
+            self.query = min(query, _longest(readings) - 1)
 
     def _take(self, asked):
         first, second = (*asked["sentences"], "")[:2]
@@ -135,8 +113,8 @@ class AttentionExplorer(AskingExplorer):
 
     def describe(self):
         several = len(self.sentences) > 1
-        names = [f"«{s}»" if len(s) <= 60 else f"«{s[:59]}…»" for s in self.sentences]
-        parts = [f"Frase{'s' * several}: {' y '.join(names)}", f"capa {self.layer}"]
+        names = " y ".join(map(shortened, self.sentences))
+        parts = [f"Frase{'s' * several}: {names}", f"capa {self.layer}"]
         parts += [f"cabeza {self.head}", f"posición {self.query}"]
         for ordinal, (tokens, weights, _) in zip(ORDINALS, read(self.sentences)):
             text = "no hay token en esa posición"

@@ -1,14 +1,12 @@
 """Lo que comparten los exploradores en Python."""
 
-import warnings
 from pathlib import Path
 
 import anywidget
+import torch
 import traitlets
 
-from course_lib.bert import extract_embeddings, load_bert
 from course_lib.checks import is_whole
-from course_lib.model_files import sentences
 
 HERE = Path(__file__).parent
 
@@ -27,6 +25,49 @@ def esm(name):
     return "\n".join((HERE / f"{file}.js").read_text(encoding="utf-8") for file in files)
 
 
+class Checked(traitlets.TraitType):
+    """Lo que se comparte con la página, comprobado cuando todo lo demás está ya puesto.
+
+    ``check``: del explorador, el nombre y lo que llega, lo que se guarda. Lo que no sirve lo dice en
+    español; un ``Int`` o una ``List`` de traitlets lo dirían en inglés.
+    """
+
+    def __init__(self, default, check):
+        super().__init__(default)
+        self.check = check
+        self.tag(**SHARED)
+
+    def _cross_validate(self, explorer, value):
+        return self.check(explorer, self.name, value)
+
+
+def number(default, low, high, kind="entero", advice="", optional=False):
+    """Un número, de Python o de NumPy, entre dos; ``high`` puede ser lo que dé el explorador."""
+
+    def check(explorer, name, value):
+        found = value.item() if getattr(value, "shape", None) == () else value
+        last = high(explorer) if callable(high) else high
+        known = is_whole(found, low) or (kind == "número" and isinstance(found, float))
+        if not (known and low <= found <= last) and not (optional and value is None):
+            limits = f"{low:g} y {last:g}".replace("-", "−")
+            raise wrong(type(explorer).__name__, name, value, f"un {kind} entre {limits}{advice}")
+        return found
+
+    return Checked(default, check)
+
+
+def choice(default, options):
+    """Una de unas opciones, todas del mismo tipo."""
+
+    def check(explorer, name, value):
+        if type(value) is not type(options[0]) or value not in options:
+            shown = ", ".join(map(repr, options))
+            raise wrong(type(explorer).__name__, name, value, f"uno de estos: {shown}")
+        return value
+
+    return Checked(default, check)
+
+
 class Explorer(anywidget.AnyWidget):
     """Un explorador. Su estado son sus traits; `describe` lo cuenta en una frase."""
 
@@ -42,13 +83,6 @@ class Explorer(anywidget.AnyWidget):
 
     def __repr__(self):
         return self.describe()
-
-    def _whole(self, name, value, low, high):
-        """Ese número, si es un entero, de Python o de NumPy, entre esos dos."""
-        if not is_whole(value, low) or value > high:
-            wanted = f"y tiene que ser un entero entre {low} y {high}."
-            raise refusal(type(self).__name__, f"{name} = {value!r:.40}, {wanted}")
-        return int(value)
 
 
 class AskingExplorer(Explorer):
@@ -80,31 +114,18 @@ def refusal(explorer, reason):
     return error
 
 
-def fault(name, sentence, refuse):
-    """Por qué no sirve una frase, como lo dice ``model_files.sentences``; si sirve, nada.
-
-    ``refuse`` recibe su nombre y cuántos tokens y letras tiene, y dice lo mismo si no caben.
-    """
-    if reason := sentences.why_broken(name, sentence):
-        return reason
-    tokenizer = load_bert().plain_tokenizer
-    ids = tokenizer([sentence], verbose=False)["input_ids"][0]
-    return (
-        refuse(name, len(ids), len(sentence))
-        or sentences.why_blank(name, sentence)
-        or sentences.why_invisible(name, sentence, ids, tokenizer)
-    )
+def wrong(explorer, name, value, wanted):
+    """El error de un valor que no sirve."""
+    shown = " ".join(repr(value).split())[:80]  # un bloque ocupa varias líneas
+    if isinstance(value, torch.Tensor):
+        shown = f"tensor {tuple(value.shape)}"
+    return refusal(explorer, f"{name} = {shown}, y tiene que ser {wanted}.")
 
 
-def read_with_bert(sentence):
-    """Los embeddings de una frase que sirve, y los avisos."""
-    embeddings, warned = with_warnings(extract_embeddings, sentence, sentences.TokenizationWarning)
-    return embeddings, [str(warning) for warning in warned]
+def written(number, decimals=2):
+    """Un número con sus decimales. Antes redondea a nueve: el último bit no decide un empate."""
+    return f"{round(number, 9):z.{decimals}f}"
 
 
-def with_warnings(function, sentence, category):
-    """Lo que da una función con una frase, y los avisos de esa clase, que no salen por pantalla."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = function(sentence)
-    return result, [w.message for w in caught if issubclass(w.category, category)]
+def listed(numbers):
+    return ", ".join(map(written, numbers))

@@ -5,7 +5,7 @@ import math
 import torch
 import traitlets
 
-from course_lib.explorers.base import SHARED, Explorer, esm
+from course_lib.explorers.base import SHARED, Explorer, esm, number
 from course_lib.explorers.qkv import DEFAULT, project, read
 from course_lib.masks import causal_mask
 
@@ -76,22 +76,16 @@ class BlocksExplorer(Explorer):
     tokens = traitlets.List(traitlets.Unicode()).tag(**SHARED)
     scores = traitlets.List().tag(**SHARED)
     values = traitlets.List().tag(**SHARED)
-    query = traitlets.TraitType(8).tag(**SHARED)
-    block = traitlets.TraitType(4).tag(**SHARED)
+    query = number(8, 0, lambda self: len(self.tokens) - 1)
+    block = number(4, 1, lambda self: len(self.tokens))
     causal = traitlets.Bool(False).tag(**SHARED)
-    step = traitlets.TraitType(1).tag(**SHARED)
+    step = number(1, 0, lambda self: len(self.tokens))
 
     def __init__(self, **state):
         Q, K, V = (tensor[HEAD] for tensor in project(DEFAULT, LAYER))
         data = {"scores": Q @ K.mT / math.sqrt(K.shape[-1]), "values": V}
         data = {name: tensor.round(decimals=4).tolist() for name, tensor in data.items()}
         super().__init__(tokens=read(DEFAULT)[0], **data, **state)
-
-    @traitlets.validate("query", "block", "step")
-    def _check_number(self, proposal):
-        name, value, length = proposal["trait"].name, proposal["value"], len(self.tokens)
-        low, high = {"query": (0, length - 1), "block": (1, length), "step": (0, length)}[name]
-        return self._whole(name, value, low, high)
 
     def describe(self):
         names = ("scores", "values", "query", "block", "causal", "step")

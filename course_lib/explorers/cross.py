@@ -5,7 +5,8 @@ from decimal import ROUND_HALF_UP, Decimal
 import torch
 import traitlets
 
-from course_lib.explorers.base import SHARED, AskingExplorer, esm, refusal, with_warnings
+from course_lib.explorers.base import SHARED, AskingExplorer, esm, number, refusal
+from course_lib.explorers.typed import with_warnings
 from course_lib.translator import ALIGNMENT_LAYER, load_translator
 from course_lib.translator_model.checks import TranslatorError, TranslatorWarning
 
@@ -62,6 +63,24 @@ def looks(result, tokens):
     return f"{verb} {named} {numbers}"
 
 
+def why_not(weights, sizes, predicted):
+    """Por qué no se pueden dibujar unos pesos; si se puede, nada. ``sizes``, m_D y m_E."""
+    if weights.dim() != 3 or weights.shape[1:] != sizes or predicted != sizes[0]:
+        return (
+            f"`weights` tiene forma {tuple(weights.shape)}, y tiene que ser (h, m_D, m_E) = "
+            f"(h, {sizes[0]}, {sizes[1]}); `predicted` tiene {predicted} tokens y `seen`, "
+            f"{sizes[0]}: tienen que ser los mismos."
+        )
+    if max(sizes) > MAX_TOKENS or weights.numel() > MAX_NUMBERS:
+        many = f"{weights.numel()} pesos y frases de {sizes} tokens son demasiado para dibujarlos"
+        return f"{many}: como mucho {MAX_TOKENS} tokens y {MAX_NUMBERS} pesos."
+    sums = weights.double().sum(dim=-1)
+    if weights.numel() and torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
+        return ""
+    text = "cada fila de `weights` tiene que sumar 1. ¿Son puntuaciones sin softmax, o una fila"
+    return f"{text} prohibida entera?"
+
+
 class CrossAttentionExplorer(AskingExplorer):
     """Recorre la escritura paso a paso y enseña a qué mira cada uno en la frase de origen.
 
@@ -84,8 +103,8 @@ class CrossAttentionExplorer(AskingExplorer):
     seen = traitlets.List(traitlets.Unicode()).tag(**SHARED)
     predicted = traitlets.List(traitlets.Unicode()).tag(**SHARED)
     weights = traitlets.List().tag(**SHARED)
-    step = traitlets.TraitType(0).tag(**SHARED)
-    head = traitlets.TraitType(-1).tag(**SHARED)
+    step = number(0, 0, lambda self: len(self.seen) - 1)
+    head = number(-1, -1, lambda self: len(self.weights) - 1)
     note = traitlets.Unicode("").tag(**SHARED)
     sentence = traitlets.Unicode("").tag(**SHARED)
     notes = traitlets.List().tag(**SHARED)  # los avisos del traductor
@@ -94,39 +113,12 @@ class CrossAttentionExplorer(AskingExplorer):
         weights = torch.as_tensor(weights).detach()
         if weights.dim() == 4 and len(weights) == 1:
             weights = weights[0]
-        sizes = (len(seen), len(source_tokens))
-        if weights.dim() != 3 or weights.shape[1:] != sizes or len(predicted) != len(seen):
-            raise refusal(
-                "CrossAttentionExplorer",
-                f"`weights` tiene forma {tuple(weights.shape)}, y tiene que ser (h, m_D, m_E) = "
-                f"(h, {sizes[0]}, {sizes[1]}); `predicted` tiene {len(predicted)} tokens y `seen`, "
-                f"{sizes[0]}: tienen que ser los mismos.",
-            )
-        if max(sizes) > MAX_TOKENS or weights.numel() > MAX_NUMBERS:
-            raise refusal(
-                "CrossAttentionExplorer",
-                f"{weights.numel()} pesos y frases de {sizes} tokens son demasiado para dibujarlos: "
-                f"como mucho {MAX_TOKENS} tokens y {MAX_NUMBERS} pesos.",
-            )
-        sums = weights.double().sum(dim=-1)
-        if weights.numel() == 0 or not torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
-            raise refusal(
-                "CrossAttentionExplorer",
-                "cada fila de `weights` tiene que sumar 1. ¿Son puntuaciones sin softmax, o una fila "
-                "prohibida entera?",
-            )
+        if reason := why_not(weights, (len(seen), len(source_tokens)), len(predicted)):
+            raise refusal("CrossAttentionExplorer", reason)
         super().__init__(
             source_tokens=list(source_tokens), seen=list(seen), predicted=list(predicted),
             weights=_rounded(weights), **state,
         )  # fmt: skip
-
-    @traitlets.validate("step")
-    def _check_step(self, proposal):
-        return self._whole("step", proposal["value"], 0, len(self.seen) - 1)
-
-    @traitlets.validate("head")
-    def _check_head(self, proposal):
-        return self._whole("head", proposal["value"], -1, len(self.weights) - 1)
 
     def _take(self, asked):
         try:
@@ -146,7 +138,6 @@ class CrossAttentionExplorer(AskingExplorer):
         self.weights = _rounded(found.cross_attention[ALIGNMENT_LAYER])
         self.head = min(self.head, len(self.weights) - 1)
         self.notes = [warning.note for warning in warned]
-
 
     def describe(self):
         result = compute(self.weights, self.head, self.step)

@@ -7,7 +7,7 @@ import traitlets
 
 from course_lib import scaled_dot_product_attention
 from course_lib.example import TOKENS, W_K, W_Q, W_V, X
-from course_lib.explorers.base import SHARED, Explorer, esm
+from course_lib.explorers.base import SHARED, Checked, Explorer, choice, esm, listed, written, wrong
 
 PARTS = ("producto", "pesos", "softmax", "salida")  # qué se enciende: lecciones 01, 00, 03 y 05
 LIMITS = {"Q": (-3.0, 3.0), "K": (-3.0, 3.0), "V": (-1.0, 2.0)}  # hasta dónde llegan, en cada eje
@@ -90,6 +90,18 @@ def degrees(angle):
     return f"{angle:.{decimals}f}°"
 
 
+def _arrows(_explorer, name, value):
+    try:
+        rows = [[float(x) + 0.0, float(y) + 0.0] for x, y in value]
+    except (TypeError, ValueError):
+        rows = []
+    low, high = LIMITS[name]
+    if len(rows) != len(TOKENS) or not all(low <= z <= high for row in rows for z in row):
+        pairs = f"tres pares de números entre −{-low:g} y {high:g}"
+        raise wrong("GeometryExplorer", name, value, pairs)
+    return rows
+
+
 class GeometryExplorer(Explorer):
     """La query de una palabra y las tres keys, en el plano: se arrastran, y todo se mueve con ellas.
 
@@ -106,12 +118,9 @@ class GeometryExplorer(Explorer):
     """
 
     _esm = esm("geometry")
-    # `TraitType`: así lo que está mal se dice siempre en español.
-    part = traitlets.TraitType("salida").tag(**SHARED)
-    Q = traitlets.TraitType().tag(**SHARED)
-    K = traitlets.TraitType().tag(**SHARED)
-    V = traitlets.TraitType().tag(**SHARED)
-    asks = traitlets.TraitType(1).tag(**SHARED)
+    part = choice("salida", PARTS)
+    Q, K, V = (Checked([], _arrows) for _ in ARROWS)
+    asks = choice(1, tuple(range(len(TOKENS))))
     scaled = traitlets.Bool(True).tag(**SHARED)
     words = traitlets.List(TOKENS).tag(**SHARED)
     start = traitlets.Dict().tag(**SHARED)  # a donde se vuelve
@@ -120,24 +129,6 @@ class GeometryExplorer(Explorer):
         super().__init__(part=part, **EXAMPLE | state)
         self.start = {name: getattr(self, name) for name in ARROWS}
 
-    @traitlets.validate(*ARROWS)
-    def _check_arrows(self, proposal):
-        try:
-            rows = [[float(x) + 0.0, float(y) + 0.0] for x, y in proposal["value"]]
-        except (TypeError, ValueError):
-            rows = []
-        low, high = LIMITS[proposal["trait"].name]
-        if len(rows) != len(TOKENS) or not all(low <= z <= high for row in rows for z in row):
-            raise _wrong(proposal, f"tres pares de números entre −{-low:g} y {high:g}")
-        return rows
-
-    @traitlets.validate("part", "asks")
-    def _check_choice(self, proposal):
-        valid = PARTS if proposal["trait"].name == "part" else tuple(range(len(TOKENS)))
-        if type(proposal["value"]) is not type(valid[0]) or proposal["value"] not in valid:
-            raise _wrong(proposal, f"uno de estos: {', '.join(map(repr, valid))}")
-        return proposal["value"]
-
     def describe(self):
         names = ("part", *ARROWS, "asks", "scaled", "start")
         r = compute(**{name: getattr(self, name) for name in names})
@@ -145,27 +136,14 @@ class GeometryExplorer(Explorer):
         said = [f"Pregunta «{TOKENS[self.asks]}», q = {_pair(self.Q[self.asks], 1)}; k: {keys}"]
         if self.part == "producto":
             said.append(f"ángulos {', '.join('—' if x is None else degrees(x) for x in r['angles'])}")
-        said.append(f"q·k: {_list(r['products'])}")
+        said.append(f"q·k: {listed(r['products'])}")
         if self.part != "producto":
-            said.append(f"pesos{'' if self.scaled else ' sin dividir'}: {_list(r['weights'])}")
+            said.append(f"pesos{'' if self.scaled else ' sin dividir'}: {listed(r['weights'])}")
         if self.part == "salida":
             said.append(f"salida {_pair(r['output'], 2)}")
         done = [str(i) for i, goal in enumerate(r["goals"], 1) if goal]
         return "; ".join(said) + (f"; cumple el reto {' y el '.join(done)}." if done else ".")
 
 
-def _wrong(proposal, kind):
-    name, value = proposal["trait"].name, proposal["value"]
-    return traitlets.TraitError(f"GeometryExplorer: {name} = {value!r:.80}; tiene que ser {kind}.")
-
-
-def _text(x, decimals=2):
-    return f"{round(x, 9):z.{decimals}f}"  # el último bit no decide un redondeo
-
-
-def _list(numbers):
-    return ", ".join(map(_text, numbers))
-
-
 def _pair(vector, decimals):
-    return f"({', '.join(_text(x, decimals) for x in vector)})"
+    return f"({', '.join(written(x, decimals) for x in vector)})"

@@ -1,25 +1,17 @@
 """La multicabeza, de estación en estación: un token, desde X hasta la salida."""
 
-from functools import lru_cache
-
 import torch
 import traitlets
 
 from course_lib.attention import MultiHeadAttention, scaled_dot_product_attention
-from course_lib.bert import load_bert
 from course_lib.checks import is_whole
-from course_lib.explorers.base import SHARED, AskingExplorer, esm, fault, read_with_bert, refusal
+from course_lib.explorers.base import SHARED, AskingExplorer, Checked, esm, number, wrong
+from course_lib.explorers.typed import check_sentence, read_with_bert
 
 SENTENCE, HEADS, WIDTH, SEED = "the dog found a bone", 3, 12, 54  # el ejemplo con que se abre
 STATIONS = ("X", "proyectar", "repartir", "atender", "concat", "mezclar")
 NAMES = [f"{name}_projection" for name in ("query", "key", "value", "output")]
 CHANGED = 1e-6  # lo que se mueve menos no ha cambiado
-
-
-@lru_cache(maxsize=16)
-def _read(sentence, _model_name):
-    embeddings, notes = read_with_bert(sentence)
-    return embeddings.tokens[0][1:-1], embeddings.encoder_input[0, 1:-1].round(decimals=2), notes
 
 
 def too_long(name, tokens, letters):
@@ -30,11 +22,9 @@ def too_long(name, tokens, letters):
 
 def read(sentence):
     """Los tokens de una frase, su X, entera y a 2 decimales, y los avisos del tokenizador."""
-    if not isinstance(sentence, str):
-        _refuse("sentence", sentence, "un texto, como «the cat sat»")
-    if reason := fault("la frase", sentence, too_long):
-        raise refusal("MultiHeadExplorer", reason)
-    return _read(sentence, load_bert().name)
+    check_sentence("MultiHeadExplorer", sentence, too_long, "the cat sat")
+    embeddings, notes = read_with_bert(sentence)
+    return embeddings.tokens[0][1:-1], embeddings.encoder_input[0, 1:-1].round(decimals=2), notes
 
 
 def build(heads, matrices, biases=None):
@@ -106,6 +96,15 @@ def compute(data, query, muted=()):
     return {name: tensor.tolist() for name, tensor in numbers.items()} | {"changed": changed}
 
 
+def _some_heads(explorer, name, value):
+    last = explorer.data["heads"] - 1
+    numbers = list(value) if isinstance(value, (list, tuple, set)) else [None]
+    if not all(is_whole(head) and head <= last for head in numbers):
+        wanted = f"una lista de cabezas: enteros entre 0 y {last}"
+        raise wrong("MultiHeadExplorer", name, value, wanted)
+    return sorted(set(map(int, numbers)))
+
+
 class MultiHeadExplorer(AskingExplorer):
     """Sigue a un token por la multicabeza, con todos sus números, en seis estaciones.
 
@@ -129,12 +128,12 @@ class MultiHeadExplorer(AskingExplorer):
     data = traitlets.Dict(read_only=True).tag(**SHARED)
     note = traitlets.Unicode().tag(**SHARED)
     notes = traitlets.List().tag(**SHARED)  # los avisos del tokenizador
-    # `TraitType`, y no `Int` o `List`: así lo que está mal se dice siempre en español.
-    query = traitlets.TraitType(1).tag(**SHARED)
-    head = traitlets.TraitType(0).tag(**SHARED)
-    station = traitlets.TraitType(1).tag(**SHARED)
-    muted = traitlets.TraitType().tag(**SHARED)
-    sentence = traitlets.TraitType("").tag(**SHARED)  # vacía si los tokens se dan a mano
+    query = number(1, 0, lambda self: len(self.data["tokens"]) - 1)
+    head = number(0, 0, lambda self: self.data["heads"] - 1)
+    station = number(1, 1, len(STATIONS))
+    muted = Checked([], _some_heads)
+    # Vacía si los tokens se dan a mano.
+    sentence = Checked("", lambda _self, _name, sentence: sentence if read(sentence) else "")
 
     def __init__(self, tokens=None, x=None, attention=None, sentence=SENTENCE, **state):
         notes = []
@@ -154,11 +153,6 @@ class MultiHeadExplorer(AskingExplorer):
     def _first(self):
         return self._packed
 
-    @traitlets.validate("sentence")
-    def _check_sentence(self, proposal):
-        read(proposal["value"])
-        return proposal["value"]
-
     @traitlets.observe("sentence")
     def _fill(self, _change):
         tokens, x, notes = read(self.sentence)
@@ -171,21 +165,6 @@ class MultiHeadExplorer(AskingExplorer):
 
     def _take(self, asked):
         self.sentence = asked["sentence"]
-
-    @traitlets.validate("query", "head", "station")
-    def _check_index(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        last = {"query": len(self.data["tokens"]) - 1, "head": self.data["heads"] - 1, "station": 6}
-        low = int(name == "station")
-        return self._whole(name, value, low, last[name])
-
-    @traitlets.validate("muted")
-    def _check_muted(self, proposal):
-        value, last = proposal["value"], self.data["heads"] - 1
-        numbers = list(value) if isinstance(value, (list, tuple, set)) else [None]
-        if not all(is_whole(head) and head <= last for head in numbers):
-            _refuse("muted", value, f"una lista de cabezas: enteros entre 0 y {last}")
-        return sorted(set(map(int, numbers)))
 
     def describe(self):
         data, result = self.data, compute(self.data, self.query, self.muted)
@@ -221,5 +200,4 @@ def _numbers(name, value, shape):
 
 
 def _refuse(name, value, wanted):
-    shown = " ".join(repr(value).split())[:80]  # un tensor o un bloque ocupan varias líneas
-    raise refusal("MultiHeadExplorer", f"{name} = {shown}, y tiene que ser {wanted}.")
+    raise wrong("MultiHeadExplorer", name, value, wanted)

@@ -6,7 +6,7 @@ import torch
 import traitlets
 
 from course_lib.bert import encoder_from_bert, extract_embeddings, load_bert
-from course_lib.explorers.base import SHARED, Explorer, esm
+from course_lib.explorers.base import SHARED, Explorer, esm, number
 from course_lib.masks import causal_mask
 
 SENTENCE = "I gave the dog a bone because it was hungry"
@@ -82,8 +82,8 @@ class InfluenceExplorer(Explorer):
     _esm = esm("influence")
     tokens = traitlets.List(traitlets.Unicode()).tag(**SHARED)
     maps = traitlets.List().tag(**SHARED)
-    token = traitlets.TraitType(8).tag(**SHARED)
-    layers = traitlets.TraitType(1).tag(**SHARED)
+    token = number(8, 0, lambda self: len(self.tokens) - 1)
+    layers = number(1, 1, LAYERS)
     masked = traitlets.Bool(True).tag(**SHARED)
 
     def __init__(self, **state):
@@ -91,11 +91,6 @@ class InfluenceExplorer(Explorer):
         # Cuatro cifras bastan para dibujar, y un cero sigue siendo cero.
         numbers = [[[[float(f"{x:.4g}") for x in row] for row in m] for m in pair] for pair in maps]
         super().__init__(tokens=tokens, maps=numbers, **state)
-
-    @traitlets.validate("token", "layers")
-    def _check_number(self, proposal):
-        name, limits = proposal["trait"].name, {"token": (0, len(self.tokens) - 1), "layers": (1, LAYERS)}
-        return self._whole(name, proposal["value"], *limits[name])
 
     def describe(self):
         result = compute(self.maps, self.layers, self.masked, self.token)

@@ -8,7 +8,8 @@ import traitlets
 
 from course_lib.cache import DecoderCache
 from course_lib.checks import is_whole
-from course_lib.explorers.base import SHARED, AskingExplorer, esm, refusal, with_warnings
+from course_lib.explorers.base import SHARED, AskingExplorer, Checked, esm, number, refusal
+from course_lib.explorers.typed import with_warnings
 from course_lib.llama import ENVIRONMENT_VARIABLE, encode, load_llama
 from course_lib.masks import causal_mask
 from course_lib.model_files.sentences import TokenizationWarning
@@ -17,7 +18,6 @@ from course_lib.sampling import next_token_probabilities
 BEST, SHOWN = 8, 40  # los tokens que viajan a la página: de cada capa, y de la última
 STEP = 0.02  # de los demás viaja un histograma de sus puntuaciones, con columnas de esta anchura
 LONGEST, MORE = 200, 100  # tokens del principio, y los que se escriben detrás
-LIMITS = {"temperature": (0, 2), "top_k": (1, SHOWN), "top_p": (0.01, 1)}
 MARKS = {" ": "␣", "\n": "↵"}  # lo demás que no se ve, con su código
 
 
@@ -70,6 +70,11 @@ class Reader:
 _reader = lru_cache(maxsize=1)(lambda _model_name: Reader(*load_llama()))
 
 
+def _readable(explorer, name, value):
+    explorer._read(**{"text": explorer.text, "written": explorer.written} | {name: value})
+    return value if isinstance(value, str) else type(value)(map(int, value))
+
+
 class LlmExplorer(AskingExplorer):
     """Escribe con un LLM, token a token: cuáles pueden seguir, en cada capa, y cómo se sortea uno.
 
@@ -83,13 +88,12 @@ class LlmExplorer(AskingExplorer):
     """
 
     _esm = esm("llm")
-    # `TraitType`, y no `Unicode` o `Int`: así lo que está mal se dice siempre en español.
-    text = traitlets.TraitType("").tag(**SHARED)
-    written = traitlets.TraitType(()).tag(**SHARED)
-    layer = traitlets.TraitType(None).tag(**SHARED)
-    temperature = traitlets.TraitType(1).tag(**SHARED)
-    top_k = traitlets.TraitType(None).tag(**SHARED)
-    top_p = traitlets.TraitType(None).tag(**SHARED)
+    text = Checked("", _readable)
+    written = Checked((), _readable)
+    layer = number(None, 0, lambda self: self._last(), optional=True)
+    temperature = number(1, 0, 2, "número")
+    top_k = number(None, 1, SHOWN, optional=True)
+    top_p = number(None, 0.01, 1, "número", optional=True)
     data = traitlets.Dict().tag(**SHARED)  # lo que da `pack`, y los tokens leídos
     _failed, _luck = "No he podido leerlo", torch.Generator()
 
@@ -111,22 +115,8 @@ class LlmExplorer(AskingExplorer):
             raise refusal("LlmExplorer", told)
         return reader.read((*start, *written))
 
-    @traitlets.validate("text", "written")
-    def _check_text(self, proposal):
-        now, value = {"text": self.text, "written": self.written}, proposal["value"]
-        self._read(**now | {proposal["trait"].name: value})
-        return value if isinstance(value, str) else type(value)(map(int, value))
-
-    @traitlets.validate("layer", "temperature", "top_k", "top_p")
-    def _check_number(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        last = len(self._read(self.text, self.written)[1]["ids"]) - 1
-        (low, high), decimal = LIMITS.get(name, (0, last)), name in ("temperature", "top_p")
-        kind = is_whole(value) or (decimal and isinstance(value, float))
-        if not (kind and low <= value <= high) and (value is not None or name == "temperature"):
-            wanted = f"un {'número' if decimal else 'entero'} entre {low} y {high}"
-            raise refusal("LlmExplorer", f"{name} = {value!r:.40}, y tiene que ser {wanted}.")
-        return value if value is None or decimal else int(value)
+    def _last(self):
+        return len(self._read(self.text, self.written)[1]["ids"]) - 1
 
     @traitlets.observe("text", "written")
     def _fill(self, change):

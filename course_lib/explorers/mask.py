@@ -7,7 +7,7 @@ import traitlets
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.checks import is_whole
-from course_lib.explorers.base import SHARED, Explorer, esm
+from course_lib.explorers.base import Checked, Explorer, esm, wrong
 from course_lib.masks import CONVENTIONS, causal_mask, combine_masks, convert_mask, padding_mask
 
 TABLES = "scores", "values", "mask"
@@ -66,8 +66,17 @@ def compute(scores, values, mask):
     }  # fmt: skip
 
 
-class State(traitlets.Any):
-    allow_none = False  # para que MaskExplorer compruebe también un `None`
+def _check(explorer, name, value):
+    """Una de las partes del estado, comprobada con todas las demás."""
+    state = {key: getattr(explorer, key) for key in ("words", *TABLES, "padding")} | {name: value}
+    L, padding = _length(state["words"]), state["padding"]
+    tables = {key: _table(key, state[key], L) for key in TABLES}
+    if not is_whole(padding, 1) or padding > L - 2:
+        wanted = f"un entero de 1 a {L - 2}: tokens de relleno, al final"
+        raise wrong("MaskExplorer", "padding", padding, wanted)
+    if name == "convention" and value not in CONVENTIONS:
+        raise wrong("MaskExplorer", name, value, '"keep", "block" o "additive"')
+    return tables.get(name, int(value) if name == "padding" else value)
 
 
 class MaskExplorer(Explorer):
@@ -84,28 +93,16 @@ class MaskExplorer(Explorer):
     """
 
     _esm = esm("mask")
-    words = State(["el", "perro", "come", "pan"]).tag(**SHARED)
-    scores = State(SCORES).tag(**SHARED)
-    values = State([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0], [-1.0, 3.0]]).tag(**SHARED)
-    mask = State().tag(**SHARED)
-    padding = State(1).tag(**SHARED)
-    convention = State("keep").tag(**SHARED)
+    words = Checked(["el", "perro", "come", "pan"], _check)
+    scores = Checked(SCORES, _check)
+    values = Checked([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0], [-1.0, 3.0]], _check)
+    mask = Checked([], _check)
+    padding = Checked(1, _check)
+    convention = Checked("keep", _check)
 
     @traitlets.default("mask")
     def _causal(self):
         return preset("causal", _length(self.words))
-
-    @traitlets.validate("words", "scores", "values", "mask", "padding", "convention")
-    def _check(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        state = {key: getattr(self, key) for key in ("words", *TABLES, "padding")} | {name: value}
-        L, padding = _length(state["words"]), state["padding"]
-        tables = {key: _table(key, state[key], L) for key in TABLES}
-        if not is_whole(padding, 1) or padding > L - 2:
-            _refuse("padding", padding, f"un entero de 1 a {L - 2}: tokens de relleno, al final")
-        if name == "convention" and value not in CONVENTIONS:
-            _refuse(name, value, '"keep", "block" o "additive"')
-        return tables.get(name, int(value) if name == "padding" else value)
 
     def describe(self):
         result = compute(self.scores, self.values, self.mask)
@@ -122,7 +119,7 @@ class MaskExplorer(Explorer):
 def _length(words):
     good = isinstance(words, list) and 4 <= len(words) <= 6
     if not good or not all(isinstance(w, str) and 0 < len(w.strip()) <= 12 for w in words):
-        _refuse("words", words, "una lista de 4 a 6 tokens, de 1 a 12 letras")
+        raise wrong("MaskExplorer", "words", words, "una lista de 4 a 6 tokens, de 1 a 12 letras")
     return len(words)
 
 
@@ -138,11 +135,6 @@ def _table(name, value, L):
     except (TypeError, LookupError):
         good = False
     if not good:
-        size = f"{L} filas (una por token) y {columns} columnas"
-        _refuse(name, value, f"una tabla de {kind}, de {size}; con otros `words`, otro explorador")
+        wanted = f"una tabla de {kind}, de {L} filas (una por token) y {columns} columnas"
+        raise wrong("MaskExplorer", name, value, f"{wanted}; con otros `words`, otro explorador")
     return [[kinds[-1](x) for x in row] for row in rows]
-
-
-def _refuse(name, value, wanted):
-    shown = f"tensor {tuple(value.shape)}" if isinstance(value, torch.Tensor) else f"{value!r:.80}"
-    raise traitlets.TraitError(f"MaskExplorer: {name} = {shown}, y tiene que ser {wanted}.")

@@ -8,10 +8,11 @@ import torch
 import traitlets
 
 from course_lib.bert import encoder_from_bert, load_bert
-from course_lib.explorers.base import SHARED, AskingExplorer, esm, fault, read_with_bert, refusal
+from course_lib.explorers.base import SHARED, AskingExplorer, Checked, esm, number
+from course_lib.explorers.typed import check_sentence, longer_than, read_with_bert, shortened
 
 DEFAULT = "I gave the dog a bone because it was hungry"
-MAX_TOKENS, MAX_LETTERS = 24, 400
+too_long = longer_than(24, 400)
 STEPS = 32767  # cada número viaja como un entero de 16 bits
 
 
@@ -41,27 +42,11 @@ def _layers(_model_name):
     return encoder_from_bert(load_bert()).encoder.encoder_layers
 
 
-@lru_cache(maxsize=16)
-def _read(sentence, model_name):
-    """Devuelve los tokens de una frase, lo que entra en cada capa y los avisos."""
+def read(sentence):
+    """Los tokens de una frase, lo que entra en cada capa de BERT y los avisos."""
+    check_sentence("QKVExplorer", sentence, too_long, "The cat sat")
     embeddings, notes = read_with_bert(sentence)
     return embeddings.tokens[0], embeddings.hidden_states, notes
-
-
-def too_long(name, tokens, letters):
-    size, room = f"{tokens} tokens y {letters} caracteres", f"{MAX_TOKENS} y {MAX_LETTERS}"
-    told = f"{name} tiene {size}, y aquí caben {room}. Escribe una más corta."
-    return told if tokens > MAX_TOKENS or letters > MAX_LETTERS else ""
-
-
-def read(sentence):
-    """Pasa una frase por BERT; si no sirve, lo dice un ``TraitError``."""
-    if not isinstance(sentence, str):
-        reason = f"sentence = {sentence!r:.60}, y tiene que ser un texto, como «The cat sat»."
-        raise refusal("QKVExplorer", reason)
-    if reason := fault("la frase", sentence, too_long):
-        raise refusal("QKVExplorer", reason)
-    return _read(sentence, load_bert().name)
 
 
 def project(sentence, layer):
@@ -109,10 +94,10 @@ class QKVExplorer(AskingExplorer):
     """
 
     _esm = esm("qkv")
-    sentence = traitlets.TraitType(DEFAULT).tag(**SHARED)  # lo que vale lo dicen los validadores
-    layer = traitlets.TraitType(0).tag(**SHARED)
-    head = traitlets.TraitType(2).tag(**SHARED)
-    query = traitlets.TraitType(1).tag(**SHARED)
+    sentence = Checked(DEFAULT, lambda _self, _name, sentence: sentence if read(sentence) else "")
+    layer = number(0, 0, lambda _self: load_bert().model.config.num_hidden_layers - 1)
+    head = number(2, 0, lambda _self: load_bert().model.config.num_attention_heads - 1)
+    query = number(1, 0, lambda self: len(read(self.sentence)[0]) - 1)
     data = traitlets.Dict().tag(**SHARED)  # lo que hace `pack`
     layers = traitlets.Int(0).tag(**SHARED)
 
@@ -120,19 +105,6 @@ class QKVExplorer(AskingExplorer):
         first = {"query": 6} if sentence == DEFAULT else {}  # «bone»
         super().__init__(sentence=sentence, **first | state)
         self._fill()
-
-    @traitlets.validate("sentence")
-    def _check_sentence(self, proposal):
-        read(proposal["value"])
-        return proposal["value"]
-
-    @traitlets.validate("layer", "head", "query")
-    def _check_index(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        config = load_bert().model.config
-        limits = {"layer": config.num_hidden_layers, "head": config.num_attention_heads}
-        limit = limits[name] if name in limits else len(read(self.sentence)[0])
-        return self._whole(name, value, 0, limit - 1)
 
     @traitlets.observe("sentence", "layer")
     def _fill(self, _change=None):
@@ -150,9 +122,8 @@ class QKVExplorer(AskingExplorer):
         Q, K = (unpack(self.data[name])[self.head] for name in "qk")
         result = compute(Q[self.query], K)
         best = result["top"][0]
-        text = self.sentence if len(self.sentence) <= 60 else f"{self.sentence[:59]}…"
         return (
-            f"Q, K y V de «{text}»; capa {self.layer}, cabeza {self.head}; «{tokens[self.query]}» "
+            f"Q, K y V de {shortened(self.sentence)}; capa {self.layer}, cabeza {self.head}; «{tokens[self.query]}» "
             f"(posición {self.query}) puntúa más a «{tokens[best]}» (posición {best}): "
             f"q · k = {result['products'][best]:.0f}, y entre √{len(Q[0])}, "
             f"{result['scores'][best]:.0f}."

@@ -3,13 +3,12 @@
 import math
 
 import torch
-import traitlets
 
-from course_lib.explorers.base import SHARED, Explorer, esm
+from course_lib.explorers.base import Checked, Explorer, esm, listed, number, written, wrong
 
 LIMIT = 10.0  # hasta dónde llega una puntuación, a los dos lados de 0
 FEWEST, MOST = 2, 8  # cuántas puntuaciones caben
-COLDEST, HOTTEST = 0.1, 10.0  # la temperatura
+HEAT = 0.1, 10.0  # entre cuáles está la temperatura
 SHIFT_LIMIT = 20.0  # la constante que se suma a todas
 TIE = 1e-9  # por debajo, dos puntuaciones son iguales y una suma es 0
 
@@ -41,6 +40,18 @@ def compute(logits, temperature=1.0, shift=0.0):
     }  # fmt: skip
 
 
+def _logits(_explorer, name, value):
+    """Los números de una lista, una tupla o un tensor."""
+    try:
+        numbers = [float(x + 0.0) for x in value]
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        numbers = []
+    if not FEWEST <= len(numbers) <= MOST or not all(abs(x) <= LIMIT for x in numbers):
+        wanted = f"una lista de {FEWEST} a {MOST} números entre −{LIMIT:g} y {LIMIT:g}"
+        raise wrong("SoftmaxExplorer", name, value, f"{wanted}. Por ejemplo, [1, 2, 3]")
+    return numbers
+
+
 class SoftmaxExplorer(Explorer):
     """De dos a ocho puntuaciones que se arrastran, y los pesos que les da la softmax.
 
@@ -54,32 +65,12 @@ class SoftmaxExplorer(Explorer):
     """
 
     _esm = esm("softmax")
-    # `TraitType`, y no `List` o `Float`: así lo que está mal se dice siempre en español.
-    logits = traitlets.TraitType().tag(**SHARED)
-    temperature = traitlets.TraitType(1.0).tag(**SHARED)
-    shift = traitlets.TraitType(0.0).tag(**SHARED)
+    logits = Checked([], _logits)
+    temperature = number(1.0, *HEAT, "número", ". Con 1, las puntuaciones no cambian")
+    shift = number(0.0, -SHIFT_LIMIT, SHIFT_LIMIT, "número", ". Con 0, no se suma nada")
 
-    @traitlets.default("logits")
-    def _first(self):
-        return [1.0, 2.0, 3.0]
-
-    @traitlets.validate("logits")
-    def _check_logits(self, proposal):
-        numbers = _numbers(proposal["value"])
-        if not FEWEST <= len(numbers) <= MOST or not all(abs(x) <= LIMIT for x in numbers):
-            raise traitlets.TraitError(
-                f"SoftmaxExplorer: logits = {proposal['value']!r:.80}, y tienen que ser de "
-                f"{FEWEST} a {MOST} números entre −{LIMIT:g} y {LIMIT:g}. Por ejemplo, [1, 2, 3]."
-            )
-        return numbers
-
-    @traitlets.validate("temperature")
-    def _check_temperature(self, proposal):
-        return _within(proposal, COLDEST, HOTTEST, "Con 1, las puntuaciones no cambian.")
-
-    @traitlets.validate("shift")
-    def _check_shift(self, proposal):
-        return _within(proposal, -SHIFT_LIMIT, SHIFT_LIMIT, "Con 0, no se suma nada.")
+    def __init__(self, logits=(1, 2, 3), **state):
+        super().__init__(logits=logits, **state)
 
     def describe(self):
         result = compute(self.logits, self.temperature, self.shift)
@@ -89,37 +80,9 @@ class SoftmaxExplorer(Explorer):
         compared, percentages = "el porcentaje no existe", result["percentages"]
         if percentages is not None:
             wrong = " (no son pesos: hay negativos)" if min(percentages) < -TIE else ""
-            compared = f"porcentajes: {_list(percentages)}{wrong}"
+            compared = f"porcentajes: {listed(percentages)}{wrong}"
         return (
-            f"Puntuaciones: {named}; c = {round(self.shift, 2) + 0.0:g}; T = {_text(self.temperature)}; "
-            f"pesos: {_list(result['weights'])}; {end}; entropía {_text(result['entropy'])} "
-            f"de {_text(math.log(len(self.logits)))}; {compared}."
+            f"Puntuaciones: {named}; c = {round(self.shift, 2) + 0.0:g}; T = {written(self.temperature)}; "
+            f"pesos: {listed(result['weights'])}; {end}; entropía {written(result['entropy'])} "
+            f"de {written(math.log(len(self.logits)))}; {compared}."
         )
-
-
-def _numbers(values):
-    """Los números de una lista, una tupla o un tensor; ninguno, si hay algo que no lo es."""
-    try:
-        return [float(x + 0.0) for x in values]
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        return []
-
-
-def _within(proposal, low, high, advice):
-    numbers = _numbers([proposal["value"]])
-    if not numbers or not low <= numbers[0] <= high:
-        limits = f"{low:g} y {high:g}".replace("-", "−")
-        raise traitlets.TraitError(
-            f"SoftmaxExplorer: {proposal['trait'].name} = {proposal['value']!r:.80}, y tiene que "
-            f"ser un número entre {limits}. {advice}"
-        )
-    return numbers[0]
-
-
-def _text(number):
-    """Dos decimales. Antes redondea a nueve: el último bit no decide un empate."""
-    return f"{round(number, 9):z.2f}"
-
-
-def _list(numbers):
-    return ", ".join(map(_text, numbers))

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from course_lib.plots import inputs, palette
-from course_lib.plots.figure import CourseFigure, add_legend, drawing, titled
+from course_lib.plots.figure import add_legend, canvas, titled
 
 HATCHES = ("", "///", "...", "xx")
 WIDEST, COLUMNS = 14, 6  # de unas barras, en pulgadas, y de su leyenda
@@ -31,9 +31,7 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
     highlight = [inputs.index_in(i, len(labels), "highlight") for i in highlight]
     positions, width = np.arange(len(labels)), 0.8 / len(rows)
     wide = len(labels) * (0.22 + 0.42 * len(rows))
-    with drawing():
-        figure = CourseFigure(figsize=(min(max(5.0, wide), WIDEST), 3.6))
-        ax = figure.subplots()
+    with canvas(min(max(5.0, wide), WIDEST), 3.6) as (figure, ax):
         for i, row in enumerate(rows):
             color, hatch = palette.series(i, HATCHES)
             bars = ax.bar(
@@ -71,13 +69,9 @@ def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
     names, samples = inputs.as_series(samples, "samples", None, finite=True)
     samples = [x.ravel() for x in samples]
     edges = np.histogram_bin_edges(np.concatenate(samples), bins)
-    facts = [
-        f"{name}: media {inputs.number_text(x.mean(), 2)}, desviación típica {inputs.number_text(x.std(), 2)}"
-        for name, x in zip(names, samples)
-    ]
-    with drawing():
-        figure = CourseFigure(figsize=(7.6, 3.8))
-        ax = figure.subplots()
+    moments = [(inputs.number_text(x.mean(), 2), inputs.number_text(x.std(), 2)) for x in samples]
+    facts = [f"{n}: media {a}, desviación típica {b}" for n, (a, b) in zip(names, moments)]
+    with canvas(7.6, 3.8) as (figure, ax):
         for i, x in enumerate(samples):
             color, style = palette.series(i, ("-", "--", ":", "-."))
             ax.hist(x, edges, density=True, histtype="step", linewidth=2.2, log=log, color=color,
@@ -109,9 +103,7 @@ def plot_lines(
     for name, y in zip(names, series):
         if len(y) != len(x):
             raise ValueError(f"plot_lines: x tiene {len(x)} puntos y «{name}» tiene {len(y)}.")
-    with drawing():
-        figure = CourseFigure(figsize=(7.6, 3.8))
-        ax = figure.subplots()
+    with canvas(7.6, 3.8) as (figure, ax):
         for i, y in enumerate(series):
             color, style = palette.series(i, ("-", "--", "-.", ":"))
             point = "o" if len(x) == 1 else None  # una curva de un punto no se ve
@@ -132,11 +124,8 @@ def plot_lines(
         outside = ("upper left", (1, 1)) if len(lines) > 6 else ()  # dentro, tapa las curvas
         add_legend(ax, lines, names, *outside)
         named = titled(ax, title)
-    listed = "; ".join(
-        f"{name}: de {inputs.number_text(y[0], 2)} a {inputs.number_text(y[-1], 2)}"
-        for name, y in zip(names, series)
-    )
-    axis = f"{inputs.visible(xlabel or 'x')} va de {inputs.number_text(x[0], 2)} a {inputs.number_text(x[-1], 2)}"
+    listed = "; ".join(f"{name}: {inputs.ends_text(y)}" for name, y in zip(names, series))
+    axis = f"{inputs.visible(xlabel or 'x')} va {inputs.ends_text(x)}"
     figure.description = f"Curvas. {named}{axis}. {listed}."
     return figure
 
@@ -162,9 +151,7 @@ def plot_stacks(rows, *, title=None, xlabel=None, decimals=0):
         )
     names, bars = list(map(inputs.visible, parts)), list(map(inputs.visible, rows))
     totals, places = table.sum(axis=1), np.arange(len(rows))
-    with drawing():
-        figure = CourseFigure(figsize=(8.2, 0.95 + 0.5 * len(rows)))
-        ax = figure.subplots()
+    with canvas(8.2, 0.95 + 0.5 * len(rows)) as (figure, ax):
         most = totals.max() or 1
         ax.barh(places, most, 0.62, color="none", edgecolor=palette.GREY, linestyle=":")
         start = np.zeros(len(rows))
@@ -183,11 +170,9 @@ def plot_stacks(rows, *, title=None, xlabel=None, decimals=0):
         columns = min(len(names), COLUMNS)
         add_legend(ax, ax.containers[1:], names, "lower left", (0, 1), columns)
         named = titled(ax, title, pad=34 + 20 * ((len(names) - 1) // COLUMNS))
-    told = [
-        f"{name}: {inputs.number_text(total, decimals)} ("
-        + ", ".join(f"{part} {inputs.number_text(x, decimals)}" for part, x in zip(names, row) if x)
-        + ")"
-        for name, row, total in zip(bars, table, totals)
-    ]
+    told = []
+    for name, row, total in zip(bars, table, totals):
+        shown = [f"{part} {inputs.number_text(x, decimals)}" for part, x in zip(names, row) if x]
+        told.append(f"{name}: {inputs.number_text(total, decimals)} ({', '.join(shown)})")
     figure.description = f"Barras apiladas. {named}{inputs.visible(xlabel or '')}. {'; '.join(told)}."
     return figure

@@ -40,6 +40,14 @@ def drawing():
         yield
 
 
+@contextmanager
+def canvas(width, height):
+    """Una figura, en pulgadas, y sus ejes: lo que se dibuje en ellos lleva el estilo del curso."""
+    with drawing():
+        figure = CourseFigure(figsize=(width, height))
+        yield figure, figure.subplots()
+
+
 def titled(ax, title, **where):
     """Pone el título, si lo hay. Devuelve lo que dice de él la descripción."""
     if not title:

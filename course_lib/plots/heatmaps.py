@@ -8,7 +8,7 @@ from matplotlib.colors import Normalize, to_hex
 from matplotlib.patches import Rectangle
 
 from course_lib.plots import inputs, palette
-from course_lib.plots.figure import CourseFigure, drawing, titled
+from course_lib.plots.figure import CourseFigure, canvas, drawing, titled
 
 
 def plot_heatmap(
@@ -45,9 +45,7 @@ def plot_heatmap(
     highlight_row = inputs.index_in(highlight_row, L_q, "highlight_row")
     values = max(L_q, L_k) <= 20 if values is None else values
     cell = 0.2 + 0.095 * (decimals + 2) if values else max(0.2, 7.5 / max(L_q, L_k, 20))
-    with drawing():
-        figure = CourseFigure(figsize=(L_k * cell + 1.6, L_q * cell + 1.6))
-        ax = figure.subplots()
+    with canvas(L_k * cell + 1.6, L_q * cell + 1.6) as (figure, ax):
         image = _heatmap(ax, matrix, rows, cols, kind, decimals if values else None, highlight_row)
         ax.set_xlabel(f"{col_title} →", loc="left")
         ax.set_ylabel(f"← {row_title}", loc="top")
@@ -124,20 +122,15 @@ def plot_heads(
     lines = []
     for k, (head, name) in enumerate(zip(heads, titles)):
         matrix = np.where(alone[k][:, None], -1, weights[head]) if skip else weights[head]
-        i, j = (
-            (focus[0], matrix[focus[0]].argmax())
-            if focus
-            else np.unravel_index(matrix.argmax(), matrix.shape)
-        )
+        i, j = np.unravel_index(matrix.argmax(), matrix.shape)
+        if focus:
+            i, j = focus[0], matrix[focus[0]].argmax()
         lines.append(f"{name}: «{tokens[i]}» → «{col_tokens[j]}» {inputs.number_text(matrix[i, j], 2)}")
     what = "el mayor peso de la fila recuadrada" if focus else "el mayor peso"
     what += " de las filas que ven más de un token" if skip else ""
     maps = f"{len(heads)} mapas" if len(heads) > 1 else "Un mapa"
-    figure.description = (
-        f"{maps} de calor de {len(tokens)} × {len(col_tokens)}{each}{where}; de cada uno, {what}. "
-        + "; ".join(lines)
-        + "."
-    )
+    size = f"{len(tokens)} × {len(col_tokens)}{each}{where}"
+    figure.description = f"{maps} de calor de {size}; de cada uno, {what}. {'; '.join(lines)}."
     return figure
 
 
@@ -160,9 +153,9 @@ def _heatmap(ax, matrix, rows, cols, kind, decimals, highlight_row, size=11):
             back = {"facecolor": palette.PAPER, "edgecolor": "none", "pad": 1} if blocked else None
             text = "−∞" if blocked else inputs.number_text(value, decimals)
             ax.text(j, i, text, ha="center", va="center", color=color, fontsize=size - 1, bbox=back)
-    turn = (
-        {"rotation": 45, "ha": "left", "rotation_mode": "anchor"} if decimals else {"rotation": 90}
-    )
+    turn = {"rotation": 90}
+    if decimals:
+        turn = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
     ax.set_xticks(range(len(cols)), map(inputs.short_label, cols), fontsize=size, **turn)
     ax.set_yticks(range(len(rows)), map(inputs.short_label, rows), fontsize=size)
     ax.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
@@ -208,11 +201,5 @@ def _describe_matrix(matrix, rows, cols, decimals, highlight_row):
         i, j = tied[0]
         where = f"«{rows[i]}» → «{cols[j]}»" if len(tied) == 1 else f"{len(tied)} casillas"
         return f"El mayor valor, {inputs.number_text(matrix[i, j], decimals)}, en {where}.{note}"
-    return (
-        "El mayor de cada fila: "
-        + "; ".join(
-            f"«{row}» → {inputs.top_values(values, cols, decimals, 1)}"
-            for row, values in zip(rows, matrix)
-        )
-        + f".{note}"
-    )
+    tops = [f"«{a}» → {inputs.top_values(x, cols, decimals, 1)}" for a, x in zip(rows, matrix)]
+    return f"El mayor de cada fila: {'; '.join(tops)}.{note}"

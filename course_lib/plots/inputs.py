@@ -115,6 +115,11 @@ def number_text(value, decimals):
     return f"{round(float(value), decimals) + 0.0:.{decimals}f}".replace("-", "−")
 
 
+def ends_text(values):
+    """Entre qué números va una curva: «de 0.00 a 1.00»."""
+    return f"de {number_text(values[0], 2)} a {number_text(values[-1], 2)}"
+
+
 def every_value(values, labels, decimals=2):
     """Cada valor con su etiqueta, en su orden."""
     return ", ".join(f"«{a}» {number_text(x, decimals)}" for a, x in zip(labels, values, strict=True))

@@ -56,13 +56,10 @@ def _without_docstrings(code):
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
             text = node.body[0]
+            first = text.lineno - 1
+            lines[first : text.end_lineno] = [None] * (text.end_lineno - first)
             if len(node.body) == 1:  # una función que solo tiene su docstring
-                lines[text.lineno - 1] = " " * text.col_offset + "..."
-                start = text.lineno
-            else:
-                start = text.lineno - 1
-            for i in range(start, text.end_lineno):
-                lines[i] = None
+                lines[first] = " " * text.col_offset + "..."
     kept = [line for line in lines if line is not None]
     # Sin la docstring, tras la cabecera no queda una línea en blanco.
     return "\n".join(

@@ -5,7 +5,7 @@ from matplotlib.patches import Arc
 from matplotlib.ticker import MaxNLocator
 
 from course_lib.plots import palette
-from course_lib.plots.figure import CourseFigure, drawing, titled
+from course_lib.plots.figure import canvas, titled
 from course_lib.plots.inputs import as_array, check_labels, fitted, index_in, number_text
 
 
@@ -34,9 +34,8 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
         limits = (low[0] - left, high[0] + margin, low[1] - margin, high[1] + margin)
     x_min, x_max, y_min, y_max = limits
     scale = 5.2 / max(x_max - x_min, y_max - y_min)
-    with drawing():
-        figure = CourseFigure(figsize=((x_max - x_min) * scale + 0.6, (y_max - y_min) * scale + 0.6))
-        ax = figure.subplots()
+    size = (x_max - x_min) * scale + 0.6, (y_max - y_min) * scale + 0.6
+    with canvas(*size) as (figure, ax):
         ax.set(xlim=(x_min, x_max), ylim=(y_min, y_max), aspect="equal", axisbelow=True)
         ax.grid(color=palette.MIST)
         for axis in (ax.xaxis, ax.yaxis):
@@ -64,19 +63,17 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
             ax.plot(*zip(vectors[i], foot), color=palette.GREY, linestyle=":", linewidth=1.6)
             ax.plot(*zip((0, 0), foot), color=palette.INK, linewidth=5, alpha=0.35)
         named = titled(ax, title)
-    listed = "; ".join(
-        f"{label} = ({', '.join(number_text(x, 2) for x in vector)}), norma {number_text(np.linalg.norm(vector), 2)}"
-        for label, vector in zip(labels, vectors)
-    )
+    told = []
+    for label, vector in zip(labels, vectors):
+        x, y, norm = (number_text(value, 2) for value in (*vector, np.linalg.norm(vector)))
+        told.append(f"{label} = ({x}, {y}), norma {norm}")
     between = ""
     if angle is not None:
         i, j = angle
-        between = (
-            f" Ángulo entre {labels[i]} y {labels[j]}: {_degrees(vectors[i], vectors[j]):.0f}°."
-        )
-    figure.description = (
-        f"{len(vectors)} vectores del plano desde el origen. {named}{listed}.{between}"
-    )
+        wide = f"{_degrees(vectors[i], vectors[j]):.0f}°"
+        between = f" Ángulo entre {labels[i]} y {labels[j]}: {wide}."
+    start = f"{len(vectors)} vectores del plano desde el origen."
+    figure.description = f"{start} {named}{'; '.join(told)}.{between}"
     return figure
 
 

@@ -30,13 +30,16 @@ def gender_pairs():
     Returns:
         Lista de pares de ``Gendered``: en la primera *it* es el nombre más lejano.
     """
-    rows = [Gendered(*row) for row in read_table("gender_pairs.tsv")]
-    return list(zip(rows[0::2], rows[1::2]))
+    return _in_pairs("gender_pairs.tsv")
 
 
 def gender_controls():
     """Parejas de frases iguales salvo el nombre al que remite *it*: masculino y femenino."""
-    rows = [Gendered(*row) for row in read_table("gender_controls.tsv")]
+    return _in_pairs("gender_controls.tsv")
+
+
+def _in_pairs(name):
+    rows = [Gendered(*row) for row in read_table(name)]
     return list(zip(rows[0::2], rows[1::2]))
 
 

@@ -41,10 +41,7 @@ def read_model(folder):
         if [tokenizer.token_to_id(mark) for mark in MARKS] != [PAD, UNKNOWN, BOS, EOS]:
             raise OSError("las marcas del tokenizador no tienen los ids del curso")
     except Exception as error:  # safetensors y tokenizers lanzan los suyos
-        raise TranslatorError(
-            f"Los archivos del traductor, en {folder.name}, faltan o están dañados "
-            f"({str(error).splitlines()[0][:120]}). Vuelve a descargar el curso."
-        ) from None
+        raise damaged(folder, str(error).splitlines()[0][:120]) from None
     return model, tokenizer
 
 
@@ -57,7 +54,10 @@ def read_words(folder):
     try:
         return frozenset(json.loads((Path(folder) / "words.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
-        raise TranslatorError(
-            f"Los archivos del traductor, en {Path(folder).name}, faltan o están dañados "
-            "(words.json). Vuelve a descargar el curso."
-        ) from None
+        raise damaged(folder, "words.json") from None
+
+
+def damaged(folder, why):
+    """El error de unos archivos que no se pueden leer."""
+    where = f"Los archivos del traductor, en {Path(folder).name}, faltan o están dañados"
+    return TranslatorError(f"{where} ({why}). Vuelve a descargar el curso.")
