@@ -19,8 +19,8 @@ __all__ = ["BEAM", "CachedDecoder", "beam_search", "greedy_search"]
 BEAM = 16  # lo más ancho que se admite
 
 
-class StepDecoder:
-    """El decoder de un ``Transformer``, un token cada vez: lo que lee, con memoria o sin ella.
+class CachedDecoder:
+    """El decoder de un ``Transformer``, un token cada vez. Guarda las keys y los values de lo leído.
 
     Args:
         model: un ``Transformer``.
@@ -30,19 +30,6 @@ class StepDecoder:
 
     def __init__(self, model, encoded, source_mask=None):
         self.model, self.encoded, self.source_mask = model, encoded, source_mask
-
-    def keep(self, rows):
-        """Se queda con esas frases, en ese orden (una puede repetirse): ``rows``, ``(M,)``."""
-        self.encoded = self.encoded[rows]
-        if self.source_mask is not None:
-            self.source_mask = self.source_mask[rows]
-
-
-class CachedDecoder(StepDecoder):
-    """Guarda las keys y los values: en cada paso entra solo el token nuevo."""
-
-    def __init__(self, model, encoded, source_mask=None):
-        super().__init__(model, encoded, source_mask)
         self.cache = DecoderCache(len(model.decoder.decoder.decoder_layers))
 
     def step(self, token_ids):
@@ -52,12 +39,15 @@ class CachedDecoder(StepDecoder):
         return self.model.output_projection(x[:, -1])
 
     def keep(self, rows):
-        super().keep(rows)
+        """Se queda con esas frases, en ese orden (una puede repetirse): ``rows``, ``(M,)``."""
+        self.encoded = self.encoded[rows]
+        if self.source_mask is not None:
+            self.source_mask = self.source_mask[rows]
         self.cache.keep(rows)
 
 
-class PlainDecoder(StepDecoder):
-    """Lo mismo sin guardar nada: cada paso vuelve a leer todo lo escrito."""
+class PlainDecoder(CachedDecoder):
+    """Lo mismo con la caché vacía: cada paso vuelve a leer todo lo escrito."""
 
     def __init__(self, model, encoded, source_mask=None):
         super().__init__(model, encoded, source_mask)

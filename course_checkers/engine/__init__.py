@@ -4,11 +4,11 @@ from course_lib import lazy
 
 # Módulo → sus nombres. Se importa al usarlo: así, nada carga lo que no usa.
 _NAMES = {
-    "case": ("Case", "Look"),
+    "case": ("Case", "Look", "drawn"),
     "closing": ("finish",),
     "comparing": ("difference", "same", "show"),
     "exercise": ("Attempt", "Exercise"),
-    "mistakes": ("Option", "stepping", "told", "ways"),
+    "mistakes": ("Option", "messages", "stepping", "told", "ways"),
     "properties": ("finite", "laws", "right_shape"),
     "questions": ("question",),
     "reading": ("NOTHING", "Numbers", "Pair", "Several", "Tensors"),

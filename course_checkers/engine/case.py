@@ -20,6 +20,13 @@ class Case:
     required: bool = False
 
 
+def drawn(seed, *shapes):
+    """Números al azar, siempre los mismos: un tensor de cada forma, o uno solo si hay una."""
+    generator = torch.Generator().manual_seed(seed)
+    found = [torch.randn(shape, generator=generator) for shape in shapes]
+    return found if len(found) > 1 else found[0]
+
+
 def whole(case):
     """La misma prueba con números enteros, que se leen mejor."""
     return replace(case, arguments=tuple(x.round() + 0.0 for x in case.arguments))

@@ -94,6 +94,11 @@ def told(file, section, consequence=None, **others):
     }
 
 
+def messages(file, section):
+    """Las frases de un apartado, y nada más: nombre → frase."""
+    return {name: text for name, (_, text) in lines(texts_of(file))[section].items()}
+
+
 def ways(known, right, *wrong):
     """Las formas de dar un paso: la buena, o varias en una lista, y las malas.
 

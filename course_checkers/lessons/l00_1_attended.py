@@ -5,6 +5,7 @@ alto, el más bajo…} × {el token, su posición, su peso…}.
 """
 
 from collections import namedtuple
+from operator import itemgetter
 
 import numpy as np
 import torch
@@ -79,10 +80,7 @@ def summed(pairs, tokens, p):
     return [(tokens.index(token), weight) for token, weight in total.items()]
 
 
-def weight_of(pair):
-    return pair[1]
-
-
+weight_of = itemgetter(1)
 # Lo que se sabe al acabar: los tokens, quién pregunta, las parejas que competían y la que gana.
 Found = namedtuple("Found", ["t", "p", "pairs", "i", "weight"])
 RESULTS = step(

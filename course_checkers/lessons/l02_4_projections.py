@@ -3,13 +3,12 @@
 """
 
 import math
-from itertools import permutations
 from typing import NamedTuple
 
 import torch
 
 from course_checkers.engine import Case, Exercise, Option, Several, Stage, stepping, told, ways
-from course_checkers.engine.case import whole
+from course_checkers.engine.case import drawn, whole
 from course_checkers.steps import parts
 
 TOLD = told(__file__, "2.4")
@@ -69,15 +68,14 @@ AXES = {
         ("normalizada", lambda q, d: q / q.norm(dim=-1, keepdim=True)),
     ),
     "which": [Option(LETTERS), *map(Option, ("Q", "QK"))],
-    "order": step((0, 1, 2), ("otro-orden", *[*permutations(range(3))][1:])),
+    "order": step((0, 1, 2), ("otro-orden", *parts.ORDERS)),
 }
 
 
 def case(seed, B, L, d, d_k, d_v):
-    generator = torch.Generator().manual_seed(seed)
     shapes = (B, L, d), (d, d_k), (d, d_k), (d, d_v), (d_k,), (d_k,), (d_v,)
     name = f"{B} frases de {L} tokens, d_model = {d}, d_k = {d_k} y d_v = {d_v}"
-    return Case(name, tuple(torch.randn(*shape, generator=generator) for shape in shapes))
+    return Case(name, tuple(drawn(seed, *shapes)))
 
 
 CASES = (

@@ -11,7 +11,7 @@ import torch
 
 from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, finite, laws
 from course_checkers.engine.comparing import show, show_both
-from course_checkers.engine.mistakes import mistakes
+from course_checkers.engine.mistakes import messages, mistakes
 from course_checkers.engine.properties import half_precision, not_by_hand, promised, right_shape
 from course_checkers.lessons import l03_1_steps as steps
 from course_checkers.lessons.l03_1_steps import TOLD, Share, highest, total
@@ -243,11 +243,7 @@ class Softmax(Exercise):
     }
     must = (half_precision, same_shape, like_weights, finite("03 §2"))
     reader = Tensors(numpy=True)
-    groups = {
-        "fila": "Con una fila suelta, (n,), no funciona.",
-        "tabla": "Con una tabla, (L_q, L_k), no funciona.",
-        "ejes": "Con más de dos ejes, como (B, L_q, L_k), no funciona.",
-    }
+    groups = messages(__file__, "3.1 grupos")
     besides, returned = (promised,), (exactly_zero,)
     notes = (not_by_hand(MADE, LAWS["ya-hecha"].text), nobody)
     skip = staticmethod(steps.redundant)

@@ -8,8 +8,9 @@ from itertools import product
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Stage, laws, stepping, told
+from course_checkers.engine import Case, Exercise, Option, Stage, drawn, laws, messages
 from course_checkers.engine.comparing import same, show, show_both
+from course_checkers.engine.mistakes import stepping, told
 from course_checkers.engine.properties import finite, half_precision, promised, right_shape
 from course_checkers.steps import attention as steps
 
@@ -118,9 +119,8 @@ KINDS = (("frase", "en una frase suelta"), ("lote", "en un lote"), ("cabezas", "
 
 def case(name, seed, leading, L_q, L_k, d_k, size=1.5):
     group, where = KINDS[len(leading)]
-    generator = torch.Generator().manual_seed(seed)
-    pair = (torch.randn(*leading, L, d_k, generator=generator) * size for L in (L_q, L_k))
-    return Case(f"{name}, {where}", tuple(pair), group)
+    query, key = drawn(seed, (*leading, L_q, d_k), (*leading, L_k, d_k))
+    return Case(f"{name}, {where}", (query * size, key * size), group)
 
 
 EXAMPLE = (torch.full((1, 4), 2.0), torch.full((1, 4), 3.0))
@@ -222,11 +222,7 @@ class Scaling(Exercise):
     )
     measured = {"scale": found_scales, "after": found_limits}
     must = (half_precision, every_pair, finite("03 §4"), doubles)
-    groups = {
-        "cabezas": "Con (B, h, L, d_k), un lote y cabezas, no funciona.",
-        "lote": "Con (B, L, d_k), un lote sin cabezas, no funciona.",
-        "frase": "Con (L, d_k), una frase suelta, no funciona.",
-    }
+    groups = messages(__file__, "3.2 grupos")
     besides = (promised,)
     also = ("escala-fija", "escala-de-más", "escala-otra")
 

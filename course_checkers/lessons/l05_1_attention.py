@@ -9,7 +9,8 @@ import math
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Raised, Stage, laws, same
+from course_checkers.engine import Case, Exercise, Option, Raised, Stage, drawn, laws, same
+from course_checkers.engine.mistakes import messages
 from course_checkers.engine.properties import TORCH, finite, not_by_hand, promised, right_shape
 from course_checkers.engine.reading import Pair
 from course_checkers.steps import attention as steps
@@ -24,9 +25,7 @@ LAWS = laws(__file__, "5.1")
 
 def draw(seed, leading, L_q, L_k, d_k, d_v, mask=None, factor=1.0):
     """Q, K, V y máscara con números sembrados: ni saturan la softmax ni la dejan plana."""
-    generator = torch.Generator().manual_seed(seed)
-    shapes = ((L_q, d_k), (L_k, d_k), (L_k, d_v))
-    q, k, v = (torch.randn(*leading, *shape, generator=generator) for shape in shapes)
+    q, k, v = drawn(seed, (*leading, L_q, d_k), (*leading, L_k, d_k), (*leading, L_k, d_v))
     return q * factor, k, v, mask
 
 
@@ -175,10 +174,6 @@ def one_row(attempt):
         yield LAWS["una-fila"].text
 
 
-def output_shape(query, key, value, mask=None):
-    return (*query.shape[:-1], value.shape[-1])
-
-
 class Attention(Exercise):
     """Comprueba una atención de producto escalar escalado.
 
@@ -219,18 +214,13 @@ class Attention(Exercise):
     )
     measured = {"scale": found_scale, "extra": hides_the_future, "mask": found_fill}
     must = (
-        right_shape(output_shape, "La forma de tu salida no es (..., L_q, d_v).", "05 §1"),
+        right_shape(steps.output_shape, "La forma de tu salida no es (..., L_q, d_v).", "05 §1"),
         finite("03 §2"),
         steps.within_values(lambda query, key, value, mask: value, "05 §1"),
         steps.leak,
     )
-    reader = Pair(output_shape, "la pareja (salida, pesos), dos tensores")
-    groups = {
-        "4": "Con (B, h, L, d_k), un lote y cabezas, no funciona.",
-        "3": "Con (B, L, d_k), un lote sin cabezas, no funciona.",
-        "2": "Con (L, d_k), una frase suelta, no funciona.",
-        "difusión": "Con una máscara que se difunde, como (L_q, L_k) o (B, 1, 1, L_k), no funciona.",
-    }
+    reader = Pair(steps.output_shape, "la pareja (salida, pesos), dos tensores")
+    groups = messages(__file__, "5.1 grupos")
     besides = (promised,)
     notes = (nobody_to_see, one_row, not_by_hand((TORCH,), LAWS["ya-hecha"].text))
     returned = (wrong_pair, both)

@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from course_checkers.engine import question
+from course_checkers.engine import drawn, question
 
 # 5.2 Un peso, en una cabeza de BERT.
 SENTENCE = "The cat drank the milk because it was thirsty"
@@ -62,8 +62,7 @@ CAT = question(
 
 def letter():
     """Qué cambia los pesos: multiplicar Q por 3, o sumar el mismo vector a todas las keys."""
-    generator = torch.Generator().manual_seed(20)
-    q, k, c = (torch.randn(n, 4, generator=generator) for n in (3, 5, 1))
+    q, k, c = drawn(20, (3, 4), (5, 4), (1, 4))
     weights, longer, moved = (
         (q_ @ k_.mT / 2).softmax(-1) for q_, k_ in ((q, k), (3 * q, k), (q, k + c))
     )

@@ -126,9 +126,8 @@ class Listed(Tensors):
         return super().read(tuple(value) if isinstance(value, list) else value, case)
 
     def main(self, value, case):
-        shapes = (
-            {getattr(item, "shape", None) for item in value} if isinstance(value, tuple) else ()
-        )
+        parts = value if isinstance(value, tuple) else ()
+        shapes = {getattr(part, "shape", None) for part in parts}
         stackable = len(shapes) == 1 and None not in shapes and value[0].dim()
         return torch.stack(value, dim=1) if stackable else value
 

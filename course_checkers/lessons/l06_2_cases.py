@@ -2,7 +2,7 @@
 
 import torch
 
-from course_checkers.engine import Case
+from course_checkers.engine import Case, drawn
 from course_checkers.inside import layers
 from course_checkers.steps import heads
 from course_lib.masks import causal_mask
@@ -11,8 +11,7 @@ from course_lib.masks import causal_mask
 def case(name, seed, sizes, mask=None, factor=1.0, weights=None):
     """Query, key, value y máscara de medidas (B, L_q, L_k, d_model), y los pesos de las capas."""
     batch, L_q, L_k, width = sizes
-    generator = torch.Generator().manual_seed(seed)
-    q, k, v = (torch.randn(batch, n, width, generator=generator) for n in (L_q, L_k, L_k))
+    q, k, v = drawn(seed, *((batch, n, width) for n in (L_q, L_k, L_k)))
     weights = weights or (WIDTH_12 if width == 12 else NARROW)
     return Case(name, (q * factor, k, v, mask, weights))
 

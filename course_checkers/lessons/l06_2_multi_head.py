@@ -7,7 +7,6 @@ en las capas mismas, en ``l06_2_structure``.
 
 import itertools
 from functools import partial
-from typing import NamedTuple
 
 import torch
 
@@ -136,19 +135,6 @@ def good_to_know(attempt):
         yield LAWS["nadie-a-quien-mirar"].text
 
 
-def output_shape(query, *_):
-    return tuple(query.shape)
-
-
-class Given(NamedTuple):
-    """Lo que entra en una prueba."""
-
-    inputs: tuple  # query, key y value
-    weights: layers.Weights
-    heads: int
-    width: int
-
-
 class MultiHead(heads.Heads):
     """Comprueba una multicabeza escrita como módulo.
 
@@ -181,11 +167,11 @@ class MultiHead(heads.Heads):
     second_try = plan_of_stages([axis for axis in ONE_TOKEN if axis != "value"])
     measured = {"scale": found_scale, "mask": found_fill}
     must = (
-        right_shape(output_shape, "La forma de tu salida no es (B, L_q, d_model).", "06 §8"),
+        right_shape(heads.output_shape, "La forma de tu salida no es (B, L_q, d_model).", "06 §8"),
         finite("03 §2"),
         independence,
     )
-    reader = Pair(output_shape)
+    reader = Pair(heads.output_shape)
     returned, extra = (heads.returned,), cases.MORE
     notes = (good_to_know, not_by_hand(MADE, LAWS["ya-hecha"].text))
     besides, kinds = (structure.faults,), KINDS
@@ -232,7 +218,7 @@ class MultiHead(heads.Heads):
         return self.project(given, how if how in ROLES else role, x, how)
 
     def compute(self, choice, query, key, value, mask, weights):
-        given = Given((query, key, value), weights, weights.heads, weights.width)
+        given = heads.Given((query, key, value), weights, weights.heads, weights.width)
         if choice["batch"] and query.shape != key.shape:
             raise ValueError
         traced = self.attend(choice, given, mask)

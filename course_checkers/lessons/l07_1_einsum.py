@@ -130,9 +130,8 @@ class Einsum(Exercise):
 
     def check(self, learner):
         """Lee la ecuación y devuelve un ``Report``."""
-        outcome = running.call(
-            lambda: learner
-        )  # de lo que da quien aprende, una copia de los datos
+        # De lo que da quien aprende, una copia de los datos.
+        outcome = running.call(lambda: learner)
         equation = outcome.value
         blank = isinstance(equation, str) and not equation.strip(" .,->_")
         if outcome.problem or equation is None or equation is ... or blank:

@@ -1,10 +1,8 @@
 """7.2 · La autoatención multicabeza con matrices, sin módulos. Sus pasos están en ``steps.heads``."""
 
-from typing import NamedTuple
-
 import torch
 
-from course_checkers.engine import Case, Option, Pair, told, ways
+from course_checkers.engine import Case, Option, Pair, drawn, told, ways
 from course_checkers.engine.properties import finite, laws, right_shape
 from course_checkers.steps import attention as one
 from course_checkers.steps import heads
@@ -30,10 +28,8 @@ PAIR_OPTIONS, VALUE_PROJECTIONS = projection_options(KINDS)
 
 
 def case(name, seed, batch, length, width, heads, factor=1.0):
-    generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(batch, length, width, generator=generator)
-    matrices = [torch.randn(width, width, generator=generator) * 1.2 / width**0.5 for _ in range(4)]
-    return Case(name, (x * factor, *matrices, heads))
+    x, *matrices = drawn(seed, (batch, length, width), *[(width, width)] * 4)
+    return Case(name, (x * factor, *(W * 1.2 / width**0.5 for W in matrices), heads))
 
 
 def tiny_case(x, width, heads):
@@ -89,19 +85,6 @@ def independence(attempt):
     yield from heads.moved(LAWS["propiedad-orden"], base, turned)
 
 
-def output_shape(x, *_):
-    return tuple(x.shape)
-
-
-class Given(NamedTuple):
-    """Lo que entra en una prueba."""
-
-    x: torch.Tensor
-    matrices: tuple  # W_Q, W_K, W_V y W_O
-    heads: int
-    width: int
-
-
 class ByHand(heads.Heads):
     """Comprueba una autoatención multicabeza escrita con matrices, sin módulos.
 
@@ -134,22 +117,22 @@ class ByHand(heads.Heads):
     )
     measured = {"scale": found_scale}
     must = (
-        right_shape(output_shape, "La forma de tu salida no es (B, L, d_model).", "07 §3"),
+        right_shape(heads.output_shape, "La forma de tu salida no es (B, L, d_model).", "07 §3"),
         finite("03 §2"),
         independence,
     )
-    reader = Pair(output_shape, returns="un tensor")
+    reader = Pair(heads.output_shape, returns="un tensor")
     kinds, returned = KINDS, (heads.returned,)
     extra = (case("2 frases de 48 tokens y 4 cabezas", 8, 2, 48, 12, 4),)
     also = ("una-sola-proyección", "query-key-cambiadas", *one.FOUND_SCALES, *RETURNED)
 
     def projected(self, given, role, source, how, batch):
-        x = given.x.transpose(0, 1) if batch == "across" else given.x
+        x = given.inputs.transpose(0, 1) if batch == "across" else given.inputs
         x = x.reshape(1, -1, given.width) if batch == "together" else x
         return self.project(given, how if how in ROLES else role, x, how)
 
     def project(self, given, role, x, how):
-        matrix = given.matrices[(*ROLES, "output").index(role)]
+        matrix = given.weights[(*ROLES, "output").index(role)]
         if how == "none":
             return x
         if how == "twice":
@@ -165,8 +148,8 @@ class ByHand(heads.Heads):
             matrix = torch.block_diag(*(blocks[:1] * given.heads if how == "shared" else blocks))
         return x @ matrix
 
-    def compute(self, choice, x, W_Q, W_K, W_V, W_O, heads):
-        given = Given(x, (W_Q, W_K, W_V, W_O), heads, x.shape[-1])
+    def compute(self, choice, x, W_Q, W_K, W_V, W_O, many):
+        given = heads.Given(x, (W_Q, W_K, W_V, W_O), many, x.shape[-1])
         batch, how = choice["batch"], choice["output"]
         if pieces := choice["pieces"]:
             choice = choice | {"projections": (pieces, pieces), "project_v": pieces}

@@ -2,18 +2,8 @@
 
 import torch
 
-from course_checkers.engine import (
-    Case,
-    Exercise,
-    Option,
-    Stage,
-    Tensors,
-    right_shape,
-    same,
-    show,
-    stepping,
-    told,
-)  # fmt: skip
+from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, right_shape, same, show
+from course_checkers.engine.mistakes import stepping, told
 
 
 def row_example(look):
@@ -164,6 +154,9 @@ def order(attempt):
     return []
 
 
+SHAPE = "La salida tiene que medir lo mismo que target_ids, (B, L).", "08 §4.1"
+
+
 class ShiftRight(Exercise):
     """Comprueba una función que prepara la entrada de un decoder.
 
@@ -178,14 +171,7 @@ class ShiftRight(Exercise):
     stages, extra = (Stage(tuple(axes), CASES),), EXTRA
     tiny = tuple(Case("", (torch.tensor(rows), 1)) for rows in TINY)
     measured, reader, returned = {"start": found_start}, Ids(dtype=torch.int64), (with_decimals,)
-    must = (
-        right_shape(
-            lambda target_ids, bos_id: target_ids.shape,
-            "La salida tiene que medir lo mismo que target_ids, (B, L).",
-            "08 §4.1",
-        ),
-        order,
-    )
+    must = right_shape(lambda target_ids, bos_id: target_ids.shape, *SHAPE), order
     also = ("inicio-fijo", "dtype")
 
     def compute(self, choice, target_ids, bos_id):

@@ -127,6 +127,9 @@ def one_number(attempt, token, *matrices):
     return None if output is None or output.numel() != 1 else float(output)
 
 
+SHAPE = "La forma de tu salida no es (B, m_D, d_v): una fila por token del decoder.", "09 §2"
+
+
 def output_shape(decoder_x, encoder_x, W_Q, W_K, W_V, source_mask=None):
     return (*decoder_x.shape[:-1], W_V.shape[-1])
 
@@ -191,11 +194,7 @@ class CrossAttention(Exercise):
     )
     measured = head.measured_in(one_number, HIDDEN["máscara-poco-negativa"])
     must = (
-        right_shape(
-            output_shape,
-            "La forma de tu salida no es (B, m_D, d_v): una fila por token del decoder.",
-            "09 §2",
-        ),
+        right_shape(output_shape, *SHAPE),
         head.ALL_FINITE,
         what_moves,
         within_values(

@@ -8,7 +8,7 @@ import math
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, laws, same, show, told, ways
+from course_checkers.engine import Case, Exercise, Option, laws, messages, same, show, told, ways
 from course_checkers.engine.properties import finite, not_by_hand, right_shape
 from course_checkers.steps import one_head as head
 
@@ -165,6 +165,7 @@ def default_eps(attempt):
         yield Option(default, TOLD["eps-por-defecto"].saying(number=show(default)))
 
 
+SHAPE = "La salida tiene que medir lo mismo que x, (B, L, d).", "09 §6"
 GIVEN = vectors(20, 2, 3, 4, 1e-5)
 
 
@@ -230,9 +231,7 @@ class AddAndNormalise(Exercise):
     tiny = tuple(Case("", small(x, s, 0.0)) for x, s in TINY)
     measured = {"eps": fixed_eps, "default": default_eps}
     must = (
-        right_shape(
-            lambda x, *_: x.shape, "La salida tiene que medir lo mismo que x, (B, L, d).", "09 §6"
-        ),
+        right_shape(lambda x, *_: x.shape, *SHAPE),
         finite("09 §6", "Tu salida tiene números que no son finitos: ¿divides por 0?"),
         only_the_sum,
         tokens_apart,
@@ -240,9 +239,7 @@ class AddAndNormalise(Exercise):
     )
     silent = (head.only_nan,)
     notes = (not_by_hand(("layer_norm", "native_layer_norm"), LAWS["nota-a-mano"].text),)
-    groups = {
-        "sin-eps": "Sin dar eps, tu función no funciona: ponle un valor por defecto, eps=1e-5."
-    }
+    groups = messages(__file__, "9.2 grupos")
     also = ("eps-fijo", "eps-por-defecto")
 
     def compute(self, choice, x, sublayer_output, weight, bias, eps=None):

@@ -7,19 +7,8 @@ import math
 import numpy as np
 import torch
 
-from course_checkers.engine import (
-    NOTHING,
-    Case,
-    Exercise,
-    Option,
-    Raised,
-    Stage,
-    Tensors,
-    running,
-    stepping,
-    told,
-)  # fmt: skip
-from course_checkers.engine.mistakes import mistakes
+from course_checkers.engine import NOTHING, Case, Exercise, Option, Raised, Stage, Tensors, running
+from course_checkers.engine.mistakes import mistakes, stepping, told
 from course_checkers.inside.model import PATIENCE, FakeModel
 
 FOREVER, EMPTY = -1, -2  # lo que se apunta de quien no para, y de quien no devuelve nada

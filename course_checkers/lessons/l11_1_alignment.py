@@ -6,7 +6,7 @@ predice, la de al lado} × {el mayor peso de la fila, de la columna…}.
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, stepping, told
+from course_checkers.engine import Case, Exercise, Numbers, Stage, drawn, laws, stepping, told
 from course_checkers.engine.comparing import same, show
 from course_checkers.engine.properties import hits
 from course_checkers.steps import numbers
@@ -70,8 +70,7 @@ def paired(x, first):
 
 
 def alignment_case(seed, h, m_D, m_E, spread=1.3):
-    generator = torch.Generator().manual_seed(seed)
-    scores = spread * torch.randn(h, m_D, m_E, generator=generator)
+    scores = spread * drawn(seed, (h, m_D, m_E))
     scores[..., -1] += 1.2  # la marca de fin se lleva mucho
     written = f"{m_D} tokens escritos" if m_D > 1 else "un token escrito"
     name = f"{h} cabeza{'s' * (h > 1)}, {written} y {m_E} de origen"

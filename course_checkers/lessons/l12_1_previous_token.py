@@ -5,7 +5,7 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, same, stepping, told
+from course_checkers.engine import Case, Exercise, Numbers, Stage, drawn, laws, same, stepping, told
 from course_checkers.engine.properties import gives
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
@@ -73,8 +73,7 @@ HEADS = step(
 
 
 def weights_case(seed, h, L):
-    generator = torch.Generator().manual_seed(seed)
-    scores = 1.5 * torch.randn(h, L, L, generator=generator)
+    scores = 1.5 * drawn(seed, (h, L, L))
     scores[seed % h] += 3 * torch.eye(L).roll(-1, -1).tril(-1)  # una mira casi siempre al anterior
     return Case(f"{h} cabeza{'s' * (h > 1)} y {L} tokens", (scores.softmax(-1),))
 

@@ -5,7 +5,7 @@
 import numpy as np
 import torch
 
-from course_checkers.engine import Case, Exercise, Stage, difference, right_shape, same
+from course_checkers.engine import Case, Exercise, Stage, difference, drawn, right_shape, same
 from course_checkers.engine.mistakes import stepping, told
 
 
@@ -145,7 +145,7 @@ SHAPES = step(
 
 
 def concat_case(seed, B, L, heads, d_k, head):
-    both = torch.randn(2, B, L, heads * d_k, generator=torch.Generator().manual_seed(seed))
+    both = drawn(seed, (2, B, L, heads * d_k))
     name = f"la cabeza {head} de {heads}, de {d_k} números cada una"
     return Case(name, (*both, head, heads))
 
@@ -155,6 +155,10 @@ SIZES += [(1, 7, 3, 4, 2), (6, 8, 6, 2, 5), (7, 9, 3, 2, 1), (1, 2, 2, 40, 1)]
 CASES = tuple(concat_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
 ROWS = [[[1.0, 2.0]]], [[[1.0, 2.0, 3.0, 4.0]]]
 EXAMPLE = Case("el ejemplo del enunciado", (torch.tensor(ROWS[1]), torch.tensor(ROWS[1]) + 4, 0, 2))
+
+
+SHAPE = "Tu salida tiene que medir lo mismo que concat, (B, L, d_model).", "12 §4"
+SHAPE += ("Con {name}, mide {yours} y tenía que medir {right}.",)
 
 
 def only_its_columns(attempt):
@@ -195,12 +199,7 @@ class SwappedHead(Exercise):
         for head in (0, 1)
     )
     must = (
-        right_shape(
-            lambda concat, other, head, heads: concat.shape,
-            "Tu salida tiene que medir lo mismo que concat, (B, L, d_model).",
-            "12 §4",
-            "Con {name}, mide {yours} y tenía que medir {right}.",
-        ),
+        right_shape(lambda concat, *_: concat.shape, *SHAPE),
         only_its_columns,
     )
 

@@ -2,12 +2,11 @@
 diferencia, sin restar…} × {corrige lo de antes, no lo corrige, corrige lo nuevo…} × {sin dividir…}.
 """
 
-from itertools import permutations
 from typing import NamedTuple
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Several, Stage, laws, stepping, told
+from course_checkers.engine import Case, Exercise, Several, Stage, drawn, laws, stepping, told
 from course_checkers.engine.comparing import same, show_both
 from course_checkers.steps import parts
 from course_checkers.steps.numbers import itself
@@ -22,10 +21,6 @@ class State(NamedTuple):
 def raw(s, m, n):
     """Sin restar nada: entonces tampoco hay nada que corregir."""
     return s.exp()
-
-
-def reordered(order):
-    return lambda state: tuple(state[i] for i in order)
 
 
 TOLD, LAWS = told(__file__, "13.1"), laws(__file__, "13.1 propiedades")
@@ -88,7 +83,7 @@ AXES = {
     "told": step(lambda m, n: n, ("devuelve-el-máximo-de-antes", lambda m, n: m)),
     "back": step(
         itself,
-        ("otro-orden", *map(reordered, [*permutations(range(3))][1:])),
+        ("otro-orden", *parts.reordered()),
         ("sin-eje", lambda s: State(s.maximum[:, 0], s.total[:, 0], s.output)),
         ("sin-eje", lambda s: s._replace(total=s.total[:, 0])),
     ),
@@ -109,9 +104,8 @@ def step(choice, maximum, total, output, scores, values):
 
 def block_case(seed, L_q, before, b, d_v, shift=0.0):
     """Un bloque de ``b`` keys cuando ya se han visto ``before``; puntuaciones en torno a ``shift``."""
-    generator = torch.Generator().manual_seed(seed)
-    scores = shift + 1.5 * torch.randn(L_q, before + b, generator=generator)
-    values = torch.randn(before + b, d_v, generator=generator)
+    scores, values = drawn(seed, (L_q, before + b), (before + b, d_v))
+    scores = shift + 1.5 * scores
     state = torch.full((L_q, 1), -torch.inf), torch.zeros(L_q, 1), torch.zeros(L_q, d_v)
     if before:
         state = step(RIGHT, *state, scores[:, :before], values[:before])

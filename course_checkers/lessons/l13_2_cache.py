@@ -2,13 +2,12 @@
 correr…} × {guarda las keys y los values, la query…} × los pasos de la atención.
 """
 
-from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from course_checkers.engine import Case, Exercise, Several, Stage, laws, running
+from course_checkers.engine import Case, Exercise, Several, Stage, drawn, laws, running
 from course_checkers.engine.case import whole
 from course_checkers.engine.comparing import same, show_both
 from course_checkers.engine.mistakes import stepping, told, ways
@@ -32,10 +31,6 @@ def triangle(rows, columns, offset):
 def corner(n, L):
     """La de ``is_causal=True`` en torch."""
     return triangle(n, L + n, 0)
-
-
-def reordered(order):
-    return lambda found: tuple(found[i] for i in order)
 
 
 # Como torch con la máscara al revés: una fila que no ve a nadie da 0.
@@ -85,7 +80,7 @@ AXES = {
         ("solo-el-último", lambda x: x[..., -1:, :], lambda x: x[..., -1, :]),
         ("junta-las-cabezas", lambda x: x.transpose(1, 2).flatten(2)),
     ),
-    "order": step(itself, ("otro-orden", *map(reordered, [*permutations(range(3))][1:]))),
+    "order": step(itself, ("otro-orden", *parts.reordered())),
     "naive": ways({"softmax-inestable": steps.UNSTABLE}, False, ("softmax-inestable", True)),
 }
 
@@ -94,9 +89,8 @@ AXES = {
 
 def cache_case(seed, n, L, B=2, h=3, d_k=4, d_v=5, low=0.0):
     """``low``: cuánto se multiplican unas puntuaciones que son todas negativas."""
-    generator = torch.Generator().manual_seed(seed)
     shapes = (n, d_k), (n, d_k), (n, d_v), (L, d_k), (L, d_v)
-    given = [torch.randn(B, h, *shape, generator=generator) for shape in shapes]
+    given = drawn(seed, *((B, h, *shape) for shape in shapes))
     name = f"{n} token{'s' * (n > 1)} nuevo{'s' * (n > 1)} y {L} en la caché"
     if low:
         name += ", con puntuaciones muy negativas"

@@ -4,7 +4,7 @@ la primera…} × {todas las queries, la media de cada grupo…} × los pasos de
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Stage, finite, laws, right_shape
+from course_checkers.engine import Case, Exercise, Stage, drawn, finite, laws, right_shape
 from course_checkers.engine.case import whole
 from course_checkers.engine.comparing import clone
 from course_checkers.engine.mistakes import stepping, told, ways
@@ -98,9 +98,7 @@ AXES = {
 
 def shared_case(seed, h, h_kv, L_q, L_k, d_k, d_v, B=2, low=0.0):
     """``low``: cuánto se multiplican unas puntuaciones que son todas negativas."""
-    generator = torch.Generator().manual_seed(seed)
-    shapes = (h, L_q, d_k), (h_kv, L_k, d_k), (h_kv, L_k, d_v)
-    query, key, value = (torch.randn(B, *shape, generator=generator) for shape in shapes)
+    query, key, value = drawn(seed, (B, h, L_q, d_k), (B, h_kv, L_k, d_k), (B, h_kv, L_k, d_v))
     name = f"h = {h} y h_kv = {h_kv}"
     if low:
         name, query, key = f"{name}, con puntuaciones muy negativas", low * query.abs(), -key.abs()
@@ -120,10 +118,6 @@ CASES = (
     shared_case(6, 4, 2, 3, 4, 5, 6, low=1500.0),
 )
 TINY = (2, 1, 1, 2, 1, 1), (2, 2, 1, 2, 1, 1), (4, 2, 1, 1, 1, 1), (4, 2, 1, 2, 1, 1)
-
-
-def output_shape(query, key, value):
-    return (*query.shape[:-1], value.shape[-1])
 
 
 def own_group(attempt):
@@ -155,9 +149,9 @@ class GroupedAttention(Exercise):
     extra = (shared_case(8, 32, 8, 20, 30, 8, 9),)
     tiny = tuple(whole(shared_case(20, *sizes, B=1)) for sizes in TINY)
     notes = (not_by_hand((f"{TORCH}, enable_gqa",), LAWS["ya-hecha"].text),)
-    reader, returned, also = Pair(output_shape, numpy=True), (wrong_pair,), RETURNED
+    reader, returned, also = Pair(steps.output_shape, numpy=True), (wrong_pair,), RETURNED
     must = (
-        right_shape(output_shape, "La forma de tu salida no es (B, h, L_q, d_v).", "13 §5"),
+        right_shape(steps.output_shape, "La forma de tu salida no es (B, h, L_q, d_v).", "13 §5"),
         finite("03 §2"),
         own_group,
     )

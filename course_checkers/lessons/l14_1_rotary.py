@@ -4,8 +4,9 @@ import math
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Stage, Tensors, laws, stepping, told
+from course_checkers.engine import Case, Exercise, Stage, Tensors, drawn, laws, messages
 from course_checkers.engine import properties as law
+from course_checkers.engine.mistakes import stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 
@@ -105,7 +106,7 @@ AXES = {
 
 
 def rotary_case(seed, shape, positions, base):
-    x = torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    x = drawn(seed, shape)
     name = f"x {shape}, positions = {positions} y base = {base}".replace(".0", "")
     return Case(name, (x, torch.tensor(positions), base), "tabla" if x.dim() == 2 else "ejes")
 
@@ -148,10 +149,7 @@ class Rotary(Exercise):
     tiny = tuple(Case("", (torch.tensor(x), torch.tensor(p), 100.0)) for x, p in TINY)
     measured = {"finish": numbers.by_a_number("14 §2")}
     reader, also = Tensors(numpy=True), tuple(numbers.KNOWN)
-    groups = {
-        "tabla": "Con una tabla suelta, (L, d_k), no funciona.",
-        "ejes": "Con más ejes delante, como (B, h, L, d_k), no funciona.",
-    }
+    groups = messages(__file__, "14.1 grupos")
     must = (
         law.half_precision,
         law.right_shape(lambda x, *_: x.shape, "Tu salida no mide lo mismo que x.", "14 §2"),

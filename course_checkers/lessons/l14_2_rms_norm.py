@@ -7,7 +7,7 @@ import torch
 from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, laws, show
 from course_checkers.engine import properties as law
 from course_checkers.engine.comparing import show_both
-from course_checkers.engine.mistakes import stepping, told
+from course_checkers.engine.mistakes import messages, stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 
@@ -71,11 +71,8 @@ AXES = {
         ("multiplica#raíz", lambda m, eps: (m + eps).square()),
         ("raíz-de-más", lambda m, eps: (m + eps) ** 0.25),
         ("eps-al-cuadrado", lambda m, eps: (m + eps**2).sqrt()),
-        (
-            "eps-de-tope",
-            lambda m, eps: m.clamp(min=eps).sqrt(),
-            lambda m, eps: m.sqrt().clamp(min=eps),
-        ),
+        ("eps-de-tope", lambda m, eps: m.clamp(min=eps).sqrt()),
+        ("eps-de-tope", lambda m, eps: m.sqrt().clamp(min=eps)),
         ("resta-eps", lambda m, eps: (m - eps).sqrt()),
     ),
     "eps": step(itself),
@@ -154,10 +151,7 @@ class RMSNorm(Exercise):
     tiny = TINY
     measured = {"eps": fixed_eps, "finish": numbers.by_a_number("14 §3.1")}
     reader, also = Tensors(numpy=True), ("eps-fijo", *numbers.KNOWN)
-    groups = {
-        "vector": "Con un vector suelto, (d_model,), no funciona.",
-        "lote": "Con más ejes delante, como (B, L, d_model), no funciona.",
-    }
+    groups = messages(__file__, "14.2 grupos")
     must = (
         law.half_precision,
         law.right_shape(lambda x, *_: x.shape, "Tu salida no mide lo mismo que x.", "14 §3.1"),

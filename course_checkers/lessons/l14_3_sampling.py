@@ -2,9 +2,10 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, stepping, told
+from course_checkers.engine import Case, Exercise, Numbers, Stage, drawn, laws
 from course_checkers.engine import properties as law
 from course_checkers.engine.comparing import show_both
+from course_checkers.engine.mistakes import messages, stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 
@@ -81,12 +82,8 @@ AXES = {
         ("deja-fuera-el-que-cruza", lambda s, p: with_first(s.cumsum(-1) <= p)),
         ("sin-top-p", lambda s, p: s >= -torch.inf),
         ("uno-de-más", lambda s, p: with_first((before(s) < p).roll(1, -1))),
-        (
-            "por-umbral",
-            lambda s, p: s >= p,
-            lambda s, p: with_first(s >= p),
-            lambda s, p: s > 1 - p,
-        ),
+        ("por-umbral", lambda s, p: s >= p, lambda s, p: with_first(s >= p)),
+        ("por-umbral", lambda s, p: s > 1 - p),
         ("parte-de-la-mayor", lambda s, p: s >= p * s.amax(-1, keepdim=True)),
         ("solo-el-mayor", lambda s, p: torch.arange(s.shape[-1]).expand_as(s) < 1),
         ("los-demás", lambda s, p: before(s) >= p, lambda s, p: s.cumsum(-1) > p),
@@ -113,10 +110,7 @@ AXES = {
         lambda keep, y, z, p: softmax(only(y, keep)),
         ("sin-renormalizar", lambda keep, y, z, p: softmax(z) * keep),
         ("sin-renormalizar", lambda keep, y, z, p: softmax(y) * keep),
-        (
-            "reparte-entre-filas",
-            lambda keep, y, z, p: softmax(z) * keep / (softmax(z) * keep).sum(),
-        ),
+        ("reparte-entre-filas", lambda keep, y, z, p: (w := softmax(z) * keep) / w.sum()),
         ("divide-por-p", lambda keep, y, z, p: softmax(z) * keep / p),
         ("tapa-con-0", lambda keep, y, z, p: softmax(y * keep)),
         ("softmax-otra-vez", lambda keep, y, z, p: softmax(softmax(z) * keep)),
@@ -151,7 +145,7 @@ def apart(scores, T, k, p, gap):
 
 
 def scores_case(seed, T, k, p, *shape, less=0.0):
-    scores = 1.5 * torch.randn(*shape, generator=torch.Generator().manual_seed(seed)) - less
+    scores = 1.5 * drawn(seed, shape) - less
     group = {1: "fila", 2: "lote"}.get(len(shape), "ejes")
     name = f"puntuaciones {shape}, temperatura {T}, top_k = {k} y top_p = {p}"
     return Case(name, (scores, T, k, p), group)
@@ -207,11 +201,7 @@ class Sampling(Exercise):
     measured = {"finish": numbers.by_a_number("14 §8")}
     reader = Numbers("las probabilidades, (..., V)")
     silent, also = (numbers.constant,), tuple(numbers.KNOWN)
-    groups = {
-        "fila": "Con una sola fila, (V,), no funciona.",
-        "lote": "Con un lote, (B, V), no funciona.",
-        "ejes": "Con más ejes delante, como (B, L, V), no funciona.",
-    }
+    groups = messages(__file__, "14.3 grupos")
     must = (
         law.right_shape(lambda scores, *_: scores.shape, "Tu salida no mide lo mismo.", "14 §8"),
         law.finite("14 §8"),

@@ -5,7 +5,7 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, same, stepping, told
+from course_checkers.engine import Case, Stage, drawn, laws, stepping, told
 from course_checkers.engine.properties import gives
 from course_checkers.lessons.l12_1_previous_token import PreviousToken
 from course_checkers.steps import numbers
@@ -62,8 +62,7 @@ REDUCTIONS = step(
 
 
 def weights_case(seed, h, half, causal=False):
-    generator = torch.Generator().manual_seed(seed)
-    scores = 1.5 * torch.randn(h, 2 * half, 2 * half, generator=generator)
+    scores = 1.5 * drawn(seed, (h, 2 * half, 2 * half))
     scores[seed % h].diagonal(1 - half)[1:] += 3  # una es de inducción
     if causal:
         scores = scores.masked_fill(~torch.ones(2 * half, 2 * half).tril().bool(), -torch.inf)
@@ -77,7 +76,7 @@ EXAMPLE = Case("el ejemplo del enunciado", (torch.tensor([ROWS]),))
 ALL = torch.eye(6)[[0, 1, 2, 1, 2, 3]][None]
 
 
-class Induction(Exercise):
+class Induction(PreviousToken):
     """Comprueba una función que mide si cada cabeza es de inducción.
 
     Args:
@@ -86,15 +85,12 @@ class Induction(Exercise):
             que siguió a su aparición anterior.
     """
 
-    number, title, names = "15.1", "la puntuación de inducción", ("weights",)
-    letters = ("h L L",)
+    number, title = "15.1", "la puntuación de inducción"
     axes = PreviousToken.axes | {"pick": PICKS, "reduction": REDUCTIONS}
     cases = tuple(weights_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
     stages = (Stage(tuple(axes), (*cases, weights_case(6, 3, 4, causal=True)), most=2),)
     extra = (EXAMPLE, weights_case(7, 12, 40, True))
     tiny = extra[:1]
-    reader = Numbers("un tensor con un número por cabeza, (h,)")
-    silent, also = (numbers.constant,), tuple(numbers.KNOWN)
     measured = {"finish": numbers.by_a_number("15 §1")}
     must = (
         *numbers.must("15 §1", lambda weights: weights.shape[:1]),
@@ -104,7 +100,7 @@ class Induction(Exercise):
 
     def possible(self, weights):
         L = weights.shape[-1]
-        return L > 3 and L % 2 == 0 and same(weights.sum(-1), torch.ones(weights.shape[:-1]))
+        return L > 3 and L % 2 == 0 and super().possible(weights)
 
     def compute(self, choice, weights):
         half = weights.shape[-1] // 2

@@ -1,9 +1,11 @@
 """15.2 · La lente de logits: {qué estados} × {qué posición} × {la norma} × {la tabla} × {la softmax}."""
 
+import functools
+
 import torch
 import torch.nn.functional as F
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, stepping, told
+from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, same, stepping, told
 from course_checkers.engine.properties import related
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
@@ -25,11 +27,8 @@ AXES = {
         ("quita-la-entrada", lambda s: s[1:]),
         ("quita-la-salida", lambda s: s[:-1]),
         ("capa-corrida", lambda s: s.roll(1, 0), lambda s: s.roll(-1, 0)),
-        (
-            "lo-que-añade-la-capa",
-            lambda s: s.diff(dim=0),
-            lambda s: torch.cat([s[:1], s.diff(dim=0)]),
-        ),
+        ("lo-que-añade-la-capa", lambda s: s.diff(dim=0)),
+        ("lo-que-añade-la-capa", lambda s: torch.cat([s[:1], s.diff(dim=0)])),
     ),
     "place": step(
         lambda s: s[:, -1],
@@ -84,10 +83,7 @@ CASES = (
 )
 
 
-def near(one, other):
-    return bool((one - other).abs().max() < 1e-3)
-
-
+near = functools.partial(same, relative=0, absolute=1e-3)
 S, GAIN, TABLE = CASES[0].arguments
 TURNED = S, GAIN, TABLE.flip(0)
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Stage, Tensors, laws, stepping, told
+from course_checkers.engine import Case, Exercise, Stage, Tensors, drawn, laws, stepping, told
 from course_checkers.engine import properties as law
 from course_checkers.inside.model import FakeLayer
 from course_checkers.steps import numbers
@@ -59,9 +59,8 @@ AXES = {
 
 
 def patch_case(seed, n, L, d, layer, place):
-    generator = torch.Generator().manual_seed(seed)
     layers = [FakeLayer(10 * seed + i, d) for i in range(n)]
-    clean, other = torch.randn(2, L, d, generator=generator)
+    clean, other = drawn(seed, (2, L, d))
     name = f"{n} capas y {L} tokens, layer = {layer} y place = {place}"
     return Case(name, (layers, clean, other, layer, place))
 

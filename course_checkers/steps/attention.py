@@ -200,6 +200,11 @@ VALUE_OPTIONS = ways(
 
 # --- Lo que cumple cualquier atención ------------------------------------------------------------
 
+
+def output_shape(query, key, value, mask=None):
+    return (*query.shape[:-1], value.shape[-1])
+
+
 AVERAGE = (
     "Cada salida es una media ponderada de los values: está entre el menor y el mayor. Mira si tus pesos "
     "son positivos y suman 1, y si añades algo después."

@@ -24,6 +24,15 @@ class Sizes(NamedTuple):
     d_k: int
 
 
+class Given(NamedTuple):
+    """Lo que entra en una prueba."""
+
+    inputs: object  # x, o query, key y value
+    weights: object  # los de las cuatro proyecciones
+    heads: int
+    width: int
+
+
 # --- Atender: lo que ya conoce la atención de una cabeza -------------------------------------------
 
 ATTEND = told(__file__, "attend", one.largest_weight, query_key_cambiadas=None)
@@ -226,6 +235,10 @@ def plan_of_stages(axes, every, cases, **by_heads):
         stage(many_heads, cases.wide, styles=both, otherwise=every, **by_heads),
         stage(("naive",), (cases.large,)),
     )
+
+
+def output_shape(first, *_):
+    return tuple(first.shape)
 
 
 def output_of(attempt, *arguments):

@@ -9,7 +9,7 @@ import math
 
 import torch
 
-from course_checkers.engine import Option, Stage, finite, told, ways
+from course_checkers.engine import Option, Stage, case, finite, told, ways
 from course_checkers.engine.comparing import clone
 from course_checkers.steps import attention as steps
 from course_checkers.steps.hiding import searched_fill
@@ -32,12 +32,11 @@ ALL_FINITE = finite(
 
 def drawn(seed, B, lengths, d, d_k, d_v, size=1.0, blank=None):
     """Un lote de frases de cada longitud, W_Q, W_K y W_V. ``blank``: el token que es 0 en el último."""
-    generator = torch.Generator().manual_seed(seed)
-    sentences = [torch.randn(B, length, d, generator=generator) for length in lengths]
+    shapes = *((B, length, d) for length in lengths), (d, d_k), (d, d_k), (d, d_v)
+    *sentences, W_Q, W_K, W_V = case.drawn(seed, *shapes)
     if blank is not None:
         sentences[-1][:, blank] = 0.0
-    matrices = (torch.randn(d, n, generator=generator) for n in (d_k, d_k, d_v))
-    return *sentences, *(matrix / math.sqrt(d) * size for matrix in matrices)
+    return *sentences, *(matrix / math.sqrt(d) * size for matrix in (W_Q, W_K, W_V))
 
 
 def whole_numbers(first, d, d_k):

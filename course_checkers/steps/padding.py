@@ -19,22 +19,15 @@ def before(real, end):
 REAL_OPTIONS = ways(
     told(__file__, "real", permissions),
     torch.clone,
-    (
-        "relleno-delante",
-        lambda real: before(real, real.sum(-1, keepdim=True)),
-        lambda real: from_the_end(real) > 0,
-        lambda real: real.cumprod(-1) > 0,
-    ),
+    ("relleno-delante", lambda real: before(real, real.sum(-1, keepdim=True))),
+    ("relleno-delante", lambda real: from_the_end(real) > 0, lambda real: real.cumprod(-1) > 0),
     ("corta-en-el-primer-cero", lambda real: before(real, real.int().argmin(-1, keepdim=True))),
     ("al-contrario", lambda real: real.flip(-1)),
     ("primera-frase", lambda real: real[:1].expand_as(real)),
     ("última-frase", lambda real: real[-1:].expand_as(real)),
-    (
-        "mezcla-frases",
-        lambda real: real.all(0).expand_as(real),
-        lambda real: real.any(0).expand_as(real),
-        lambda real: before(real, real.sum(-1).max()),
-    ),
+    ("mezcla-frases", lambda real: real.all(0).expand_as(real)),
+    ("mezcla-frases", lambda real: real.any(0).expand_as(real)),
+    ("mezcla-frases", lambda real: before(real, real.sum(-1).max())),
     ("frases-cambiadas", lambda real: real.flip(0)),
     ("nada-permitido", torch.zeros_like),
 )

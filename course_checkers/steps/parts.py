@@ -1,8 +1,16 @@
 """Los ejercicios que devuelven varias partes: lo que cada una tiene que cumplir."""
 
+from itertools import permutations
+
 from course_checkers.engine import laws
 
 LAWS = laws(__file__, "parts")
+ORDERS = [*permutations(range(3))][1:]  # los órdenes malos de tres partes
+
+
+def reordered():
+    """Las tres partes, en cada orden que no es el suyo."""
+    return (lambda found, order=order: tuple(found[i] for i in order) for order in ORDERS)
 
 
 def must(shapes):

@@ -29,7 +29,7 @@ class Checked(traitlets.TraitType):
     """Lo que se comparte con la página, comprobado cuando todo lo demás está ya puesto.
 
     ``check``: del explorador, el nombre y lo que llega, lo que se guarda. Lo que no sirve lo dice en
-    español; un ``Int`` o una ``List`` de traitlets lo dirían en inglés.
+    español; un ``traitlets.Int`` o una ``traitlets.List`` lo dirían en inglés.
     """
 
     def __init__(self, default, check):

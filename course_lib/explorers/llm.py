@@ -90,7 +90,7 @@ class LlmExplorer(AskingExplorer):
     _esm = esm("llm")
     text = Checked("", _readable)
     written = Checked((), _readable)
-    layer = number(None, 0, lambda self: self._last(), optional=True)
+    layer = number(None, 0, lambda self: len(self._now()[1]["ids"]) - 1, optional=True)
     temperature = number(1, 0, 2, "número")
     top_k = number(None, 1, SHOWN, optional=True)
     top_p = number(None, 0.01, 1, "número", optional=True)
@@ -115,25 +115,25 @@ class LlmExplorer(AskingExplorer):
             raise refusal("LlmExplorer", told)
         return reader.read((*start, *written))
 
-    def _last(self):
-        return len(self._read(self.text, self.written)[1]["ids"]) - 1
+    def _now(self):
+        return self._read(self.text, self.written)
 
     @traitlets.observe("text", "written")
     def _fill(self, change):
         if change["name"] == "text" and change["old"]:
             self.written = []  # otro principio: se empieza de nuevo
-        self.data, self.error = self._read(self.text, self.written)[1], ""
+        self.data, self.error = self._now()[1], ""
 
     def _take(self, asked):
         self.text, self.written = asked["text"], asked.get("written", [])
         if asked.get("draw"):
-            scores, _ = self._read(self.text, self.written)
+            scores, _ = self._now()
             chances = next_token_probabilities(scores, self.temperature, self.top_k, self.top_p)
             drawn = torch.multinomial(chances, 1, generator=self._luck).item()
             self.written = [*self.written, drawn]
 
     def describe(self):
-        scores, data = self._read(self.text, self.written)
+        scores, data = self._now()
         last = len(data["ids"]) - 1
         layer = last if self.layer is None else self.layer
         after = next_token_probabilities(scores, self.temperature, self.top_k, self.top_p)

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import pkgutil
+import re
 import textwrap
 
 
@@ -60,10 +61,6 @@ def _without_docstrings(code):
             lines[first : text.end_lineno] = [None] * (text.end_lineno - first)
             if len(node.body) == 1:  # una función que solo tiene su docstring
                 lines[first] = " " * text.col_offset + "..."
-    kept = [line for line in lines if line is not None]
-    # Sin la docstring, tras la cabecera no queda una línea en blanco.
-    return "\n".join(
-        line
-        for i, line in enumerate(kept)
-        if line or not (i and kept[i - 1].rstrip().endswith(":") or i and not kept[i - 1])
-    )
+    # Sin la docstring, tras la cabecera no queda una línea en blanco; ni dos, en ningún sitio.
+    kept = "\n".join(line for line in lines if line is not None)
+    return re.sub(r"(:\n|\n\n)\n+", r"\1", kept)
