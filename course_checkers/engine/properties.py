@@ -25,19 +25,16 @@ def right_shape(shape, text, read, story="Con {name} mide {yours} y tenía que m
     return look
 
 
-def finite(
-    read,
-    text="Tu salida tiene números que no son finitos.",
-    numbers="{all}",
-    story="Con {name}, {bad} de {many} son NaN o ∞.",
-):
+NOT_FINITE = "Tu salida tiene números que no son finitos."
+
+
+def finite(read, text=NOT_FINITE, story="Con {name}, {bad} de {all} son NaN o ∞."):
     """Que no haya NaN ni ∞."""
 
     def look(attempt):
         for case, output in attempt.outputs():
             if bad := int((~output.isfinite()).sum()):
-                many = numbers.format(all=output.numel())
-                told = story.format(name=case.name, bad=bad, many=many)
+                told = story.format(name=case.name, bad=bad, all=output.numel())
                 return [Finding("propiedad-finita", text, told, read)]
         return []
 

@@ -107,6 +107,11 @@ def influence(attempt):
             return
 
 
+def so_far(values):
+    """El menor y el mayor de los que ve cada token."""
+    return values.cummin(1).values, values.cummax(1).values
+
+
 def sentences_apart(attempt):
     """Que tocar una frase del lote no mueva la salida de otra."""
     gap = head.moved_by(attempt, head.drawn(21, 2, (3,), 4, 4, 4), 0, 1)
@@ -149,13 +154,7 @@ class MaskedSelfAttention(Exercise):
         head.ALL_FINITE,
         influence,
         sentences_apart,
-        within_values(
-            lambda x, W_Q, W_K, W_V: x @ W_V,
-            "05 §1",
-            "Cada salida es una media ponderada de los values que ve: ¿suman 1 tus pesos?",
-            "tu salida {row} se sale de entre ellos en {gap}",
-            lambda values: (values.cummin(1).values, values.cummax(1).values),
-        ),
+        within_values(lambda x, *W: x @ W[-1], LAWS["propiedad-media"], so_far),
     )
     silent = (head.only_nan,)
     reader, returned = Pair(output_shape, "un tensor"), (wrong_pair,)

@@ -197,12 +197,7 @@ class CrossAttention(Exercise):
         right_shape(output_shape, *SHAPE),
         head.ALL_FINITE,
         what_moves,
-        within_values(
-            lambda decoder_x, encoder_x, W_Q, W_K, W_V, source_mask=None: encoder_x @ W_V,
-            "09 §2",
-            "Cada salida es una media ponderada de los values del encoder: ¿suman 1 tus pesos?",
-            "la tuya se sale de entre ellos en {gap}",
-        ),
+        within_values(lambda *given: given[1] @ given[4], LAWS["propiedad-media"]),
     )
     silent = (head.only_nan,)
     reader, returned = Pair(output_shape, "un tensor"), (wrong_pair,)

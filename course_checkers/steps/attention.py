@@ -11,9 +11,9 @@ from torch.nn.functional import normalize
 
 from course_checkers.engine.comparing import same, show, show_both
 from course_checkers.engine.mistakes import Option, told, ways
-from course_checkers.engine.report import Finding
+from course_checkers.engine.properties import laws
 
-STORIES = told(__file__, "stories")
+STORIES, LAWS = told(__file__, "stories"), laws(__file__, "propiedades")
 
 
 def story(name, look, **numbers):
@@ -205,19 +205,11 @@ def output_shape(query, key, value, mask=None):
     return (*query.shape[:-1], value.shape[-1])
 
 
-AVERAGE = (
-    "Cada salida es una media ponderada de los values: está entre el menor y el mayor. Mira si tus pesos "
-    "son positivos y suman 1, y si añades algo después."
-)
-
-
 def least_and_most(value):
     return value.amin(-2, keepdim=True), value.amax(-2, keepdim=True)
 
 
-def within_values(
-    values, read, text=AVERAGE, story="la tuya se sale en {gap}", bounds=least_and_most
-):
+def within_values(values, law=LAWS["propiedad-media"], bounds=least_and_most):
     """Que cada salida esté entre el menor y el mayor de los values, o entre los que da ``bounds``."""
 
     def look(attempt):
@@ -226,8 +218,7 @@ def within_values(
             outside = torch.maximum(low - output, output - high)
             if outside.amax() > 1e-3:
                 row = int(outside.amax(-1).reshape(-1, outside.shape[-2]).amax(0).argmax())
-                told = f"Con {case.name}, {story.format(gap=show(outside.amax()), row=row)}."
-                return [Finding("propiedad-media", text, told, read)]
+                return [law.saying(name=case.name, gap=show(outside.amax()), row=row)]
         return []
 
     return look
@@ -247,11 +238,6 @@ def leak(attempt):
             continue
         moved = ((other - output).abs().amax(-1) > 1e-4) & blocked[..., -1]
         if moved.any():
-            text = "La máscara deja pasar algo: cambiar un token prohibido cambia la salida."
-            amount = (other - output).abs().amax(-1)[moved].max()
-            story = (
-                f"Con {case.name}, al sumar 1 al value del último token, una query que no lo ve se "
-                f"mueve {show(amount)}."
-            )
-            return [Finding("propiedad-fuga", text, story, "08 §2")]
+            gap = show((other - output).abs().amax(-1)[moved].max())
+            return [LAWS["propiedad-fuga"].saying(name=case.name, gap=gap)]
     return []

@@ -11,6 +11,7 @@ import torch
 
 from course_checkers.engine import Option, Stage, case, finite, told, ways
 from course_checkers.engine.comparing import clone
+from course_checkers.engine.properties import NOT_FINITE
 from course_checkers.steps import attention as steps
 from course_checkers.steps.hiding import searched_fill
 from course_checkers.steps.pair import RETURNED
@@ -23,9 +24,7 @@ EVERY = (
     ("sin-proyectar", "ninguna"),
 )
 ALSO = ("escala-fija", "escala-de-más", "escala-otra", "máscara-poco-negativa", *RETURNED)
-ALL_FINITE = finite(
-    "04 §7", "Tu salida tiene números que no son finitos. Recuerda que 0·(−∞) es NaN."
-)
+ALL_FINITE = finite("04 §7", f"{NOT_FINITE} Recuerda que 0·(−∞) es NaN.")
 
 # --- Las pruebas ----------------------------------------------------------------------------------
 
