@@ -70,9 +70,7 @@ def decoder_from_llama(llama):
     """
     config = getattr(llama, "config", None)
     if getattr(config, "model_type", None) != "llama" or not hasattr(llama, "lm_head"):
-        raise TypeError(
-            f"decoder_from_llama: llama es {type(llama).__name__} y tiene que ser un LlamaForCausalLM."
-        )
+        raise TypeError(f"decoder_from_llama: llama es {type(llama).__name__} y tiene que ser un LlamaForCausalLM.")
     _check_config(config)
     return _decoder(config, {name: x.clone() for name, x in llama.state_dict().items()})
 
@@ -90,9 +88,7 @@ def _check_config(config):
     }
     if any(strange.values()):
         found = ", ".join(f"{name} = {value!r}" for name, value in strange.items() if value)
-        raise ValueError(
-            f"decoder_from_llama: este Llama usa {found}, y el decoder del curso no lo tiene."
-        )
+        raise ValueError(f"decoder_from_llama: este Llama usa {found}, y el decoder del curso no lo tiene.")
 
 
 def _decoder(config, weights):

@@ -57,11 +57,12 @@ def number(default, low, high, kind="entero", advice="", optional=False):
 
 
 def choice(default, options):
-    """Una de unas opciones, todas del mismo tipo."""
+    """Una de unas opciones, todas del mismo tipo; pueden ser las que dé el explorador."""
 
     def check(explorer, name, value):
-        if type(value) is not type(options[0]) or value not in options:
-            shown = ", ".join(map(repr, options))
+        valid = options(explorer) if callable(options) else options
+        if type(value) is not type(valid[0]) or value not in valid:
+            shown = ", ".join(map(repr, valid))
             raise wrong(type(explorer).__name__, name, value, f"uno de estos: {shown}")
         return value
 

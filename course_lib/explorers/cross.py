@@ -77,8 +77,7 @@ def why_not(weights, sizes, predicted):
     sums = weights.double().sum(dim=-1)
     if weights.numel() and torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
         return ""
-    text = "cada fila de `weights` tiene que sumar 1. ¿Son puntuaciones sin softmax, o una fila"
-    return f"{text} prohibida entera?"
+    return "cada fila de `weights` tiene que sumar 1. ¿Son puntuaciones sin softmax, o una fila prohibida entera?"
 
 
 class CrossAttentionExplorer(AskingExplorer):

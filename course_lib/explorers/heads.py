@@ -1,5 +1,7 @@
 """La multicabeza, de estación en estación: un token, desde X hasta la salida."""
 
+from functools import partial
+
 import torch
 import traitlets
 
@@ -12,6 +14,7 @@ SENTENCE, HEADS, WIDTH, SEED = "the dog found a bone", 3, 12, 54  # el ejemplo c
 STATIONS = ("X", "proyectar", "repartir", "atender", "concat", "mezclar")
 NAMES = [f"{name}_projection" for name in ("query", "key", "value", "output")]
 CHANGED = 1e-6  # lo que se mueve menos no ha cambiado
+refused = partial(wrong, "MultiHeadExplorer")
 
 
 def too_long(name, tokens, letters):
@@ -43,13 +46,13 @@ def pack(tokens, x, attention):
     layers = [getattr(attention, name, None) for name in NAMES]
     sizes = {getattr(layer, "in_features", 0) for layer in layers}
     if not isinstance(attention, MultiHeadAttention) or len(sizes) > 1:
-        _refuse("attention", attention, "un MultiHeadAttention de course_lib, de una sola anchura")
+        raise refused("attention", attention, "un MultiHeadAttention de course_lib, de una sola anchura")
     (width,), heads = sizes, attention.heads
     if width > 24 or heads > 6:
-        _refuse("attention", attention, "un bloque de hasta 24 dimensiones y 6 cabezas")
+        raise refused("attention", attention, "un bloque de hasta 24 dimensiones y 6 cabezas")
     words = list(tokens) if isinstance(tokens, (list, tuple)) else []
     if not 2 <= len(words) <= 8 or not all(isinstance(w, str) and len(w) <= 24 for w in words):
-        _refuse("tokens", tokens, "una lista de 2 a 8 textos, de hasta 24 letras")
+        raise refused("tokens", tokens, "una lista de 2 a 8 textos, de hasta 24 letras")
     biases = [torch.zeros(width) if layer.bias is None else layer.bias for layer in layers]
     square = (width, width)
     return {
@@ -100,8 +103,7 @@ def _some_heads(explorer, name, value):
     last = explorer.data["heads"] - 1
     numbers = list(value) if isinstance(value, (list, tuple, set)) else [None]
     if not all(is_whole(head) and head <= last for head in numbers):
-        wanted = f"una lista de cabezas: enteros entre 0 y {last}"
-        raise wrong("MultiHeadExplorer", name, value, wanted)
+        raise refused(name, value, f"una lista de cabezas: enteros entre 0 y {last}")
     return sorted(set(map(int, numbers)))
 
 
@@ -189,15 +191,11 @@ def _numbers(name, value, shape):
     try:
         tensor = torch.as_tensor(value).detach().double()
     except (TypeError, ValueError, RuntimeError, OverflowError):
-        _refuse(name, value, f"un tensor de números de forma {shape}")
+        raise refused(name, value, f"un tensor de números de forma {shape}")
     tensor = tensor[0] if name == "x" and tensor.dim() == 3 and len(tensor) == 1 else tensor
     if tensor.shape != shape:
         found = f"de forma {shape}, y es de forma {tuple(tensor.shape)}"
-        _refuse(name, value, f"{found}: una fila por token, y la anchura del bloque")
+        raise refused(name, value, f"{found}: una fila por token, y la anchura del bloque")
     if not (tensor.abs() <= 10).all():
-        _refuse(name, value, "de números entre −10 y 10")
+        raise refused(name, value, "de números entre −10 y 10")
     return (tensor.round(decimals=4) + 0.0).tolist()
-
-
-def _refuse(name, value, wanted):
-    raise wrong("MultiHeadExplorer", name, value, wanted)

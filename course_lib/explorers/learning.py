@@ -8,7 +8,7 @@ import json
 
 import traitlets
 
-from course_lib.explorers.base import HERE, SHARED, Explorer, esm, refusal
+from course_lib.explorers.base import HERE, SHARED, Checked, Explorer, choice, esm, number
 
 EVERY, SEEDS = 25, 3  # cada cuántos pasos se ha mirado, y cuántos nacimientos hay
 SCENES = json.loads((HERE / "learning.json").read_text(encoding="utf-8"))
@@ -40,6 +40,16 @@ def compute(run, rows, step):
     }  # fmt: skip
 
 
+def _knob(name):
+    return choice(KNOBS[name], lambda self: self._options().get(name, [KNOBS[name]]))
+
+
+def _moment(explorer, name, value):
+    """El paso, y si no se ha mirado, el de antes que sí."""
+    step = number(0, 0, SCENES[explorer.scene]["steps"]).check(explorer, name, value)
+    return step - step % EVERY
+
+
 class LearningExplorer(Explorer):
     """Entrenamientos de ``learn_neighbours``, grabados: se elige uno, y se ve paso a paso.
 
@@ -55,13 +65,10 @@ class LearningExplorer(Explorer):
     """
 
     _esm = esm("learning")
-    # `TraitType`: así lo que está mal se dice siempre en español.
-    scene = traitlets.TraitType("nace").tag(**SHARED)
-    positions, mask, scaled, birth, rate, heads = (
-        traitlets.TraitType(value).tag(**SHARED) for value in KNOBS.values()
-    )
-    seed = traitlets.TraitType(0).tag(**SHARED)
-    step = traitlets.TraitType(0).tag(**SHARED)
+    scene = choice("nace", list(SCENES))
+    positions, mask, scaled, birth, rate, heads = map(_knob, KNOBS)
+    seed = number(0, 0, SEEDS - 1)
+    step = Checked(0, _moment)
     data = traitlets.Dict().tag(**SHARED)  # la escena, con sus entrenamientos
 
     def __init__(self, scene="nace", **state):
@@ -72,21 +79,6 @@ class LearningExplorer(Explorer):
     def _fill(self, _change=None):
         self.data = SCENES[self.scene]
         self.step = min(self.step, self.data["steps"])
-
-    @traitlets.validate("scene", *KNOBS)
-    def _check_choice(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        valid = list(SCENES) if name == "scene" else self._options().get(name, [KNOBS[name]])
-        if type(value) is not type(valid[0]) or value not in valid:
-            wanted = f"y tiene que ser uno de estos: {', '.join(map(repr, valid))}."
-            raise refusal("LearningExplorer", f"{name} = {value!r:.40}, {wanted}")
-        return value
-
-    @traitlets.validate("seed", "step")
-    def _check_number(self, proposal):
-        name, last = proposal["trait"].name, {"seed": SEEDS - 1, "step": SCENES[self.scene]["steps"]}
-        number = self._whole(name, proposal["value"], 0, last[name])
-        return number if name == "seed" else number - number % EVERY
 
     def _options(self):
         """Los valores de cada mando de la escena."""

@@ -6,8 +6,7 @@ import torch
 import traitlets
 
 from course_lib.attention import scaled_dot_product_attention
-from course_lib.checks import is_whole
-from course_lib.explorers.base import Checked, Explorer, esm, wrong
+from course_lib.explorers.base import Checked, Explorer, choice, esm, number, wrong
 from course_lib.masks import CONVENTIONS, causal_mask, combine_masks, convert_mask, padding_mask
 
 TABLES = "scores", "values", "mask"
@@ -67,16 +66,10 @@ def compute(scores, values, mask):
 
 
 def _check(explorer, name, value):
-    """Una de las partes del estado, comprobada con todas las demás."""
-    state = {key: getattr(explorer, key) for key in ("words", *TABLES, "padding")} | {name: value}
-    L, padding = _length(state["words"]), state["padding"]
-    tables = {key: _table(key, state[key], L) for key in TABLES}
-    if not is_whole(padding, 1) or padding > L - 2:
-        wanted = f"un entero de 1 a {L - 2}: tokens de relleno, al final"
-        raise wrong("MaskExplorer", "padding", padding, wanted)
-    if name == "convention" and value not in CONVENTIONS:
-        raise wrong("MaskExplorer", name, value, '"keep", "block" o "additive"')
-    return tables.get(name, int(value) if name == "padding" else value)
+    """Los tokens o una de las tablas, con los demás: todos tienen que medir L."""
+    state = {key: getattr(explorer, key) for key in ("words", *TABLES)} | {name: value}
+    L = _length(state["words"])
+    return {key: _table(key, state[key], L) for key in TABLES}.get(name, value)
 
 
 class MaskExplorer(Explorer):
@@ -97,8 +90,8 @@ class MaskExplorer(Explorer):
     scores = Checked(SCORES, _check)
     values = Checked([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0], [-1.0, 3.0]], _check)
     mask = Checked([], _check)
-    padding = Checked(1, _check)
-    convention = Checked("keep", _check)
+    padding = number(1, 1, lambda self: _length(self.words) - 2, advice=": tokens del final")
+    convention = choice("keep", CONVENTIONS)
 
     @traitlets.default("mask")
     def _causal(self):

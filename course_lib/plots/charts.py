@@ -146,9 +146,7 @@ def plot_stacks(rows, *, title=None, xlabel=None, decimals=0):
     parts = list(dict.fromkeys(part for row in rows.values() for part in row))
     table = inputs.as_numbers([[row.get(part, 0) for part in parts] for row in rows.values()], "rows")
     if not table.size or not ((table >= 0) & (table < np.inf)).all():
-        raise ValueError(
-            f"plot_stacks: las partes son {table.tolist()}; haz que haya alguna y sean 0 o más."
-        )
+        raise ValueError(f"plot_stacks: las partes son {table.tolist()}; haz que haya alguna y sean 0 o más.")
     names, bars = list(map(inputs.visible, parts)), list(map(inputs.visible, rows))
     totals, places = table.sum(axis=1), np.arange(len(rows))
     with canvas(8.2, 0.95 + 0.5 * len(rows)) as (figure, ax):

@@ -15,9 +15,7 @@ def as_array(x, name, ndim, finite=False):
         raise ValueError(f"plots: {name} está vacío: su forma es {array.shape}.")
     if ndim is not None and array.ndim != ndim:
         advice = f" Elige uno del lote, por ejemplo {name}[0]." if array.ndim == ndim + 1 else ""
-        raise ValueError(
-            f"plots: {name} tiene forma {array.shape} y tiene que tener {ndim} eje(s).{advice}"
-        )
+        raise ValueError(f"plots: {name} tiene forma {array.shape} y tiene que tener {ndim} eje(s).{advice}")
     bad = ~np.isfinite(array) if finite else np.isnan(array) | np.isposinf(array)
     if bad.any():
         sign = "" if finite else "+"
