@@ -191,7 +191,7 @@ def _numbers(name, value, shape):
     try:
         tensor = torch.as_tensor(value).detach().double()
     except (TypeError, ValueError, RuntimeError, OverflowError):
-        raise refused(name, value, f"un tensor de números de forma {shape}")
+        raise refused(name, value, f"un tensor de números de forma {shape}") from None
     tensor = tensor[0] if name == "x" and tensor.dim() == 3 and len(tensor) == 1 else tensor
     if tensor.shape != shape:
         found = f"de forma {shape}, y es de forma {tuple(tensor.shape)}"
