@@ -17,9 +17,6 @@ const STYLE = css`
     margin: 0.3rem 0;
     text-align: left;
   }
-  .exp-blocks svg {
-    display: block;
-  }
   .exp-blocks .exp-row > div {
     min-width: 0;
     max-width: 100%;
@@ -34,7 +31,6 @@ export function compute(scores, values, query, block, causal, step) {
   const seen = scores[query].map((score, j) => (causal && j > query ? -Infinity : score));
   const mix = (weights, from) =>
     values[0].map((_, d) => weights.reduce((sum, w, n) => sum + w * values[from + n][d], 0));
-  const add = weights => weights.reduce((sum, weight) => sum + weight, 0);
   const keys = [];
   for (let j = 0; j < (causal ? end : length); j += block)
     keys.push([j, Math.min(j + block, length)]);
@@ -46,13 +42,12 @@ export function compute(scores, values, query, block, causal, step) {
     const weights = row.map(score => Math.exp(score - top));
     const fresh = mix(weights, start);
     m = top;
-    total = total * factor + add(weights);
+    total = total * factor + sum(weights);
     output = output.map((x, d) => x * factor + fresh[d]);
-    return { m, factor, added: add(weights), total };
+    return { m, factor, added: sum(weights), total };
   });
   if (steps.length) output = output.map(x => x / total);
-  const weights = seen.map(score => Math.exp(score - Math.max(...seen)));
-  const whole = mix(weights, 0).map(x => x / add(weights));
+  const whole = mix(softmax(seen), 0);
   const [from, to] = keys[steps.length - 1] ?? [0, 0];
   const blocks = Math.ceil(length / block);
   return {
@@ -101,11 +96,8 @@ function render({ model, el }) {
     else if (way < 0 && queries[0]) change({ query: queries[0] - 1, step: tokens.length });
   }
   const arrows = event => {
-    const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!way || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    go(way);
+    const way = withModifier(event) ? 0 : pressed(event, { ArrowRight: 1, ArrowLeft: -1 });
+    if (way) go(way);
   };
   const walk = (label, way) =>
     set(
@@ -120,17 +112,8 @@ function render({ model, el }) {
   const mask = checkbox('máscara causal', false, causal => change({ causal }));
   const [map, memory, count] = [make('div'), make('div'), make('p')];
   const top = [back, ' ', forward, ' ', size.node, row.node, mask.node];
-  el.replaceChildren(
-    make(
-      'div',
-      { class: 'exp exp-blocks' },
-      make('style', {}, STYLE),
-      make('div', { class: 'exp-stay' }, ...top),
-      make('div', { class: 'exp-row' }, map, memory),
-      count,
-      voice.node,
-    ),
-  );
+  const shown = [div('exp-stay', ...top), div('exp-row', map, memory)];
+  mount(el, 'exp-blocks', STYLE, ...shown, count, voice.node);
 
   /** La tabla L × L, con lo que le pasa a cada bloque. */
   function picture(query, block, causal, { queries, steps, done }) {
@@ -141,12 +124,10 @@ function render({ model, el }) {
       role: 'img',
       'aria-label': `La tabla, por bloques: ${done} calculados`,
     });
-    const write = (text, x, y, attributes) =>
-      drawing.append(make('text', { x, y, 'font-size': 13, ...attributes }, text));
-    write('keys →', 0, -5);
+    drawing.append(write(0, -5, 13, 'keys →'));
     tokens.forEach((token, i) => {
-      const look = { 'text-anchor': 'end', 'font-weight': i === query ? 700 : null };
-      write(visible(token), -6, i * CELL + 14, look);
+      const look = { ...END, 'font-weight': i === query ? 700 : null };
+      drawing.append(write(-6, i * CELL + 14, 13, visible(token), look));
     });
     for (let i = 0; i < tokens.length; i += block)
       for (let j = 0; j < tokens.length; j += block) {
@@ -154,24 +135,27 @@ function render({ model, el }) {
         const side = from => Math.min(block, tokens.length - from) * CELL - 2;
         const turn = Math.sign(i - queries[0]) || Math.sign(j / block - steps.length + 1);
         const [mark, fill] = LOOKS[causal && j > i ? 3 : turn + 1];
-        const box = { x, y, width: side(j), height: side(i), fill, 'fill-opacity': 0.45 };
-        drawing.append(make('rect', { ...box, stroke: mark === '×' ? 'none' : 'var(--mute)' }));
-        write(mark, x + side(j) / 2, y + side(i) / 2 + 5, { 'text-anchor': 'middle' });
+        const look = { fill, 'fill-opacity': 0.45, stroke: mark === '×' ? 'none' : 'var(--mute)' };
+        const middle = [x + side(j) / 2, y + side(i) / 2 + 5];
+        drawing.append(rect(x, y, side(j), side(i), look), write(...middle, 13, mark, MIDDLE));
       }
     const frame = { fill: 'none', stroke: 'currentColor', 'stroke-width': 2 };
-    drawing.append(make('rect', { y: query * CELL, width: SIDE, height: CELL - 2, ...frame }));
+    drawing.append(rect(0, query * CELL, SIDE, CELL - 2, frame));
     return drawing;
   }
 
   /** Una tabla con título: la primera fila y la primera columna son nombres. */
-  function table(title, rows, best) {
-    const cell = (text, i, j) =>
-      i && j
-        ? make('td', { class: i === best ? 'exp-best' : null }, text)
-        : make('th', { scope: i ? 'row' : 'col' }, text);
-    const lines = rows.map((row, i) => make('tr', {}, ...row.map((text, j) => cell(text, i, j))));
-    return sliding(title, make('table', {}, make('caption', {}, title), ...lines));
-  }
+  const named = (title, [names, ...rows], best) =>
+    table(
+      title,
+      make('tr', {}, ...names.map(name => th(name))),
+      ...rows.map(([name, ...row], i) =>
+        namedRow(
+          name,
+          row.map(text => td(text, i + 1 === best ? 'exp-best' : null)),
+        ),
+      ),
+    );
 
   function draw() {
     const [query, block, causal] = names.map(name => model.get(name));
@@ -195,21 +179,16 @@ function render({ model, el }) {
     ]);
     const most = Math.max(...[...r.output, ...r.whole].map(Math.abs));
     const output = (name, numbers) =>
-      make('div', {}, make('p', {}, name), sliding(name, bars(name, numbers, most)));
+      div(null, paragraph(name), sliding(name, bars(name, numbers, most)));
     map.replaceChildren(sliding('La tabla, por bloques', picture(query, block, causal, r)));
     memory.replaceChildren(
-      table('Las puntuaciones en memoria', [header, ...held], query - first + 1),
-      table(
+      named('Las puntuaciones en memoria', [header, ...held], query - first + 1),
+      named(
         `La fila de ${label(query)}`,
         [['keys', 'm', 'factor', 'suma del bloque', 'l = l · factor + suma'], ...lived],
         r.steps.length,
       ),
-      make(
-        'div',
-        { class: 'exp-row' },
-        output('salida con lo visto', r.output),
-        output('atención entera', r.whole),
-      ),
+      div('exp-row', output('salida con lo visto', r.output), output('atención entera', r.whole)),
     );
     count.textContent =
       `Bloque ${r.done} de ${r.count}. Números a la vez en memoria, además de la salida: ` +

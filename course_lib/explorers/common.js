@@ -115,7 +115,9 @@ function button(label, onClick, pressed = null) {
 function radios(title, options, onChange, ...more) {
   const name = `exp-${serial++}`;
   const inputs = options.map(([value]) =>
-    focusable(make('input', { type: 'radio', name, value, onchange: () => onChange(value) })),
+    focusable(
+      make('input', { type: 'radio', name, value: String(value), onchange: () => onChange(value) }),
+    ),
   );
   const labels = options.map(([, label], i) =>
     make('label', { class: 'exp-control' }, inputs[i], ` ${label}`),
@@ -162,6 +164,10 @@ const headRow = names => make('tr', {}, make('td'), ...names.map(name => th(name
 /** Una fila de una tabla: su nombre y sus casillas. */
 const namedRow = (name, cells, look = null) =>
   make('tr', { class: look }, th(name, 'row'), ...cells);
+
+/** Una tabla con título que, si no cabe, se desliza. */
+const table = (title, ...rows) =>
+  sliding(title, make('table', {}, make('caption', {}, title), ...rows));
 
 /** En un dibujo, un texto. (x, y) es donde empieza o, con MIDDLE y END, su centro y su final. */
 const write = (x, y, size, text, look = {}) =>
@@ -213,15 +219,40 @@ function challenges(goals) {
   return {
     node: make('ol', { class: 'exp-goals' }, ...items),
     mark: met =>
-      goals.forEach(([, why], i) => met[i] && marks[i].replaceChildren(` ✓ Conseguido: ${why}`)),
+      goals.forEach(([, why], i) => met[i] && marks[i].replaceChildren(` ✓ Conseguido. ${why}`)),
   };
 }
 
 /** Los retos que se cumplen, dichos. */
 const won = met => met.flatMap((goal, i) => (goal ? [`Reto ${i + 1}, conseguido.`] : []));
 
+/** Los enteros 0, 1, 2…, hasta `count` − 1. */
+const range = count => [...Array(count).keys()];
+
 /** Los nombres «0», «1», «2»… */
-const numbered = count => [...Array(count).keys()].map(String);
+const numbered = count => range(count).map(String);
+
+/** Una rejilla: sus casillas, sus nombres y un recuadro. `look(i, j)` es lo propio de cada casilla. */
+function heatmap(rows, columns, side, edge, look) {
+  const [wide, tall] = [columns, rows].map(names => edge + names.length * side + 4);
+  const middle = side / 2 + 3.5;
+  const rowNames = rows.map((name, i) => write(-6, i * side + middle, 12, name, END));
+  const columnNames = columns.map((name, j) =>
+    typeof name === 'number' // tumbado no se lee
+      ? write((j + 0.5) * side, -6, 12, name, MIDDLE)
+      : rising(j * side + middle, -6, 12, name),
+  );
+  const squares = rows.map((_, i) =>
+    columns.map((__, j) =>
+      rect(j * side, i * side, side - 1, side - 1, { fill: 'var(--q)', ...look(i, j) }),
+    ),
+  );
+  const frame = make('rect', { fill: 'none', stroke: 'var(--k)', 'stroke-width': 2.5 });
+  const box = { viewBox: `${-edge} ${-edge} ${wide} ${tall}`, width: wide, height: tall };
+  const about = { ...box, role: 'img' };
+  const node = make('svg', about, ...rowNames, ...columnNames, ...squares.flat(), frame);
+  return { node, columnNames, squares, frame };
+}
 
 /** Un vector como barras: hacia arriba, lo positivo; hacia abajo, lo negativo. */
 function bars(name, values, top) {
@@ -262,11 +293,11 @@ function announcer() {
   let timer;
   return {
     node,
-    say(text) {
+    say(text, now = false) {
       clearTimeout(timer);
-      timer = setTimeout(() => {
-        if (node.textContent !== text) node.textContent = text;
-      }, 150);
+      const tell = () => node.textContent !== text && node.replaceChildren(text);
+      if (now) tell();
+      else timer = setTimeout(tell, 150);
     },
   };
 }
@@ -293,8 +324,9 @@ function decode(text) {
   return new DataView(bytes.buffer);
 }
 
-/** La suma de unos números. */
+/** La suma de unos números, y el producto escalar de dos listas. */
 const sum = numbers => numbers.reduce((a, b) => a + b, 0);
+const dot = (a, b) => a.reduce((total, x, i) => total + x * b[i], 0);
 
 /** Los pesos de una fila de puntuaciones; de un −∞, 0. */
 function softmax(scores) {
@@ -315,6 +347,9 @@ const ink = (value, top = 1) =>
 
 /** El mayor tamaño de una matriz de números. */
 const largest = rows => Math.max(...rows.flat().map(Math.abs));
+
+/** Lo que valen esos traits. */
+const traits = (model, names) => Object.fromEntries(names.map(name => [name, model.get(name)]));
 
 /** Guarda un trait y avisa al kernel, si lo hay, cuando la mano para. */
 function saver(model) {

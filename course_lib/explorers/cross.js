@@ -127,8 +127,7 @@ export function compute(weights, head, step) {
 export function looks({ row, best, even, ties, near, mostly }, origin) {
   const names = ties.map(j => `«${origin[j]}»`);
   const many = names.length > 1;
-  const few = many ? `${names.slice(0, -1).join(', ')} y ${names.at(-1)}` : names[0];
-  const named = ties.length > 3 ? `${ties.length} tokens` : few;
+  const named = ties.length > 3 ? `${ties.length} tokens` : join(names);
   const numbers = `(${show(row[best])}${many ? ' cada uno' : ''}; a partes iguales, ${show(even)})`;
   if (near)
     return (

@@ -6,7 +6,7 @@ const [CLOSE, NEAR] = [0.005, 0.1]; // dos pesos que se leen iguales; la salida,
 const SIDE = 170; // medio lado de un plano, en unidades de dibujo
 const ARROWS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 // Aquí no hacen nada: ni mover la página.
-const IDLE = [' ', 'Enter', 'Home', 'End', 'PageUp', 'PageDown'];
+const IDLE = { ' ': null, Enter: null, Home: null, End: null, PageUp: null, PageDown: null };
 const LOOKS = {
   Q: { letter: 'q', name: 'query', color: 'var(--q)', dash: 'none' },
   K: { letter: 'k', name: 'key', color: 'var(--k)', dash: '12 4' },
@@ -126,8 +126,6 @@ const STYLE = css`
     }
   }
 `;
-
-const dot = ([a, b], [c, d]) => a * c + b * d;
 
 /** Las mismas cuentas que `compute` en Python. */
 export function compute(state) {
@@ -282,8 +280,7 @@ function render({ model, el }) {
   const words = model.get('words');
   const whole = part === 'salida';
   const names = ['Q', 'K', 'V', 'asks', 'scaled'];
-  const read = () =>
-    Object.fromEntries(['part', 'words', 'start', ...names].map(name => [name, model.get(name)]));
+  const read = () => traits(model, ['part', 'words', 'start', ...names]);
   let chosen = 2; // la key de la que se enseña el ángulo: la última que se ha tocado
   const asked = challenges(goals);
 
@@ -321,10 +318,7 @@ function render({ model, el }) {
       move(() => [where.middle + x / unit, where.middle - y / unit]);
     };
     const press = event => {
-      const step = ARROWS[event.key];
-      if (withModifier(event) || !(step || IDLE.includes(event.key))) return;
-      event.preventDefault();
-      event.stopPropagation();
+      const step = withModifier(event) ? null : pressed(event, { ...ARROWS, ...IDLE });
       const size = event.shiftKey ? 0.5 : 0.1;
       if (step) move(old => old.map((z, d) => z + size * step[d]));
     };

@@ -32,13 +32,6 @@ const STYLE = css`
     box-shadow: inset 0 -4px 0 var(--q);
     font-weight: 700;
   }
-  .exp-heads [aria-disabled='true'] {
-    opacity: 0.4;
-    cursor: default;
-  }
-  .exp-heads p {
-    margin: 0.25rem 0;
-  }
   .exp-heads select {
     font: inherit;
   }
@@ -128,14 +121,13 @@ const STYLE = css`
 
 /** Las mismas cuentas que `compute` en Python. */
 export function compute({ x, heads, matrices, biases }, query, muted = []) {
-  const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
   const through = (row, n) =>
     biases[n].map((bias, j) =>
       row.reduce((sum, value, i) => sum + value * matrices[n][i][j], bias),
     );
   const [Q, K, V] = [0, 1, 2].map(n => x.map(row => through(row, n)));
   const size = x[0].length / heads;
-  const all = [...Array(heads).keys()];
+  const all = range(heads);
   const piece = (row, head) => row.slice(head * size, (head + 1) * size);
   const products = all.map(head => K.map(key => dot(piece(Q[query], head), piece(key, head))));
   const scores = products.map(row => row.map(product => product / Math.sqrt(size)));
@@ -220,15 +212,13 @@ function build(model, el) {
   const data = model.get('data');
   const { tokens, x, heads, matrices, biases } = data;
   const [L, width, size] = [tokens.length, x[0].length, x[0].length / heads];
-  const all = [...Array(heads).keys()];
+  const all = range(heads);
   const save = saver(model);
   const voice = announcer();
   const names = tokens.map((token, i) =>
     tokens.indexOf(token) === tokens.lastIndexOf(token) ? token : `${token} (${i})`,
   );
   const letter = n => `W_${'QKVO'[n]}${biases[n].some(Boolean) ? ` + b_${'QKVO'[n]}` : ''}`;
-  const state = () =>
-    Object.fromEntries(['query', 'head', 'station', 'muted'].map(name => [name, model.get(name)]));
 
   // --- Tiras y tablas de números: azul si son positivos; bermellón y con su signo si son negativos
   const cut = i => (i && i % size === 0 ? 'h-cut' : null);
@@ -262,11 +252,6 @@ function build(model, el) {
       div('h-name', name),
       ...parts,
     );
-  }
-
-  /** Una tabla que, si no cabe, se desliza. */
-  function table(caption, ...rows) {
-    return sliding(caption, make('table', {}, make('caption', {}, caption), ...rows));
   }
 
   const head = (text, span = 1, scope = 'col') =>
@@ -497,7 +482,7 @@ function build(model, el) {
   );
 
   function draw() {
-    const now = state();
+    const now = traits(model, ['query', 'head', 'station', 'muted']);
     now.query = Math.min(now.query, L - 1); // lo guardado, sin salirse de lo que hay
     const result = compute(data, now.query, now.muted);
     const { shapes: written, text: told, nodes } = stations[now.station - 1];

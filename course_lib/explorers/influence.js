@@ -4,28 +4,6 @@
 const FONT = 17;
 const ROOM = 10; // a los lados, para que el foco del primero y del último se vea entero
 
-/** La rejilla: sus casillas, los nombres y el recuadro. Al pulsar una, `pick(columna)`. */
-function heatmap(tokens, side, edge, pick) {
-  const [size, middle] = [edge + tokens.length * side + 4, side / 2 + 3.5];
-  const rowNames = tokens.map((name, i) => write(-6, i * side + middle, 12, name, END));
-  const columnNames = tokens.map((name, j) => rising(j * side + middle, -6, 12, name));
-  const squares = tokens.map((_, i) =>
-    tokens.map((__, j) => {
-      const look = { fill: 'var(--q)', onclick: () => pick(j) };
-      return rect(j * side, i * side, side - 1, side - 1, look);
-    }),
-  );
-  const frame = make('rect', { fill: 'none', stroke: 'var(--k)', 'stroke-width': 2.5 });
-  const look = {
-    viewBox: `${-edge} ${-edge} ${size} ${size}`,
-    width: size,
-    height: size,
-    role: 'img',
-  };
-  const node = make('svg', look, ...rowNames, ...columnNames, ...squares.flat(), frame);
-  return { node, columnNames, squares, frame };
-}
-
 /** Las mismas cuentas que `compute` en Python. */
 export function compute(maps, layers, masked, token) {
   const changes = maps[layers - 1][Number(masked)].map(row => row[token]);
@@ -102,7 +80,7 @@ function render({ model, el }) {
   // --- El mapa entero: una fila por salida, una columna por token tocado, con sus nombres --------
   const SIDE = 16;
   const edge = 8 * longest + 10;
-  const map = heatmap(tokens, SIDE, edge, token => save('token', token));
+  const map = heatmap(tokens, tokens, SIDE, edge, (_, j) => ({ onclick: () => save('token', j) }));
   set(map.frame, { y: -1, width: SIDE, height: tokens.length * SIDE + 1 });
 
   const mask = checkbox('máscara causal', false, on => save('masked', on));

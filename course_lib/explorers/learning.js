@@ -1,45 +1,38 @@
 // La atención que aprende: el mapa de pesos y los aciertos, paso a paso. Las cuentas son las de
 // `compute`, en learning.py.
 
-const [EVERY, SIDE, COLUMNS, WAIT] = [25, 26, 10, 450]; // WAIT: lo que dura un momento, en ms
-const SEEDS = ['0', '1', '2'].map(seed => [Number(seed), seed]);
-const CHART = { wide: 330, tall: 150, left: 46, right: 8, top: 12, bottom: 34 };
-const DASHES = ['none', '7 4'];
+const [EVERY, COLUMNS, WAIT] = [25, 10, 450]; // los pasos, y los milisegundos, de un momento a otro
+const [SIDE, EDGE] = [26, 24];
+const [LEFT, RIGHT, TOP, BOTTOM] = [46, 284, 34, 150]; // la caja de los aciertos
+const LINES = [
+  { stroke: 'var(--q)', 'stroke-width': 2.5, fill: 'none' },
+  { stroke: 'var(--k)', 'stroke-width': 2.5, fill: 'none', 'stroke-dasharray': '7 4' },
+];
 const STYLE = css`
   .exp-learning fieldset {
-    display: flex;
-    flex-wrap: wrap;
-    align-items: center;
+    display: inline-block;
     border: 0;
-    margin: 0;
+    margin: 0 1rem 0 0;
     padding: 0;
   }
   .exp-learning legend {
     float: left;
-    padding: 0 0.6rem 0 0;
+    padding: 0.25rem 0.6rem 0 0;
     font-weight: 600;
   }
-  .exp-learning .l-knobs {
-    display: flex;
-    flex-wrap: wrap;
-    gap: 0 1.5rem;
-  }
-  .exp-learning [role='radio'] {
-    cursor: pointer;
-  }
-  .exp-learning [role='radio'] :is(text) {
-    text-decoration-thickness: 2px;
+  .exp-learning svg {
+    max-width: 100%;
+    height: auto;
   }
 `;
 
 /** Las mismas cuentas que `compute` en Python. */
 export function compute({ weights, curves, met }, rows, step) {
-  const [now, bytes] = [step / EVERY, decode(weights)];
-  const [size, inHead] = [bytes.byteLength / curves.length, rows * COLUMNS];
+  const [now, bytes, inHead] = [step / EVERY, decode(weights), rows * COLUMNS];
+  const size = bytes.byteLength / curves.length;
   const at = place => bytes.getUint8(now * size + place) / 100;
-  const count = length => [...Array(length).keys()];
-  const maps = count(size / inHead).map(h =>
-    count(rows).map(i => count(COLUMNS).map(j => at(h * inHead + i * COLUMNS + j))),
+  const maps = range(size / inHead).map(h =>
+    range(rows).map(i => range(COLUMNS).map(j => at(h * inHead + i * COLUMNS + j))),
   );
   return {
     weights: maps,
@@ -49,206 +42,145 @@ export function compute({ weights, curves, met }, rows, step) {
   };
 }
 
-const percent = value => `${Math.round(100 * value)} %`;
+/** Los aciertos de un momento, dichos. */
+const told = (names, values) =>
+  names.map((name, i) => `${name}, ${Math.round(100 * values[i])} %`).join('; ');
+
+/** A quién mira una fila de un mapa. */
+function looks(row, best, i) {
+  const most =
+    row[best] < 0.5 ? `reparte; a la que más, a la ${best}` : `mira sobre todo a la ${best}`;
+  return `a fila ${i} ${most} (${show(row[best])})`;
+}
 
 /** Lo que se ve, en una frase: cuánto acierta, y a quién mira una fila. */
 export function sentence({ weights, best, values, goals }, names, step, row) {
-  const right = names.map((name, i) => `${name}, ${percent(values[i])}`);
-  const looks = best.map((columns, h) => {
-    const [column, weight] = [columns[row], weights[h][row][columns[row]]];
-    const who = best.length > 1 ? `Con la cabeza ${h}, la` : 'La';
-    return weight < 0.5
-      ? `${who} fila ${row} reparte su peso: a la que más mira es a la ${column} (${show(weight)}).`
-      : `${who} fila ${row} mira sobre todo a la ${column} (${show(weight)}).`;
+  const said = weights.map((map, h) => {
+    const who = weights.length > 1 ? `Con la cabeza ${h}, l` : 'L';
+    return `${who}${looks(map[row], best[h][row], row)}.`;
   });
-  return [`Paso ${step}: ${join(right, ';')}.`, ...looks, ...won(goals)].join(' ');
+  return [`Paso ${step}: ${told(names, values)}.`, ...said, ...won(goals)].join(' ');
 }
 
-/** El dibujo de los aciertos: uno por línea, y dónde se está. */
+/** Los aciertos a lo largo de los pasos, y una marca en el de ahora. */
 function chart(names, steps) {
-  const { wide, tall, left, right, top, bottom } = CHART;
-  const x = step => left + ((wide - left - right) * step) / steps;
-  const y = value => tall - bottom - (tall - bottom - top) * value;
-  const look = { stroke: 'currentColor', 'stroke-opacity': 0.3 };
-  const lines = names.map((_, i) =>
-    make('path', {
-      fill: 'none',
-      stroke: i ? 'var(--k)' : 'var(--q)',
-      'stroke-width': 2.5,
-      'stroke-dasharray': DASHES[i],
-    }),
-  );
-  const marks = names.map((_, i) => make('circle', { r: 6, fill: i ? 'var(--k)' : 'var(--q)' }));
+  const [x, y] = [s => LEFT + ((RIGHT - LEFT) * s) / steps, p => BOTTOM - (BOTTOM - TOP) * p];
+  const paths = names.map((_, i) => make('path', LINES[i]));
+  const marks = names.map((_, i) => make('circle', { r: 6, fill: LINES[i].stroke }));
   const node = make(
     'svg',
-    { viewBox: `0 0 ${wide} ${tall}`, class: 'exp-plane', role: 'img' },
-    ...[0, 0.5, 0.95].flatMap(value => [
-      segment(left, y(value), wide - right, y(value), look),
-      write(left - 6, y(value) + 4, 12, percent(value), END),
+    { viewBox: '0 0 300 190', width: 300, role: 'img' },
+    ...[0, 0.5, 0.95].flatMap(p => [
+      segment(LEFT, y(p), RIGHT, y(p), { stroke: 'currentColor', 'stroke-opacity': 0.3 }),
+      write(LEFT - 8, y(p) + 4, 13, `${100 * p} %`, END),
     ]),
-    ...[0, steps / 2, steps].map(step => write(x(step), tall - bottom + 16, 12, step, MIDDLE)),
-    write((left + wide) / 2, tall - 2, 12, 'pasos', MIDDLE),
-    ...lines,
+    ...[0, steps / 2, steps].map(s => write(x(s), BOTTOM + 17, 13, s, MIDDLE)),
+    write(x(steps / 2), BOTTOM + 34, 13, 'pasos', MIDDLE),
+    ...names.flatMap((name, i) => [
+      segment(LEFT + 125 * i, 12, LEFT + 24 + 125 * i, 12, LINES[i]),
+      write(LEFT + 30 + 125 * i, 16, 13, name),
+    ]),
+    ...paths,
     ...marks,
   );
-  return {
-    node,
-    draw(curves, now) {
-      const points = i => curves.map((values, n) => `${x(n * EVERY)},${y(values[i])}`);
-      lines.forEach((line, i) => set(line, { d: `M${points(i).join('L')}` }));
-      marks.forEach((mark, i) => set(mark, { cx: x(now * EVERY), cy: y(curves[now][i]) }));
-      const told = names.map((name, i) => `${name}, ${percent(curves[now][i])}`);
-      set(node, { 'aria-label': `Aciertos en el paso ${now * EVERY}: ${told.join('; ')}` });
-    },
-  };
-}
-
-/** El mapa de una cabeza: cada fila se elige al pasar, o con las flechas; `pick(i)`. */
-function map(title, rows, pick) {
-  const edge = 24;
-  const cells = [];
-  const groups = [...Array(rows).keys()].map(i => {
-    cells.push(
-      [...Array(COLUMNS).keys()].map(j =>
-        rect(j * SIDE + 1, i * SIDE + 1, SIDE - 2, SIDE - 2, { fill: 'var(--q)', rx: 3 }),
-      ),
-    );
-    const look = { fill: 'transparent', stroke: 'none', rx: 4 };
-    const back = rect(-edge, i * SIDE, edge + COLUMNS * SIDE, SIDE, look);
-    const node = make(
-      'g',
-      {
-        role: 'radio',
-        onclick: () => node.focus(),
-        onfocus: () => pick(i),
-        onpointerenter: () => pick(i),
-        onkeydown: event => {
-          const to = arrowTo(event, i, rows, { ' ': i, Enter: i });
-          if (to !== undefined) groups[to].node.focus();
-        },
-      },
-      back,
-      write(-8, i * SIDE + 18, 13, i, END),
-      ...cells[i],
-    );
-    return { node: focusable(node), back };
-  });
-  const size = edge + COLUMNS * SIDE + 2;
-  const node = make(
-    'svg',
-    {
-      viewBox: `${-edge} ${-edge} ${size} ${size}`,
-      class: 'exp-plane',
-      role: 'radiogroup',
-      'aria-label': `${title}: las filas, quien mira; las columnas, a quién. Elige una fila`,
-    },
-    ...[...Array(COLUMNS).keys()].map(j => write((j + 0.5) * SIDE, -8, 13, j, MIDDLE)),
-    ...groups.map(group => group.node),
-  );
-  return {
-    node: make('figure', {}, make('figcaption', {}, title), node),
-    draw(weights, best, chosen) {
-      groups.forEach((group, i) => {
-        const on = i === chosen;
-        const told = `fila ${i}: sobre todo, la ${best[i]}, ${show(weights[i][best[i]])}`;
-        set(group.node, { 'aria-checked': String(on), tabindex: on ? 0 : -1, 'aria-label': told });
-        set(group.back, { stroke: on ? 'var(--k)' : 'none', 'stroke-width': 2 });
-        cells[i].forEach((cell, j) => set(cell, { 'fill-opacity': weights[i][j] }));
-      });
-    },
-  };
+  function draw(curves, step) {
+    const now = curves[step / EVERY];
+    const points = i => curves.map((values, n) => [x(n * EVERY), y(values[i])]);
+    paths.forEach((path, i) => set(path, { d: `M${points(i).join('L')}` }));
+    marks.forEach((mark, i) => set(mark, { cx: x(step), cy: y(now[i]) }));
+    set(node, { 'aria-label': `Aciertos en el paso ${step}: ${told(names, now)}` });
+  }
+  return { node, draw };
 }
 
 function render({ model, el }) {
   const save = saver(model);
-  const calm = matchMedia('(prefers-reduced-motion: reduce)');
-  const printing = matchMedia('print');
-  let [row, timer, draw] = [4, null, null];
+  const voice = announcer();
+  const { task, knobs, curves, steps, rows, goals, runs } = model.get('data');
+  const [calm, paper] = ['(prefers-reduced-motion: reduce)', 'print'].map(what => matchMedia(what));
+  const asked = challenges(goals);
+  const plot = chart(curves, steps);
+  const seeds = ['seed', 'nacimiento', range(3).map(seed => [seed, seed])];
+  const choices = [...knobs, seeds].map(([name, title, options]) => ({
+    ...radios(title, options, value => save(name, value)),
+    name,
+    place: () => options.findIndex(([value]) => value === model.get(name)),
+  }));
+  let [row, timer] = [4, null];
 
-  function stop() {
-    clearInterval(timer);
-    timer = null;
-  }
-
-  function build() {
-    stop();
-    const { task, knobs, curves: names, steps, rows, goals, runs } = model.get('data');
-    const voice = announcer();
-    const asked = challenges(goals);
-    const plot = chart(names, steps);
-    const choices = [...knobs, ['seed', 'nacimiento', SEEDS]].map(([name, title, options]) => {
-      const { node, set: mark } = radios(title, options, value => save(name, value));
-      const place = () => options.findIndex(([value]) => value === model.get(name));
-      return { node, place, mark: () => mark(model.get(name)) };
-    });
-    const play = button('', () => {
-      if (timer) stop();
-      else if (calm.matches) save('step', steps);
-      else {
-        if (model.get('step') === steps) save('step', 0);
-        timer = setInterval(() => {
-          if (model.get('step') + EVERY >= steps) stop();
-          save('step', Math.min(model.get('step') + EVERY, steps));
-        }, WAIT);
-      }
-      draw();
-    });
-    const bar = slider('paso', { min: 0, max: steps, step: EVERY, value: 0 }, step => {
-      stop();
-      save('step', step);
-      draw();
-    });
-    const drawings = div('exp-row');
-    let maps = [];
-    mount(
-      el,
-      'exp-learning',
-      STYLE,
-      asked.node,
-      paragraph(task),
-      div(
-        'exp-split',
-        div('exp-stay', div('l-knobs', ...choices.map(({ node }) => node)), play, ' ', bar.node),
-        drawings,
-      ),
-      voice.node,
-    );
-
-    draw = () => {
-      const step = printing.matches ? steps : model.get('step');
-      const run = runs[choices.map(({ place }) => place()).join('')];
-      const result = compute(run, rows, step);
-      if (maps.length !== result.weights.length) {
-        const title = h => (result.weights.length > 1 ? `Cabeza ${h}` : 'Los pesos');
-        maps = result.weights.map((_, h) => map(title(h), rows, i => draw((row = i))));
-        drawings.replaceChildren(...maps.map(({ node }) => node), plot.node);
-      }
-      choices.forEach(({ mark }) => mark());
-      bar.set(step);
-      play.textContent = timer ? 'Parar' : 'Ver cómo aprende';
-      row = Math.min(row, rows - 1);
-      maps.forEach((one, h) => one.draw(result.weights[h], result.best[h], row));
-      plot.draw(run.curves, step / EVERY);
-      asked.mark(result.goals);
-      set(voice.node, { 'aria-live': timer ? 'off' : 'polite' });
-      const text = sentence(result, names, step, row);
-      if (printing.matches) voice.node.textContent = text;
-      else voice.say(text);
-    };
+  // --- El tiempo: a mano, o solo -----------------------------------------------------------------
+  function go(step, playing = false) {
+    clearTimeout(timer);
+    timer = playing && step < steps && setTimeout(() => go(step + EVERY, true), WAIT);
+    save('step', step);
     draw();
   }
-
-  build();
-  const redraw = () => draw();
-  printing.addEventListener('change', redraw);
-  const moved = ['positions', 'mask', 'scaled', 'birth', 'rate', 'heads', 'seed', 'step'];
-  const silence = listen(model, {
-    ...Object.fromEntries(moved.map(name => [name, redraw])),
-    data: build,
+  const play = button('', () => {
+    const now = model.get('step');
+    if (timer) go(now);
+    else if (calm.matches) go(steps);
+    else go(now === steps ? 0 : now, true);
   });
+  const bar = slider('paso', { min: 0, max: steps, step: EVERY, value: 0 }, step => go(step));
+
+  // --- Los mapas: de cada fila se dice a quién mira ----------------------------------------------
+  function pick(i) {
+    row = i;
+    draw();
+  }
+  const maps = range(knobs.some(([name]) => name === 'heads') ? 2 : 1).map(h => {
+    const look = { stroke: 'currentColor', 'stroke-opacity': 0.15 };
+    const on = i => ({ ...look, onpointerenter: () => pick(i), onclick: () => pick(i) });
+    const parts = heatmap(range(rows), range(COLUMNS), SIDE, EDGE, on);
+    const title = make('span', {}, 'Pesos: la fila mira a la columna');
+    const about = { role: 'slider', tabindex: 0, 'aria-valuemin': 0, 'aria-valuemax': rows - 1 };
+    set(focusable(parts.node), {
+      ...about,
+      'aria-label': `Fila de la que se leen los pesos, en la cabeza ${h}`,
+      onkeydown: event => pick(arrowTo(event, row, rows) ?? row),
+    });
+    set(parts.frame, { x: -EDGE + 2, width: EDGE + COLUMNS * SIDE, height: SIDE + 1 });
+    return { ...parts, title, box: div(null, title, parts.node) };
+  });
+  const controls = [...choices.map(({ node }) => node), div(null, play, ' ', bar.node)];
+  const drawings = div('exp-row', ...maps.map(({ box }) => box), plot.node);
+  const halves = div('exp-split', div('exp-stay', ...controls), drawings);
+  mount(el, 'exp-learning', STYLE, asked.node, paragraph(task), halves, voice.node);
+
+  function draw() {
+    const step = paper.matches ? steps : model.get('step'); // en papel, cómo acaba
+    const run = runs[choices.map(({ place }) => place()).join('')];
+    const result = compute(run, rows, step);
+    choices.forEach(choice => choice.set(model.get(choice.name)));
+    bar.set(step);
+    play.textContent = timer ? 'Parar' : 'Ver cómo aprende';
+    maps.forEach(({ node, squares, frame, box, title }, h) => {
+      box.hidden = !(h in result.weights);
+      if (box.hidden) return;
+      const [weights, best] = [result.weights[h], result.best[h]];
+      if (maps.length > 1) title.textContent = `Cabeza ${h}`;
+      set(node, {
+        'aria-valuenow': row,
+        'aria-valuetext': `l${looks(weights[row], best[row], row)}`,
+      });
+      set(frame, { y: row * SIDE - 1 });
+      squares.forEach((line, i) =>
+        line.forEach((cell, j) => set(cell, { 'fill-opacity': weights[i][j] })),
+      );
+    });
+    plot.draw(run.curves, step);
+    asked.mark(result.goals);
+    set(voice.node, { 'aria-live': timer ? 'off' : 'polite' });
+    voice.say(sentence(result, curves, step, row), paper.matches);
+  }
+
+  draw();
+  paper.addEventListener('change', draw);
+  const moved = [...choices.map(({ name }) => name), 'step'];
+  const silence = listen(model, Object.fromEntries(moved.map(name => [name, draw])));
   return () => {
-    stop();
-    printing.removeEventListener('change', redraw);
+    clearTimeout(timer);
+    paper.removeEventListener('change', draw);
     silence();
   };
 }

@@ -6,9 +6,6 @@ const FEW = 8; // las barras que se ven mientras no se piden todas: tantas como 
 const READ = 40; // los tokens leídos que se ven
 const SCALES = [1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01];
 const STYLE = css`
-  .exp-llm p {
-    margin: 0.25rem 0;
-  }
   .exp-llm label.exp-sentence {
     flex: 1 1 20rem;
   }
@@ -428,9 +425,7 @@ function render({ model, el }) {
 
   function draw() {
     const data = model.get('data');
-    const state = Object.fromEntries(
-      ['temperature', 'top_k', 'top_p'].map(name => [name, model.get(name)]),
-    );
+    const state = traits(model, ['temperature', 'top_k', 'top_p']);
     const [n, last] = [layer(), layers() - 1];
     const result =
       n === last

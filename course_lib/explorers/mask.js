@@ -164,7 +164,7 @@ export function compute(scores, values, mask) {
 
 /** La máscara que se llama así. */
 export function preset(name, length, padding) {
-  const rows = [...Array(length).keys()];
+  const rows = range(length);
   const past = name === 'causal' || name === 'las dos';
   const pad = name === 'relleno' || name === 'las dos' ? padding : 0;
   return rows.map(i => rows.map(j => (!past || j <= i) && j < length - pad));
@@ -421,7 +421,7 @@ function render({ model, el }) {
     const to = [event.clientX, event.clientY];
     // Con pasos así de cortos no se salta ninguna casilla.
     const steps = Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / 6) || 1;
-    const places = [...Array(steps).keys()].map(n =>
+    const places = range(steps).map(n =>
       at(...from.map((x, k) => x + ((to[k] - x) * (n + 1)) / steps)),
     );
     from = to;

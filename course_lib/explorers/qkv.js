@@ -2,9 +2,6 @@
 // qkv.py. Llegan las doce cabezas de una capa: otra capa, u otra frase, se piden al kernel.
 
 const STYLE = css`
-  .exp-qkv p {
-    margin: 0.25rem 0;
-  }
   .exp-qkv :is(td, th) {
     padding: 0.05rem 0.5rem;
     font-size: 0.85rem;
@@ -25,7 +22,7 @@ const STYLE = css`
 /** Las mismas cuentas que `compute` en Python. */
 export function compute(q, keys) {
   const parts = keys.map(key => key.map((value, d) => q[d] * value));
-  const products = parts.map(row => row.reduce((sum, value) => sum + value, 0));
+  const products = parts.map(sum);
   return {
     parts,
     products,
@@ -38,7 +35,6 @@ export function compute(q, keys) {
 export function unpack({ shape: [heads, length, size], scale, numbers }) {
   const view = decode(numbers);
   const at = (head, i, d) => view.getInt16(2 * ((head * length + i) * size + d), true) * scale;
-  const range = count => [...Array(count).keys()];
   return range(heads).map(h => range(length).map(i => range(size).map(d => at(h, i, d))));
 }
 

@@ -119,11 +119,7 @@ const temperatureAt = u =>
 function render({ model, el }) {
   const save = saver(model);
   const voice = announcer();
-  const read = () => ({
-    logits: [...model.get('logits')],
-    temperature: model.get('temperature'),
-    shift: model.get('shift'),
-  });
+  const read = () => traits(model, ['logits', 'temperature', 'shift']);
   let state = read();
 
   // --- El dibujo: arriba, las puntuaciones; abajo, los pesos, en las mismas columnas -------------
