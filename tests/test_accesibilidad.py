@@ -39,6 +39,7 @@ EFFECTS = {
     "CrossAttentionExplorer": {"*": ".c-pair"},
     "GeometryExplorer": {"*": ".exp-plane"},
     "InfluenceExplorer": {"*": "svg[role=group]"},
+    "LearningExplorer": {"*": "svg[role=slider]"},
     "LlmExplorer": {".exp-sentence *, .l-read *": ".l-read", "*": ".l-tokens"},
     "MaskExplorer": {".m-cell": "table[aria-label^=pesos]", "*": ".m-grid"},
     "MultiHeadExplorer": {"*": ".h-detail > *"},

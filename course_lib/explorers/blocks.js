@@ -145,17 +145,11 @@ function render({ model, el }) {
   }
 
   /** Una tabla con título: la primera fila y la primera columna son nombres. */
-  const named = (title, [names, ...rows], best) =>
-    table(
-      title,
-      make('tr', {}, ...names.map(name => th(name))),
-      ...rows.map(([name, ...row], i) =>
-        namedRow(
-          name,
-          row.map(text => td(text, i + 1 === best ? 'exp-best' : null)),
-        ),
-      ),
-    );
+  function named(title, [names, ...rows], best) {
+    const cells = (row, i) => row.map(text => td(text, i + 1 === best ? 'exp-best' : null));
+    const lines = rows.map(([name, ...row], i) => namedRow(name, cells(row, i)));
+    return table(title, make('tr', {}, ...names.map(name => th(name))), ...lines);
+  }
 
   function draw() {
     const [query, block, causal] = names.map(name => model.get(name));

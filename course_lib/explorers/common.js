@@ -251,7 +251,11 @@ function heatmap(rows, columns, side, edge, look) {
   const box = { viewBox: `${-edge} ${-edge} ${wide} ${tall}`, width: wide, height: tall };
   const about = { ...box, role: 'img' };
   const node = make('svg', about, ...rowNames, ...columnNames, ...squares.flat(), frame);
-  return { node, columnNames, squares, frame };
+  const paint = fill =>
+    squares.forEach((line, i) =>
+      line.forEach((cell, j) => set(cell, { 'fill-opacity': fill(i, j) })),
+    );
+  return { node, columnNames, paint, frame };
 }
 
 /** Un vector como barras: hacia arriba, lo positivo; hacia abajo, lo negativo. */

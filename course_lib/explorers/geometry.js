@@ -188,6 +188,7 @@ function degrees(angle) {
   while ([0, 90, 180].some(hides)) decimals++;
   return `${show(angle, decimals)}°`;
 }
+const times = (vector, number) => vector.map(z => number * z);
 const pair = (vector, decimals = 1) => `(${vector.map(z => show(z, decimals)).join(', ')})`;
 
 /** Lo que se ve, en una frase: de la key elegida o, si ya hay pesos, de todas. */
@@ -427,14 +428,7 @@ function render({ model, el }) {
       () => (part === 'pesos' && read().scaled ? 'peso (÷ √2)' : 'peso'),
       (i, { weights }) => show(weights[i]),
     ],
-    share: [
-      'peso · value',
-      (i, { state, weights }) =>
-        pair(
-          state.V[i].map(z => weights[i] * z),
-          2,
-        ),
-    ],
+    share: ['peso · value', (i, { state, weights }) => pair(times(state.V[i], weights[i]), 2)],
   };
 
   function draw() {
@@ -492,22 +486,12 @@ function render({ model, el }) {
       return name === 'weight' ? set(node, { style: bar(i) }) : node;
     };
     const title = ([name]) => (typeof name === 'function' ? name() : name);
+    const cells = i => columns.map(name => cell(name, i));
+    const added = ['', '1', pair(output, 2)].map(text => td(text));
     facts.replaceChildren(
       headRow(columns.map(name => title(NAMES[name]))),
-      ...words.map((word, i) =>
-        namedRow(
-          word,
-          columns.map(name => cell(name, i)),
-        ),
-      ),
-      ...(whole
-        ? [
-            namedRow(
-              'suma',
-              ['', '1', pair(output, 2)].map(text => td(text)),
-            ),
-          ]
-        : []),
+      ...words.map((word, i) => namedRow(word, cells(i))),
+      ...(whole ? [namedRow('suma', added)] : []),
     );
     asked.mark(result.goals);
     voice.say(sentence(state, result, chosen));

@@ -144,13 +144,7 @@ function render({ model, el }) {
     });
     const all = maps[layers - 1][Number(masked)];
     const top = Math.max(...all.flat());
-    all.forEach((row, i) =>
-      row.forEach((change, j) =>
-        set(map.squares[i][j], {
-          'fill-opacity': change > 0 ? 0.12 + (0.88 * change) / top : 0,
-        }),
-      ),
-    );
+    map.paint((i, j) => (all[i][j] > 0 ? 0.12 + (0.88 * all[i][j]) / top : 0));
     set(map.frame, { x: token * SIDE - 0.5 });
     map.columnNames.forEach((name, j) => set(name, { 'font-weight': j === token ? 700 : null }));
     caption.textContent =

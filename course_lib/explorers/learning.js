@@ -21,6 +21,7 @@ const STYLE = css`
     font-weight: 600;
   }
   .exp-learning svg {
+    display: block;
     max-width: 100%;
     height: auto;
   }
@@ -132,13 +133,11 @@ function render({ model, el }) {
     const look = { stroke: 'currentColor', 'stroke-opacity': 0.15 };
     const on = i => ({ ...look, onpointerenter: () => pick(i), onclick: () => pick(i) });
     const parts = heatmap(range(rows), range(COLUMNS), SIDE, EDGE, on);
-    const title = make('span', {}, 'Pesos: la fila mira a la columna');
-    const about = { role: 'slider', tabindex: 0, 'aria-valuemin': 0, 'aria-valuemax': rows - 1 };
-    set(focusable(parts.node), {
-      ...about,
-      'aria-label': `Fila de la que se leen los pesos, en la cabeza ${h}`,
-      onkeydown: event => pick(arrowTo(event, row, rows) ?? row),
-    });
+    const title = paragraph('Pesos: la fila mira a la columna');
+    const ends = { 'aria-valuemin': 0, 'aria-valuemax': rows - 1, 'aria-orientation': 'vertical' };
+    const about = { role: 'slider', tabindex: 0, 'aria-label': `Fila, en la cabeza ${h}`, ...ends };
+    const onkeydown = event => pick(arrowTo(event, row, rows) ?? row);
+    set(focusable(parts.node), { ...about, onkeydown });
     set(parts.frame, { x: -EDGE + 2, width: EDGE + COLUMNS * SIDE, height: SIDE + 1 });
     return { ...parts, title, box: div(null, title, parts.node) };
   });
@@ -154,19 +153,15 @@ function render({ model, el }) {
     choices.forEach(choice => choice.set(model.get(choice.name)));
     bar.set(step);
     play.textContent = timer ? 'Parar' : 'Ver cómo aprende';
-    maps.forEach(({ node, squares, frame, box, title }, h) => {
+    maps.forEach(({ node, paint, frame, box, title }, h) => {
       box.hidden = !(h in result.weights);
       if (box.hidden) return;
       const [weights, best] = [result.weights[h], result.best[h]];
       if (maps.length > 1) title.textContent = `Cabeza ${h}`;
-      set(node, {
-        'aria-valuenow': row,
-        'aria-valuetext': `l${looks(weights[row], best[row], row)}`,
-      });
+      const said = `l${looks(weights[row], best[row], row)}`;
+      set(node, { 'aria-valuenow': row, 'aria-valuetext': said });
       set(frame, { y: row * SIDE - 1 });
-      squares.forEach((line, i) =>
-        line.forEach((cell, j) => set(cell, { 'fill-opacity': weights[i][j] })),
-      );
+      paint((i, j) => weights[i][j]);
     });
     plot.draw(run.curves, step);
     asked.mark(result.goals);

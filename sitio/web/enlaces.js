@@ -59,6 +59,16 @@ globalThis.course ??= {};
       capas: ['layers', whole(({ maps }) => maps.length, 1)],
       causal: ['masked', either],
     },
+    LearningExplorer: {
+      posiciones: ['positions', either],
+      mascara: ['mask', either],
+      dividir: ['scaled', either],
+      nace: ['birth', x => ['×1', '×√128', '÷√128'].includes(x)],
+      velocidad: ['rate', x => [0.001, 0.01].includes(x)],
+      cabezas: ['heads', whole(2, 1)],
+      nacimiento: ['seed', whole(2)],
+      paso: ['step', (x, { data }) => whole(data.steps)(x) && x % 25 === 0],
+    },
     LlmExplorer: {
       capa: ['layer', maybe(whole(({ data }) => data.ids.length - 1))],
       temperatura: ['temperature', real(0, 2)],

@@ -27,6 +27,7 @@ EXPLORERS = {
     f"CrossAttentionExplorer({CROSS})": ("input[type=range]", "range"),
     "GeometryExplorer()": (".exp-handle", "key"),
     "InfluenceExplorer()": ("input[type=checkbox]", "click"),
+    'LearningExplorer("escala")': ("input[type=range]", "range"),
     "LlmExplorer()": (".l-knobs input", "range"),
     "MaskExplorer()": (".m-cell", "click"),
     "MultiHeadExplorer(station=6)": ("input[type=checkbox]", "click"),
