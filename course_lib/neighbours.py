@@ -1,8 +1,7 @@
 """La tarea de los vecinos: una atención que aprende, en un segundo, a quién tiene que mirar.
 
 Cada token tiene que decir qué token hay a su lado. Los tokens son al azar: hay que mirar allí. W_Q y
-W_K nacen al azar, y solo se les dice cuánto se equivocan. La frase es un corro. O, con ``period``, un
-texto que se repite sumando 1 y que hay que saber seguir: 3 0 5 2 7, 4 1 6 3 0.
+W_K nacen al azar, y solo se les dice cuánto se equivocan. La frase es un corro; con ``period``, un texto.
 """
 
 import math
@@ -27,11 +26,8 @@ class NeighbourModel(nn.Module):
         positions, scaled: si se suma la posición, y si las puntuaciones se dividen por √d_k.
         birth: cuántas veces mayor nace W_Q.
         mask: si nadie mira a los de después (máscara causal).
-        period: si se dice, cada token es el de ``period`` antes, más 1; y cada uno, menos el último,
-            dice el siguiente.
-
-    Raises:
-        ValueError: si ``period`` no divide a ``length``, o con otros ``offsets`` que (1,).
+        period: si se dice, cada token es el de ``period`` antes, más 1: 3 0 5, 4 1 6. Y cada uno,
+            menos el último, dice el siguiente; ``offsets`` tiene que ser (1,).
     """
 
     def __init__(
@@ -73,7 +69,7 @@ class NeighbourModel(nn.Module):
 class Moment(NamedTuple):
     """Cómo va: los pasos dados, los aciertos de cada vecino, de 0 a 1, y los pesos ``(h, L, L)``.
 
-    Con ``period``, los aciertos son donde se puede saber, y ``written``, los de lo mismo al escribirlo.
+    Con ``period``, los aciertos en lo que se repite; y en ``written``, los de escribirlo.
     """
 
     step: int
@@ -85,8 +81,8 @@ class Moment(NamedTuple):
 def ring_batch(model, count, chance):
     """``count`` frases al azar y sus vecinos: ``(B, L)`` y ``(B, L, vecinos)``."""
     ids = torch.randint(model.vocab_size, (count, model.period), generator=chance)
-    turns = [ids + turn for turn in range(model.length // model.period)]
-    ids = torch.cat(turns, dim=1) % model.vocab_size
+    turns = range(model.length // model.period)
+    ids = torch.cat([ids + turn for turn in turns], dim=1) % model.vocab_size
     return ids, torch.stack([ids.roll(-offset, 1) for offset in model.offsets], dim=-1)
 
 

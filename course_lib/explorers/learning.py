@@ -8,7 +8,7 @@ import json
 
 import traitlets
 
-from course_lib.explorers.base import HERE, SHARED, Checked, Explorer, choice, esm, number
+from course_lib.explorers.base import HERE, SHARED, Checked, Explorer, choice, esm
 
 EVERY, SEEDS = 25, 3  # cada cuántos pasos se ha mirado, y cuántos nacimientos hay
 SCENES = json.loads((HERE / "learning.json").read_text(encoding="utf-8"))
@@ -40,14 +40,13 @@ def compute(run, rows, step):
     }  # fmt: skip
 
 
-def _knob(name):
-    return choice(KNOBS[name], lambda self: self._options().get(name, [KNOBS[name]]))
-
-
-def _moment(explorer, name, value):
-    """El paso, y si no se ha mirado, el de antes que sí."""
-    step = number(0, 0, SCENES[explorer.scene]["steps"]).check(explorer, name, value)
-    return step - step % EVERY
+def _one_of(explorer, name, value):
+    """Lo que vale en su escena; la escena, que no cambia, es la que se ha dicho al crearlo."""
+    if name == "scene":
+        valid = [explorer.data["scene"]] if explorer.data else list(SCENES)
+    else:
+        valid = explorer.options().get(name, [KNOBS.get(name)])
+    return choice(valid[0], valid).check(explorer, name, value)
 
 
 class LearningExplorer(Explorer):
@@ -65,27 +64,24 @@ class LearningExplorer(Explorer):
     """
 
     _esm = esm("learning")
-    scene = choice("nace", list(SCENES))
-    positions, mask, scaled, birth, rate, heads = map(_knob, KNOBS)
-    seed = number(0, 0, SEEDS - 1)
-    step = Checked(0, _moment)
+    scene = Checked("nace", _one_of)
+    positions, mask, scaled, birth, rate, heads = (Checked(value, _one_of) for value in KNOBS.values())
+    seed = choice(0, tuple(range(SEEDS)))
+    step = Checked(0, _one_of)
     data = traitlets.Dict().tag(**SHARED)  # la escena, con sus entrenamientos
 
     def __init__(self, scene="nace", **state):
         super().__init__(scene=scene, **state)
-        self._fill()
+        self.data = SCENES[self.scene] | {"scene": self.scene}
 
-    @traitlets.observe("scene")
-    def _fill(self, _change=None):
-        self.data = SCENES[self.scene]
-        self.step = min(self.step, self.data["steps"])
-
-    def _options(self):
-        """Los valores de cada mando de la escena."""
-        return {name: [value for value, _ in labels] for name, _, labels in SCENES[self.scene]["knobs"]}
+    def options(self):
+        """Los valores de cada mando de la escena, y los pasos."""
+        known = {name: [value for value, _ in labels] for name, _, labels in SCENES[self.scene]["knobs"]}
+        return known | {"step": list(range(0, SCENES[self.scene]["steps"] + 1, EVERY))}
 
     def describe(self):
-        places = [values.index(getattr(self, name)) for name, values in self._options().items()]
+        options, names = self.options(), [name for name, *_ in self.data["knobs"]]
+        places = [options[name].index(getattr(self, name)) for name in names]
         run = self.data["runs"]["".join(map(str, [*places, self.seed]))]
         result, said = compute(run, self.data["rows"], self.step), []
         for (_, title, labels), place in zip(self.data["knobs"], places):
