@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from course_lib.attention import scaled_dot_product_attention
-from course_lib.neighbours import NeighbourModel, learn_neighbours, ring_batch
+from course_lib.neighbours import NeighbourModel, learn_neighbours, ring_batch, write_on
 
 BOTH = {"offsets": (-1, 1)}
 WIDE = {"dim_embedding": 128, "steps": 200, "batch": 32}
@@ -116,6 +116,8 @@ def test_without_positions_one_can_only_bet_on_the_most_repeated():
     ({"every": 0}, "every = 0"),
     ({"offsets": ()}, "offsets = \\(\\)"),
     ({"heads": 3}, "heads = 3"),
+    ({"period": 5}, "offsets = \\(-1,\\)"),
+    ({"period": 3, "offsets": (1,)}, "period = 3"),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_told(wrong, said):
     with pytest.raises(ValueError, match=said):
@@ -130,3 +132,46 @@ def test_it_leaves_chance_and_threads_as_they_were():
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     assert threads == 2 and torch.equal(before, torch.get_rng_state())
+
+
+# --- Un texto que se repite, con máscara y sin ella -----------------------------------------------
+
+TEXT = {"offsets": (1,), "period": 5}
+
+
+def test_a_text_repeats_itself_one_more():
+    ids, following = ring_batch(NeighbourModel(1, 8, **TEXT), 50, torch.Generator().manual_seed(1))
+    assert ids.shape == (50, 10) and len({tuple(row[:5]) for row in ids.tolist()}) > 45
+    for row, wanted in zip(ids.tolist(), following[..., 0].tolist()):
+        assert row[5:] == [(token + 1) % 8 for token in row[:5]]
+        assert wanted[:-1] == row[1:]
+
+
+def test_with_the_mask_nobody_sees_what_comes_after():
+    model = NeighbourModel(2, 6, mask=True, **TEXT)
+    ids = torch.randint(8, (3, 10))
+    whole, weights = model(ids)
+    assert (weights == weights.tril()).all() and (weights.tril() > 0).sum() == 3 * 2 * 55
+    for length in range(1, 11):
+        torch.testing.assert_close(model(ids[:, :length])[0], whole[:, :length])
+
+
+@pytest.mark.parametrize("mask", [True, False])
+def test_it_writes_each_with_what_is_written_and_nothing_else(mask):
+    """Cada token que escribe, sacado aparte: el mejor detrás de los que hay."""
+    model = NeighbourModel(1, 8, mask=mask, **TEXT).requires_grad_(False)
+    start = torch.randint(8, (4, 5))
+    for row in write_on(model, start).tolist():
+        for length in range(5, 10):
+            logits, _ = model(torch.tensor([row[:length]]))
+            assert row[length] == logits[0, -1, 0].argmax().item()
+    assert torch.equal(write_on(model, start)[:, :5], start)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.lenta) for k in range(1, 6))])
+@pytest.mark.parametrize(("mask", "away"), [(True, -4), (False, 1)])
+def test_without_the_mask_it_learns_to_peek_and_cannot_write(mask, away, seed):
+    *_, last = learn_neighbours(1, mask=mask, seed=seed, **TEXT)
+    assert last.accuracy[0] > 0.98
+    assert last.written > 0.98 if mask else last.written < 0.2
+    assert last.weights[0].argmax(-1)[4:9].tolist() == [i + away for i in range(4, 9)]
