@@ -36,7 +36,7 @@ class NeighbourModel(nn.Module):
     ):  # fmt: skip
         super().__init__()
         if period and (length % check_whole("NeighbourModel", period=period) or offsets != (1,)):
-            wanted = f"tiene que dividir a length = {length}, y offsets ser (1,), el siguiente."
+            wanted = f"tiene que dividir a length = {length}, y hace falta offsets = (1,), el siguiente."
             raise ValueError(f"NeighbourModel: period = {period}, offsets = {offsets}: {wanted}")
         self.offsets, self.length, self.vocab_size = offsets, length, vocab_size
         self.mask, self.period = mask, period or length

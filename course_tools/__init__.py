@@ -11,6 +11,7 @@
 - ``notebook``: las celdas de un cuaderno y, si en él falta un nombre, la que lo crea.
 - ``renewed``: una celda de antes, con los nombres de ahora.
 - ``download_models``: la orden que deja listos BERT y SmolLM2, o los descarga si su paquete falta.
+- ``record_learning``: la orden que graba los entrenamientos que enseña un explorador.
 - ``write_smollm``: cómo se escribe SmolLM2 para que se lea sin copiarlo.
 - ``training``: el programa que entrenó el traductor.
 """

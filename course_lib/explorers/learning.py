@@ -44,6 +44,8 @@ def _one_of(explorer, name, value):
     """Lo que vale en su escena; la escena, que no cambia, es la que se ha dicho al crearlo."""
     if name == "scene":
         valid = [explorer.data["scene"]] if explorer.data else list(SCENES)
+    elif explorer.scene not in SCENES:
+        return value  # lo que no sirve es la escena
     else:
         valid = explorer.options().get(name, [KNOBS.get(name)])
     return choice(valid[0], valid).check(explorer, name, value)
@@ -54,10 +56,10 @@ class LearningExplorer(Explorer):
 
     Args:
         scene: qué se puede mover, una de ``SCENES``.
-        positions, mask, scaled, birth, rate, heads: los mandos, los que tenga la escena; véase
-            ``learn_neighbours``. ``birth`` es ``"×1"``, ``"×√128"`` o ``"÷√128"``.
         seed: el nacimiento, de 0 a 2.
         step: el paso que se ve, de 25 en 25.
+        state: los mandos que tenga la escena, con los nombres de ``learn_neighbours``; ``birth`` es
+            ``"×1"``, ``"×√128"`` o ``"÷√128"``.
 
     Raises:
         traitlets.TraitError: si algo no es lo que tiene que ser.
