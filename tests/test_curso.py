@@ -533,18 +533,6 @@ def test_ctrl_c_is_clean(tmp_path, silent_index):
     assert "Traceback" not in output
 
 
-@pytest.mark.lenta  # hace otro entorno; la frase, sin hacerlo, en test_install_route
-def test_no_network_is_one_clear_sentence(tmp_path, closed_index):
-    course = Course(tmp_path)
-    code, output, seconds = course.run("abrir", index=closed_index)
-    assert code == 1
-    assert "La conexión a internet falla" in output
-    log = course.venv / "instalacion.log"
-    assert str(log) in output
-    assert "Errno" in log.read_text(encoding="utf-8")
-    assert seconds < 200
-
-
 @pytest.mark.lenta  # rehace el entorno
 def test_broken_environment_is_made_again(installed):
     for path in installed.venv.glob("[bS]*/python*"):

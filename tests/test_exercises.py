@@ -267,15 +267,6 @@ def test_each_exercise_leads_to_the_next_and_the_last_of_a_lesson_to_the_next_le
         assert places.onward(number) == html
 
 
-@each_exercise
-def test_numbers_titles_and_points(number):
-    title, points = CATALOG[number]
-    assert re.fullmatch(r"\d+\.[1-9]", number)
-    assert title == title.strip() != ""
-    assert isinstance(points, int)
-    assert 1 <= points <= 6
-
-
 @pytest.mark.parametrize("name", [n for n in course_checkers.__all__ if n.startswith("check_")])
 def test_every_check_is_documented_and_in_a_lesson(name):
     assert "Args:" in getattr(course_checkers, name).__doc__

@@ -322,8 +322,3 @@ def test_animation_numbers_agree(norms):
         decimals = len(product.split(".")[1])
         assert f"{norms[0] * norms[1] * float(cosine):.{decimals}f}" == product
         assert np.sign(float(product)) == animations.sign_at(degrees)
-
-
-@pytest.mark.parametrize("row", scenes.TWO_SENTENCES)
-def test_attention_row_adds_up_to_one(row):
-    assert sum(weight for _, weight in row) == pytest.approx(1, abs=1e-3)
