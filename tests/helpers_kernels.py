@@ -10,42 +10,22 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from unittest import mock
 
+import psutil
 from jupyter_client.provisioning import local_provisioner
 from nbval.kernel import start_new_kernel
 
 INLINE = "module://matplotlib_inline.backend_inline"  # lo que pone ipykernel, antes de importar matplotlib
 
 
-class Kernel:
-    """Un kernel, con lo que jupyter_client pide a un proceso."""
+class Kernel(psutil.Process):
+    """Un kernel, con lo que jupyter_client pide además a un proceso."""
 
     stdin = stdout = stderr = None
 
-    def __init__(self, pid):
-        self.pid = pid
-
     def poll(self):
-        try:
-            return os.kill(self.pid, 0)  # da None: sigue vivo
-        except ProcessLookupError:
-            return 0
-
-    def wait(self):
-        while self.poll() is None:
-            time.sleep(0.05)
-        return 0
-
-    def send_signal(self, number):
-        os.kill(self.pid, number)
-
-    def terminate(self):
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self):
-        self.send_signal(signal.SIGKILL)
+        return None if self.is_running() else 0
 
 
 @functools.cache

@@ -361,22 +361,6 @@ def test_measure_runs_the_benchmarks_in_one_process(installed):
     assert arguments == ["-o", "addopts=", *benches, "--benchmark-only"]
 
 
-@pytest.mark.lenta
-def test_the_classroom_installs_what_it_needs_the_first_time(installed):
-    folder = installed.root / "aula/hub"
-    folder.mkdir(parents=True)
-    (folder / "classroom.py").write_text(TOOL, encoding="utf-8")
-    make_wheel(installed.wheels, "cosa_del_aula", "1.0")
-    (folder / "requirements.txt").write_text("cosa_del_aula==1.0\n", encoding="utf-8")
-    code, output, _ = installed.run("aula", "--alta", "lista de clase.txt")
-    assert (code, "JupyterHub y lo suyo" in output) == (0, True), output
-    assert report(output)["arguments"] == ["--alta", "lista de clase.txt"]
-    assert "JupyterHub" not in installed.run("aula")[1]
-    (folder / "requirements.txt").write_text("no-existe==1.0\n", encoding="utf-8")
-    code, output, _ = installed.run("aula")
-    assert (code, "Los detalles están al final de" in output) == (1, True), output
-
-
 def test_notebooks_are_passed_to_their_tool(installed):
     tool = installed.root / "tests/tools/notebooks.py"
     tool.parent.mkdir(parents=True)
@@ -386,41 +370,29 @@ def test_notebooks_are_passed_to_their_tool(installed):
 
 
 @pytest.mark.lenta
-def test_grading_brings_its_own_tools_once_and_can_do_without_them(installed, closed_index):
-    tool = installed.root / "aula/calificar/grade.py"
-    tool.parent.mkdir(parents=True)
+@pytest.mark.parametrize(("order", "program", "package", "words", "without"), [
+    ("aula", "aula/hub/classroom.py", "cosa_del_aula", ["--alta", "lista de clase.txt"], (1, "no existe para tu")),
+    ("calificar", "aula/calificar/grade.py", "nbgrader", ["mis entregas"], (0, "nbgrader… no se puede")),
+    ("sitio", "sitio/build.py", "sphinx", ["--ver"], (1, "no existe para tu sistema")),
+])  # fmt: skip
+def test_an_order_brings_its_own_tools_once(installed, closed_index, order, program, package, words, without):
+    """Sin ellas, «calificar» sigue, y las otras dicen por qué no."""
+    tool, there = installed.root / program, "../" * program.count("/")
+    tool.parent.mkdir(parents=True, exist_ok=True)
     tool.write_text(TOOL, encoding="utf-8")
-    (tool.parent / "requirements.txt").write_text("nbgrader==1.0\n", encoding="utf-8")
-    code, output, _ = installed.run("calificar", "mis entregas", index=closed_index)
-    assert code == 0
-    assert "nbgrader… no se puede" in output
-    assert report(output)["arguments"] == ["mis entregas"]
-    make_wheel(installed.wheels, "nbgrader", "1.0")
-    assert "Preparo lo que necesita «calificar»" in installed.run("calificar")[1]
-    assert list((installed.venv / "nbgrader/nbgrader").glob("__main__.py"))
-    code, output, _ = installed.run("calificar", index=closed_index)
-    assert code == 0
-    assert "Preparo" not in output
-
-
-@pytest.mark.lenta
-def test_the_site_brings_its_own_tools_once(installed, closed_index):
-    tool = installed.root / "sitio/build.py"
-    tool.parent.mkdir()
-    tool.write_text(TOOL, encoding="utf-8")
-    wanted = tool.parent / "requirements.txt"
-    wanted.write_text("-c ../constraints.txt\nsphinx==1.0\n", encoding="utf-8")
-    code, output, _ = installed.run("sitio")
-    assert code == 1 and "no existe para tu sistema" in output
-    make_wheel(installed.wheels, "sphinx", "1.0")
-    code, output, _ = installed.run("sitio", "--ver")
-    assert code == 0 and "Preparo lo que necesita «sitio»" in output
-    assert report(output)["arguments"] == ["--ver"]
-    assert list(installed.venv.rglob("sphinx/__main__.py"))
-    code, output, _ = installed.run("sitio", index=closed_index)
-    assert code == 0 and "Preparo" not in output
-    code, output, _ = installed.run("probar", index=closed_index)
-    assert code == 0 and "Preparo" not in output
+    wanted = f"-c {there}constraints.txt\n{package}==1.0\n"
+    (tool.parent / "requirements.txt").write_text(wanted, encoding="utf-8")
+    code, output, _ = installed.run(order, *words)
+    assert (code, without[1] in output) == (without[0], True), output
+    assert code or report(output)["arguments"] == words
+    make_wheel(installed.wheels, package, "1.0")
+    code, output, _ = installed.run(order, *words)
+    assert (code, f"Preparo lo que necesita «{order}»" in output) == (0, True), output
+    assert report(output)["arguments"] == words
+    assert list(installed.venv.rglob(f"{package}/__main__.py"))
+    for again in (order, "probar"):
+        code, output, _ = installed.run(again, index=closed_index)
+        assert (code, "Preparo" in output) == (0, False), output
 
 
 def test_without_the_model_the_rest_is_ready_and_it_says_what_waits(installed, tmp_path):
