@@ -21,7 +21,6 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib import MultiHeadAttention, PositionalEncoding, extract_embeddings, load_bert
-from course_lib.bert import embedded_folder
 from tools.bench_support import (
     HOW, THREADS, clock, compare, copy_weights, mebibytes, registered, run_python, seconds,
     total_memory,
@@ -61,7 +60,7 @@ def table(request):
     return registered(
         request,
         "Medidas de course_lib",
-        f"Cada cifra es una mediana; {HOW}, salvo al cargar el modelo y al arrancar Python (tiempo "
+        f"Cada cifra es una mediana; {HOW}, salvo la memoria y al arrancar Python (tiempo "
         "de reloj). «+» en un límite es lo que se perdona porque la medida oscila.",
     )
 
@@ -211,28 +210,6 @@ def test_extract_embeddings(benchmark, table, sentences):
     table.add_times(benchmark, what, batch_name(sentences), measured, EMBEDDINGS_LIMIT)
 
 
-@wall_time
-def test_extract_embeddings_without_cache(benchmark, table):
-    """Lo que se ahorra por cargar el modelo una sola vez."""
-    from transformers import AutoTokenizer, BertModel
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-    folder = embedded_folder()
-
-    def reference():
-        model = BertModel.from_pretrained(folder, attn_implementation="eager")
-        inputs = AutoTokenizer.from_pretrained(folder)(SENTENCE, return_tensors="pt")
-        with torch.no_grad():
-            return model(**inputs, output_attentions=True, output_hidden_states=True)
-
-    extract_embeddings(SENTENCE)
-    course = lambda: extract_embeddings(SENTENCE)  # noqa: E731
-    measured = compare(benchmark, course, reference, timer=time.perf_counter)
-    what = "`extract_embeddings`; referencia: cargar el modelo en cada llamada"
-    table.add_times(benchmark, what, batch_name(SENTENCE), measured)
-
-
 # --- El arranque ----------------------------------------------------------------------------------
 
 IMPORTS = """
@@ -248,22 +225,6 @@ assert "transformers" not in sys.modules, "transformers se carga antes de pedir 
 assert "matplotlib" not in sys.modules, "matplotlib se carga antes de dibujar"
 print(json.dumps([torch_ready - start, ready - torch_ready]))
 """
-
-FIRST_EMBEDDING = """
-from course_lib import extract_embeddings
-print(len(extract_embeddings("I gave the dog a bone").hidden_states))
-"""
-
-FIRST_EMBEDDING_BY_HAND = """
-import sys, torch
-from transformers import AutoTokenizer, BertModel
-model = BertModel.from_pretrained(sys.argv[1], attn_implementation="eager")
-inputs = AutoTokenizer.from_pretrained(sys.argv[1])("I gave the dog a bone", return_tensors="pt")
-with torch.no_grad():
-    outputs = model(**inputs, output_attentions=True, output_hidden_states=True)
-print(len(outputs.hidden_states))
-"""
-
 
 @wall_time
 def test_import(benchmark, table):
@@ -282,21 +243,6 @@ def test_import(benchmark, table):
         added / torch_time,
         IMPORT_LIMIT / torch_time,
     )
-
-
-@wall_time
-def test_first_embedding(benchmark, table):
-    """Desde arrancar Python hasta tener el primer embedding."""
-    folder = embedded_folder()
-    measured = compare(
-        benchmark,
-        lambda: run_python(FIRST_EMBEDDING),
-        lambda: run_python(FIRST_EMBEDDING_BY_HAND, folder),
-        rounds=3,
-        timer=time.perf_counter,
-    )
-    what = "Primer embedding desde que arranca Python; referencia: solo transformers"
-    table.add_times(benchmark, what, "3 arranques", measured)
 
 
 # --- Cómo se escribe cada fila --------------------------------------------------------------------

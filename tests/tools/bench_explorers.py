@@ -34,8 +34,6 @@ EXPLORERS = {
     "QKVExplorer()": ("select[aria-label=Cabeza]", "select"),
     "SoftmaxExplorer()": ("input[type=range]", "range"),
 }
-LONG = " ".join(["dog"] * 58)  # 60 tokens, con [CLS] y [SEP]
-
 LOOP = """
 import matplotlib.pyplot as plt
 import torch
@@ -98,23 +96,6 @@ MOVE = """async rounds => {
     return times;
 }"""
 
-ASK = """async ([first, rounds]) => {
-    const root = document.querySelector('.exp');
-    const input = root.querySelector('input[type=text]');
-    const frame = () => new Promise(done => requestAnimationFrame(done));
-    const times = [];
-    for (let i = 0; i < rounds; i++) {
-        input.value = first.replace('0', i);
-        const caption = root.querySelector('figcaption');
-        const start = performance.now();
-        input.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}));
-        while (root.querySelector('figcaption') === caption) await frame();
-        times.push(performance.now() - start);
-    }
-    return times;
-}"""
-
-
 @pytest.fixture(scope="module")
 def table(request):
     return registered(
@@ -135,42 +116,16 @@ def loop(lab):
     return median(times)
 
 
-def measure(benchmark, lab, code, script, argument):
-    show(lab, code)
-    times = benchmark.pedantic(lab.page.evaluate, (script, argument), rounds=1)
-    assert lab.messages == []
-    lab.close()
-    return times
-
-
 @pytest.mark.parametrize("code", EXPLORERS, ids=lambda code: code.split("(")[0])
 def test_a_change_is_seen(benchmark, table, loop, lab, code):
-    times = measure(benchmark, lab, code, CHANGE, [*EXPLORERS[code], ROUNDS])
+    show(lab, code)
+    times = benchmark.pedantic(lab.page.evaluate, (CHANGE, [*EXPLORERS[code], ROUNDS]), rounds=1)
+    assert lab.messages == []
+    lab.close()
     worked, seen = (median(column) for column in zip(*times))
     name = code.split("(")[0]
-    add(table, benchmark, f"`{name}`: un cambio", f"solo trabajo: {ms(worked)}", seen, loop)
-
-
-@pytest.mark.parametrize("selector", ["select", "[role=radio][tabindex='0']"])
-def test_sixty_tokens_and_twelve_heads(benchmark, table, loop, lab, selector):
-    kind = "key" if "radio" in selector else "select"
-    code = f"AttentionExplorer({LONG!r})"
-    times = measure(benchmark, lab, code, CHANGE, [selector, kind, ROUNDS])
-    worked, seen = (median(column) for column in zip(*times))
-    what = "otra query" if kind == "key" else "otra capa, con sus doce miniaturas"
-    add(table, benchmark, f"60 tokens: {what}", f"solo trabajo: {ms(worked)}", seen, loop, None)
-
-
-@pytest.mark.parametrize("first", ["The number is 0", LONG[:-4] + " 0"], ids=["6", "60"])
-def test_another_sentence(benchmark, table, loop, lab, first):
-    times = measure(benchmark, lab, "AttentionExplorer()", ASK, [first, 15])
-    size = f"{len(first.split()) + 2} tokens"
-    add(table, benchmark, "otra frase, por el kernel", size, median(times), loop, None)
-
-
-def add(table, benchmark, what, size, milliseconds, loop, limit=LOOP_LIMIT):  # noqa: F811
-    ratio = milliseconds / loop
-    table.add(benchmark, what, size, ms(milliseconds), ms(loop), ratio, limit)
+    size = f"solo trabajo: {ms(worked)}"
+    table.add(benchmark, f"`{name}`: un cambio", size, ms(seen), ms(loop), seen / loop, LOOP_LIMIT)
 
 
 def ms(milliseconds):

@@ -2,17 +2,14 @@
 
     python curso.py medir tests/tools/bench_sitio.py
 
-Cada página, en un navegador que no ha visto las demás: desde la carpeta y, servida sin comprimir, en un
-teléfono con 4G lento (la de Lighthouse) y un procesador cuatro veces más lento.
+Cada página, en un navegador que no ha visto las demás, desde la carpeta.
 """
 
-import contextlib
 import gzip
 from statistics import median
 
 import pytest
-from helpers_browser import PHONE
-from helpers_sitio import SCROLL, SHIFTS, build, explorers, reading, serve
+from helpers_sitio import build, explorers, reading
 
 TWELVE = "The old man gave his dog a big bone in number {}"  # 13 tokens con [CLS] y [SEP]
 SIXTY = " ".join(["The old man gave his dog a bone"] * 7) + " number {}"
@@ -20,10 +17,6 @@ ENGLISH = "My sister gave a good book to her friend number {}."
 
 PAINTED = """() => performance.getEntriesByType('paint')
     .find(({name}) => name === 'first-contentful-paint').startTime"""
-
-SLOW_4G = {"latency": 150, "downloadThroughput": 204_800, "uploadThroughput": 96_000, "offline": False}
-WEIGHT = """() => performance.getEntries().filter(one => 'decodedBodySize' in one
-    && !/\\.(png|svg|gif)$/.test(one.name)).reduce((sum, one) => sum + one.decodedBodySize, 0)"""
 
 ASK = """async ([name, texts]) => {
     const kind = name === 'sentence' ? 'CrossAttention' : 'Attention';
@@ -89,29 +82,6 @@ def test_opening(site, table, browser):
             times.append(page.evaluate(PAINTED))
     what = "una lección, desde el disco, hasta que se lee"
     table.append((what, f"{seconds(median(times))}; la peor, {seconds(max(times))}", "1 s"))
-
-
-def test_a_phone(site, table, browser):
-    with serve(site) as address:
-        for path in [site / "index.html", *sorted(site.glob("[01]*.html"))]:
-            context = browser.new_context(viewport=PHONE, is_mobile=True, has_touch=True)
-            with contextlib.closing(context):
-                page = context.new_page()
-                slow = context.new_cdp_session(page)
-                slow.send("Network.enable")
-                slow.send("Network.emulateNetworkConditions", SLOW_4G)
-                slow.send("Emulation.setCPUThrottlingRate", {"rate": 4})
-                page.goto(address + path.name)
-                page.wait_for_function("performance.getEntriesByType('paint').length > 1")
-                painted = page.evaluate(PAINTED)
-            with reading(browser, address, path.name, script=SHIFTS, viewport=PHONE) as page:
-                page.evaluate(SCROLL)
-                shift = page.evaluate("shift")
-                explorers(page)  # todo lo que puede traer
-                weight = page.evaluate(WEIGHT)
-            row = f"{seconds(painted)}; {weight / 1e3:.0f} kB; salto {shift:.3f}"
-            limit = "2.0 s" if path.stem == "index" else "2.5 s; 900 kB; 0.1"
-            table.append((f"{path.stem}: primer dibujo, peso sin comprimir, salto", row, limit))
 
 
 @pytest.mark.parametrize("lesson, name, what, sentences", [
