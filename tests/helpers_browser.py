@@ -1,11 +1,5 @@
-"""Un JupyterLab de verdad, en Chromium, y lo que en él ve mal un estudiante.
+"""Un JupyterLab de verdad, en Chromium, y lo que en él ve mal un estudiante: así se mira cada lección."""
 
-tests/test_lessons.py mira así cada lección. También es una orden, para mirar una lección entera en imágenes:
-
-    python tests/helpers_browser.py notebooks/01_producto_escalar.ipynb CARPETA [--oscuro]
-"""
-
-import argparse
 import contextlib
 import json
 import os
@@ -370,32 +364,6 @@ class Lab:
                 return page
             self.page.wait_for_timeout(100)
 
-    def scroll(self):
-        """Baja por el cuaderno de pantalla en pantalla."""
-        outer = self.page.locator(".jp-WindowedPanel-outer:visible")
-        top, bottom = 0, 1
-        while top < bottom:
-            size = outer.evaluate("(node, top) => (node.scrollTop = top, node.clientHeight)", top)
-            self.page.wait_for_timeout(150)
-            yield top
-            top += size
-            bottom = outer.evaluate(
-                "node => node.querySelector('.jp-Cell:last-of-type').getBoundingClientRect().bottom"
-                " - node.getBoundingClientRect().top + node.scrollTop"
-            )
-
-    def capture(self, folder, name):
-        """Guarda en `folder` el cuaderno abierto, en imágenes de una pantalla."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.look()
-        outer = self.page.locator(".jp-WindowedPanel-outer:visible")
-        paths = []
-        for number, _ in enumerate(self.scroll(), 1):
-            paths.append(folder / f"{name}-{number:02}.png")
-            outer.screenshot(path=paths[-1])
-        return paths
-
     def start(self):
         """Carga la página de JupyterLab, como recién abierto, y espera a que esté lista."""
         self.page.goto(self.url)
@@ -484,33 +452,3 @@ def show(lab, *lines):
     code = "\n".join(["from course_lib.explorers import *", *before, f"explorer = {call}", "explorer"])
     assert lab.faults(write(lab, new_code_cell(code))) == []
     return lab.page.locator(".exp")
-
-
-# --- La orden -------------------------------------------------------------------------------------
-
-
-def asked(description):
-    """Lo que se pide en una orden: el cuaderno, la carpeta del curso, la de las imágenes y el tema."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("cuaderno", type=Path)
-    parser.add_argument("carpeta", type=Path, help="donde se guardan las imágenes")
-    parser.add_argument("--oscuro", action="store_true", help="con el tema oscuro de JupyterLab")
-    arguments = parser.parse_args()
-    notebook = arguments.cuaderno.resolve()
-    course = next(folder for folder in notebook.parents if (folder / ".jupyter").exists())
-    theme = "JupyterLab Dark" if arguments.oscuro else "JupyterLab Light"
-    return notebook, course, arguments.carpeta, theme
-
-
-def main():
-    """Ejecuta una lección en JupyterLab y guarda cómo se ve."""
-    notebook, course, images_folder, theme = asked(main.__doc__)
-    with open_lab(course, theme) as lab:
-        found = lab.faults(notebook.relative_to(course))
-        images = lab.capture(images_folder, notebook.stem)
-    print(*found, f"{len(images)} imágenes en {images_folder}", sep="\n")
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,10 +6,12 @@ tamaños de proyector, y una hoja con todas juntas.
     python tests/helpers_slides.py notebooks/clases/05_atencion.ipynb CARPETA [--oscuro]
 """
 
+import argparse
 import contextlib
 import sys
+from pathlib import Path
 
-from helpers_browser import VIEWPORT, asked, open_lab
+from helpers_browser import VIEWPORT, open_lab
 from PIL import Image
 
 SCREENS = {"1280": (1280, 720), "1920": (1920, 1080)}  # un proyector modesto y uno corriente
@@ -127,6 +129,19 @@ def contact(paths, path):
         with Image.open(one) as image:
             sheet.paste(image.resize((width - 4, height - 4)), (k % 3 * width, k // 3 * height))
     sheet.save(path)
+
+
+def asked(description):
+    """Lo que se pide en una orden: el cuaderno, la carpeta del curso, la de las imágenes y el tema."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("cuaderno", type=Path)
+    parser.add_argument("carpeta", type=Path, help="donde se guardan las imágenes")
+    parser.add_argument("--oscuro", action="store_true", help="con el tema oscuro de JupyterLab")
+    arguments = parser.parse_args()
+    notebook = arguments.cuaderno.resolve()
+    course = next(folder for folder in notebook.parents if (folder / ".jupyter").exists())
+    theme = "JupyterLab Dark" if arguments.oscuro else "JupyterLab Light"
+    return notebook, course, arguments.carpeta, theme
 
 
 def main():
