@@ -1,23 +1,11 @@
 """Un JupyterLab de verdad, en Chromium: lo que en él ve mal un estudiante, se dice."""
 
 import re
-import threading
-from types import SimpleNamespace
 
 import helpers_browser
-import nbformat
 import pytest
-from helpers_browser import Lab, write
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-
-
-def test_a_notebook_half_saved_is_waited_for(tmp_path):
-    path, content = tmp_path / "a.ipynb", nbformat.writes(new_notebook())
-    path.write_text(content[:20], encoding="utf-8")
-    saving = threading.Timer(0.3, path.write_text, [content], {"encoding": "utf-8"})
-    saving.start()
-    assert Lab.read(SimpleNamespace(folder=tmp_path), "a.ipynb").cells == []
-    saving.join()
+from helpers_browser import write
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
 
 def test_menus_are_in_spanish(lab):
@@ -42,33 +30,6 @@ def test_what_lesson_00_names_is_on_the_screen(lab):
         assert order in shown
     for button in buttons:
         lab.page.locator(f'.jp-NotebookPanel-toolbar [title="{button}"]:visible').wait_for()
-    lab.close()
-
-
-def test_a_sound_notebook_has_no_faults(lab):
-    path = write(
-        lab,
-        new_markdown_cell("$x^2$ y ![El bloque de la atención](../imagenes/sdpa.svg)"),
-        new_code_cell("import time; time.sleep(1); print('hola')"),
-        new_code_cell("1 / 0", metadata={"tags": ["raises-exception"]}),
-        new_code_cell("import ipywidgets; ipywidgets.IntSlider()"),
-    )
-    assert lab.faults(path) == []
-    lab.close()
-
-
-@pytest.mark.lenta
-def test_the_next_notebook_finds_the_kernel_blank(lab):
-    """Es el mismo, y no queda nada: ni nombres, ni controles, ni la cuenta de las celdas."""
-    code = "import os, ipywidgets\nmine = ipywidgets.IntSlider()\nmine"
-    assert lab.faults(write(lab, new_code_cell(code))) == []
-    first = lab.ask("print(os.getpid())")
-    lab.close()
-    code = "import os, sys\nprint(os.getpid(), 'mine' in globals())"
-    assert lab.faults(write(lab, new_code_cell(code))) == []
-    (output,) = lab.cells[0]["outputs"]
-    assert "".join(output["text"]) == f"{first} False\n"
-    assert lab.ask("print(len(sys.modules['ipywidgets.widgets.widget']._instances))") == "0"
     lab.close()
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from conftest import is_slow, other_nights
+from conftest import other_nights
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -773,19 +773,3 @@ def test_in_three_nights_all_the_cases_in_turns_are_done_and_each_one_once(monke
     assert sorted(done) == sorted([one.nodeid for one in items] + always * 2)
     monkeypatch.setenv("CURSO_NOCHE", "todas")
     assert other_nights(items) == []
-
-
-@pytest.mark.parametrize(("place", "tags", "slow"), [
-    ("notebooks/05_atencion.ipynb::Cell 3", [], False),
-    ("notebooks/05_atencion.ipynb::Cell 4", ["profundizar"], True),
-    ("notebooks/soluciones/06_multicabeza.ipynb::Cell 0", [], True),
-    ("notebooks/12_dentro_de_bert.ipynb::Cell 0", [], True),
-    ("notebooks/14_leer_un_llm.ipynb::Cell 0", [], True),
-    ("notebooks/clases/04_mascaras.ipynb::Cell 0", [], True),
-    (r"notebooks\clases\04_mascaras.ipynb::Cell 0", [], True),
-    (r"notebooks\05_atencion.ipynb::Cell 3", [], False),
-])  # fmt: skip
-def test_which_notebooks_run_every_day(place, tags, slow):
-    metadata = {"tags": tags} if tags else {}
-    cell = {"metadata": metadata}
-    assert is_slow(SimpleNamespace(nodeid=place, cell=cell)) is slow

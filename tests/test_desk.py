@@ -197,25 +197,6 @@ def test_an_explorer_is_saved_once_and_asks_for_its_cell(lab):
     lab.close()
 
 
-@pytest.mark.lenta
-@pytest.mark.parametrize("path", [p for p in LESSONS if p.name.startswith("01")], ids=str)
-def test_a_lesson_that_was_run_and_closed_has_its_explorers(lab, path):
-    before = saved_explorers(ROOT / path)
-    lab.blank(path)
-    lab.open(path)
-    lab.run_all()
-    lab.look()
-    assert lab.page.evaluate(SAVE) is False
-    closed(lab)
-    modules = [one["_esm"] for one in saved_explorers(lab.folder / path)]
-    assert sorted(modules) == sorted(one["_esm"] for one in before)
-    places = lab.open_saved(path, len(before))
-    assert places.count("explorador") == len(before), places
-    assert lab.page_faults() == []
-    lab.restore(path)
-    lab.close()
-
-
 # --- El panel del curso, y por dónde iba ----------------------------------------------------------
 
 AUDIT = """async () => (await axe.run('.cu-panel')).violations.flatMap(({id, nodes}) =>

@@ -102,22 +102,6 @@ def test_the_numbers_are_those_of_the_hand(name):
     assert faults(draw.stored(name), EXPECTED[name]) == []
 
 
-@each_figure
-def test_a_changed_number_is_noticed(name):
-    """Si cambia una cifra de una casilla, la prueba de arriba lo dice."""
-    svg = draw.stored(name).decode()
-    cells = [words for words, element in texts(svg) if is_cell(words, element)]
-    digits = [m.end() - 1 for m in re.finditer(r">[^<>]*\d(?=\D*</tspan>)", svg)]
-    changes = [
-        svg[:at] + str((int(svg[at]) + 1) % 10) + svg[at + 1 :]
-        for at in digits
-        if svg[svg.rindex(">", 0, at) + 1 : svg.index("<", at)] in cells
-    ]
-    numbers = sum(bool(NUMBER.search(words)) for words in cells)
-    assert len(changes) >= numbers - cells.count("−∞") - 1
-    assert all(faults(changed, EXPECTED[name]) for changed in changes)
-
-
 def test_what_divides_is_drawn_between_scores_and_weights():
     drawn = [words for words, _ in texts(draw.stored("atencion-tres-pasos.svg"))]
     assert drawn.count("÷ √2") == len(TOKENS)

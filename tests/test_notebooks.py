@@ -54,10 +54,6 @@ def test_notebook_is_in_normal_form(path):
     assert notebooks.file_problems(path) == [], "Arréglalo con: python curso.py cuadernos"
 
 
-def test_a_sound_notebook_has_no_problems():
-    assert notebooks.problems(sound_notebook()) == []
-
-
 def _output(nb, kind="display_data", **fields):
     code_cells(nb)[1].outputs.append(new_output(kind, **fields))
 
@@ -332,52 +328,6 @@ def is_call(statement):
 @each_lesson
 def test_lesson_follows_the_rules(path):
     assert list(lesson_faults(notebooks.read(path), path.parent)) == []
-
-
-def test_a_sound_lesson_follows_the_rules():
-    assert list(lesson_faults(sound_notebook(), ROOT / "notebooks")) == []
-
-
-def _markdown(text):
-    return lambda nb: nb.cells.insert(2, new_markdown_cell(text))
-
-
-def _code(source, **metadata):
-    return lambda nb: nb.cells.insert(4, new_code_cell(source, metadata=metadata))
-
-
-@pytest.mark.parametrize(("phrase", "spoil"), [
-    ("no empieza con un título", _markdown("# Otro título")),
-    ("no empieza con un título", lambda nb: nb.cells.insert(0, new_code_cell("1"))),
-    ("falta «En este cuaderno»", lambda nb: nb.cells[0].update(source="# 00 · Prueba")),
-    ("no acaba con", lambda nb: nb.cells.append(new_markdown_cell("## Y otra cosa"))),
-    ("no importa nada", lambda nb: nb.cells[2].update(source="import torch")),
-    ("no usa un modelo", lambda nb: nb.cells[3].update(source="print(0.53)")),
-    ("celda 5: no es Python", _code("!pip install torch")),
-    ("celda 5: no es Python", _code("%pip install torch")),
-    ("vuelve a definir.*: MultiHeadAttention", _code("class MultiHeadAttention: pass")),
-    ("vuelve a definir.*: causal_mask", _code("def f():\n    def causal_mask(n): pass")),
-    ("vuelve a definir.*: padding_mask", _code("for padding_mask in (1, 2):\n    pass")),
-    ("vuelve a definir.*: plot_heatmap", _code("plot_heatmap = None")),
-    ("sobra .show", _code("plt.plot([1])\nplt.show()")),
-    ("figura de plot_rows no se ve", _code("plot_rows({}, [])\nx = 1")),
-    ("con un comentario", _code("# NBVAL_IGNORE_OUTPUT\n1")),
-    ("por qué se libra", _code("1", tags=["nbval-ignore-output"])),
-    ("por qué se libra", _code("# sin comparar:\n1", tags=["raises-exception"])),
-    ("más de 25 líneas", _code("x = 1\n" * 26)),
-    ("más de 110 letras", _code(f"x = {'1' * 120}")),
-    ("no cuenta lo que muestra: «MatMul»", _markdown("![MatMul](../imagenes/sdpa.svg)")),
-    ("no cuenta lo que muestra: «»", _markdown("<img src='../imagenes/sdpa.svg'>")),
-    ("imagen .*nada.svg no existe", _markdown("![Una figura que falta](../imagenes/nada.svg)")),
-    ("imagen .*SDPA.svg no existe", _markdown("![Una figura que falta](../imagenes/SDPA.svg)")),
-    ("enlace a 99.ipynb#a", _markdown("Mira [esto](99.ipynb#a)")),
-    ("enlace a ../../fuera.md", _markdown("Mira [esto](../../fuera.md)")),
-])  # fmt: skip
-def test_every_broken_rule_is_seen(phrase, spoil):
-    nb = sound_notebook()
-    spoil(nb)
-    faults = "\n".join(lesson_faults(nb, ROOT / "notebooks"))
-    assert re.search(phrase, faults), faults
 
 
 # --- Las medidas de la serie ----------------------------------------------------------------------

@@ -138,25 +138,8 @@ def test_own_words_are_sorted_and_needed():
 
 # --- La prueba ve las faltas ----------------------------------------------------------------------
 
-WRONG = pairs_in("""
-tambien también, atencion atención, aqui aquí, matrizes matrices, haver haber, dimenciones
-dimensiones, pocisión posición, posicion posición, funcion función, Segun Según, vetcores
-vectores, multipilcar multiplicar, fué fue, proyecciónes proyecciones, multiplicandolas
-multiplicándolas, mascara máscara, mas más, Valla vaya, sólo solo, éste este, guión guion
-""")
-
-
 def found_in(text):
     return list(faults(markdown_piece(text, "x.md")))
-
-
-@pytest.mark.parametrize("word", [
-    pytest.param(word, marks=() if k % 6 == 0 else pytest.mark.lenta) for k, word in enumerate(WRONG)
-])  # fmt: skip
-def test_a_misspelled_word_is_seen(word):
-    (fault,) = found_in(f"# Título\n\nUna frase con {word} dentro.")
-    assert fault.startswith(f"x.md, línea 3: «{word}» (¿")
-    assert WRONG[word] in re.findall(r"\w+", fault.partition("¿")[2])
 
 
 @pytest.mark.parametrize("text", ["suma de de los pesos", "La la softmax", "a\na", "los **los** pesos"])

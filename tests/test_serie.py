@@ -281,23 +281,3 @@ def test_every_mended_sentence_is_checked():
     faults = {said: list(place_faults(places)) for said, places in mended_table()}
     assert len(faults) >= 30
     assert not any(faults.values()), faults
-
-
-LESSON_01 = "../notebooks/01_producto_escalar.ipynb"
-LESSON_01_CELLS = notebooks.read(HERE / LESSON_01).cells
-TITLE_01 = LESSON_01_CELLS[0].id
-IMPORT_01 = next(c.id for c in LESSON_01_CELLS if c.cell_type == "code" and not computes(c))
-
-
-@pytest.mark.parametrize(("places", "fault"), [
-    ("una frase", "no dice dónde"),
-    ("[99](../notebooks/99_nada.ipynb#cell-id=0)", "no existe"),
-    (f"[01]({LESSON_01}#cell-id=nadie)", "ninguna celda"),
-    (f"[01]({LESSON_01})", "ninguna celda"),
-    (f"[02]({LESSON_01}#cell-id=nadie)", "no es la lección 02"),
-    (f"[01]({LESSON_01}#cell-id={TITLE_01})", "no calcula nada"),
-    (f"[01]({LESSON_01}#cell-id={IMPORT_01})", "no calcula nada"),
-    ("[`test_nada`](test_serie.py)", "ninguna prueba"),
-])  # fmt: skip
-def test_an_unanswered_error_is_seen(places, fault):
-    assert any(fault in found for found in place_faults(places))

@@ -409,26 +409,6 @@ def test_what_has_no_slides_says_where_they_are(lab):
 # --- Todo se ve -----------------------------------------------------------------------------------
 
 
-@pytest.mark.lenta  # mira quien mira, de noche, si cabe cada diapositiva
-def test_what_does_not_fit_is_seen(lab):
-    deck(
-        lab,
-        cell("## Cabe\n\n" + "Una línea.\n\n" * 6, "slide"),
-        cell("## No cabe\n\n" + "Una línea más.\n\n" * 30, "slide"),
-        cell("## Larga", "slide"),
-        cell("y = " + "1 + " * 60 + "1\n" * 12),
-        cell("## Media vacía", "slide"),
-    )
-    lab.page.set_viewport_size({"width": 1280, "height": 720})
-    with presented(lab) as page:
-        seen = {number: "; ".join(found) for number, found in slides(page)}
-    lab.page.set_viewport_size(VIEWPORT)
-    assert seen[1] == ""
-    assert re.search("no cabe: faltan", seen[2])
-    assert re.search("se (cortan|sale)", seen[3])
-    assert re.search("medio vacía", seen[4])
-
-
 @pytest.mark.lenta
 @pytest.mark.turnos
 @pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem)

@@ -1,4 +1,4 @@
-"""Cuánto tarda y cuánta memoria gasta la biblioteca del curso, al lado de una referencia.
+"""Cuánto tarda la biblioteca del curso, al lado de una referencia.
 
     python curso.py medir
 
@@ -22,8 +22,7 @@ from torch import nn
 
 from course_lib import MultiHeadAttention, PositionalEncoding, extract_embeddings, load_bert
 from tools.bench_support import (
-    HOW, THREADS, clock, compare, copy_weights, mebibytes, registered, run_python, seconds,
-    total_memory,
+    HOW, THREADS, clock, compare, copy_weights, registered, run_python, seconds,
 )  # fmt: skip
 
 torch.set_num_threads(THREADS)
@@ -60,7 +59,7 @@ def table(request):
     return registered(
         request,
         "Medidas de course_lib",
-        f"Cada cifra es una mediana; {HOW}, salvo la memoria y al arrancar Python (tiempo "
+        f"Cada cifra es una mediana; {HOW}, salvo al arrancar Python (tiempo "
         "de reloj). «+» en un límite es lo que se perdona porque la medida oscila.",
     )
 
@@ -119,50 +118,6 @@ def attention_and_input(size, heads):
 def in_mode(forward, train):
     """``forward`` sin gradiente, o con su vuelta atrás si ``train``."""
     return (lambda: forward().sum().backward()) if train else torch.no_grad()(forward)
-
-
-# --- La memoria -----------------------------------------------------------------------------------
-
-PEAK_MEMORY = """
-import json, sys
-import torch
-from course_lib import MultiHeadAttention, causal_mask
-
-def resident(field):  # VmRSS: la de ahora; VmHWM: la mayor que ha habido
-    lines = open("/proc/self/status").read().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024
-
-length, need_weights = int(sys.argv[1]), sys.argv[2] == "True"
-attention = MultiHeadAttention(8, 512).eval()
-with torch.no_grad():
-    small = torch.randn(1, 64, 512)
-    attention(small, small, small, causal_mask(64), need_weights)
-    x, mask = torch.randn(1, length, 512), causal_mask(length)
-    before = resident("VmRSS")
-    attention(x, x, x, mask, need_weights)
-print(json.dumps(resident("VmHWM") - before))
-"""
-
-
-@wall_time
-def test_peak_memory(benchmark, table):
-    """Lo que crece el proceso al atender, con el núcleo fundido y guardando los pesos."""
-    length, heads = 8192, 8
-    needed = 2 * heads * length**2 * 4  # las puntuaciones y los pesos, en float32
-    try:
-        fused = benchmark.pedantic(run_python, (PEAK_MEMORY, length, False), rounds=1)
-        explicit = run_python(PEAK_MEMORY, length, True) if total_memory() > 2 * needed else None
-    except AssertionError as error:
-        pytest.skip(f"este sistema no dice cuánta memoria usa un proceso: {error}")
-    benchmark.extra_info.update(fused_bytes=fused, explicit_bytes=explicit)
-    table.add(
-        benchmark,
-        "Memoria máxima, sin pesos y con máscara causal; referencia: con pesos",
-        shape_name((1, length, 512)),
-        mebibytes(fused),
-        mebibytes(explicit) if explicit else f"no se mide: necesita {mebibytes(needed)}",
-        fused / (explicit or needed),
-    )
 
 
 # --- La posición ----------------------------------------------------------------------------------

@@ -153,11 +153,6 @@ def seconds(value):
     return f"{_number(value / 1e-3, 2)} ms"
 
 
-def mebibytes(value):
-    """Bytes en MiB."""
-    return f"{value / 2**20:.0f} MiB"
-
-
 def run_python(code, *arguments):
     """Ejecuta ``code`` en un Python recién arrancado y devuelve el JSON que imprime al final."""
     done = subprocess.run(
