@@ -59,21 +59,15 @@ def test_consecutive_heads_share():
     assert moved.tolist() == [False] * 3 + [True] * 3
 
 
-@pytest.mark.parametrize("kv_heads", [4, 5, 12, 0, -1, True, 2.0])
-def test_kv_heads_must_divide(kv_heads):
-    with pytest.raises(ValueError, match=rf"GroupedQueryAttention: kv_heads = {kv_heads}"):
-        GroupedQueryAttention(6, 24, kv_heads=kv_heads)
-
-
-@pytest.mark.parametrize(("sizes", "words"), [
-    ((0, 24), "GroupedQueryAttention: heads = 0 y"),
-    ((5, 24), "GroupedQueryAttention: heads = 5 no divide a dim_embedding = 24"),
-    ((6, 24.0), r"GroupedQueryAttention: dim_embedding = 24\.0 y"),
+@pytest.mark.parametrize(("heads", "dim", "kv_heads", "words"), [
+    *((6, 24, wrong, f"kv_heads = {wrong}") for wrong in (4, 5, 12, 0, -1, True, 2.0)),
+    (0, 24, None, "heads = 0 y"),  # los de la multicabeza, con el nombre de quien los da
+    (5, 24, None, "heads = 5 no divide a dim_embedding = 24"),
+    (6, 24.0, None, "dim_embedding = 24.0 y"),
 ])  # fmt: skip
-def test_the_heir_says_its_name(sizes, words):
-    """Los errores de la multicabeza, con el nombre de quien los da."""
-    with pytest.raises(ValueError, match=words):
-        GroupedQueryAttention(*sizes)
+def test_heads_that_do_not_fit(heads, dim, kv_heads, words):
+    with pytest.raises(ValueError, match=f"GroupedQueryAttention: {words}"):
+        GroupedQueryAttention(heads, dim, kv_heads=kv_heads)
 
 
 def test_without_sharing_it_is_multi_head():

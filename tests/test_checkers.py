@@ -42,17 +42,6 @@ each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.n
 each_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.number)
 
 
-def test_what_an_exercise_declares_is_for_several():
-    """Lo que solo pide un ejercicio es un método, y lo escribe él."""
-    declared = {n for n, value in vars(Exercise).items() if not (n[0] == "_" or callable(value))}
-    assert len(declared) <= 18
-    kinds = {kind for exercise in EXERCISES for kind in type(exercise).__mro__} - {Exercise}
-    users = {name: sum(name in vars(kind) for kind in kinds) for name in declared}
-    alone = [name for name, many in users.items() if many < 2]
-    assert alone == []
-    assert [name for name in declared if not re.search(rf"\b{name}\b.*:", Exercise.__doc__)] == []
-
-
 # --- Lo que no es una respuesta -------------------------------------------------------------------
 
 

@@ -241,22 +241,18 @@ def test_from_a_folder_by_variable(llama_folder, monkeypatch):
         close(model(ids)[0], llama_of()(ids).logits, torch.float32)
 
 
-def test_not_a_name():
-    with pytest.raises(ModelUnavailableError, match="«otro.gguf» es un GGUF"):
-        load_llama("otro.gguf")
-    with pytest.raises(TypeError, match="model_name = 7, y tiene que ser un nombre"):
-        load_llama(7)
-
-
-def test_without_network(monkeypatch, tmp_path):
-    from huggingface_hub import constants
-
+@pytest.mark.parametrize(("name", "error", "said"), [
+    ("otro.gguf", ModelUnavailableError, "«otro.gguf» es un GGUF"),
+    (7, TypeError, "model_name = 7, y tiene que ser un nombre"),
+    ("usuario/modelo", ModelUnavailableError, "usuario/modelo.*no hay conexión.*CURSO_LLAMA"),
+    ("ni/una/carpeta", ModelUnavailableError, "HuggingFaceTB/SmolLM2-360M-Instruct o usuario/modelo"),
+])  # fmt: skip
+def test_a_name_that_gives_nothing(monkeypatch, tmp_path, name, error, said):
+    """Y de la red tampoco viene."""
     cut_network(monkeypatch)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "vacía"))
-    with pytest.raises(ModelUnavailableError, match="usuario/modelo.*no hay conexión.*CURSO_LLAMA"):
-        load_llama("usuario/modelo")
-    with pytest.raises(ModelUnavailableError, match="HuggingFaceTB/SmolLM2-360M-Instruct o usuario/modelo"):
-        load_llama("ni/una/carpeta")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "vacía"))
+    with pytest.raises(error, match=said):
+        load_llama(name)
 
 
 def test_another_kind_of_model_or_damaged(llama_folder, tmp_path):

@@ -1,4 +1,4 @@
-"""El camino de una lección: qué vuelve a él, cuánto se tarda y si se sostiene solo.
+"""El camino de una lección: cuánto se tarda y si se sostiene solo.
 
 Lo que se pliega y lo que es cada celda lo mira la forma normal, en las lecciones de verdad.
 """
@@ -16,25 +16,6 @@ def cell(text, position):
 
 def lesson(*texts):
     return new_notebook(cells=[cell(text, i) for i, text in enumerate(texts)])
-
-
-SMALL = lesson(
-    "# 03 · Una lección", "## 1. Primero", "x = 1",
-    "### 1.1 Para profundizar: más", "y = 2", "#### Dentro",
-    "## 2. Después", "z = x",
-    "## Para profundizar", "### 3.1 Una cosa", "w = y",
-    "## Ejercicios", "# Ejercicio 3.1\ndef f():\n    ...", "### Para profundizar no abre nada aquí",
-    "## Resumen",
-)  # fmt: skip
-
-
-def test_what_returns_to_the_way_is_unfolded():
-    nb = lesson(*(cell.source for cell in SMALL.cells))
-    way.mark(nb, "03_una.ipynb")
-    nb.cells[3].source = nb.cells[3].source.replace("Para profundizar: más", "Más")
-    way.mark(nb, "03_una.ipynb")
-    assert not {way.FOLDED, "tags"} & set(nb.cells[3].metadata)
-    assert "tags" not in nb.cells[4].metadata
 
 
 def test_what_only_prepares_is_folded_and_reads_as_one_line():

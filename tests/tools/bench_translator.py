@@ -1,13 +1,12 @@
-"""Cuánto tarda el traductor, con caché y sin ella, al lado de ``nn.Transformer``: con ``python curso.py medir``."""
+"""Cuánto tarda el traductor, con caché y sin ella: con ``python curso.py medir``."""
 
 import pytest
 import torch
-from torch import nn
 
 from course_lib.decoding import CachedDecoder, PlainDecoder
 from course_lib.probes import aligned_pairs
 from course_lib.translator import TranslatorError, load_translator
-from tools.bench_support import HOW, THREADS, clock, compare, copy_weights, registered
+from tools.bench_support import HOW, THREADS, clock, compare, registered
 
 torch.set_num_threads(THREADS)
 LENGTH = 30  # tokens que se escriben
@@ -15,7 +14,6 @@ CACHE_LIMIT = 1 / 3
 pytestmark = [
     pytest.mark.benchmark(timer=clock, disable_gc=True),
     pytest.mark.filterwarnings("ignore::course_lib.translator.TranslatorWarning"),
-    pytest.mark.filterwarnings("ignore:.*nested tensor.*:UserWarning"),
 ]
 
 
@@ -87,41 +85,3 @@ def test_cache(benchmark, table, translator, sentences, reference):
     what = f"Escribir {LENGTH} tokens con caché; referencia: sin ella, {reference} en cada paso"
     limit = CACHE_LIMIT if other is not plain else None
     table.add_times(benchmark, what, f"{ids.shape[1]} tokens de origen", measured, limit)
-
-
-def torch_transformer(model):
-    """``nn.Transformer`` con copias de los pesos."""
-    encoder, decoder = model.encoder.encoder.encoder_layers, model.decoder.decoder.decoder_layers
-    sizes = (len(encoder), len(decoder), encoder[0].feed_forward.feed_forward[0].out_features)
-    width, heads = model.output_projection.in_features, encoder[0].multi_head_attention.heads
-    theirs = nn.Transformer(width, heads, *sizes, dropout=0.0, batch_first=True).eval()
-    theirs.encoder.norm = theirs.decoder.norm = None  # en el artículo no hay otra al final
-
-    with torch.no_grad():
-        copy_weights(theirs.encoder, model.encoder.encoder)
-        copy_weights(theirs.decoder, model.decoder.decoder)
-    return theirs
-
-
-def test_against_torch(benchmark, table, translator, sentences):
-    """``nn.Transformer`` no tiene caché: vuelve a leer lo escrito en cada paso."""
-    model, theirs = translator.model, torch_transformer(translator.model)
-    ids = torch.tensor([translator.tokenizer.encode(sentences[0]).ids + [translator.eos]])
-
-    @torch.inference_mode()
-    def reference():
-        memory = theirs.encoder(model.encoder.embed(ids))
-
-        def scores_of(seen):
-            x = model.decoder.positional_encoding(model.decoder.output_embedding(seen))
-            mask = theirs.generate_square_subsequent_mask(seen.shape[1])
-            decoded = theirs.decoder(x, memory, tgt_mask=mask, tgt_is_causal=True)
-            return model.output_projection(decoded[:, -1])
-
-        return write(rereading(scores_of), [0, 1, 2, 3])
-
-    course = with_decoder(CachedDecoder, translator, ids)
-    assert course() == reference()
-    measured = compare(benchmark, course, reference)
-    what = f"Escribir {LENGTH} tokens con caché; referencia: `nn.Transformer` con los mismos pesos"
-    table.add_times(benchmark, what, f"{ids.shape[1]} tokens de origen", measured)
