@@ -312,11 +312,6 @@ def test_an_argument_that_cannot_be_looked_at_has_not_changed(hurried, monkeypat
     assert [finding.id for finding in Product().check(lambda a, b: a * b).findings] == ["no-acaba"]
 
 
-@pytest.mark.parametrize("three", [np.array([3]), np.full((1, 1), 3.0), np.int8(3), np.array(3.0)])
-def test_an_array_of_one_number_is_a_number(three):
-    assert questions.Question("0.0", "tres", lambda: 3).check(three).ok
-
-
 # --- Un tensor para todas las llamadas ------------------------------------------------------------
 
 

@@ -700,11 +700,12 @@ def test_no_answer_and_nonsense(question):
         assert report.findings[0].id in ("respuesta", "respuesta-ilegible")
 
 
-def test_an_unknown_question_is_said():
-    with pytest.raises(ValueError, match="no hay ninguna pregunta '5.99'"):
-        questions.check_answer("5.99", 1)
-    with pytest.raises(ValueError, match="no hay ninguna pregunta 'x'"):
-        questions.check_answer("x", 1)
+def test_an_unknown_question_or_lesson_is_said():
+    for number in ("5.99", "x"):
+        with pytest.raises(ValueError, match=f"no hay ninguna pregunta '{number}'"):
+            questions.check_answer(number, 1)
+    with pytest.raises(ValueError, match="la lección 99 no tiene ejercicios"):
+        progress.show_progress(99)
 
 
 @pytest.mark.parametrize(("answer", "tidied"), [
@@ -894,11 +895,6 @@ def test_nothing_is_kept_if_not_wanted(place, monkeypatch):
     assert not place.exists()
 
 
-def test_an_unknown_lesson_is_said():
-    with pytest.raises(ValueError, match="la lección 99 no tiene ejercicios"):
-        progress.show_progress(99)
-
-
 def test_when_graded_what_is_wrong_fails_and_what_is_right_does_not(place, monkeypatch, capsys):
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     with pytest.raises(closing.NotSolved, match="todavía no") as caught:
@@ -921,9 +917,12 @@ def test_a_wrong_head_is_told_what_it_gives(answer, said):
     assert "demasiado" not in text
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
-def test_a_tensor_of_one_number_is_a_number(shape):
-    assert questions.check_answer("6.4", torch.tensor(9).reshape(shape)).ok
+@pytest.mark.parametrize("nine", [
+    *(torch.tensor(9).reshape(shape) for shape in ((), (1,), (1, 1))),
+    np.array([9]), np.full((1, 1), 9.0), np.int8(9), np.array(9.0),
+])  # fmt: skip
+def test_one_number_in_a_tensor_or_an_array_is_a_number(nine):
+    assert questions.check_answer("6.4", nine).ok
 
 
 def test_what_python_does_not_understand_is_said_in_spanish():

@@ -32,16 +32,13 @@ def heavy_after(code):
 
 @pytest.mark.parametrize("code", [
     "import course_lib; dir(course_lib)",
+    "import course_lib, sys; assert 'torch' not in sys.modules",  # él solo, tampoco torch
     pytest.param("from course_lib import MultiHeadAttention, causal_mask", marks=pytest.mark.lenta),
     "from course_lib import Transformer, load_bert, show_source; import course_lib.bert",
 ])  # fmt: skip
 def test_importing_is_light(code):
     """Importar no carga transformers, ni matplotlib, ni IPython; solo se cargan al usarlos."""
     assert heavy_after(code) == []
-
-
-def test_the_package_alone_does_not_need_torch():
-    assert heavy_after("import course_lib, sys; assert 'torch' not in sys.modules") == []
 
 
 # --- El kernel de las lecciones -------------------------------------------------------------------

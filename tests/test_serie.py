@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from nbformat.v4 import new_markdown_cell, new_notebook
 from tools import notebooks, way
 
 from course_checkers.engine import prediction
@@ -176,12 +175,6 @@ def test_the_way_leans_only_on_ways():
     assert beside["03"] >= {"9.4", "10.1"}
     found = {path.stem: list(leaning_faults(notebooks.read(path), beside)) for path in LESSONS}
     assert not any(found.values()), found
-
-
-@pytest.mark.parametrize("text", ["cuaderno 03, apartado 9.4", "lección [03](a.ipynb) (9.4)"])
-def test_a_way_that_leans_on_what_is_folded_is_seen(text):
-    nb = new_notebook(cells=[new_markdown_cell(f"# 04 · Una\n\nMira {text}")])
-    assert list(leaning_faults(nb, {"03": {"9.4"}}))
 
 
 @each_lesson

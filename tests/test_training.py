@@ -2,6 +2,7 @@
 
 import math
 import random
+from pathlib import Path
 
 import pytest
 import torch
@@ -319,39 +320,31 @@ def test_held_out_sentences_are_not_trained_on():
     assert len({english for english, _ in trainer.hold_out(pairs)[1]}) == 90
 
 
-def test_the_command_trains_with_one_file(tmp_path, monkeypatch):
-    path, called, starts, left_out = tmp_path / "frases.tsv", [], [], []
-
-    def spy(*arguments, recipe, start, excluded):
-        called.append((*arguments, recipe))
-        starts.append(start)
-        left_out.append(excluded)
-
-    path.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
-    monkeypatch.setattr(trainer, "train", spy)
-    trainer.main([str(path), "--carpeta", "salida", "--epocas", "2", "--semilla", "5"])
-    recipe = {**trainer.RECIPE, "epochs": 2, "seed": 5}
-    assert called == [(*trainer.hold_out(PAIRS), "salida", recipe)]
-    trainer.main([str(path), "--carpeta", "salida", "--en-32-bits"])
-    assert called[1][-1] == {**trainer.RECIPE, "bfloat16": False}
-    trainer.main([str(path), "--carpeta", "salida", "--desde", "otra"])
-    assert called[2][-1] == trainer.FINISHING
-    without = tmp_path / "sin.tsv"
-    without.write_text("saludos\tGood night.\nhoras\tAt two.\n", encoding="utf-8")
-    book = ["--desde", "otra", "--libro", "--sin", str(without)]
-    trainer.main([str(path), "--carpeta", "salida", *book])
-    assert called[3][-1] == trainer.WITH_PHRASES
-    assert starts == [None, None, "otra", "otra"]
-    assert left_out == [(), (), (), ["Good night.", "At two."]]
-    with pytest.raises(SystemExit):
-        trainer.main([str(path), "--carpeta", "salida", "--libro"])
+@pytest.mark.parametrize(("words", "start", "recipe"), [
+    (["--epocas", "2", "--semilla", "5"], None, trainer.RECIPE | {"epochs": 2, "seed": 5}),
+    (["--en-32-bits"], None, trainer.RECIPE | {"bfloat16": False}),
+    (["--desde", "otra"], "otra", trainer.FINISHING),
+    (["--desde", "otra", "--libro", "--sin", "sin.tsv"], "otra", trainer.WITH_PHRASES),
+])  # fmt: skip
+def test_the_command_trains_with_one_file(tmp_path, monkeypatch, words, start, recipe):
+    monkeypatch.chdir(tmp_path)
+    called = []
+    Path("frases.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
+    Path("sin.tsv").write_text("saludos\tGood night.\nhoras\tAt two.\n", encoding="utf-8")
+    monkeypatch.setattr(trainer, "train", lambda *given, **more: called.append((given, more)))
+    trainer.main(["frases.tsv", "--carpeta", "salida", *words])
+    excluded = ["Good night.", "At two."] if "--sin" in words else ()
+    more = {"recipe": recipe, "start": start, "excluded": excluded}
+    assert called == [((*trainer.hold_out(PAIRS), "salida"), more)]
 
 
 def test_the_command_says_what_is_wrong(tmp_path, capsys):
-    with pytest.raises(SystemExit) as stop:
-        trainer.main([str(tmp_path / "no.tsv"), "--validacion", "x", "--carpeta", str(tmp_path)])
-    assert stop.value.code == 1
-    assert "no.tsv" in capsys.readouterr().err
+    place = ["--carpeta", str(tmp_path)]
+    for words, code, said in ((["--validacion", "x"], 1, "no.tsv"), (["--libro"], 2, "--desde")):
+        with pytest.raises(SystemExit) as stop:
+            trainer.main([str(tmp_path / "no.tsv"), *words, *place])
+        assert stop.value.code == code
+        assert said in capsys.readouterr().err
 
 
 def test_variations_change_both_sides_alike():
@@ -372,10 +365,8 @@ def test_variations_change_both_sides_alike():
     assert trainer.vary(("I saw Ann.", "Vi a Ann."), rng, names) == ("I saw Ann.", "Vi a Ann.")
 
 
-def test_tokenizer_gives_back_what_it_reads():
+def test_how_the_tokenizer_cuts():
     tokenizer = trainer.train_tokenizer(PAIRS, 200)
-    for text in ("¡Tengo 12 perros!", "Tom es Ann.", "El lobo oye un lobo."):
-        assert tokenizer.decode(tokenizer.encode(text).ids) == text
     pieces = tokenizer.encode("«The  dog»").tokens
     assert pieces[1:3] == ["The", "▁dog"] or "▁dog" in pieces
     numbers = tokenizer.encode("I have 12.").tokens
