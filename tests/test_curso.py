@@ -119,12 +119,11 @@ class Course:
         )
 
     def run(self, *arguments, **extra):
-        """Ejecuta una orden. Devuelve su código de salida, su texto y los segundos que tarda."""
-        begin = time.monotonic()
+        """Ejecuta una orden. Devuelve su código de salida y su texto."""
         process = self.start(*arguments, **extra)
         output, _ = process.communicate(timeout=300)
         assert "Traceback" not in output, output
-        return process.returncode, output, time.monotonic() - begin
+        return process.returncode, output
 
     @property
     def venv(self):
@@ -133,7 +132,6 @@ class Course:
     @property
     def stamp(self):
         return self.venv / "instalado.txt"
-
 
     def of_others(self):
         """Lo que dejan puesto otros programas: nada de esto cambia dónde ni qué se instala."""
@@ -191,7 +189,7 @@ def silent_index():
 def installed(tmp_path_factory):
     """Un curso ya preparado, y lo que escribió la primera vez."""
     course = Course(tmp_path_factory.mktemp("curso"))
-    code, course.first_output, _ = course.run("probar", **course.of_others())
+    code, course.first_output = course.run("probar", **course.of_others())
     assert code == 0, course.first_output
     return course
 
@@ -241,7 +239,7 @@ def test_what_others_left_in_the_environment_changes_nothing(installed, closed_i
     names = {path.parent.name for path in installed.venv.rglob("pytest-*/METADATA")}
     assert names == {"pytest-1.0.dist-info"}
     for env in ({"index": closed_index}, installed.of_others()):
-        code, output, _ = installed.run("probar", **env)
+        code, output = installed.run("probar", **env)
         assert (code, "Preparo" in output) == (0, False), output
     told = report(output)["env"]
     first = told["JUPYTER_PATH"].split(os.pathsep)[0]
@@ -298,7 +296,7 @@ def test_without_a_home_to_write_in_there_is_one(closed, curso, monkeypatch, tmp
 def test_programs_start_in_the_course_with_a_clean_environment_and_their_words(installed):
     extra = {"PYTHONPATH": "otra", "JUPYTER_CONFIG_PATH": "mía", "JUPYTER_PATH": ""}
     extra |= {"PYTHONDONTWRITEBYTECODE": "1", "TOOL_EXIT_CODE": "3"}
-    code, output, _ = installed.run("probar", "-k", "máscara", **extra)
+    code, output = installed.run("probar", "-k", "máscara", **extra)
     told = report(output)
     assert (code, told["arguments"]) == (3, ["-k", "máscara"])
     assert Path(told["cwd"]).samefile(installed.root)
@@ -315,7 +313,7 @@ def test_programs_start_in_the_course_with_a_clean_environment_and_their_words(i
 
 @pytest.mark.parametrize(("editing", "folder"), [([], "mis_cuadernos"), (["--editar"], "notebooks")])
 def test_open_starts_lab_at_the_first_notebook(installed, editing, folder):
-    code, output, _ = installed.run("abrir", *editing, "--port=9999")
+    code, output = installed.run("abrir", *editing, "--port=9999")
     log = installed.root / folder / ".jupyterlab.log"
     told = report(log.read_text(encoding="utf-8"))
     log.unlink()
@@ -330,7 +328,7 @@ def test_open_starts_lab_at_the_first_notebook(installed, editing, folder):
 
 
 def test_a_lab_that_does_not_start_says_why(installed):
-    code, output, _ = installed.run("abrir", TOOL_EXIT_CODE="3")
+    code, output = installed.run("abrir", TOOL_EXIT_CODE="3")
     assert code == 3
     assert "JupyterLab no arranca" in output
     assert '"module": "jupyterlab"' in output
@@ -340,16 +338,16 @@ def test_a_file_that_cannot_be_written_is_one_sentence(installed):
     log = installed.root / "mis_cuadernos" / ".jupyterlab.log"
     log.unlink(missing_ok=True)
     log.mkdir(parents=True)
-    code, output, _ = installed.run("abrir")
+    code, output = installed.run("abrir")
     log.rmdir()
     assert (code, f"No se puede usar {log}." in output) == (1, True)
 
 
 def test_a_clean_lesson_is_one_order(installed):
-    code, output, _ = installed.run("reponer", "0")
+    code, output = installed.run("reponer", "0")
     assert (code, "tu copia de: 00" in output) == (0, True)
     for arguments in ((), ("00", "01")):
-        code, output, _ = installed.run("reponer", *arguments)
+        code, output = installed.run("reponer", *arguments)
         assert (code, "Di qué lección" in output) == (1, True)
     assert "No hay ninguna lección «99»" in installed.run("reponer", "99")[1]
 
@@ -382,16 +380,16 @@ def test_an_order_brings_its_own_tools_once(installed, closed_index, order, prog
     tool.write_text(TOOL, encoding="utf-8")
     wanted = f"-c {there}constraints.txt\n{package}==1.0\n"
     (tool.parent / "requirements.txt").write_text(wanted, encoding="utf-8")
-    code, output, _ = installed.run(order, *words)
+    code, output = installed.run(order, *words)
     assert (code, without[1] in output) == (without[0], True), output
     assert code or report(output)["arguments"] == words
     make_wheel(installed.wheels, package, "1.0")
-    code, output, _ = installed.run(order, *words)
+    code, output = installed.run(order, *words)
     assert (code, f"Preparo lo que necesita «{order}»" in output) == (0, True), output
     assert report(output)["arguments"] == words
     assert list(installed.venv.rglob(f"{package}/__main__.py"))
     for again in (order, "probar"):
-        code, output, _ = installed.run(again, index=closed_index)
+        code, output = installed.run(again, index=closed_index)
         assert (code, "Preparo" in output) == (0, False), output
 
 
@@ -404,14 +402,14 @@ def test_without_the_model_the_rest_is_ready_and_it_says_what_waits(installed, t
     installed.stamp.write_text(stamp + "sin BERT\n", encoding="utf-8")
     bert = installed.root / "course_tools" / "download_models.py"
     bert.write_text("raise SystemExit('No hay red.')", encoding="utf-8")
-    code, output, _ = installed.run("probar")
+    code, output = installed.run("probar")
     assert (code, report(output)["module"]) == (0, "pytest")
     assert "No hay red.\nSin el modelo BERT" in output
     assert "00 desde el 3" in output
     assert "Las bibliotecas" not in output, "lo demás no se vuelve a instalar"
 
     bert.write_text("", encoding="utf-8")  # ahora, de Hugging Face
-    code, output, _ = installed.run("probar")
+    code, output = installed.run("probar")
     assert (code, "Sin el modelo" in output) == (0, False)
     assert installed.stamp.read_text(encoding="utf-8") == stamp
 
@@ -430,9 +428,9 @@ def test_the_llm_is_optional(installed):
     models = installed.root / "course_tools" / "download_models.py"
     models.write_text("import sys; sys.exit('No hay sitio.' if 'smollm' in sys.argv else None)")
     for preparing in (True, False):
-        code, output, _ = installed.run("probar", CURSO_SMOLLM="no")
+        code, output = installed.run("probar", CURSO_SMOLLM="no")
         assert (code, "Preparo" in output, "SmolLM2" in output) == (0, preparing, False)
-    code, output, _ = installed.run("probar")
+    code, output = installed.run("probar")
     assert code == 0
     assert "No hay sitio.\nSin el modelo SmolLM2" in output and "CURSO_LLAMA" in output
     models.write_text("")
@@ -461,11 +459,11 @@ def test_changed_requirements_are_installed(installed, closed_index):
 
     make_wheel(installed.wheels, "pytest", "2.0")
     installed.require("pytest==2.0", *rest)
-    code, output, _ = installed.run("probar", index=closed_index)
+    code, output = installed.run("probar", index=closed_index)
     assert (code, "La conexión a internet falla" in output) == (1, True)
     assert installed.stamp.read_text(encoding="utf-8") == old_stamp, "se pierde lo que ya había"
 
-    code, output, _ = installed.run("probar")
+    code, output = installed.run("probar")
     assert (code, "Preparo" in output) == (0, True)
     versions = [path.parent.name for path in installed.venv.rglob("pytest-*/METADATA")]
     assert versions == ["pytest-2.0.dist-info"]
@@ -487,7 +485,7 @@ def test_interrupted_install_recovers(tmp_path, silent_index):
     assert not course.stamp.exists()
     (course.venv / "resto.txt").touch()
 
-    code, output, _ = course.run("probar")
+    code, output = course.run("probar")
     assert code == 0, output
     assert not (course.venv / "resto.txt").exists()
 
@@ -509,7 +507,7 @@ def test_ctrl_c_is_clean(tmp_path, silent_index):
 def test_broken_environment_is_made_again(installed):
     for path in installed.venv.glob("[bS]*/python*"):
         path.unlink()
-    code, output, _ = installed.run("probar")
+    code, output = installed.run("probar")
     assert (code, "Preparo" in output) == (0, True)
 
 
@@ -517,7 +515,7 @@ def test_foreign_environment_is_left_alone(tmp_path):
     course = Course(tmp_path)
     course.venv.mkdir()
     (course.venv / "mío.txt").touch()
-    code, output, _ = course.run("probar")
+    code, output = course.run("probar")
     assert (code, "no la ha hecho curso.py" in output) == (1, True)
     assert (course.venv / "mío.txt").exists()
 
@@ -529,7 +527,7 @@ def test_two_installs_at_once_are_refused(curso, monkeypatch):
 
 
 def test_unknown_command_names_the_known_ones(tmp_path):
-    code, output, _ = Course(tmp_path).run("abre")
+    code, output = Course(tmp_path).run("abre")
     assert code == 1
     assert "«abre»" in output
     assert (
@@ -540,7 +538,7 @@ def test_unknown_command_names_the_known_ones(tmp_path):
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("ayuda",), ("abrir", "--help")])
 def test_help(tmp_path, arguments):
-    code, output, _ = Course(tmp_path).run(*arguments)
+    code, output = Course(tmp_path).run(*arguments)
     assert code == 0
     for command in ("abrir", "reponer", "probar", "cuadernos", "medir", "hojas", "aula"):
         assert f"python curso.py {command}" in output

@@ -169,12 +169,6 @@ class Asks(anywidget.AnyWidget):
 Asks()"""
 
 
-def closed(lab):
-    """Cierra el cuaderno abierto, con su kernel, como quien acaba."""
-    lab.stop_kernel()
-    lab.close()
-
-
 @pytest.mark.lenta
 def test_an_explorer_is_saved_once_and_asks_for_its_cell(lab):
     cells = [new_code_cell(code) for code in ("x = 40", "y = x + 2", ASKS)]
@@ -185,7 +179,8 @@ def test_an_explorer_is_saved_once_and_asks_for_its_cell(lab):
     page.get_by_role("button", name="Pide 42").click()
     page.get_by_role("button", name="Pide 85").wait_for()
     assert page.evaluate(SAVE) is False
-    closed(lab)
+    lab.stop_kernel()
+    lab.close()  # con su kernel, como quien acaba
     assert len(saved_explorers(lab.folder / SCRATCH)) == 1
     page.evaluate(OPEN, SCRATCH.as_posix())
     page.get_by_role("button", name="Pide 85").click()

@@ -9,7 +9,7 @@ import re
 import unicodedata
 
 import pytest
-from prose import ROOT, markdown_piece, pieces, python_pieces, sources, without_italics
+from prose import ROOT, markdown_piece, pieces, sources, without_italics
 from tools import notebooks
 
 FOLDER = ROOT / "notebooks"
@@ -163,9 +163,3 @@ def test_forbidden_names_are_sorted_and_do_not_contradict_the_terms():
 ])  # fmt: skip
 def test_another_name_is_seen(text):
     assert len(list(other_names(markdown_piece(text)))) == 1
-
-
-def test_programs_are_read_too():
-    source = 'def f(mask):\n    """El padding."""  # otro layer\n    raise ValueError("un batch vacío")'
-    found = [fault for piece in python_pieces(source) for fault in other_names(piece)]
-    assert len(found) == 3

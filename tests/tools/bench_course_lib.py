@@ -181,6 +181,7 @@ assert "matplotlib" not in sys.modules, "matplotlib se carga antes de dibujar"
 print(json.dumps([torch_ready - start, ready - torch_ready]))
 """
 
+
 @wall_time
 def test_import(benchmark, table):
     """Importar la biblioteca cuesta poco y no trae transformers."""

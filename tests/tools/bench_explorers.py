@@ -96,6 +96,7 @@ MOVE = """async rounds => {
     return times;
 }"""
 
+
 @pytest.fixture(scope="module")
 def table(request):
     return registered(
