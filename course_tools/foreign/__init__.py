@@ -4,7 +4,7 @@
 - ``names``: los nombres de personas y de archivos, que cada sistema escribe a su manera.
 - ``notebooks``: los cuadernos de cada formato, sin sus salidas.
 - ``tables``: las listas y tablas de quien califica.
-- ``zips``: los zips de cada sistema, con sus topes.
+- ``zips``: los zips de cada sistema, con sus topes, y los que hace el curso.
 """
 
 import errno
