@@ -16,7 +16,8 @@ SHARED = {"sync": True, "echo_update": False}
 # Lo que solo comparten algunos: así, el estado de los demás no lo lleva.
 ALSO = dict.fromkeys(["cross", "heads", "llm", "qkv"], ["sentences"]) | {
     "attention": ["sentences", "arcs"],
-}
+    "geometry": ["goals"], "influence": ["heatmap"], "learning": ["goals", "heatmap"],
+}  # fmt: skip
 
 
 def esm(name):

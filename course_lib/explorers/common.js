@@ -212,51 +212,11 @@ function arrowTo(event, i, count, more = {}) {
   return to === undefined ? to : Math.max(0, Math.min(last, to));
 }
 
-/** Los retos: lo que se pide y, cuando se ha cumplido una vez, por qué sale. */
-function challenges(goals) {
-  const marks = goals.map(() => make('span', { class: 'exp-done' }));
-  const items = goals.map(([goal], i) => make('li', {}, goal, marks[i]));
-  return {
-    node: make('ol', { class: 'exp-goals' }, ...items),
-    mark: met =>
-      goals.forEach(([, why], i) => met[i] && marks[i].replaceChildren(` ✓ Conseguido. ${why}`)),
-  };
-}
-
-/** Los retos que se cumplen, dichos. */
-const won = met => met.flatMap((goal, i) => (goal ? [`Reto ${i + 1}, conseguido.`] : []));
-
 /** Los enteros 0, 1, 2…, hasta `count` − 1. */
 const range = count => [...Array(count).keys()];
 
 /** Los nombres «0», «1», «2»… */
 const numbered = count => range(count).map(String);
-
-/** Una rejilla: sus casillas, sus nombres y un recuadro. `look(i, j)` es lo propio de cada casilla. */
-function heatmap(rows, columns, side, edge, look) {
-  const [wide, tall] = [columns, rows].map(names => edge + names.length * side + 4);
-  const middle = side / 2 + 3.5;
-  const rowNames = rows.map((name, i) => write(-6, i * side + middle, 12, name, END));
-  const columnNames = columns.map((name, j) =>
-    typeof name === 'number' // tumbado no se lee
-      ? write((j + 0.5) * side, -6, 12, name, MIDDLE)
-      : rising(j * side + middle, -6, 12, name),
-  );
-  const squares = rows.map((_, i) =>
-    columns.map((__, j) =>
-      rect(j * side, i * side, side - 1, side - 1, { fill: 'var(--q)', ...look(i, j) }),
-    ),
-  );
-  const frame = make('rect', { fill: 'none', stroke: 'var(--k)', 'stroke-width': 2.5 });
-  const box = { viewBox: `${-edge} ${-edge} ${wide} ${tall}`, width: wide, height: tall };
-  const about = { ...box, role: 'img' };
-  const node = make('svg', about, ...rowNames, ...columnNames, ...squares.flat(), frame);
-  const paint = fill =>
-    squares.forEach((line, i) =>
-      line.forEach((cell, j) => set(cell, { 'fill-opacity': fill(i, j) })),
-    );
-  return { node, columnNames, paint, frame };
-}
 
 /** Un vector como barras: hacia arriba, lo positivo; hacia abajo, lo negativo. */
 function bars(name, values, top) {

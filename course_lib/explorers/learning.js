@@ -29,9 +29,11 @@ const STYLE = css`
 
 /** Las mismas cuentas que `compute` en Python. */
 export function compute({ weights, curves, met }, rows, step) {
-  const [now, bytes, inHead] = [step / EVERY, decode(weights), rows * COLUMNS];
-  const size = bytes.byteLength / curves.length;
-  const at = place => bytes.getUint8(now * size + place) / 100;
+  const [now, packed, inHead] = [step / EVERY, decode(weights), rows * COLUMNS];
+  const bytes = range(packed.byteLength).map(i => packed.getUint8(i));
+  const data = bytes.flatMap(n => (n > 100 ? Array(n - 100).fill(0) : n));
+  const size = data.length / curves.length;
+  const at = place => data[now * size + place] / 100;
   const maps = range(size / inHead).map(h =>
     range(rows).map(i => range(COLUMNS).map(j => at(h * inHead + i * COLUMNS + j))),
   );
@@ -86,7 +88,8 @@ function chart(names, steps) {
   );
   function draw(curves, step) {
     const now = curves[step / EVERY];
-    const points = i => curves.map((values, n) => [x(n * EVERY), y(values[i])]);
+    const seen = curves.slice(0, step / EVERY + 1); // lo que viene después, aún no
+    const points = i => seen.map((values, n) => [x(n * EVERY), y(values[i])]);
     paths.forEach((path, i) => set(path, { d: `M${points(i).join('L')}` }));
     marks.forEach((mark, i) => set(mark, { cx: x(step), cy: y(now[i]) }));
     set(node, { 'aria-label': `Aciertos en el paso ${step}: ${told(names, now)}` });

@@ -20,8 +20,8 @@ def compute(run, rows, step):
     """Lee un momento de un entrenamiento.
 
     Args:
-        run: ``weights``, en centésimas, un byte cada una, en base 64; ``curves``, los aciertos; y
-            ``met``, cuándo se cumple cada reto.
+        run: ``weights``, en base 64: un byte por peso, en centésimas, o, de 101 en adelante, cuántos
+            ceros seguidos, más 100; ``curves``, los aciertos; y ``met``, cuándo se cumple cada reto.
         rows: cuántas filas se enseñan, de 10 columnas.
         step: el paso, múltiplo de ``EVERY``.
 
@@ -29,7 +29,8 @@ def compute(run, rows, step):
         Diccionario con ``weights``, ``(h, filas, 10)``; ``best``, la columna que más pesa en cada
         fila; ``values``, los aciertos; y ``goals``, qué retos se cumplen.
     """
-    now, data = step // EVERY, base64.b64decode(run["weights"])
+    now, packed = step // EVERY, base64.b64decode(run["weights"])
+    data = b"".join(bytes(n - 100) if n > 100 else bytes([n]) for n in packed)
     size = len(data) // len(run["curves"])
     flat = [byte / 100 for byte in data[now * size : (now + 1) * size]]
     lines = [flat[i : i + 10] for i in range(0, size, 10)]
