@@ -154,10 +154,10 @@ def test_what_has_come_out_does_not_count(kept):
 
 
 @pytest.mark.parametrize(("name", "said", "told", "hit"), [
-    ("00.3", "1", "Dijiste 1: acertaste. Sale 1 de 72.", True),
-    ("00.3", "3", "Dijiste 3: casi. Sale 1 de 72.", False),
-    ("00.3", "35", "Dijiste 35: si cada una", False),
-    ("00.3", "12", "Dijiste 12. Sale 1 de 72.", False),
+    ("00.4", "1", "Dijiste 1: acertaste. Sale 1 de 72.", True),
+    ("00.4", "3", "Dijiste 3: casi. Sale 1 de 72.", False),
+    ("00.4", "35", "Dijiste 35: si cada una", False),
+    ("00.4", "12", "Dijiste 12. Sale 1 de 72.", False),
     ("09.2", "0.6", "Dijiste 0.6: acertaste. Sale 0.57.", True),
 ])  # fmt: skip
 def test_a_number_is_judged_by_how_near_it_is(name, said, told, hit):
@@ -179,11 +179,11 @@ def test_only_what_comes_out_is_right_and_a_measure_as_near_as_it_says(name):
 
 def test_what_was_saved_as_right_is_judged_again(kept):
     """Antes bastaba con acercarse; lo que ya no se pregunta se queda como estaba."""
-    said = {"00.1": "hungry", "00.3": "3", "00.9": "a"}
+    said = {"00.2": "hungry", "00.4": "3", "00.9": "a"}
     noted = {name: {"said": one, "right": True, "date": "2026-01-01"} for name, one in said.items()}
     kept.write_text(json.dumps({"exercises": {}, "predictions": noted}), encoding="utf-8")
     assert str(show_progress(0)).endswith("Predicciones acertadas: 2 de 3")
-    for name in ("00.1", "00.3"):
+    for name in ("00.2", "00.4"):
         Prediction(name)
     found = progress.load()["predictions"]
     assert [one["right"] for one in found.values()] == [True, False, True]
@@ -191,7 +191,7 @@ def test_what_was_saved_as_right_is_judged_again(kept):
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["sale", "otra vez"])
-@pytest.mark.parametrize(("name", "said"), [("05.3", "bone"), ("00.3", "3")])
+@pytest.mark.parametrize(("name", "said"), [("05.3", "bone"), ("00.4", "3")])
 def test_what_was_chosen_and_not_said_is_not_lost(kept, capsys, name, said, again):
     """Se dice solo al ejecutar su celda otra vez, o la que lo calcula; lo que no es una respuesta, no."""
     asked, good = Prediction(name), prediction.right(name)
