@@ -64,6 +64,12 @@ FIGURES = (
             "Tres ángulos entre u, de norma 3, y v, de norma 2: con 30° el producto escalar es 5.2, "
             "con 90° es 0 y con 150° es −5.2; una barra marca la proyección de v sobre u.",
         ),
+        "sombra.svg": (
+            scenes.shadows,
+            "Una query q, de norma 2, y tres keys, cada una con su sombra en la recta de q. A, larga y desviada, "
+            "deja una sombra de 3: producto 6. B, corta y alineada, de 1: producto 2. C, hacia el otro lado, "
+            "de −1: producto −2.",
+        ),
         "sdpa.svg": (
             blocks.sdpa_block,
             f"{SDPA}, desde (B, L_q, d_k) hasta (B, L_q, d_v).",

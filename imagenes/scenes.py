@@ -72,6 +72,33 @@ def still_dot_product(desc, norms=(3, 2), angles=(30, 90, 150)):
     return drawing
 
 
+def shadows(desc, query=(2, 0), keys=((3, 3), (1, 0.2), (-1, 1.6))):
+    """La sombra de cada key en la recta de la query, y el producto que sale de ella."""
+    drawing = card(372, "La sombra de cada key en la recta de la query", desc)
+    scale, x0, y0 = 84, 196, 282
+
+    def at(x, y):
+        return x0 + scale * x, y0 - scale * y
+
+    line(drawing, at(-1.8, 0), at(3.4, 0), colour=c.GREY, width=1.5)
+    for row, (x, y) in enumerate(keys):
+        colour, _ = SIGNS[(x > 0) - (x < 0)]
+        below = 14 + 13 * row
+        line(drawing, at(x, y), (at(x, 0)[0], y0 + below), colour=c.GREY, width=1.5, dash="5 4")
+        line(drawing, (x0, y0 + below), (at(x, 0)[0], y0 + below), colour=colour, width=9)
+        arrow(drawing, (x0, y0), at(x, y), colour=c.KEY, width=5, head=18)
+        text(drawing, at(x, y)[0] + 22 * (1 if x > 0 else -1), at(x, y)[1] - 6, "ABC"[row], 20, bold=True)
+    arrow(drawing, (x0, y0), at(*query), colour=c.QUERY, width=5, head=18)
+    text(drawing, at(*query)[0] + 18, y0 - 16, "q", 20, bold=True)
+    text(drawing, 648, 96, "norma de q · sombra = producto", SMALL)
+    for row, (x, _) in enumerate(keys):
+        colour, _ = SIGNS[(x > 0) - (x < 0)]
+        times, product = (f"({x})" if x < 0 else f"{x}", query[0] * x)
+        words = f"{'ABC'[row]}: {query[0]} · {times} = {product}".replace("-", "−")
+        chip(drawing, 648, 140 + 54 * row, 220, 42, words, colour)
+    return drawing
+
+
 def root(drawing, x, y, words, size):
     """Raíz cuadrada con centro en (x, y): el signo se traza y el radicando es texto."""
     half, top, bottom = 0.75 * size, y - 0.72 * size, y + 0.55 * size

@@ -222,7 +222,7 @@ def test_texts_do_not_overlap(name):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in SVGS if name != "producto-escalar.svg"]
+    "name", [name for name in SVGS if name not in ("producto-escalar.svg", "sombra.svg")]
 )  # allí son vectores
 def test_arrows_touch_what_they_point_at(name):
     root = load(name)
