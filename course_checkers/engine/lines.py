@@ -76,10 +76,11 @@ def lines():
 
 
 def read(value):
-    """Lo que da una línea, como se compara: un número de Python es un tensor sin ejes."""
-    if isinstance(value, tuple | list) and not all(isinstance(x, int | float) for x in value):
+    """Lo que da una línea, como se compara: un número es un tensor sin ejes; una lista, o lo de NumPy, no es un tensor."""
+    if isinstance(value, tuple | list):
         return tuple(map(read, value))
-    return calmly(lambda: torch.as_tensor(value), value)
+    number = isinstance(value, torch.Tensor) or not getattr(value, "ndim", 0)
+    return calmly(lambda: torch.as_tensor(value), value) if number else value
 
 
 def gives(function, case):
@@ -121,6 +122,8 @@ def story(yours, right):
     """En qué se aparta de la buena, con el ejemplo más pequeño."""
     if yours is None:
         return "No devuelve nada: ¿falta «return»?"
+    if isinstance(right, torch.Tensor) and not isinstance(yours, torch.Tensor):
+        return "Tiene que dar un tensor, como los que recibe: lo que sigue lo necesita."
     if isinstance(yours, tuple | torch.Tensor) and shape_of(yours) != shape_of(right):
         return f"Tu línea da algo de forma {shape_of(yours)}, y tiene que ser {shape_of(right)}."
     if not equal(yours, right) and same(yours, right):
