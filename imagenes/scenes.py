@@ -87,7 +87,8 @@ def shadows(desc, query=(2, 0), keys=((3, 3), (1, 0.2), (-1, 1.6))):
         line(drawing, at(x, y), (at(x, 0)[0], y0 + below), colour=c.GREY, width=1.5, dash="5 4")
         line(drawing, (x0, y0 + below), (at(x, 0)[0], y0 + below), colour=colour, width=9)
         arrow(drawing, (x0, y0), at(x, y), colour=c.KEY, width=5, head=18)
-        text(drawing, at(x, y)[0] + 22 * (1 if x > 0 else -1), at(x, y)[1] - 6, "ABC"[row], 20, bold=True)
+        (left, top), aside = at(x, y), 22 if x > 0 else -22
+        text(drawing, left + aside, top - 6, "ABC"[row], 20, bold=True)
     arrow(drawing, (x0, y0), at(*query), colour=c.QUERY, width=5, head=18)
     text(drawing, at(*query)[0] + 18, y0 - 16, "q", 20, bold=True)
     text(drawing, 648, 96, "norma de q · sombra = producto", SMALL)

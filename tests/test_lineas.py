@@ -90,7 +90,7 @@ SAYS = {  # lo escrito, cómo empieza lo que se dice, y si sigue la suya
     "mal": (written("scores / d_k"), "✗ Tu línea «scale»: todavía no. Lo que sigue usa la del curso.\n  1. Divides por d_k, ", False),
     "se para": (written("scores / dk"), "✗ Tu línea «scale»: todavía no. Lo que sigue usa la del curso.\n  1. Tu código se para con NameError", False),
     "no da nada": (written("print()"), "✗ Tu línea «scale»: todavía no.", False),
-    "una lista": (written("[float(x) for x in scores[0]]"), "✗ Tu línea «scale»: todavía no. Lo que sigue usa la del curso.\n  1. Da otra cosa. Tiene que dar un tensor", False),
+    "una lista": (written("(scores / d_k ** 0.5).tolist()"), "✗ Tu línea «scale»: todavía no. Lo que sigue usa la del curso.\n  1. Da otra cosa. Tiene que dar un tensor", False),
     "de NumPy": (written("scores.numpy() / d_k ** 0.5"), "✗ Tu línea «scale»: todavía no. Lo que sigue usa la del curso.\n  1. Da otra cosa. Tiene que dar un tensor", False),
     "otros argumentos": (written("scores", given="scores"), "✗ Tu línea «scale»: todavía no.", False),
     "con otro nombre": (written("scores", "other"), "No hay ninguna línea «other»: deja el nombre que tenía.", False),

@@ -76,7 +76,7 @@ def lines():
 
 
 def read(value):
-    """Lo que da una línea, como se compara: un número es un tensor sin ejes; una lista, o lo de NumPy, no es un tensor."""
+    """Lo que da una línea, como se compara: un número es un tensor sin ejes; una lista, o lo de NumPy, no lo es."""
     if isinstance(value, tuple | list):
         return tuple(map(read, value))
     number = isinstance(value, torch.Tensor) or not getattr(value, "ndim", 0)

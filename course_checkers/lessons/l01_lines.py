@@ -22,6 +22,7 @@ LONG, LONGER = torch.tensor([1.0, -2.0, 4.0]), torch.tensor([0.5, 3.0, -1.0, 2.0
 WORDS = torch.arange(384.0) % 7 - 2.5  # tan largo como los de BERT
 QUERIES = torch.tensor([[1.0, 2.0, 0.0], [0.0, -1.0, 3.0]])
 KEYS = torch.tensor([[3.0, 0.0, 1.0], [1.0, 1.0, 2.0], [-2.0, 4.0, 0.5]])
+MANY, FOUR = WORDS.reshape(96, 4)[:5], torch.ones(4, 4).tril() - 2
 LINES = (
     line(__file__, "1.a", dot, ((ONE, OTHER), (LONG, LONG + 1), (WORDS, WORDS.flip(0))), {
         "sin-sumar": lambda u, v: u * v,
@@ -36,7 +37,7 @@ LINES = (
         "por-la-norma": lambda v: v * v.norm(),
     }),
     # Hay tantas keys como números en cada una: así, Q @ K se deja hacer, y se le puede dar su nombre.
-    line(__file__, "1.c", match, ((QUERIES, KEYS), (KEYS + 1, KEYS), (WORDS.reshape(-1, 4)[:5], KEYS.new_ones(4, 4).tril() - 2)), {
+    line(__file__, "1.c", match, ((QUERIES, KEYS), (KEYS + 1, KEYS), (MANY, FOUR)), {
         "sin-trasponer": lambda Q, K: Q @ K,
         "al-revés": lambda Q, K: K @ Q.T,
         "sin-las-keys": lambda Q, K: Q @ Q.T,
