@@ -89,9 +89,16 @@ def gives(function, case):
 
 
 def equal(yours, right):
-    """Si son iguales: forma, números y si son booleanos, que después se niegan con ``~``."""
-    flags = [x.dtype == torch.bool for x in (yours, right) if isinstance(x, torch.Tensor)]
-    return same(yours, right) and len({*flags}) < 2
+    """Si son iguales: forma, números y clase de números, booleanos o decimales, que después hace falta."""
+    tensors = isinstance(yours, torch.Tensor) and isinstance(right, torch.Tensor)
+    return same(yours, right) and not (tensors and lacks(yours, right))
+
+
+def lacks(yours, right):
+    """Qué tienen que ser tus números y no son: booleanos, para negarlos con ``~``; decimales, para ``@``."""
+    if (yours.dtype == torch.bool) != (right.dtype == torch.bool):
+        return "booleanos: True o False"
+    return "decimales: con .float()" if right.is_floating_point() and not yours.is_floating_point() else ""
 
 
 def check(one, function):
@@ -126,8 +133,8 @@ def story(yours, right):
         return "Tiene que dar un tensor, como los que recibe: lo que sigue lo necesita."
     if isinstance(yours, tuple | torch.Tensor) and shape_of(yours) != shape_of(right):
         return f"Tu línea da algo de forma {shape_of(yours)}, y tiene que ser {shape_of(right)}."
-    if not equal(yours, right) and same(yours, right):
-        return "Los números están bien, y tienen que ser booleanos: True o False."
+    if same(yours, right):
+        return f"Los números están bien, y tienen que ser {lacks(yours, right)}."
     told = calmly(lambda: contrast(yours, right), "")
     return told and f"{told[0].upper()}{told[1:]}."
 
