@@ -95,7 +95,7 @@ def equal(yours, right):
 
 
 def lacks(yours, right):
-    """Qué tienen que ser tus números y no son: booleanos, para negarlos con ``~``; decimales, para ``@``."""
+    """Qué tienen que ser tus números y no son: booleanos, que después se niegan, o decimales, que se multiplican."""
     if (yours.dtype == torch.bool) != (right.dtype == torch.bool):
         return "booleanos: True o False"
     return "decimales: con .float()" if right.is_floating_point() and not yours.is_floating_point() else ""
