@@ -193,7 +193,7 @@ TRAITS = {
 }
 WRONG = [
     "", " \t ", "\x1c\x85", "\ufeff", "\u200f\u202e", "\x00", "\u0301", "\U000e0001\t\n\r", "\u200d" * 30,
-    "medio \ud83d", "a " * 63, "x" * 1001, "é" * 402, "dog " * 9, "dog",
+    "medio \ud83d", "a " * 63, "x" * 1001, "é" * 402, "dog " * 11, "dog",
 ]  # fmt: skip
 NOTED = [
     "Hola 😀 niño", "El niño, «¿dónde?» «niño» 1\u0301 él, después también…", "[UNK] 🦴 [UNK]", "ΟΔΟΣ ς İ",
@@ -227,8 +227,8 @@ REQUESTS = {
         {"sentence": "She told him [MASK] was old", "layer": 2},
     ],
     MultiHeadExplorer: [
-        {"sentence": "it barks", "query": 4},
-        *({"sentence": text} for text in [*NOTED, *WRONG, "one two three four five six"]),
+        {"sentence": "it barks", "query": 9},
+        *({"sentence": text} for text in [*NOTED, *WRONG, "one two three four five six seven eight nine ten"]),
     ],
 }
 
@@ -249,14 +249,12 @@ def unpacked(data):
         if "scale" in value:
             raw, scale = base64.b64decode(value.pop("numbers")), value.pop("scale")
             numbers.append(np.frombuffer(raw, "<i2") * scale)
-        if "x" in value:
-            numbers.append(np.array(value.pop("x")))
         return {name: take(one) for name, one in value.items()}
 
     return take(data), numbers
 
 
-FARTHEST = {AttentionExplorer: 5e-4, QKVExplorer: 3e-3, MultiHeadExplorer: 0.011}
+FARTHEST = {AttentionExplorer: 5e-4, QKVExplorer: 3e-3, MultiHeadExplorer: 3e-3}
 
 
 @pytest.mark.parametrize("kind", [
@@ -278,10 +276,6 @@ def test_the_same_answers(page, kind):
         differences += [np.abs(one - two).ravel() for one, two in zip(numbers, others, strict=True)]
     differences = np.concatenate(differences)
     assert differences.max() < FARTHEST[kind]
-    if (
-        kind is MultiHeadExplorer
-    ):  # van a dos decimales: en la frontera, alguno redondea al otro lado
-        assert (differences > 1e-9).mean() < 0.02
 
 
 def test_the_head_of_the_first_lesson(page):

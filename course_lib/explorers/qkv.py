@@ -49,34 +49,39 @@ def read(sentence):
     return embeddings.tokens[0], embeddings.hidden_states, notes
 
 
+def block(layer):
+    """La multicabeza de una capa."""
+    return _layers(load_bert().name)[layer].multi_head_attention
+
+
 def project(sentence, layer):
     """Q, K y V de todas las cabezas de una capa: tres tensores ``(h, L, d_k)``."""
-    block = _layers(load_bert().name)[layer].multi_head_attention
-    projections = (block.query_projection, block.key_projection, block.value_projection)
+    inside = block(layer)
+    projections = (inside.query_projection, inside.key_projection, inside.value_projection)
     with torch.no_grad():
         X = read(sentence)[1][layer]
-        return [block.split_heads(projection(X))[0].double() for projection in projections]
+        return [inside.split_heads(projection(X))[0].double() for projection in projections]
+
+
+def packed(tensor):
+    """Un tensor, en enteros de 16 bits y su escala."""
+    scale = tensor.abs().max().item() / STEPS
+    whole = (tensor / scale).round().short().numpy().astype("<i2")
+    numbers = base64.b64encode(whole.tobytes()).decode()
+    return {"shape": list(tensor.shape), "scale": scale, "numbers": numbers}
 
 
 def pack(sentence, layer):
-    """Prepara una frase y una capa para el viaje a la página: enteros de 16 bits y su escala."""
+    """Prepara una frase y una capa para el viaje a la página."""
     tokens, _, notes = read(sentence)
-    data = {"tokens": tokens, "notes": notes, "layer": layer}
-    for name, tensor in zip("qkv", project(sentence, layer)):
-        scale = tensor.abs().max().item() / STEPS
-        whole = (tensor / scale).round().short().numpy().astype("<i2")
-        data[name] = {
-            "shape": list(tensor.shape),
-            "scale": scale,
-            "numbers": base64.b64encode(whole.tobytes()).decode(),
-        }
-    return data
+    numbers = map(packed, project(sentence, layer))
+    return {"tokens": tokens, "notes": notes, "layer": layer} | dict(zip("qkv", numbers))
 
 
-def unpack(packed):
-    """Los números que ``pack`` ha guardado de Q, de K o de V: ``(h, L, d_k)``."""
-    whole = torch.frombuffer(bytearray(base64.b64decode(packed["numbers"])), dtype=torch.int16)
-    return whole.double().reshape(packed["shape"]) * packed["scale"]
+def unpack(data):
+    """Los números que ``packed`` ha guardado."""
+    whole = torch.frombuffer(bytearray(base64.b64decode(data["numbers"])), dtype=torch.int16)
+    return whole.double().reshape(data["shape"]) * data["scale"]
 
 
 class QKVExplorer(AskingExplorer):

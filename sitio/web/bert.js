@@ -194,5 +194,13 @@
     return projections(unpack(bytes), X);
   }
 
-  course.bert = { LAYERS, HEADS, WIDTH, SIZE, isBlank, read, project };
+  /** W_O de una capa, detrás de las otras tres, sin su sesgo. */
+  async function mixing(number, load) {
+    const { [layerPiece(number)]: bytes } = await load([layerPiece(number)]);
+    const layer = unpack(bytes);
+    const [, , , matrix] = [0, 0, 0, 0].map(() => layer.projection(WIDTH, WIDTH));
+    return { ...matrix, bias: null };
+  }
+
+  course.bert = { LAYERS, HEADS, WIDTH, SIZE, isBlank, read, project, mixing };
 }

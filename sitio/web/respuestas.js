@@ -4,7 +4,8 @@
 {
   globalThis.course ??= {};
   course.answers ??= {};
-  const { LAYERS, HEADS, WIDTH, SIZE, isBlank, read, project } = course.bert;
+  const { LAYERS, HEADS, WIDTH, SIZE, isBlank, read, project, mixing } = course.bert;
+  const { attend, linear } = course.counts;
 
   /** Los números de varias listas, en base 64 y con el byte bajo delante. */
   function encode(...lists) {
@@ -47,40 +48,77 @@
     return { sentences, data, query: follow(model.get('query'), model.get('data'), data) };
   };
 
-  /** Una matriz (L, d_model) repartida en cabezas, (h, L, d_k), en enteros de 16 bits. */
-  function pack(X) {
+  /** Unos números, en enteros de 16 bits. */
+  function pack(shape, numbers) {
+    const scale = numbers.reduce((top, x) => Math.max(top, Math.abs(x)), 0) / 32767;
+    return { shape, scale, numbers: encode(Int16Array.from(numbers, x => Math.round(x / scale))) };
+  }
+
+  /** Una matriz (L, d_model) repartida en cabezas, (h, L, d_k). */
+  function split(X) {
     const shape = [HEADS, X.length / WIDTH, SIZE];
     const rows = range(HEADS).flatMap(h => range(shape[1]).map(i => i * WIDTH + h * SIZE));
-    const numbers = rows.flatMap(start => [...X.subarray(start, start + SIZE)]);
-    const scale = Math.max(...numbers.map(Math.abs)) / 32767;
-    const whole = Int16Array.from(numbers, x => Math.round(x / scale));
-    return { shape, scale, numbers: encode(whole) };
+    return pack(
+      shape,
+      rows.flatMap(start => [...X.subarray(start, start + SIZE)]),
+    );
   }
 
   course.answers.QKVExplorer = async (model, load) => {
     const { sentence, layer } = model.get('request');
-    const limits = fits(24, 400, '24 y 400');
+    const limits = fits(24, 400, '24 tokens y 400 caracteres');
     const { tokens, notes, hidden } = await read(sentence, load, 'la frase', limits);
-    const [q, k, v] = (await project(layer, hidden[layer], load)).map(pack);
+    const [q, k, v] = (await project(layer, hidden[layer], load)).map(split);
     const query = Math.min(model.get('query'), tokens.length - 1);
     return { sentence, layer, layers: LAYERS, data: { tokens, notes, layer, q, k, v }, query };
   };
 
   course.answers.MultiHeadExplorer = async (model, load) => {
     const { sentence } = model.get('request');
-    const limits = tokens => {
-      const size = tokens === 3 ? '1 token' : `${tokens - 2} tokens`; // sin [CLS] ni [SEP]
-      return (
-        (tokens === 3 || tokens > 10) && ` tiene ${size}, y aquí caben de 2 a 8. Escribe otra.`
-      );
-    };
+    const limits = fits(12, 200, '12 tokens y 200 caracteres');
     const { tokens, notes, hidden } = await read(sentence, load, 'la frase', limits);
-    const before = model.get('data');
-    const x = range(tokens.length - 2).map(i => {
-      const row = hidden[0].subarray((i + 1) * WIDTH).subarray(0, before.x[0].length);
-      return Array.from(row, number => Math.round(100 * number) / 100);
-    });
-    const data = { ...before, tokens: tokens.slice(1, -1), x };
-    return { sentence, data, notes, query: Math.min(model.get('query'), x.length - 1) };
+    const X = hidden[3]; // lo que entra en la capa de la lección
+    const [Q, K, V] = await project(3, X, load);
+    const [heads, places] = [range(HEADS), range(tokens.length)];
+    // Lo que da cada token a cada cabeza, (h, L, d_model): su value, solo en esa cabeza, por W_O.
+    const alone = new Float32Array(HEADS * V.length);
+    heads.forEach(h =>
+      places.forEach(i => {
+        const start = i * WIDTH + h * SIZE;
+        alone.set(V.subarray(start, start + SIZE), h * V.length + start);
+      }),
+    );
+    const values = linear(alone, await mixing(3, load));
+    const { weights } = attend([Q, K, V], HEADS, WIDTH);
+    const value = (h, i) => values.subarray((h * tokens.length + i) * WIDTH).subarray(0, WIDTH);
+    const dot = (a, b) => a.reduce((total, x, d) => total + x * b[d], 0);
+    const written = places.map(query =>
+      heads.map(h => {
+        const row = new Float32Array(WIDTH);
+        places.forEach(i => {
+          const weight = weights[(h * tokens.length + query) * tokens.length + i];
+          value(h, i).forEach((x, d) => (row[d] += weight * x));
+        });
+        return row;
+      }),
+    );
+    const lengths = heads.flatMap(h => places.map(i => Math.hypot(...value(h, i))));
+    const sizes = written.map(rows => rows.map(row => Math.hypot(...row)));
+    const cosines = written.flatMap((rows, i) =>
+      rows.flatMap((a, g) => rows.map((b, h) => dot(a, b) / (sizes[i][g] * sizes[i][h]))),
+    );
+    const data = {
+      tokens,
+      heads: HEADS,
+      x: pack([tokens.length, WIDTH], X),
+      ...{ q: split(Q), k: split(K), v: split(V) },
+      lengths: pack([HEADS, tokens.length], lengths),
+      written: pack(
+        [HEADS, tokens.length],
+        heads.flatMap(h => sizes.map(row => row[h])),
+      ),
+      cosines: pack([tokens.length, HEADS, HEADS], cosines),
+    };
+    return { sentence, data, notes, query: Math.min(model.get('query'), tokens.length - 1) };
   };
 }
