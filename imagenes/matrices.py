@@ -6,7 +6,7 @@ from functools import partial
 import drawsvg as draw
 from torch import isneginf
 
-from course_lib.example import TARGET_TOKENS, TOKENS, W_K, W_O, W_Q, W_V, X
+from course_lib.example import TARGET_TOKENS, TOKENS, W_K, W_Q, W_V, X
 from course_lib.plots import palette as c
 from course_lib.plots.inputs import number_text
 from imagenes.blocks import MASK, PRODUCT, SCALE, SOFTMAX, SUM
@@ -269,32 +269,6 @@ def heads():
     )
 
 
-def additions():
-    s, place = steps(), 3
-    lines = [
-        (
-            Matrix(s.concat, "concat", SUM, TOKENS, HEADS, lit=cells(row=ROW)),
-            "·",
-            Matrix(W_O, "W_O", PRODUCT, lit=cells(column=place)),
-            "=",
-            Matrix(s.change, "cambio", SUM, lit=((ROW, place),)),
-        ),
-        (
-            Matrix(X, "X", c.GREY, TOKENS, lit=((ROW, place),)),
-            "+",
-            Matrix(s.change, "cambio", SUM, lit=((ROW, place),)),
-            "=",
-            Matrix(s.sum, "X + cambio", c.QUERY, lit=((ROW, place),)),
-        ),
-    ]
-    captions = [
-        f"Lo señalado: {product(s.concat[ROW], W_O[:, place])}, y "
-        f"{written(X[ROW, place])} + {written(s.change[ROW, place])} = {written(s.sum[ROW, place])}",
-        f"El cuarto número solo lo tenía «dog»: «{TOKENS[ROW]}» lo ha recibido",
-    ]
-    return picture("La salida, y su suma con X", lines, *captions)
-
-
 def crossing():
     s = steps("cruzada")
     best = int(s.weights[0, 1].argmax())
@@ -370,13 +344,6 @@ def figures():
             heads(),
             f"Las salidas de las dos cabezas, de dos columnas, se ponen una tras otra y dan concat, de "
             f"cuatro: la fila de {asks} es {decimals(s.concat[ROW])}.",
-        ),
-        "ejemplo-salida.svg": (
-            additions(),
-            f"Concat por W_O da el cambio, y el cambio se suma a X. La fila de {asks} era "
-            f"{vector(X[ROW])}, el cambio es {decimals(s.change[ROW])} y la suma, "
-            f"{decimals(s.sum[ROW])}: lo que más crece es el cuarto número, que en X solo tenía "
-            f"«{TOKENS[2]}».",
         ),
         "ejemplo-cruzada.svg": (
             crossing(),
