@@ -95,13 +95,13 @@ def figures():
         "ejemplo-desplazamiento.svg": (
             displacement,
             f"Un plano con el segundo número, el de «{TOKENS[1]}», y el cuarto, el de «{TOKENS[2]}». «{TOKENS[ROW]}» "
-            f"empieza en {vector(start)}; la cabeza 0 la desplaza {decimals(first)}, casi derecha hacia «{TOKENS[2]}», y "
-            f"la 1, {decimals(second)}: acaba en {decimals(end)}.",
+            f"empieza en {vector(start)}; la cabeza 0 la desplaza {decimals(first)}, casi derecha hacia "
+            f"«{TOKENS[2]}», y la 1, {decimals(second)}: acaba en {decimals(end)}.",
         ),
         "ejemplo-mapa.svg": (
             low_rank,
-            f"W_V por W_O, de la cabeza 0 del ejemplo: un mapa de cuatro por cuatro. El segundo número pasa al segundo "
-            f"y al tercero, {vector(both[1])}; el cuarto, al cuarto, {vector(both[3])}. Debajo, a escala, el de BERT: una "
-            f"tira de 384 por 32, por otra de 32 por 384, da un cuadrado de rango 32.",
+            f"W_V por W_O, de la cabeza 0 del ejemplo: un mapa de cuatro por cuatro. El segundo número pasa al "
+            f"segundo y al tercero, {vector(both[1])}; el cuarto, al cuarto, {vector(both[3])}. Debajo, a escala, el "
+            f"de BERT: una tira de 384 por 32, por otra de 32 por 384, da un cuadrado de rango 32.",
         ),
     }

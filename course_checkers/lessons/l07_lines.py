@@ -35,14 +35,15 @@ def whole(rows, inside, outside, heads):
     return (numbers(*rows, inside) / 20 - 1, *matrices, heads)
 
 
+TOKENS, FEW = numbers(2, 6, 4, 5), numbers(1, 4, 2, 3)  # (B, L, h, d_k)
 LINES = (
-    line(__file__, "7.a", pair, ((numbers(2, 3, 4, 5), numbers(2, 6, 4, 5)), (numbers(1, 4, 2, 3), numbers(1, 4, 2, 3))), {
+    line(__file__, "7.a", pair, ((numbers(2, 3, 4, 5), TOKENS), (FEW, FEW)), {
         "traspuesta": letters("bqhd,bkhd->bhkq"),
         "cabezas-cruzadas": letters("bqhd,bkgd->bhqk"),
         "cabezas-sumadas": letters("bqhd,bkhd->bqk"),
         "cabeza-detrás": letters("bqhd,bkhd->bqhk"),
     }),
-    line(__file__, "7.b", gather, ((numbers(2, 4, 3, 6), numbers(2, 6, 4, 5)), (numbers(1, 2, 4, 4), numbers(1, 4, 2, 3))), {
+    line(__file__, "7.b", gather, ((numbers(2, 4, 3, 6), TOKENS), (numbers(1, 2, 4, 4), FEW)), {
         "cabezas-delante": letters("bhqk,bkhd->bhqd"),
         "cabezas-sumadas": letters("bhqk,bkhd->bqd"),
         "cabezas-cruzadas": letters("bhqk,bkgd->bqhd"),

@@ -6,7 +6,7 @@ import traitlets
 
 from course_lib.checks import is_whole
 from course_lib.explorers import qkv
-from course_lib.explorers.base import SHARED, AskingExplorer, Checked, esm, number, wrong, written
+from course_lib.explorers.base import SHARED, AskingExplorer, Checked, esm, number, written, wrong
 from course_lib.explorers.typed import check_sentence, longer_than
 
 LAYER, MAX_TOKENS = 3, 12
