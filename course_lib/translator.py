@@ -21,10 +21,7 @@ import torch
 from course_lib.checks import is_whole
 from course_lib.decoding import BEAM, beam_search, greedy_search
 from course_lib.translator_model.checks import (
-    TranslatorError,
-    TranslatorWarning,
-    doubtful_words,
-    read_sentence,
+    TranslatorError, TranslatorWarning, doubtful_words, read_sentence,
 )  # fmt: skip
 from course_lib.translator_model.marks import BOS, BOS_TOKEN, EOS, PAD, UNKNOWN
 from course_lib.translator_model.pieces import shown_tokens, whole_words, words_of

@@ -10,11 +10,7 @@ from course_lib.probes.gender import Gendered, chosen_gender, gender_controls, g
 from course_lib.probes.heads import hooked, without_heads
 from course_lib.probes.sentences import PROBES, Pair, Probes, load_probes
 from course_lib.probes.words import (
-    attention_between,
-    find_word,
-    place_and_content,
-    read_versions,
-    word_vectors,
+    attention_between, find_word, place_and_content, read_versions, word_vectors,
 )  # fmt: skip
 
 __all__ = [
