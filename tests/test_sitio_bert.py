@@ -248,7 +248,8 @@ def unpacked(data):
             numbers.append(np.frombuffer(raw, "<u2").astype(float) / attention.STEPS)
         if "scale" in value:
             raw, scale = base64.b64decode(value.pop("numbers")), value.pop("scale")
-            numbers.append(np.frombuffer(raw, "<i2") * scale)
+            size = len(raw) // np.prod(value["shape"])  # en bytes: 1 o 2
+            numbers.append(np.frombuffer(raw, f"<i{size}") * scale)
         return {name: take(one) for name, one in value.items()}
 
     return take(data), numbers

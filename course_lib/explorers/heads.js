@@ -116,38 +116,26 @@ const STYLE = css`
 /** Los números que `packed` ha guardado, en listas de listas, con su forma. */
 export function unpack({ shape, scale, numbers }) {
   const view = decode(numbers);
+  const wide = view.byteLength > shape.reduce((a, b) => a * b); // de 16 bits, o de 8
+  const one = at => (wide ? view.getInt16(2 * at, true) : view.getInt8(at)) * scale;
   const part = (at, [size, ...rest]) => {
     const step = rest.reduce((a, b) => a * b, 1);
-    return range(size).map(i =>
-      rest.length ? part(at + i * step, rest) : view.getInt16(2 * (at + i), true) * scale,
-    );
+    return range(size).map(i => (rest.length ? part(at + i * step, rest) : one(at + i)));
   };
   return part(0, shape);
 }
 
 /** Las mismas cuentas que `compute` en Python. */
 export function compute(data, query, muted = []) {
-  const names = ['q', 'k', 'v', 'lengths', 'written', 'cosines'];
-  const [Q, K, V, lengths, sizes, cosines] = names.map(name => unpack(data[name]));
+  const names = ['products', 'lengths', 'written', 'cosines'];
+  const [all, lengths, sizes, cosines] = names.map(name => unpack(data[name]));
+  const [heads, products] = [range(all.length), all.map(table => table[query])];
   const written = sizes.map(row => row[query]);
   const dots = cosines[query].map((row, a) => row.map((x, b) => x * written[a] * written[b]));
-  const heads = range(Q.length);
-  const kept = heads.filter(head => !muted.includes(head));
-  const products = heads.map(h => K[h].map(key => dot(Q[h][query], key)));
-  const scores = products.map((row, h) => row.map(x => x / Math.sqrt(Q[h][query].length)));
+  const scores = products.map(row => row.map(x => x / Math.sqrt(data.q.shape[2])));
   const weights = scores.map(softmax);
-  const outputs = heads.map(h =>
-    V[h][0].map((_, d) =>
-      dot(
-        weights[h],
-        V[h].map(value => value[d]),
-      ),
-    ),
-  );
-  const size = chosen => {
-    const square = sum(chosen.flatMap(a => chosen.map(b => dots[a][b])));
-    return Math.sqrt(Math.max(0, square));
-  };
+  const size = chosen =>
+    Math.sqrt(Math.max(0, sum(chosen.flatMap(a => chosen.map(b => dots[a][b])))));
   const norm = size(muted);
   const against = heads.map(h => sum(muted.map(other => dots[h][other])));
   return {
@@ -155,11 +143,9 @@ export function compute(data, query, muted = []) {
     scores,
     weights,
     brought: weights.map((row, h) => row.map((weight, i) => weight * lengths[h][i])),
-    outputs,
-    concat: outputs.map((row, h) => row.map(value => (muted.includes(h) ? 0 : value))),
     written,
     turned: against.map((product, h) => (norm ? product / (written[h] * norm) : 0)),
-    total: size(kept),
+    total: size(heads.filter(h => !muted.includes(h))),
     norm,
     met: muted.length === 2 && norm < Math.min(...muted.map(h => written[h])),
   };
@@ -172,11 +158,11 @@ function best(row) {
 }
 
 /** Lo que se ve, en una frase. */
-export function sentence(result, { tokens, heads }, { query, head, station, muted }) {
+export function sentence(result, { tokens, q }, { query, head, station, muted }) {
   const word = `«${visible(tokens[query])}»`;
-  const [size, winner] = [result.outputs[0].length, best(result.weights[head])];
+  const [heads, , size] = q.shape;
   const width = heads * size;
-  const taken = best(result.brought[head]);
+  const [winner, taken] = [best(result.weights[head]), best(result.brought[head])];
   const said = [
     `${word} entra con su fila de X: ${width} números, que leen todas las cabezas.`,
     `De ${word} salen una query, una key y un value, de ${width} números cada uno.`,
@@ -216,7 +202,7 @@ function wide(name, values, pieces) {
 function build(model, el) {
   const data = model.get('data');
   const { tokens, heads } = data;
-  const [X, Q, K, V] = ['x', 'q', 'k', 'v'].map(name => unpack(data[name]));
+  const [X, Q, outputs] = ['x', 'q', 'outputs'].map(name => unpack(data[name]));
   const [L, size, all] = [tokens.length, Q[0][0].length, range(heads)];
   const width = heads * size;
   const save = saver(model);
@@ -263,11 +249,9 @@ function build(model, el) {
       map: `3 veces ${flat}`,
       shapes: `Q, K y V: (L, d_model) → (L, h·d_k) = ${flat} cada una`,
       text: word =>
-        `Tres matrices, tres vectores, tan anchos como x. Cada número combina los ${width} de ${word}.`,
-      nodes: (_, { query }) =>
-        [Q, K, V].map((T, n) =>
-          wide(`${'qkv'[n]} = x · W_${'QKV'[n]} + b_${'QKV'[n]}: (${width},)`, whole(T, query), 0),
-        ),
+        `Tres matrices, tres vectores, tan anchos como x: la query, que es esta, y la key y el value de ` +
+        `${word}. Cada número combina los ${width} de x.`,
+      nodes: (_, { query }) => [wide(`q = x · W_Q + b_Q: (${width},)`, whole(Q, query), 0)],
     },
     {
       map: inside,
@@ -324,10 +308,15 @@ function build(model, el) {
       text: () =>
         'Las salidas de las cabezas, una tras otra: tampoco aquí se calcula nada. Una cabeza ' +
         'apagada deja ceros en su sitio.',
-      nodes: ({ concat }, { head, muted }) => [
-        pieces(`lo que llega de cada cabeza: (${heads}, ${size})`, concat, { head, muted }),
-        wide(`Concat: (${width},)`, concat.flat(), heads),
-      ],
+      nodes: (_, { query, head, muted }) => {
+        const given = outputs.map((part, h) =>
+          part[query].map(value => (muted.includes(h) ? 0 : value)),
+        );
+        return [
+          pieces(`lo que llega de cada cabeza: (${heads}, ${size})`, given, { head, muted }),
+          wide(`Concat: (${width},)`, given.flat(), heads),
+        ];
+      },
     },
     {
       map: flat,
@@ -434,7 +423,7 @@ function build(model, el) {
     text.textContent = told(`«${names[now.query]}»`, now.head);
     detail.replaceChildren(...nodes(result, now));
     goals.mark([result.met]);
-    voice.say(sentence(result, { tokens: names, heads }, now));
+    voice.say(sentence(result, { tokens: names, q: data.q }, now));
   }
 
   draw();

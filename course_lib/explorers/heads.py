@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 import traitlets
 
+from course_lib.attention import scaled_dot_product_attention
 from course_lib.checks import is_whole
 from course_lib.explorers import qkv
 from course_lib.explorers.base import SHARED, AskingExplorer, Checked, esm, number, written, wrong
@@ -15,13 +16,14 @@ too_long = longer_than(MAX_TOKENS, 200)
 
 
 def pack(sentence):
-    """Prepara una frase para el viaje a la página: enteros de 16 bits y su escala.
+    """Prepara una frase para el viaje a la página.
 
     Returns:
-        ``(data, notes)``: los tokens, ``tokens``; cuántas cabezas, ``heads``; ``x``, ``(L, d_model)``;
-        ``q``, ``k`` y ``v``, ``(h, L, d_k)``; ``lengths``, ``(h, L)``, la norma de lo que da cada token,
-        su value por su trozo de W_O; ``written``, ``(h, L)``, la de lo que escribe cada cabeza en cada uno;
-        ``cosines``, ``(L, h, h)``, entre lo que escriben dos; y los avisos del tokenizador.
+        ``(data, notes)``: los tokens, ``tokens``; cuántas cabezas, ``heads``; para dibujarlos, en 8 bits, ``x``,
+        ``(L, d_model)``, y ``q`` y ``outputs``, ``(h, L, d_k)``; y en 16, ``products`` (q · k), ``(h, L, L)``;
+        ``lengths``, ``(h, L)``, la norma de lo que da cada token, su value por su trozo de W_O; ``written``,
+        ``(h, L)``, la de lo que escribe cada cabeza en cada uno; y ``cosines``, ``(L, h, h)``, entre lo que
+        escriben dos. Aparte, los avisos del tokenizador.
 
     Raises:
         traitlets.TraitError: si la frase no sirve.
@@ -29,16 +31,18 @@ def pack(sentence):
     check_sentence("MultiHeadExplorer", sentence, too_long, "the cat sat")
     tokens, hidden, notes = qkv.read(sentence)
     Q, K, V = qkv.project(sentence, LAYER)  # (h, L, d_k)
-    output = qkv.block(LAYER).output_projection.weight.detach().T.double()
-    values = V @ output.view(len(V), V.shape[-1], -1)  # (h, L, d_model)
-    given = torch.softmax(Q @ K.mT / Q.shape[-1] ** 0.5, dim=-1) @ values  # (h, L, d_model)
+    outputs, _ = scaled_dot_product_attention(Q, K, V)  # (h, L, d_k)
+    pieces = qkv.block(LAYER).output_projection.weight.detach().T.double().view(len(V), V.shape[-1], -1)
+    given = outputs @ pieces  # (h, L, d_model)
     unit = F.normalize(given, dim=-1)
-    numbers = {
-        "x": hidden[LAYER][0], "q": Q, "k": K, "v": V, "lengths": values.norm(dim=-1),
-        "written": given.norm(dim=-1), "cosines": torch.einsum("aqd,bqd->qab", unit, unit),
+    drawn = {"x": hidden[LAYER][0].double(), "q": Q, "outputs": outputs}
+    counted = {
+        "products": Q @ K.mT, "lengths": (V @ pieces).norm(dim=-1), "written": given.norm(dim=-1),
+        "cosines": torch.einsum("aqd,bqd->qab", unit, unit),
     }  # fmt: skip
-    packed = {name: qkv.packed(tensor.double()) for name, tensor in numbers.items()}
-    return {"tokens": tokens, "heads": len(Q)} | packed, notes
+    data = {name: qkv.packed(tensor, bits=8) for name, tensor in drawn.items()}
+    data |= {name: qkv.packed(tensor) for name, tensor in counted.items()}
+    return {"tokens": tokens, "heads": len(Q)} | data, notes
 
 
 def compute(data, query, muted=()):
@@ -47,32 +51,27 @@ def compute(data, query, muted=()):
     Args:
         data: lo que devuelve ``pack``.
         query: la posición del token.
-        muted: las cabezas apagadas: su trozo de Concat es 0.
+        muted: las cabezas apagadas.
 
     Returns:
         Diccionario. De cada cabeza y cada token que mira, ``(h, L)``: ``products`` (q · k), ``scores``,
-        ``weights`` y ``brought``, cuánto trae de él. De cada cabeza: ``outputs``, ``(h, d_k)``; ``concat``,
-        lo mismo, sin lo apagado; ``written``, cuánto escribe; y ``turned``, el coseno con lo apagado.
-        Y ``total``, lo que mide la suma de las encendidas; ``norm``, el cambio al apagar; y ``met``, si
-        son dos y apagarlas juntas cambia menos que apagar cualquiera de las dos.
+        ``weights`` y ``brought``, cuánto trae de él. De cada cabeza: ``written``, cuánto escribe, y ``turned``,
+        el coseno con lo apagado. Y ``total``, lo que mide la suma de las encendidas; ``norm``, el cambio al
+        apagar; y ``met``, si son dos y apagarlas juntas cambia menos que apagar cualquiera de las dos.
     """
-    Q, K, V, lengths = (qkv.unpack(data[name]) for name in ("q", "k", "v", "lengths"))
-    sizes = qkv.unpack(data["written"])[:, query]  # (h,)
-    dots = qkv.unpack(data["cosines"])[query] * sizes * sizes[:, None]  # (h, h)
+    names = ("q", "products", "lengths", "written", "cosines")
+    Q, products, lengths, sizes, cosines = (qkv.unpack(data[name]) for name in names)
+    products, sizes = products[:, query], sizes[:, query]  # (h, L) y (h,)
+    dots = cosines[query] * sizes * sizes[:, None]  # (h, h)
     muted = list(muted)
     kept = [head for head in range(len(Q)) if head not in muted]
-    products = (K @ Q[:, query, :, None])[..., 0]  # (h, L)
     scores = products / Q.shape[-1] ** 0.5
     weights = torch.softmax(scores, dim=-1)
-    outputs = (weights[:, None] @ V)[:, 0]  # (h, d_k)
-    concat = outputs.clone()
-    concat[muted] = 0.0
-    total, norm = (dots[chosen][:, chosen].sum().clamp(min=0).sqrt().item() for chosen in (kept, muted))
-    against = dots[:, muted].sum(dim=1)
-    turned = against / (sizes * norm) if norm else torch.zeros(len(Q), dtype=Q.dtype)
+    total, norm = (dots[some][:, some].sum().clamp(min=0).sqrt().item() for some in (kept, muted))
+    turned = dots[:, muted].sum(dim=1) / (sizes * norm) if norm else torch.zeros_like(sizes)
     numbers = {
         "products": products, "scores": scores, "weights": weights, "brought": weights * lengths,
-        "outputs": outputs, "concat": concat, "written": sizes, "turned": turned,
+        "written": sizes, "turned": turned,
     }  # fmt: skip
     met = len(muted) == 2 and norm < sizes[muted].min().item()
     return {name: tensor.tolist() for name, tensor in numbers.items()} | {"total": total, "norm": norm, "met": met}

@@ -13,7 +13,6 @@ from course_lib.explorers.typed import check_sentence, longer_than, read_with_be
 
 DEFAULT = "I gave the dog a bone because it was hungry"
 too_long = longer_than(24, 400)
-STEPS = 32767  # cada número viaja como un entero de 16 bits
 
 
 def compute(q, keys):
@@ -63,10 +62,10 @@ def project(sentence, layer):
         return [inside.split_heads(projection(X))[0].double() for projection in projections]
 
 
-def packed(tensor):
-    """Un tensor, en enteros de 16 bits y su escala."""
-    scale = tensor.abs().max().item() / STEPS
-    whole = (tensor / scale).round().short().numpy().astype("<i2")
+def packed(tensor, bits=16):
+    """Un tensor, en enteros de 16 bits, o de 8, y su escala."""
+    scale = tensor.abs().max().item() / (2 ** (bits - 1) - 1)
+    whole = (tensor / scale).round().numpy().astype(f"<i{bits // 8}")
     numbers = base64.b64encode(whole.tobytes()).decode()
     return {"shape": list(tensor.shape), "scale": scale, "numbers": numbers}
 
@@ -80,7 +79,9 @@ def pack(sentence, layer):
 
 def unpack(data):
     """Los números que ``packed`` ha guardado."""
-    whole = torch.frombuffer(bytearray(base64.b64decode(data["numbers"])), dtype=torch.int16)
+    raw = bytearray(base64.b64decode(data["numbers"]))
+    size = len(raw) // math.prod(data["shape"])
+    whole = torch.frombuffer(raw, dtype=torch.int16 if size == 2 else torch.int8)
     return whole.double().reshape(data["shape"]) * data["scale"]
 
 

@@ -48,27 +48,26 @@
     return { sentences, data, query: follow(model.get('query'), model.get('data'), data) };
   };
 
-  /** Unos números, en enteros de 16 bits. */
-  function pack(shape, numbers) {
-    const scale = numbers.reduce((top, x) => Math.max(top, Math.abs(x)), 0) / 32767;
-    return { shape, scale, numbers: encode(Int16Array.from(numbers, x => Math.round(x / scale))) };
+  /** Unos números, en enteros de 16 bits, o de 8, y su escala. */
+  function pack(shape, numbers, Kind = Int16Array) {
+    const steps = Kind === Int16Array ? 32767 : 127;
+    const scale = numbers.reduce((top, x) => Math.max(top, Math.abs(x)), 0) / steps;
+    return { shape, scale, numbers: encode(Kind.from(numbers, x => Math.round(x / scale))) };
   }
 
   /** Una matriz (L, d_model) repartida en cabezas, (h, L, d_k). */
-  function split(X) {
+  function split(X, Kind) {
     const shape = [HEADS, X.length / WIDTH, SIZE];
     const rows = range(HEADS).flatMap(h => range(shape[1]).map(i => i * WIDTH + h * SIZE));
-    return pack(
-      shape,
-      rows.flatMap(start => [...X.subarray(start, start + SIZE)]),
-    );
+    const numbers = rows.flatMap(start => [...X.subarray(start, start + SIZE)]);
+    return pack(shape, numbers, Kind);
   }
 
   course.answers.QKVExplorer = async (model, load) => {
     const { sentence, layer } = model.get('request');
     const limits = fits(24, 400, '24 tokens y 400 caracteres');
     const { tokens, notes, hidden } = await read(sentence, load, 'la frase', limits);
-    const [q, k, v] = (await project(layer, hidden[layer], load)).map(split);
+    const [q, k, v] = (await project(layer, hidden[layer], load)).map(X => split(X));
     const query = Math.min(model.get('query'), tokens.length - 1);
     return { sentence, layer, layers: LAYERS, data: { tokens, notes, layer, q, k, v }, query };
   };
@@ -77,48 +76,42 @@
     const { sentence } = model.get('request');
     const limits = fits(12, 200, '12 tokens y 200 caracteres');
     const { tokens, notes, hidden } = await read(sentence, load, 'la frase', limits);
-    const X = hidden[3]; // lo que entra en la capa de la lección
+    const [X, L] = [hidden[3], tokens.length]; // lo que entra en la capa de la lección
     const [Q, K, V] = await project(3, X, load);
-    const [heads, places] = [range(HEADS), range(tokens.length)];
-    // Lo que da cada token a cada cabeza, (h, L, d_model): su value, solo en esa cabeza, por W_O.
-    const alone = new Float32Array(HEADS * V.length);
-    heads.forEach(h =>
-      places.forEach(i => {
-        const start = i * WIDTH + h * SIZE;
-        alone.set(V.subarray(start, start + SIZE), h * V.length + start);
-      }),
-    );
-    const values = linear(alone, await mixing(3, load));
-    const { weights } = attend([Q, K, V], HEADS, WIDTH);
-    const value = (h, i) => values.subarray((h * tokens.length + i) * WIDTH).subarray(0, WIDTH);
+    const { output } = attend([Q, K, V], HEADS, WIDTH);
+    const matrix = await mixing(3, load);
+    const [heads, places] = [range(HEADS), range(L)];
     const dot = (a, b) => a.reduce((total, x, d) => total + x * b[d], 0);
-    const written = places.map(query =>
-      heads.map(h => {
-        const row = new Float32Array(WIDTH);
-        places.forEach(i => {
-          const weight = weights[(h * tokens.length + query) * tokens.length + i];
-          value(h, i).forEach((x, d) => (row[d] += weight * x));
-        });
-        return row;
-      }),
-    );
-    const lengths = heads.flatMap(h => places.map(i => Math.hypot(...value(h, i))));
-    const sizes = written.map(rows => rows.map(row => Math.hypot(...row)));
-    const cosines = written.flatMap((rows, i) =>
-      rows.flatMap((a, g) => rows.map((b, h) => dot(a, b) / (sizes[i][g] * sizes[i][h]))),
+    const piece = (T, h, i) => T.subarray(i * WIDTH + h * SIZE).subarray(0, SIZE);
+    /** Lo de cada cabeza por su trozo de W_O, y nada más: una fila de d_model por cabeza y token. */
+    const through = T => {
+      const alone = new Float32Array(HEADS * T.length);
+      const start = (h, i) => (h * L + i) * WIDTH;
+      heads.forEach(h => places.forEach(i => alone.set(piece(T, h, i), start(h, i) + h * SIZE)));
+      const mixed = linear(alone, matrix);
+      return heads.map(h => places.map(i => mixed.subarray(start(h, i)).subarray(0, WIDTH)));
+    };
+    const given = through(output);
+    const norms = rows => rows.flat().map(row => Math.hypot(...row));
+    const cosine = (a, b) => dot(a, b) / Math.hypot(...a) / Math.hypot(...b);
+    const each = what => heads.flatMap(h => places.flatMap(i => places.map(j => what(h, i, j))));
+    const among = places.flatMap(i =>
+      heads.flatMap(g => heads.map(h => cosine(given[g][i], given[h][i]))),
     );
     const data = {
       tokens,
       heads: HEADS,
-      x: pack([tokens.length, WIDTH], X),
-      ...{ q: split(Q), k: split(K), v: split(V) },
-      lengths: pack([HEADS, tokens.length], lengths),
-      written: pack(
-        [HEADS, tokens.length],
-        heads.flatMap(h => sizes.map(row => row[h])),
+      x: pack([L, WIDTH], X, Int8Array),
+      q: split(Q, Int8Array),
+      outputs: split(output, Int8Array),
+      products: pack(
+        [HEADS, L, L],
+        each((h, i, j) => dot(piece(Q, h, i), piece(K, h, j))),
       ),
-      cosines: pack([tokens.length, HEADS, HEADS], cosines),
+      lengths: pack([HEADS, L], norms(through(V))),
+      written: pack([HEADS, L], norms(given)),
+      cosines: pack([L, HEADS, HEADS], among),
     };
-    return { sentence, data, notes, query: Math.min(model.get('query'), tokens.length - 1) };
+    return { sentence, data, notes, query: Math.min(model.get('query'), L - 1) };
   };
 }
