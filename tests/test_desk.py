@@ -120,7 +120,7 @@ def test_a_question_is_answered_and_left_with_the_keys(lab):
     keys.press("ArrowDown")
     keys.press("Tab")
     keys.press("Enter")
-    expect(first.get_by_role("status")).to_contain_text("Has dicho «(0.58, 0.28, 0.14)»")
+    expect(first.get_by_role("status")).to_contain_text("Has dicho «(0.5, 0.25, 0.25)»")
     keys.press("Shift+Enter")
     page.wait_for_function("lesson.content.activeCellIndex === 1")
     expect(page.locator(".exp-prediction").get_by_role("button")).to_have_text("Contestar otra vez")

@@ -122,7 +122,7 @@ def test_the_first_one_is_kept_and_comes_back(kept, capsys):
     asked = Prediction("05.3")
     text = repr(asked)
     assert text.splitlines()[1:] == ["  ○ bone", "  ○ empatan", "  ○ dog"]
-    reveal("05.2", "con ninguno")  # de otra, y sin contestar
+    reveal("05.2", "(2, 3)")  # de otra, y sin contestar
     assert (capsys.readouterr().out, kept.exists()) == ("", False)
     asked.said = "bone"
     assert asked.revealed is False
@@ -367,10 +367,10 @@ def test_in_jupyter_one_said_before_running_its_cell_is_not_lost(lab):
         lab.open_saved(path, views)
         first = lab.page.locator(".exp-prediction").first
         first.scroll_into_view_if_needed()
-        first.get_by_label("(0.58, 0.28, 0.14)").check()
+        first.get_by_label("(0.5, 0.25, 0.25)").check()
         first.get_by_role("button", name="Lo digo").click()
-        expect(first.locator(".exp-say")).to_have_text(SAYS.format("(0.58, 0.28, 0.14)"))
+        expect(first.locator(".exp-say")).to_have_text(SAYS.format("(0.5, 0.25, 0.25)"))
         lab.run_all()
         again = lab.page.locator(".exp-prediction").first
-        expect(again.locator(".exp-say")).to_have_text(prediction.heard("05.1", "(0.58, 0.28, 0.14)")[0])
+        expect(again.locator(".exp-say")).to_have_text(prediction.heard("05.1", "(0.5, 0.25, 0.25)")[0])
     lab.restore(path)

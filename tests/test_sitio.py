@@ -401,9 +401,9 @@ def test_a_prediction_is_answered_in_the_page(browser, small):
         place.scroll_into_view_if_needed()
         answer = place.locator("xpath=following::details[contains(@class, 'answer')]").first
         assert answer.get_attribute("open") is None
-        place.get_by_label("(0.58, 0.28, 0.14)").check()
+        place.get_by_label("(0.5, 0.25, 0.25)").check()
         place.get_by_role("button", name="Lo digo").click()
-        expect(place.locator(".exp-say")).to_have_text(heard("05.1", "(0.58, 0.28, 0.14)")[0])
+        expect(place.locator(".exp-say")).to_have_text(heard("05.1", "(0.5, 0.25, 0.25)")[0])
 
 
 ALONE = "exploradores/09-CrossAttentionExplorer.html"
