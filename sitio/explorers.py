@@ -53,7 +53,7 @@ def alone(body, lesson):
 def program():
     """El de todos los exploradores, en uno: lo comparten todas las páginas, con lo común una vez."""
     kinds = {kind: getattr(explorers, kind).__module__ for kind in explorers.__all__}
-    names = {kind: name.rpartition(".")[2] for kind, name in kinds.items()} | {"Prediction": "prediction", "Questions": "questions"}
+    names = {kind: name.rpartition(".")[2] for kind, name in kinds.items()} | {"Prediction": "prediction", "Questions": "asking"}
     code = "\n".join(
         f"course.explorers.{kind} = (() => {{\n{own(name)}\n}})();" for kind, name in names.items()
     )

@@ -81,7 +81,7 @@ class Questions(Explorer):
         ValueError: si no hay preguntas para ella.
     """
 
-    _esm = esm("questions")
+    _esm = esm("asking")
     lesson = traitlets.Unicode().tag(**SHARED)
     closing = traitlets.Bool().tag(**SHARED)
     asked = traitlets.List().tag(**SHARED)
@@ -111,10 +111,20 @@ class Questions(Explorer):
                 self.note = fault and f"No se ha apuntado: {fault}."
 
     def describe(self):
-        lines = []
-        for one in self.asked:
-            lines += [one["question"], *(f"  ○ {answer['say']}" for answer in one["answers"])]
-        return "\n".join(lines)
+        return described(self.asked)
+
+
+def first(lesson, closing):
+    """Las que se preguntan a quien empieza, como las guarda el cuaderno."""
+    return [state(name) for name in (closing_of(lesson) if closing else opening(lesson, {}))]
+
+
+def described(asked):
+    """Unas preguntas y sus respuestas, en texto."""
+    lines = []
+    for one in asked:
+        lines += [one["question"], *(f"  ○ {answer['say']}" for answer in one["answers"])]
+    return "\n".join(lines)
 
 
 def heard(name, said):

@@ -386,18 +386,23 @@ def refresh_explorers(path):
         NotebookError: si ya no existe uno de sus exploradores o si el cuaderno no está en forma
             normal. El archivo se queda como estaba.
     """
-    from course_checkers.engine import prediction
+    from course_checkers.engine import asking, prediction
 
     path, nb = Path(path), read(path)
-    models = nb.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {}).values()
+    models = nb.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
+    shown = [out.data for cell in nb.cells for out in cell.get("outputs", ()) if WIDGET_VIEW in out.get("data", {})]
     changed = False
-    for state in (model.state for model in models):
+    for key, state in ((key, model.state) for key, model in models.items()):
         name = state.get("_anywidget_id", "")
         if name.startswith("course_"):
             files = _explorer_files(name)
             if name.endswith(".Prediction"):  # lo que dice también está en un archivo, prediction.toml
                 files |= prediction.state(state["name"])
-            changed |= any(state.get(key) != text for key, text in files.items())
+            if name.endswith(".Questions"):  # y lo que se pregunta, en los de cada lección
+                files |= {"asked": asking.first(state["lesson"], state["closing"])}
+                [data] = [data for data in shown if data[WIDGET_VIEW]["model_id"] == key]
+                data["text/plain"] = asking.described(files["asked"])
+            changed |= any(state.get(trait) != value for trait, value in files.items())
             state.update(files)
     if not changed:
         return False
@@ -413,7 +418,8 @@ def _explorer_files(name):
     from course_lib.explorers import _MODULE_OF, base
 
     *_, module, class_name = name.split(".")
-    if {**_MODULE_OF, "Prediction": "prediction"}.get(class_name) != module:
+    asked = {"Prediction": "prediction", "Questions": "asking"}
+    if (_MODULE_OF | asked).get(class_name) != module:
         raise NotebookError(f"guarda un explorador que ya no existe, {name}: vuelve a ejecutarlo.")
     css = (base.HERE / "explorer.css").read_text(encoding="utf-8")
     return {"_esm": base.esm(module), "_css": css}
