@@ -106,22 +106,22 @@ def check(one, function):
     names = [*inspect.signature(one.right).parameters]
     if problem := running.wrong_signature(function, names):
         return one.report(problem)
+    outcomes, problem = [], None
     with running.within_limits():
-        outcomes = []
         for case in one.cases:
             outcome = running.call(function, *clone(case))
             if outcome.unsolved:
                 return one.report(unsolved=True)
-            if outcome.problem:
-                return one.report(outcome.problem)
+            if problem := outcome.problem:
+                break  # con lo que ha dado antes, a veces, ya se sabe qué error es
             outcomes.append(read(outcome.value))
-    rights = [gives(one.right, case) for case in one.cases]
-    found = [(yours, right) for yours, right in zip(outcomes, rights) if not equal(yours, right)]
-    if not found:
-        return one.report()
-    for mistake, form in one.wrong:
+    pairs = [(yours, gives(one.right, case)) for yours, case in zip(outcomes, one.cases)]
+    found = [pair for pair in pairs if not equal(*pair)]
+    for mistake, form in one.wrong if found else ():
         if all(equal(yours, gives(form, case)) for yours, case in zip(outcomes, one.cases)):
             return one.report(mistake.found(story(*found[0])))
+    if problem or not found:
+        return one.report(*[problem] if problem else [])
     return one.report(Finding("otra-cosa", "Da otra cosa.", story(*found[0])))
 
 

@@ -23,8 +23,10 @@ X = torch.tensor([[1.0, 2.0], [0.0, 3.0], [4.0, -1.0]])
 W = torch.tensor([[0.0, 1.0, 2.0, 5.0], [3.0, 0.0, 1.0, 2.0]])
 BATCH = torch.arange(24.0).reshape(2, 3, 4) % 7
 WIDE = torch.arange(20.0).reshape(4, 5) % 3
+SQUARE = torch.tensor([[0.0, 1.0], [3.0, 2.0]])
 LINES = (
-    line(__file__, "2.a", project, ((X[0], W), (X, W), (BATCH, WIDE)), {
+    line(__file__, "2.a", project, ((X, SQUARE), (X[0], W), (X, W), (BATCH, WIDE)), {
+        "traspuesta": lambda X, W: X @ W.T,
         "sin-proyectar": lambda X, W: X,
         "la-matriz": lambda X, W: W,
         "un-número": lambda X, W: (X @ W).sum(dim=-1),
