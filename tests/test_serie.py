@@ -22,9 +22,9 @@ def texts(nb):
 
 
 def codes(nb):
-    """Los trozos de código que se ven: lo que comprueba o dibuja y lo dice está plegado, y no se cuenta."""
+    """Los trozos de código que se leen: ni lo que comprueba o dibuja, plegado, ni lo que vuelve a preguntar."""
     found = [cell.source for cell in nb.cells if cell.cell_type == "code"]
-    return [source for source in found if not way.LOOKING.match(source)]
+    return [one for one in found if not one.startswith("Questions(") and not way.LOOKING.match(one)]
 
 
 def title(path):

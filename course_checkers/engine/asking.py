@@ -46,12 +46,13 @@ def opening(lesson, noted):
 
 
 def spread(lesson):
-    """Tres de lecciones distintas, si las hay: de la última, y de más atrás. Cada lección pregunta otras."""
+    """Tres de lecciones distintas, si las hay: de las dos últimas y de una más atrás. Cada lección pregunta otras."""
     by_lesson = {}
     for name in bank():
         by_lesson.setdefault(int(name[:2]), []).append(name)
     before = sorted((k for k in by_lesson if k < lesson), reverse=True)
-    for turn, back in enumerate((0, 2, 5, 1, 3, 4)):
+    older = 2 + lesson % max(1, len(before) - 2)
+    for turn, back in enumerate((0, 1, older)):
         mine = by_lesson[before[back % len(before)]]
         yield mine[(lesson + turn) % len(mine)]
     yield from (name for k in before for name in by_lesson[k])  # si se repiten
