@@ -8,6 +8,7 @@
 - ``layers``: las capas del encoder y del decoder, por dentro.
 - ``example``: los números del ejemplo pequeño, paso a paso.
 - ``matrices``: ese ejemplo, dibujado.
+- ``writing``: lo que escribe en él una cabeza: un desplazamiento y un mapa.
 - ``alignment``: una traducción, y a qué mira cada palabra al escribirse.
 - ``today``: la atención de hoy.
 - ``strokes``: los trazos que comparten todas.

@@ -85,12 +85,17 @@ def difference(
     if yours.shape != right.shape:
         mine, good = tuple(yours.shape), tuple(right.shape)
         return f"Con {look.case.name}, {name} mide {mine} y {expected} {good}{more}."
+    return f"Con {look.case.name}, {name}{farthest(yours, right, wanted)}{more}."
+
+
+def farthest(yours, right, wanted):
+    """Dónde se apartan más dos tensores de la misma forma, y cuánto vale allí cada uno."""
     gap = (yours.double() - right.double()).abs().nan_to_num(torch.inf, torch.inf)
     position = np.unravel_index(int(gap.argmax()), gap.shape)
     index = ", ".join(str(int(i)) for i in position)
     where = f" en la posición [{index}]" if index else ""
     mine, good = show_both(yours[position], right[position])
-    return f"Con {look.case.name}, {name}{where} vale {mine} y {wanted} {good}{more}."
+    return f"{where} vale {mine} y {wanted} {good}"
 
 
 def first_part(yours, right):
@@ -105,6 +110,8 @@ def contrast(yours, right):
     name = "tu salida"
     if hasattr(right, "_fields") and len(yours) == len(right):
         name, yours, right = first_part(yours, right)
+    if isinstance(right, torch.Tensor) and right.numel() > SHOWN and right.shape == yours.shape:
+        return f"{name}{farthest(yours, right, 'tenía que valer')}"
     yours, right = show_both(yours, right)
     return f"{name} es {yours} y tenía que ser {right}"
 
