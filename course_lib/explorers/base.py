@@ -14,8 +14,8 @@ HERE = Path(__file__).parent
 SHARED = {"sync": True, "echo_update": False}
 
 # Lo que solo comparten algunos: así, el estado de los demás no lo lleva.
-ALSO = dict.fromkeys(["cross", "heads", "llm", "qkv"], ["sentences"]) | {
-    "attention": ["sentences", "arcs"],
+ALSO = dict.fromkeys(["cross", "llm", "qkv"], ["sentences"]) | {
+    "attention": ["sentences", "arcs"], "heads": ["sentences", "goals"],
     "geometry": ["goals"], "influence": ["heatmap"], "learning": ["goals", "heatmap"],
 }  # fmt: skip
 
