@@ -11,16 +11,29 @@ from course_checkers.engine.report import Finding
 from course_checkers.inside.code import Heard
 
 
+def each_output(known):
+    """Una propiedad de cada salida: de ella y de los argumentos, el nombre de lo que falla y sus números."""
+
+    def property_of(look):
+        def found(attempt):
+            for case, output in attempt.outputs():
+                for name, numbers in look(output, *case.arguments):
+                    return [known[name].saying(name=case.name, **numbers)]
+            return []
+
+        return found
+
+    return property_of
+
+
 def right_shape(shape, text, read, story="Con {name} mide {yours} y tenía que medir {right}."):
     """Que la salida tenga la forma que da ``shape`` con los argumentos de la prueba."""
 
-    def look(attempt):
-        for case, output in attempt.outputs():
-            yours, right = tuple(output.shape), tuple(shape(*case.arguments))
-            if yours != right:
-                told = story.format(name=case.name, yours=yours, right=right)
-                return [Finding("propiedad-forma", text, told, read)]
-        return []
+    @each_output({"forma": Finding("propiedad-forma", text, story, read)})
+    def look(output, *given):
+        yours, right = tuple(output.shape), tuple(shape(*given))
+        if yours != right:
+            yield "forma", {"yours": yours, "right": right}
 
     return look
 
@@ -31,12 +44,10 @@ NOT_FINITE = "Tu salida tiene números que no son finitos."
 def finite(read, text=NOT_FINITE, story="Con {name}, {bad} de {all} son NaN o ∞."):
     """Que no haya NaN ni ∞."""
 
-    def look(attempt):
-        for case, output in attempt.outputs():
-            if bad := int((~output.isfinite()).sum()):
-                told = story.format(name=case.name, bad=bad, all=output.numel())
-                return [Finding("propiedad-finita", text, told, read)]
-        return []
+    @each_output({"finita": Finding("propiedad-finita", text, story, read)})
+    def look(output, *given):
+        if bad := int((~output.isfinite()).sum()):
+            yield "finita", {"bad": bad, "all": output.numel()}
 
     return look
 

@@ -4,7 +4,7 @@ import torch
 
 from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, stepping, told
 from course_checkers.engine.comparing import show_both
-from course_checkers.engine.properties import gives, not_by_hand, related
+from course_checkers.engine.properties import each_output, gives, not_by_hand, related
 from course_checkers.steps import numbers
 from course_checkers.steps import vectors as steps
 from course_checkers.steps.vectors import both_ways, product_of
@@ -44,13 +44,10 @@ A, B = CASE.arguments
 PROMISED = [steps.vector_case([3.0, 4.0], b) for b in ([6.0, 8.0], [-4.0, 3.0])]
 
 
-def within_limits(attempt):
-    for case, output in attempt.outputs():
-        if output.abs().max() > 1.0001:
-            return [
-                LAWS["propiedad-límites"].saying(name=case.name, yours=show_both(output, 1.0)[0])
-            ]
-    return []
+@each_output(LAWS)
+def within_limits(output, a, b):
+    if output.abs().max() > 1.0001:
+        yield "propiedad-límites", {"yours": show_both(output, 1.0)[0]}
 
 
 def null_vector(attempt):

@@ -12,7 +12,7 @@ import torch
 
 from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, stepping, told
 from course_checkers.engine.comparing import same, show, show_both
-from course_checkers.engine.properties import finite, half_precision, laws, right_shape
+from course_checkers.engine.properties import each_output, finite, half_precision, laws, right_shape
 from course_lib.layers import PositionalEncoding
 
 # --- Los errores, y lo que le hacen a la tabla ----------------------------------------------------
@@ -143,22 +143,19 @@ def only_one_number(attempt):
     return any(not table.numel() or table.min() == table.max() for _, table in attempt.outputs())
 
 
-def sines_and_cosines(attempt):
+@each_output(LAWS)
+def sines_and_cosines(table, *sizes):
     """Que los números sean los senos y los cosenos de unos ángulos que en la fila 0 valen 0."""
-    for case, table in attempt.outputs():
-        gap = ((table[:, 0::2] ** 2 + table[:, 1::2] ** 2) - 1).abs()
-        if (most := table.abs().max()) > 1.0001:
-            return [LAWS["propiedad-entre-1"].saying(name=case.name, most=show_both(most, 1.0)[0])]
-        start = table[0] - torch.tensor([0.0, 1.0] * (table.shape[1] // 2))
-        if not same(start, 0 * start):
-            place = int(start.abs().nan_to_num(torch.inf).argmax())
-            mine, good = show_both(table[0, place], float(place % 2))
-            where = {"name": case.name, "place": place}
-            return [LAWS["propiedad-fila-0"].saying(**where, mine=mine, good=good)]
-        if gap.max() > 1e-3:
-            pair, most = int(gap.amax(0).argmax()), show(gap.max())
-            return [LAWS["propiedad-pareja"].saying(name=case.name, pair=pair, gap=most)]
-    return []
+    gap = ((table[:, 0::2] ** 2 + table[:, 1::2] ** 2) - 1).abs()
+    if (most := table.abs().max()) > 1.0001:
+        yield "propiedad-entre-1", {"most": show_both(most, 1.0)[0]}
+    start = table[0] - torch.tensor([0.0, 1.0] * (table.shape[1] // 2))
+    if not same(start, 0 * start):
+        place = int(start.abs().nan_to_num(torch.inf).argmax())
+        mine, good = show_both(table[0, place], float(place % 2))
+        yield "propiedad-fila-0", {"place": place, "mine": mine, "good": good}
+    if gap.max() > 1e-3:
+        yield "propiedad-pareja", {"pair": int(gap.amax(0).argmax()), "gap": show(gap.max())}
 
 
 def odd_width(attempt):

@@ -11,7 +11,7 @@ import torch
 from course_checkers.engine import Case, Exercise, Stage, stepping, told
 from course_checkers.engine.comparing import same, show, show_both
 from course_checkers.engine.mistakes import mistakes
-from course_checkers.engine.properties import finite, half_precision, laws, right_shape
+from course_checkers.engine.properties import each_output, finite, half_precision, laws, right_shape
 
 # --- Los errores, y lo que le hacen a los vectores ------------------------------------------------
 
@@ -165,14 +165,13 @@ TINY = (
 # --- Lo que se mira en la respuesta ---------------------------------------------------------------
 
 
-def mean_one(attempt):
+@each_output(LAWS)
+def mean_one(output, token, position, kind, gamma, *others):
     """Que, con γ y β a 1, la media de cada vector sea 1."""
-    for case, output in attempt.outputs():
-        means = output.mean(-1)
-        if bool((case.arguments[3] == 1).all()) and not same(means, torch.ones(means.shape)):
-            worst = float(means.flatten()[(means - 1).abs().argmax()])
-            return [LAWS["propiedad-media"].saying(name=case.name, mean=show_both(worst, 1.0)[0])]
-    return []
+    means = output.mean(-1)
+    if bool((gamma == 1).all()) and not same(means, torch.ones(means.shape)):
+        worst = float(means.flatten()[(means - 1).abs().argmax()])
+        yield "propiedad-media", {"mean": show_both(worst, 1.0)[0]}
 
 
 def like_bert(attempt):

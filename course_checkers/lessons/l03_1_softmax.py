@@ -9,10 +9,10 @@ import math
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, finite, laws
+from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, finite, laws, right_shape
 from course_checkers.engine.comparing import show, show_both
 from course_checkers.engine.mistakes import messages, mistakes
-from course_checkers.engine.properties import half_precision, not_by_hand, promised, right_shape
+from course_checkers.engine.properties import each_output, half_precision, not_by_hand, promised
 from course_checkers.lessons import l03_1_steps as steps
 from course_checkers.lessons.l03_1_steps import TOLD, Share, highest, total
 
@@ -173,21 +173,19 @@ def found_clamp(attempt):
 # --- Lo que se mira, y lo que está bien y conviene saber ------------------------------------------
 
 
-def like_weights(attempt):
+@each_output(LAWS)
+def like_weights(weights, scores):
     """Que no haya pesos negativos, que cada fila sume 1 y que, a mayor puntuación, mayor peso."""
-    for case, weights in attempt.outputs():
-        scores, rows = case.arguments[0], weights.reshape(-1, weights.shape[-1])
-        sums, order = rows.sum(-1), scores.reshape(rows.shape).argsort(-1)
-        row, low = int((sums - 1).abs().argmax()), weights.min()
-        back = (rows.gather(-1, order).diff(dim=-1) < -1e-5).any(-1)
-        if low < -1e-5:
-            return [LAWS["propiedad-positiva"].saying(name=case.name, low=show(low))]
-        if abs(sums[row] - 1) > 1e-3:
-            story = {"name": case.name, "row": row, "sum": show_both(sums[row], 1.0)[0]}
-            return [LAWS["propiedad-suma"].saying(**story)]
-        if back.any():
-            return [LAWS["propiedad-orden"].saying(name=case.name, row=int(back.nonzero()[0]))]
-    return []
+    rows = weights.reshape(-1, weights.shape[-1])
+    sums, order = rows.sum(-1), scores.reshape(rows.shape).argsort(-1)
+    row, low = int((sums - 1).abs().argmax()), weights.min()
+    back = (rows.gather(-1, order).diff(dim=-1) < -1e-5).any(-1)
+    if low < -1e-5:
+        yield "propiedad-positiva", {"low": show(low)}
+    if abs(sums[row] - 1) > 1e-3:
+        yield "propiedad-suma", {"row": row, "sum": show_both(sums[row], 1.0)[0]}
+    if back.any():
+        yield "propiedad-orden", {"row": int(back.nonzero()[0])}
 
 
 def exactly_zero(attempt, choice):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, told, ways
-from course_checkers.engine.properties import laws, right_shape
+from course_checkers.engine.properties import each_output, laws, right_shape
 from course_checkers.steps.heads import SPLITS, split_tokens
 
 LAWS = laws(__file__, "6.1 propiedades")
@@ -141,17 +141,14 @@ def output_shape(x, heads):
     return x.shape[0], heads, x.shape[1], x.shape[2] // heads
 
 
-def only_moved(attempt):
+@each_output(LAWS)
+def only_moved(output, x, heads):
     """Repartir coloca los números, y en la fila de cada token van los suyos."""
-    for case, output in attempt.outputs():
-        x = case.arguments[0]
-        if not torch.equal(output.flatten().sort().values, x.flatten().sort().values):
-            lost = (Counter(x.flatten().tolist()) - Counter(output.flatten().tolist())).total()
-            return [LAWS["propiedad-números"].saying(name=case.name, all=x.numel(), lost=lost)]
-        if (mixed := output // 100 != x[:, None, :, :1] // 100).any():
-            numbers = {"mixed": int(mixed.sum()), "all": x.numel()}
-            return [LAWS["propiedad-token"].saying(name=case.name, **numbers)]
-    return []
+    if not torch.equal(output.flatten().sort().values, x.flatten().sort().values):
+        lost = (Counter(x.flatten().tolist()) - Counter(output.flatten().tolist())).total()
+        yield "propiedad-números", {"all": x.numel(), "lost": lost}
+    if (mixed := output // 100 != x[:, None, :, :1] // 100).any():
+        yield "propiedad-token", {"mixed": int(mixed.sum()), "all": x.numel()}
 
 
 class SplitHeads(Exercise):

@@ -2,8 +2,9 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, right_shape, same, show
+from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, same, show
 from course_checkers.engine.mistakes import stepping, told
+from course_checkers.engine.properties import each_output, laws, right_shape
 
 
 def row_example(look):
@@ -19,7 +20,7 @@ def row_example(look):
 
 TOLD = told(__file__, "8.1", row_example)
 step = stepping(TOLD)
-SEEN = told(__file__, "8.1 propiedades")
+SEEN, LAWS = told(__file__, "8.1 propiedades"), laws(__file__, "8.1 propiedades")
 
 # --- Los pasos ------------------------------------------------------------------------------------
 
@@ -138,20 +139,16 @@ def with_decimals(attempt, choice):
     return [SEEN["dtype"].saying(dtype=dtype).found() for dtype in dtypes[:1]]
 
 
-def order(attempt):
+@each_output(LAWS)
+def order(output, target, bos):
     """Que cada frase empiece por bos_id y siga con lo suyo, corrido un puesto."""
-    for case, output in attempt.outputs():
-        target, bos = case.arguments
-        if (starts := output[:, 0] != bos).any():
-            row = int(starts.nonzero()[0])
-            story = f"la fila {row} empieza por {show(output[row, 0])}, y bos_id es {bos}"
-            return [SEEN["propiedad-inicio"].found(f"Con {case.name}, {story}.")]
-        if (moved := output[:, 1:] != target[:, :-1]).any():
-            row, i = moved.nonzero()[0].tolist()
-            mine, good = show(output[row, i + 1]), show(target[row, i])
-            story = f"en [{row}, {i + 1}] está {mine} y tenía que estar {good}"
-            return [SEEN["propiedad-orden"].found(f"Con {case.name}, {story}.")]
-    return []
+    if (starts := output[:, 0] != bos).any():
+        row = int(starts.nonzero()[0])
+        yield "propiedad-inicio", {"row": row, "mine": show(output[row, 0]), "bos": bos}
+    if (moved := output[:, 1:] != target[:, :-1]).any():
+        row, i = moved.nonzero()[0].tolist()
+        mine, good = show(output[row, i + 1]), show(target[row, i])
+        yield "propiedad-orden", {"row": row, "i": i + 1, "mine": mine, "good": good}
 
 
 SHAPE = "La salida tiene que medir lo mismo que target_ids, (B, L).", "08 §4.1"

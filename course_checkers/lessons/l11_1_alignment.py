@@ -8,7 +8,7 @@ import torch
 
 from course_checkers.engine import Case, Exercise, Numbers, Stage, drawn, laws, stepping, told
 from course_checkers.engine.comparing import same, show
-from course_checkers.engine.properties import hits
+from course_checkers.engine.properties import each_output, hits
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself
 
@@ -110,15 +110,13 @@ def not_integers(attempt, choice):
         yield LAWS["dtype"]
 
 
-def places_of_words(attempt):
-    for case, output in attempt.outputs():
-        last = case.arguments[0].shape[-1] - 2
-        outside = (output < 0) | (output > last) | (output != output.round())
-        if outside.any():
-            i = int(outside.nonzero()[0])
-            law = LAWS["propiedad-posiciones"]
-            return [law.saying(name=case.name, i=i, yours=show(output[i]), last=last)]
-    return []
+@each_output(LAWS)
+def places_of_words(output, weights):
+    last = weights.shape[-1] - 2
+    outside = (output < 0) | (output > last) | (output != output.round())
+    if outside.any():
+        i = int(outside.nonzero()[0])
+        yield "propiedad-posiciones", {"i": i, "yours": show(output[i]), "last": last}
 
 
 class Alignment(Exercise):

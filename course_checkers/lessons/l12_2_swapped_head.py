@@ -5,8 +5,9 @@
 import numpy as np
 import torch
 
-from course_checkers.engine import Case, Exercise, Stage, difference, drawn, right_shape, same
+from course_checkers.engine import Case, Exercise, Stage, difference, drawn, same
 from course_checkers.engine.mistakes import stepping, told
+from course_checkers.engine.properties import each_output, laws, right_shape
 
 
 def how_many(look):
@@ -21,7 +22,7 @@ def how_many(look):
 
 
 step = stepping(told(__file__, "12.2", how_many))
-SEEN = told(__file__, "12.2 propiedades")
+SEEN, LAWS = told(__file__, "12.2 propiedades"), laws(__file__, "12.2 propiedades")
 
 # --- Qué números se cambian -----------------------------------------------------------------------
 
@@ -161,20 +162,17 @@ SHAPE = "Tu salida tiene que medir lo mismo que concat, (B, L, d_model).", "12 �
 SHAPE += ("Con {name}, mide {yours} y tenía que medir {right}.",)
 
 
-def only_its_columns(attempt):
+@each_output(LAWS)
+def only_its_columns(output, concat, other, head, heads):
     """Que las columnas de la cabeza sean las de la otra frase, y las demás, las de antes."""
-    for case, output in attempt.outputs():
-        concat, other, head, heads = case.arguments
-        hidden = marked(its_columns, concat, head, heads)
-        for chosen, expected, law, story in (
-            (hidden, other, "propiedad-la-suya", "{} de {} de la cabeza no lo son"),
-            (~hidden, concat, "propiedad-las-demás", "cambian {} de {} números de las demás"),
-        ):
-            if not same(output[chosen], expected[chosen]):
-                moved = int((output[chosen] != expected[chosen]).sum())
-                told_so = story.format(moved, int(chosen.sum()))
-                return [SEEN[law].found(f"Con {case.name}, {told_so}.")]
-    return []
+    hidden = marked(its_columns, concat, head, heads)
+    for name, chosen, expected in (
+        ("propiedad-la-suya", hidden, other),
+        ("propiedad-las-demás", ~hidden, concat),
+    ):
+        if not same(output[chosen], expected[chosen]):
+            moved = int((output[chosen] != expected[chosen]).sum())
+            yield name, {"moved": moved, "all": int(chosen.sum())}
 
 
 class SwappedHead(Exercise):

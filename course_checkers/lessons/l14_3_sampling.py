@@ -165,14 +165,13 @@ EXAMPLE = (2 * torch.tensor([0.2, 0.4, 0.3, 0.1]).log(), 2.0, 3, 0.75)
 TINY = [1.0, 2.0], [0.0, 2.0, 1.0], [0.0, 0.5, 1.0]
 
 
-def one(attempt):
+@law.each_output(LAWS)
+def one(output, *given):
     """Que cada fila sume 1."""
-    for case, output in attempt.outputs():
-        sums = output.sum(-1).flatten()
-        row = (sums - 1).abs().nan_to_num(torch.inf).argmax()
-        if not abs(sums[row] - 1) < 1e-3:
-            return [LAWS["propiedad-suma"].saying(name=case.name, sum=show_both(sums[row], 1.0)[0])]
-    return []
+    sums = output.sum(-1).flatten()
+    row = (sums - 1).abs().nan_to_num(torch.inf).argmax()
+    if not abs(sums[row] - 1) < 1e-3:
+        yield "propiedad-suma", {"sum": show_both(sums[row], 1.0)[0]}
 
 
 class Sampling(Exercise):

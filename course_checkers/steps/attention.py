@@ -11,7 +11,7 @@ from torch.nn.functional import normalize
 
 from course_checkers.engine.comparing import same, show, show_both
 from course_checkers.engine.mistakes import Option, told, ways
-from course_checkers.engine.properties import laws
+from course_checkers.engine.properties import each_output, laws
 
 STORIES, LAWS = told(__file__, "stories"), laws(__file__, "propiedades")
 
@@ -212,14 +212,13 @@ def least_and_most(value):
 def within_values(values, law=LAWS["propiedad-media"], bounds=least_and_most):
     """Que cada salida esté entre el menor y el mayor de los values, o entre los que da ``bounds``."""
 
-    def look(attempt):
-        for case, output in attempt.outputs():
-            low, high = bounds(values(*case.arguments))
-            outside = torch.maximum(low - output, output - high)
-            if outside.amax() > 1e-3:
-                row = int(outside.amax(-1).reshape(-1, outside.shape[-2]).amax(0).argmax())
-                return [law.saying(name=case.name, gap=show(outside.amax()), row=row)]
-        return []
+    @each_output({"": law})
+    def look(output, *given):
+        low, high = bounds(values(*given))
+        outside = torch.maximum(low - output, output - high)
+        if outside.amax() > 1e-3:
+            row = int(outside.amax(-1).reshape(-1, outside.shape[-2]).amax(0).argmax())
+            yield "", {"gap": show(outside.amax()), "row": row}
 
     return look
 
