@@ -1,11 +1,10 @@
 """Lo que se pregunta en la lección 03: el tamaño de las puntuaciones y un peso de BERT."""
 
-import functools
 import math
-
-import torch
+from functools import partial
 
 from course_checkers.engine import question
+from course_checkers.steps import bert_head
 
 # 3.3 El tamaño, con papel y lápiz.
 D_K, QUERY_SPREAD, KEY_SPREAD = 16, 3, 2
@@ -35,32 +34,9 @@ LONG_QUERIES = question(
 )  # fmt: skip
 
 # 3.4 En una cabeza de BERT.
-SENTENCE, LAYER, HEAD = "She sat on the bank of the river", 0, 4
-ROOT = math.sqrt(32)
-
-
-@functools.cache
-def sentence():
-    """La frase, y la atención de las dos primeras capas."""
-    from course_lib import encoder_from_bert, extract_embeddings, load_bert
-
-    layers = encoder_from_bert(load_bert()).encoder.encoder_layers[:2]
-    return extract_embeddings(SENTENCE), [layer.multi_head_attention for layer in layers]
-
-
-def weight(divisor=ROOT, layer=LAYER, head=HEAD, dim=-1, swapped=False, shift=0, entering=None):
-    """El peso de una palabra en la fila de otra, con la cuenta bien hecha o cambiada."""
-    bert, attentions = sentence()
-    attention = attentions[layer]
-    x = getattr(bert, entering) if entering else bert.hidden_states[layer]
-    row, column = (bert.tokens[0].index(word) + shift for word in ("bank", "river"))
-    with torch.no_grad():
-        projections = (attention.query_projection, attention.key_projection)
-        q, k = (attention.split_heads(projection(x))[0, head] for projection in projections)
-        scores = (k @ q.mT if swapped else q @ k.mT) / divisor
-    return float(scores.softmax(dim)[row, column])
-
-
+LAYER, HEAD = 0, 4
+weight = partial(bert_head.weight, "She sat on the bank of the river", "bank", "river")
+weight = partial(weight, layer=LAYER, head=HEAD)
 OF_WEIGHT = {
     "sin-dividir": lambda: weight(divisor=1.0),
     "entre-d_k": lambda: weight(divisor=32),

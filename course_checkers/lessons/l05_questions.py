@@ -1,38 +1,18 @@
 """Lo que se pregunta en la lección 05: un peso de BERT y qué cambia los pesos."""
 
-import functools
 import math
 
 import torch
 
 from course_checkers.engine import drawn, question
+from course_checkers.steps import bert_head
 
 # 5.2 Un peso, en una cabeza de BERT.
-SENTENCE = "The cat drank the milk because it was thirsty"
-MARKS = ("[CLS]", "[SEP]")
+SENTENCE, MARKS = "The cat drank the milk because it was thirsty", ("[CLS]", "[SEP]")
 
 
-@functools.cache
-def bert(layer=3):
-    """Los tokens de la frase, lo que entra en una capa de BERT y la atención de la capa 3."""
-    from course_lib import encoder_from_bert, extract_embeddings, load_bert
-
-    found = extract_embeddings(SENTENCE)
-    attention = encoder_from_bert(load_bert()).encoder.encoder_layers[3].multi_head_attention
-    return found.tokens[0], found.hidden_states[layer], attention
-
-
-def weight(row="it", token="cat", layer=3, head=1, scale=None, dim=-1, hide=MARKS, project=True):
-    """El peso que la fila de ``row`` da a ``token``, con la cuenta bien hecha o con algo cambiado."""
-    words, x, attention = bert(layer)
-    with torch.no_grad():
-        projections = attention.query_projection, attention.key_projection
-        heads = [attention.split_heads(p(x))[0, head] for p in projections]
-    q, k = heads if project else (x[0], x[0])
-    scores = q @ k.mT / (scale or math.sqrt(k.shape[-1]))
-    hidden = torch.tensor([word in hide for word in words])
-    weights = scores.masked_fill(hidden, -torch.inf).softmax(dim)
-    return float(weights[words.index(row), words.index(token)])
+def weight(row="it", column="cat", head=1, hide=MARKS, **how):
+    return bert_head.weight(SENTENCE, row, column, layer=3, head=head, hide=hide, **how)
 
 
 OF_WEIGHT = {
@@ -40,16 +20,16 @@ OF_WEIGHT = {
     "solo-cls": lambda: weight(hide=MARKS[:1]),
     "solo-sep": lambda: weight(hide=MARKS[1:]),
     "sin-it": lambda: weight(hide=(*MARKS, "it")),
-    "máscara-al-revés": lambda: weight(hide=set(bert()[0]) - set(MARKS)),
-    "fila-cambiada": lambda: weight(row="cat", token="it"),
-    "otra-columna": lambda: weight(token="milk"),
+    "máscara-al-revés": lambda: weight(hide=SENTENCE.lower().split()),
+    "fila-cambiada": lambda: weight("cat", "it"),
+    "otra-columna": lambda: weight(column="milk"),
     "softmax-queries": lambda: weight(dim=-2),
-    "sin-escala": lambda: weight(scale=1.0),
-    "escala-d_k": lambda: weight(scale=32),
-    "escala-√d_model": lambda: weight(scale=math.sqrt(384)),
+    "sin-escala": lambda: weight(divisor=1.0),
+    "escala-d_k": lambda: weight(divisor=32),
+    "escala-√d_model": lambda: weight(divisor=math.sqrt(384)),
     "otra-cabeza": lambda: weight(head=0),
-    "otra-capa#4": lambda: weight(layer=4),
-    "otra-capa#2": lambda: weight(layer=2),
+    "otra-capa#4": lambda: weight(entering=4),
+    "otra-capa#2": lambda: weight(entering=2),
     "sin-proyectar": lambda: weight(project=False),
 }
 CAT = question(
