@@ -131,22 +131,6 @@ def one_number(attempt, *arguments):
     return None
 
 
-def found_scale(attempt):
-    def measure(d_k):
-        """Con dos keys, se lee en la salida por cuánto se dividen las puntuaciones."""
-        query, key, value = (torch.zeros(1, 1, n, d) for n, d in ((1, d_k), (2, d_k), (2, 1)))
-        query[..., 0], key[..., 0, 0], value[..., 0, 0] = 1.0, 1.0, 1.0
-        return steps.divisor_in(one_number(attempt, query, key, value, None))
-
-    return steps.early_scales(measure)
-
-
-def found_fill(attempt):
-    zeros = torch.zeros(1, 1, 2, 1)
-    value, mask = torch.tensor([[[[0.0], [1.0]]]]), torch.tensor([[[[True, False]]]])
-    return hiding.found_fills(one_number(attempt, zeros[:, :, :1], zeros, value, mask))
-
-
 def hides_the_future(attempt):
     """Si, sin máscara, lo primero no se entera de que cambia lo último."""
     for case in PLAIN:
@@ -212,7 +196,7 @@ class Attention(Exercise):
         Case("cinco ejes", draw(42, (2, 1, 3), 4, 5, 6, 7), "4"),
         *(Case(f"una máscara {name}, que se difunde", given, "difusión") for name, given in THIN),
     )
-    measured = {"scale": found_scale, "extra": hides_the_future, "mask": found_fill}
+    measured = hiding.measured_in(one_number) | {"extra": hides_the_future}
     must = (
         right_shape(steps.output_shape, "La forma de tu salida no es (..., L_q, d_v).", "05 §1"),
         finite("03 §2"),

@@ -19,7 +19,7 @@ from course_checkers.lessons import l06_2_structure as structure
 from course_checkers.lessons.l06_2_cases import MASKED, WIDE
 from course_checkers.steps import attention as one
 from course_checkers.steps import heads
-from course_checkers.steps.hiding import found_fills
+from course_checkers.steps.hiding import measured_in
 from course_checkers.steps.pair import RETURNED
 from course_checkers.steps.sources import ROLES, SOURCES, output_options, projection_options
 
@@ -36,19 +36,7 @@ PAIR_OPTIONS, VALUE_PROJECTIONS = projection_options(KINDS)
 OTHER_SOURCE = SOURCES["otra-entrada#alguna"]
 OTHER_PAIRS = [pair for pair in itertools.product(ROLES, repeat=2) if pair != ("query", "key")]
 
-ONE_TOKEN = ("source_v", "project_v", "output", "value", "softmax", "scale", "merge")
-ONE_HEAD = (
-    *("sources", "projections", "order", "batch", "split", "scale", "softmax", "extra", "value"),
-    "merge",
-)
-
-
-def plan_of_stages(one_token):
-    axes = one_token, ONE_HEAD, ("split", "merge", "scale", "value")
-    every = ("sources", "projections", "merge", "scale", "softmax")
-    masked = heads.stage(("mask",), MASKED, styles=("mask",))
-    return (*heads.plan_of_stages(axes, every, cases.CASES), masked)
-
+MASKED_STAGE = heads.stage(("mask",), MASKED, styles=("mask",))
 
 # --- Leer la clase --------------------------------------------------------------------------------
 
@@ -89,23 +77,8 @@ def alone(attempt, query, key, value, mask):
     for role in layers.ROLES:
         weights.matrix[role], weights.bias[role] = torch.eye(d_k), torch.zeros(d_k)
     value = torch.nn.functional.pad(value, (0, d_k - value.shape[-1]))
-    output = heads.output_of(attempt, query, key, value, mask, weights)
+    output = heads.output_of(attempt, query[0], key[0], value[0], mask, weights)
     return None if output is None else float(output[0, 0, 0])
-
-
-def found_scale(attempt):
-    def measure(d_k):
-        query, key, value = (torch.zeros(1, n, d) for n, d in ((1, d_k), (2, d_k), (2, 1)))
-        query[..., 0], key[:, 0, 0], value[:, 0, 0] = 1.0, 1.0, 1.0
-        return one.divisor_in(alone(attempt, query, key, value, None))
-
-    return one.early_scales(measure)
-
-
-def found_fill(attempt):
-    zeros, value = torch.zeros(1, 2, 1), torch.tensor([[[0.0], [1.0]]])
-    mask = torch.tensor([[[[True, False]]]])
-    return found_fills(alone(attempt, zeros[:, :1], zeros, value, mask))
 
 
 def independence(attempt):
@@ -162,10 +135,8 @@ class MultiHead(heads.Heads):
         "batch": [Option(False), Option(True, SAID["lote-por-tokens"])],
         "mask": heads.MASK_OPTIONS,
     }
-    stages = plan_of_stages(ONE_TOKEN)
-    # Con un solo token, «pesos por keys» y «values mal proyectados» son lo mismo.
-    second_try = plan_of_stages([axis for axis in ONE_TOKEN if axis != "value"])
-    measured = {"scale": found_scale, "mask": found_fill}
+    stages, second_try = heads.plans_of_stages(cases.CASES, last=(MASKED_STAGE,))
+    measured = measured_in(alone)
     must = (
         right_shape(heads.output_shape, "La forma de tu salida no es (B, L_q, d_model).", "06 §8"),
         finite("03 §2"),

@@ -47,18 +47,6 @@ CASES = heads.Cases(
     ),
     large=case("números muy grandes", 7, 2, 3, 6, 1, factor=60.0),
 )
-ONE_TOKEN = ("project_v", "output", "value", "softmax", "scale", "merge")
-ONE_HEAD = (
-    *("projections", "order", "batch", "split", "scale", "softmax", "extra", "value", "merge"),
-)
-MANY_HEADS = ("split", "merge", "scale", "value", "projections", "project_v", "pieces")
-
-
-def plan_of_stages(one_token):
-    by_heads = {"projections": BY_HEADS, "project_v": BY_HEADS}
-    every = ("projections", "merge", "scale", "softmax")
-    return heads.plan_of_stages((one_token, ONE_HEAD, MANY_HEADS), every, CASES, only=by_heads)
-
 
 # --- Lo que se mide y lo que tiene que cumplir ----------------------------------------------------
 
@@ -107,9 +95,11 @@ class ByHand(heads.Heads):
         "batch": ways(SAID, False, ("frases-juntas", "together"), ("lote-por-tokens", "across")),
         "pieces": [Option(False), *PIECES],
     }
-    stages = plan_of_stages(ONE_TOKEN)
-    # Con un solo token, «pesos por keys» y «values mal proyectados» son lo mismo.
-    second_try = plan_of_stages([axis for axis in ONE_TOKEN if axis != "value"])
+    stages, second_try = heads.plans_of_stages(
+        CASES,
+        ("projections", "project_v", "pieces"),
+        only={"projections": BY_HEADS, "project_v": BY_HEADS},
+    )
     tiny = (
         tiny_case([[[2.0]]], 1, 1),
         tiny_case([[[0.0], [1.0]]], 1, 1),

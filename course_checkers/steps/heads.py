@@ -198,6 +198,13 @@ FIRST_ONLY = {
 SINGLE_ONLY = {"split": ("falta-trasponer", "h-y-d_k-cambiados", "traspone-antes-de-repartir")}
 CONCEALING = ("falta-trasponer", "softmax-eje-1")  # tapan lo demás si hay una sola cabeza
 WIDER = ("project_v", "projections", "split", "merge", "output", "value")
+# Con un solo token, «pesos por keys» y «values mal proyectados» son lo mismo: después, sin lo primero.
+BARE = ("source_v", "project_v", "output", "softmax", "scale", "merge")
+ONE_TOKEN = (*BARE[:3], "value", *BARE[3:]), BARE
+ONE_HEAD = ("sources", "projections", "order", "batch", "split", "scale", "softmax", "extra")
+ONE_HEAD += ("value", "merge")
+MANY_HEADS = ("split", "merge", "scale", "value")
+AGAIN = ("sources", "projections", "merge", "scale", "softmax")  # si antes algo lo tapaba
 
 
 def stage(axes, cases, most=2, styles=(), **more):
@@ -214,27 +221,28 @@ class Cases(NamedTuple):
     large: Case  # con puntuaciones muy grandes
 
 
-def plan_of_stages(axes, every, cases, **by_heads):
-    """De un token y una cabeza a muchos. Al principio basta con una prueba de ``cases.first``.
+def plans_of_stages(cases, many_heads=(), last=(), **by_heads):
+    """De un token y una cabeza a muchos. Y otro plan, por si con él no se explica todo.
 
     Args:
-        axes: los pasos con un token, con una cabeza y con varias.
-        every: los que se miran con varias, si antes algo lo tapaba.
-        cases: las pruebas, ``Cases``.
+        cases: las pruebas, ``Cases``. Al principio basta con una de ``cases.first``.
+        many_heads: los pasos de un ejercicio que se miran con varias cabezas.
+        last: las etapas de un ejercicio, detrás de todas.
         by_heads: lo demás de la etapa con varias cabezas.
     """
-    one_token, one_head, many_heads = axes
     first, both = {"only": FIRST_ONLY, "sure": False}, ("merge", "scale")
-    start = stage(WIDER, cases.first[:1], **first)
-    for case in reversed(cases.first):
-        start = stage(one_token, (case,), **first, otherwise=start)
-    every = stage(every, cases.wide, styles=both, after=CONCEALING)
-    return (
-        start,
-        stage(one_head, (cases.single,), styles=("scale",), only=SINGLE_ONLY, sure=False),
-        stage(many_heads, cases.wide, styles=both, otherwise=every, **by_heads),
+    every = stage(AGAIN, cases.wide, styles=both, after=CONCEALING)
+    rest = (
+        stage(ONE_HEAD, (cases.single,), styles=("scale",), only=SINGLE_ONLY, sure=False),
+        stage((*MANY_HEADS, *many_heads), cases.wide, styles=both, otherwise=every, **by_heads),
         stage(("naive",), (cases.large,)),
+        *last,
     )
+    for one_token in ONE_TOKEN:
+        start = stage(WIDER, cases.first[:1], **first)
+        for case in reversed(cases.first):
+            start = stage(one_token, (case,), **first, otherwise=start)
+        yield start, *rest
 
 
 def output_shape(first, *_):
@@ -278,7 +286,7 @@ class Heads(Exercise):
     """
 
     kinds: dict = {}  # cómo se proyecta mal → cómo se llama
-    second_try: tuple = ()  # otras etapas, si con las primeras no se explica todo
+    second_try: tuple = ()  # el otro plan (véase ``plans_of_stages``)
 
     def __init__(self):
         self.good = {axis: options[0].value for axis, options in self.axes.items()}

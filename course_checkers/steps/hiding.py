@@ -8,7 +8,7 @@ import math
 import torch
 
 from course_checkers.engine import Option, show, told, ways
-from course_checkers.steps.attention import not_a_number, row_sums
+from course_checkers.steps.attention import divisor_in, early_scales, not_a_number, row_sums
 
 
 def too_much(look, row, amount, whom):
@@ -143,12 +143,32 @@ def own_mask(missing, leaked):
     )
 
 
-def found_fills(weight):
-    """Con qué número se tapa, si es pequeño: lo que pesa lo tapado, con todas las puntuaciones a 0."""
-    if weight is not None and 1e-6 < weight < 0.5:
-        number = math.log(weight / (1 - weight))
-        yield Option((filled(number), None), WEAK)
-        yield Option((lambda scores, mask: scores + (~mask) * number, None), WEAK)
+def measured_in(look):
+    """Lo que se mide en una atención: por cuánto se divide y, si es pequeño, con qué número se tapa.
+
+    ``look``: de un ``Attempt``, query, key, value y máscara, de cuatro ejes, la salida, un número, o ``None``.
+    """
+
+    def scales(attempt):
+        def measure(d_k):
+            """Con dos keys, se lee en la salida por cuánto se dividen las puntuaciones."""
+            query, key, value = (torch.zeros(1, 1, n, d) for n, d in ((1, d_k), (2, d_k), (2, 1)))
+            query[..., 0], key[..., 0, 0], value[..., 0, 0] = 1.0, 1.0, 1.0
+            return divisor_in(look(attempt, query, key, value, None))
+
+        return early_scales(measure)
+
+    def fills(attempt):
+        """Lo que pesa lo tapado, con todas las puntuaciones a 0."""
+        zeros, value = torch.zeros(1, 1, 2, 1), torch.tensor([[[[0.0], [1.0]]]])
+        mask = torch.tensor([[[[True, False]]]])
+        weight = look(attempt, zeros[:, :, :1], zeros, value, mask)
+        if weight is not None and 1e-6 < weight < 0.5:
+            number = math.log(weight / (1 - weight))
+            yield Option((filled(number), None), WEAK)
+            yield Option((lambda scores, mask: scores + (~mask) * number, None), WEAK)
+
+    return {"scale": scales, "mask": fills}
 
 
 def searched_fill(leaked, weak):
