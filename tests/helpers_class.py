@@ -117,11 +117,11 @@ def from_question(number, name, chance):
     if kind == "buena" or not wrong:
         return Given(f"{name} = {question.right!r}", True, ())
     chosen = chance.choice(wrong)
-    value = questions.tidy(chosen.compute())
+    value = questions.tidy(chosen.value())
     if question.check(value).ok:  # la mala, redondeada, coincide con la buena
         return Given(f"{name} = {question.right!r}", True, ())
-    first = next(one for one in wrong if question.equal(value, questions.tidy(one.compute())))
-    return Given(f"{name} = {value!r}", False, (first.id,))
+    first = next(one for one in wrong if question.equal(value, questions.tidy(one.value())))
+    return Given(f"{name} = {value!r}", False, (first.mistake.id,))
 
 
 def draw(many, lessons, seed=40):

@@ -685,8 +685,8 @@ def test_a_cell_that_is_not_understood_is_not_judged_by_the_one_before(monkeypat
 def test_the_right_answer_passes_and_each_wrong_one_is_named(question):
     assert question.check(question.right).ok
     for wrong in question.wrong:
-        report = question.check(wrong.compute())
-        assert [finding.id for finding in report.findings] == [wrong.id], str(report)
+        report = question.check(wrong.value())
+        assert [finding.id for finding in report.findings] == [wrong.mistake.id], str(report)
 
 
 @each_question

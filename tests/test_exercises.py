@@ -203,7 +203,8 @@ def references():
                     yield mistake.id, mistake.read
         for question in getattr(module, "QUESTIONS", ()):
             yield question.number, question.read
-            yield from ((wrong.id, wrong.read) for wrong in question.wrong if wrong.read)
+            told = (wrong.mistake for wrong in question.wrong)
+            yield from ((mistake.id, mistake.read) for mistake in told if mistake.read)
     for path in sorted((ROOT / "course_checkers").rglob("*.py")):
         for reference in re.findall(r"\"(\d\d §[^\"]*)\"", path.read_text(encoding="utf-8")):
             yield path.name, reference

@@ -264,7 +264,7 @@ def test_the_questions_about_bert_are_judged_in_the_page_as_always(imitated, tmp
     asked, wanted = [], []
     for number in numbers:
         one = questions[number]
-        for value in [one.right, *(tidy(wrong.compute()) for wrong in one.wrong)]:
+        for value in [one.right, *(tidy(wrong.value()) for wrong in one.wrong)]:
             value = float(f"{value:.4g}") if isinstance(value, float) else value
             text = f"# Ejercicio {number}\nanswer = {value!r}\n"
             check = f'check_answer("{number}", answer)'

@@ -38,7 +38,7 @@ def mistakes(number):
             options = [option for axis in exercise.axes.values() for option in axis]
             found |= {m.id: m.read for option in options for m in option.mistakes}
         for question in (one for one in getattr(module, "QUESTIONS", ()) if one.number == number):
-            found |= {wrong.id: wrong.read for wrong in question.wrong}
+            found |= {option.mistake.id: option.mistake.read for option in question.wrong}
     return found
 
 

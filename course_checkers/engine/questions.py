@@ -6,9 +6,8 @@ de qué cuenta sale.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,17 +15,8 @@ import torch
 from course_checkers.engine import running
 from course_checkers.engine.catalog import modules
 from course_checkers.engine.closing import finish
-from course_checkers.engine.mistakes import told
+from course_checkers.engine.mistakes import Option, told
 from course_checkers.engine.report import Finding, Report
-
-
-class Wrong(NamedTuple):
-    """Una respuesta mala que se da a menudo: cómo se calcula y qué hay que decirle a quien la da."""
-
-    compute: Callable
-    id: str
-    text: str
-    read: str = ""
 
 
 @dataclass
@@ -36,9 +26,8 @@ class Question:
     Args:
         number, title: ``"3.3"`` y su nombre.
         compute: sin argumentos, la respuesta buena. Se calcula la primera vez que hace falta.
-        wrong: respuestas malas frecuentes.
+        wrong: respuestas malas frecuentes: de cada una, cómo se calcula y qué error es.
         kind: qué clase de respuesta se espera, como se dice en una frase: «un número».
-        tolerance: cuánto se puede apartar un número, en proporción.
         read: dónde se explica.
         options: si es de elegir, las letras posibles.
         explain: recibe una respuesta mala y dice en qué lo es, sin decir la buena. Si falta, se dice
@@ -48,9 +37,8 @@ class Question:
     number: str
     title: str
     compute: Callable
-    wrong: tuple[Wrong, ...] = ()
+    wrong: tuple[Option, ...] = ()
     kind: str = "un número"
-    tolerance: float = 0.01
     read: str = ""
     options: str = ""
     points: int = 1
@@ -72,9 +60,10 @@ class Question:
             return self.report(Finding("respuesta-ilegible", text))
         if self.equal(answer, self.right):
             return self.report()
-        for wrong in self.wrong:
-            if self.equal(answer, tidy(wrong.compute())):
-                return self.report(Finding(wrong.id, wrong.text, read=wrong.read or self.read))
+        for option in self.wrong:
+            if self.equal(answer, tidy(option.value())):
+                found = option.mistake.found()
+                return self.report(replace(found, read=found.read or self.read))
         text = f"Tu respuesta, {shown}, no es la buena."
         return self.report(Finding("respuesta", text, self.hint(answer), self.read))
 
@@ -90,8 +79,9 @@ class Question:
         return type(answer) is type(right)
 
     def equal(self, first, second):
-        if is_number(first) and is_number(second):
-            return math.isclose(first, second, rel_tol=self.tolerance, abs_tol=1e-9)
+        if is_number(first) and is_number(second):  # lo que no se cuenta con enteros, se redondea
+            near = 0.01 if isinstance(self.right, float) else 0.0
+            return math.isclose(first, second, rel_tol=near, abs_tol=1e-9)
         if isinstance(first, tuple) and isinstance(second, tuple):
             return len(first) == len(second) and all(map(self.equal, first, second))
         return type(first) is type(second) and first == second
@@ -115,10 +105,9 @@ def question(file, number, title, compute, wrong, **more):
 
     Sus frases están en el apartado ``number`` del módulo ``file`` (véase ``mistakes.told``).
     """
-    found = told(file, number)
-    known = ((value, found[name]) for name, value in wrong.items())
-    known = tuple(Wrong(value, one.id, one.text, one.read) for value, one in known)
-    return Question(number, title, compute, known, **more)
+    known = told(file, number)
+    options = tuple(Option(value, known[name]) for name, value in wrong.items())
+    return Question(number, title, compute, options, **more)
 
 
 def tidy(value, text=lambda text: text.strip().strip(").").lower()):

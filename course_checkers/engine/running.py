@@ -11,7 +11,6 @@ import contextvars
 import ctypes
 import functools
 import gc
-import inspect
 import io
 import mmap
 import random
@@ -32,6 +31,7 @@ import course_lib
 from course_checkers.engine.mistakes import lines, texts_of, told
 from course_checkers.engine.reading import Unreadable, frozen
 from course_checkers.engine.report import PRINTED, Finding, cut
+from course_checkers.inside.code import admits
 from course_tools.notebook import advice
 
 SECONDS = 2.0  # lo que se espera a una llamada (véase ``exceeded``)
@@ -320,12 +320,8 @@ def wrong_signature(function, names):
         if function is None or isinstance(function, torch.Tensor):
             text += " Da su nombre, sin llamarla: sin paréntesis."
         return Finding("no-es-funcion", text)
-    try:
-        inspect.signature(function).bind(*names)
-    except TypeError:
+    if not admits(function, names):
         return Finding("firma", f"Tu función tiene que poder recibir ({expected}), en ese orden.")
-    except ValueError:  # algunas funciones escritas en C no dicen qué reciben
-        return None
     return None
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from course_checkers.inside import layers
-from course_checkers.inside.code import is_stub, output_of
+from course_checkers.inside.code import admits, is_stub, output_of
 
 
 class WrittenClass:
@@ -53,7 +53,8 @@ class WrittenClass:
         if not isinstance(module, nn.Module):
             return {"module": False, "kind": type(module).__name__}
         found = [tuple(layers.seen(layer)) for layer in layers.layers_of(module)]
-        return {"module": True, "binds": admits_three(module.forward), "layers": found}
+        binds = admits(module.forward, ("query", "key", "value"))
+        return {"module": True, "binds": binds, "layers": found}
 
     def run(self, plan, flipped, query, key, value, mask, weights, before=()):
         """Lo que devuelve con los pesos que se dan. Con ``before``, después de llamarla antes con eso."""
@@ -117,13 +118,3 @@ def parameters(learner):
         return [name.lower() for name in inspect.signature(learner).parameters]
     except (TypeError, ValueError):
         return []
-
-
-def admits_three(forward):
-    try:
-        inspect.signature(forward).bind("query", "key", "value")
-    except TypeError:
-        return False
-    except ValueError:  # algunas funciones escritas en C no dicen qué reciben
-        pass
-    return True

@@ -1,6 +1,7 @@
 """Lo que se sabe del código de quien aprende: si está sin hacer, y qué usa de torch y de course_lib."""
 
 import dis
+import inspect
 import sys
 
 from torch.overrides import TorchFunctionMode
@@ -17,6 +18,17 @@ def is_stub(function):
     if "RAISE_VARARGS" in names and code.co_names == ("NotImplementedError",):
         return names <= IDLE | RAISES
     return names <= IDLE and set(code.co_consts) <= {None, ..., function.__doc__}
+
+
+def admits(function, names):
+    """Si se puede llamar a una función con estos argumentos, en este orden."""
+    try:
+        inspect.signature(function).bind(*names)
+    except TypeError:
+        return False
+    except ValueError:  # algunas funciones escritas en C no dicen qué reciben
+        pass
+    return True
 
 
 class Heard(TorchFunctionMode):

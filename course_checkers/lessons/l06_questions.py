@@ -27,7 +27,7 @@ MISCOUNTED = {
 }
 PARAMETERS = question(
     __file__, "6.3", "cuántos parámetros", parameters, MISCOUNTED, kind="un número entero",
-    tolerance=1e-9, read="06 §9",
+    read="06 §9",
 )  # fmt: skip
 
 SENTENCE, LAYER = "I gave the dog a bone because it was hungry", 4
@@ -64,7 +64,7 @@ MISTAKEN = {
 }
 NEXT_TOKEN = question(
     __file__, "6.4", "la cabeza que más mira al siguiente", lambda: busiest(1), MISTAKEN,
-    kind="el número de una cabeza, de 0 a 11", tolerance=0, read="06 §11", explain=outdone,
+    kind="el número de una cabeza, de 0 a 11", read="06 §11", explain=outdone,
 )  # fmt: skip
 
 QUESTIONS = (PARAMETERS, NEXT_TOKEN)

@@ -53,11 +53,11 @@ WHO_KNOWS = {
 QUESTIONS = (
     question(
         __file__, "8.3", "cuántos ceros tiene el mapa de influencia", zeros_of_the_map, COUNTS,
-        tolerance=1e-6, read="08 §2",
+        read="08 §2",
     ),
     question(
         __file__, "8.4", "la salida de BERT ya ha leído el final", lambda: tokens_that_know()[0],
-        WHO_KNOWS, kind="una pareja de números, como (1, 2)", tolerance=1e-6, read="08 §4.3",
+        WHO_KNOWS, kind="una pareja de números, como (1, 2)", read="08 §4.3",
         points=2,
     ),
 )  # fmt: skip

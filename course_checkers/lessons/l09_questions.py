@@ -60,10 +60,10 @@ QUESTIONS = (
     question(
         __file__, "9.3", "la forma de los pesos cruzados",
         lambda: (1, 12, *tokens_of_the_pair()), ANSWERS, kind="una forma, como (1, 2, 3)",
-        tolerance=1e-6, read="09 §5",
+        read="09 §5",
     ),
     question(
         __file__, "9.4", "los parámetros de una cruzada con dos anchuras", parameters, SIZES,
-        tolerance=1e-6, read="09 §9.1",
+        read="09 §9.1",
     ),
 )  # fmt: skip

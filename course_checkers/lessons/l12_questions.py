@@ -52,7 +52,7 @@ WRONG = {
 }
 BACKWARDS = question(
     __file__, "12.4", "¿mira BERT hacia atrás?", lambda: (backwards(), backwards(words)), WRONG,
-    kind="una pareja de números, como (1, 2)", tolerance=1e-6, read="12 §2", points=2,
+    kind="una pareja de números, como (1, 2)", read="12 §2", points=2,
 )  # fmt: skip
 # Con el adjetivo del primer nombre y con el del segundo, lo que da una cabeza a los dos.
 (A, B), (C, D) = (0.62, 0.08), (0.30, 0.22)

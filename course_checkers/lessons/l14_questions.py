@@ -34,5 +34,5 @@ MISCOUNTED = {
 }
 QUESTIONS = (question(
     __file__, "14.4", "los parámetros de una capa", layer, MISCOUNTED, kind="un número entero",
-    tolerance=1e-9, read="14 §5", points=2,
+    read="14 §5", points=2,
 ),)  # fmt: skip

@@ -18,5 +18,5 @@ WRONG = {
 }
 QUESTIONS = (question(
     __file__, "15.4", "¿hace falta la norma?", lambda: WINS, WRONG,
-    kind="una pareja de números, como (1, 2)", tolerance=1e-6, read="15 §3", points=2,
+    kind="una pareja de números, como (1, 2)", read="15 §3", points=2,
 ),)  # fmt: skip
