@@ -21,6 +21,9 @@ WORDS = {
     "fco|ofc|linearout|outlinear|lineal|projo|projout|combine|merge|mix|mezcla|concat|w0|wout",
 }
 WORD_ROLE = {word: role for role, words in WORDS.items() for word in words.split("|")}
+# Los módulos de torch que solo guardan otros, o parámetros sueltos.
+CONTAINERS = (nn.ModuleList, nn.ModuleDict, nn.Sequential, nn.ParameterList, nn.ParameterDict)
+CONTAINERS += (nn.MultiheadAttention,)
 
 
 class Layer(NamedTuple):
@@ -49,12 +52,6 @@ def seen(layer):
     return Seen(layer.path, shape, layer.linear, layer.bias is not None, layer.home)
 
 
-def is_container(module):
-    """Si un módulo de torch solo guarda otros, o parámetros sueltos."""
-    lists = (nn.ModuleList, nn.ModuleDict, nn.Sequential, nn.ParameterList, nn.ParameterDict)
-    return isinstance(module, (*lists, nn.MultiheadAttention))
-
-
 def layers_of(thing, path="", home="", known=None):
     """Todas las capas que hay en un módulo, también las que torch no ve."""
     known = set() if known is None else known
@@ -73,7 +70,7 @@ def layers_of(thing, path="", home="", known=None):
             bias = thing.in_proj_bias
             yield Layer(f"{path}.in_proj", thing.in_proj_weight, bias, True, home)
             known |= {id(thing.in_proj_weight), id(bias)}
-        elif thing.__module__.startswith("torch.nn.modules.") and not is_container(thing):
+        elif thing.__module__.startswith("torch.nn.modules.") and not isinstance(thing, CONTAINERS):
             if isinstance(thing, nn.modules.conv._ConvNd):
                 yield Layer(path, thing.weight, None, False, home)
             return  # una normalización, un nn.Dropout…
@@ -220,10 +217,10 @@ def settle(plan, pending, heads, guess):
         if kind in FUSED:
             role = kind
         elif role is None and kind in pieces:
-            third = min(position(layer, flat) * 3 // len(flat), 2) if len(free) >= 3 else 0
+            third = min(flat.index(layer) * 3 // len(flat), 2) if len(free) >= 3 else 0
             role = free[third] if free else None
         elif role is None:
-            role = dict(enumerate(order)).get(position(layer, others))
+            role = dict(enumerate(order)).get(others.index(layer))
         if role is None:
             plan.unknown += ((layer.path.strip("."), layer.shape),)
             continue
@@ -233,10 +230,6 @@ def settle(plan, pending, heads, guess):
         for each in roles_of(role):
             plan.kind.setdefault(each, []).append(kind)
             plan.has_bias[each] = plan.has_bias.get(each, False) or layer.biased
-
-
-def position(layer, layers):
-    return next(i for i, each in enumerate(layers) if each is layer)
 
 
 def bare(path):

@@ -169,11 +169,6 @@ class MultiHead(heads.Heads):
     def unsteady(self, attempt, case):
         return structure.unsteady(attempt, case) or super().unsteady(attempt, case)
 
-    def sizes(self, given):
-        wide = self.plan.kind.get("query", [""])[0] == "ancha"
-        d_k = given.width if wide else given.width // given.heads
-        return heads.Sizes(given.heads, given.width, d_k)
-
     def project(self, given, role, x, how="own"):
         if how == "none":
             return x
@@ -189,7 +184,9 @@ class MultiHead(heads.Heads):
         return self.project(given, how if how in ROLES else role, x, how)
 
     def compute(self, choice, query, key, value, mask, weights):
-        given = heads.Given((query, key, value), weights, weights.heads, weights.width)
+        wide = self.plan.kind.get("query", [""])[0] == "ancha"
+        d_k = weights.width if wide else weights.d_k
+        given = heads.Given((query, key, value), weights, weights.heads, weights.width, d_k)
         if choice["batch"] and query.shape != key.shape:
             raise ValueError
         traced = self.attend(choice, given, mask)

@@ -133,13 +133,14 @@ class ByHand(heads.Heads):
             by_head = matrix.reshape(given.heads, given.width, -1)
             matrix = by_head.transpose(0, 1).reshape(matrix.shape)
         if how in ("sliced", "shared"):
-            d_k = given.width // given.heads
-            blocks = [matrix[i : i + d_k, i : i + d_k] for i in range(0, given.width, d_k)]
+            places = [slice(i, i + given.d_k) for i in range(0, given.width, given.d_k)]
+            blocks = [matrix[place, place] for place in places]
             matrix = torch.block_diag(*(blocks[:1] * given.heads if how == "shared" else blocks))
         return x @ matrix
 
     def compute(self, choice, x, W_Q, W_K, W_V, W_O, many):
-        given = heads.Given(x, (W_Q, W_K, W_V, W_O), many, x.shape[-1])
+        width = x.shape[-1]
+        given = heads.Given(x, (W_Q, W_K, W_V, W_O), many, width, width // many)
         batch, how = choice["batch"], choice["output"]
         if pieces := choice["pieces"]:
             choice = choice | {"projections": (pieces, pieces), "project_v": pieces}

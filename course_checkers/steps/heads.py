@@ -18,19 +18,14 @@ from course_checkers.steps.pair import wrong_pair
 from course_checkers.steps.sources import OWN, ROLES, join
 
 
-class Sizes(NamedTuple):
-    heads: int
-    width: int  # d_model
-    d_k: int
-
-
 class Given(NamedTuple):
     """Lo que entra en una prueba."""
 
     inputs: object  # x, o query, key y value
     weights: object  # los de las cuatro proyecciones
     heads: int
-    width: int
+    width: int  # d_model
+    d_k: int
 
 
 # --- Atender: lo que ya conoce la atención de una cabeza -------------------------------------------
@@ -38,19 +33,19 @@ class Given(NamedTuple):
 ATTEND = told(__file__, "attend", one.largest_weight, query_key_cambiadas=None)
 
 
-def by_root(q, k, sizes):
-    return math.sqrt(sizes.d_k)
+def by_root(q, k, given):
+    return math.sqrt(given.d_k)
 
 
-DIVISORS = {  # cada divisor malo, a partir de lo repartido y de las medidas
-    "√d_model": lambda q, k, sizes: math.sqrt(sizes.width),
-    "d_k": lambda q, k, sizes: sizes.d_k,
-    "d_model": lambda q, k, sizes: sizes.width,
-    "√h": lambda q, k, sizes: math.sqrt(sizes.heads),
-    "h": lambda q, k, sizes: sizes.heads,
-    "por-√d_k": lambda q, k, sizes: sizes.d_k**-0.5,
-    "por-d_k": lambda q, k, sizes: 1 / sizes.d_k,
-    "d_k²": lambda q, k, sizes: sizes.d_k**2,
+DIVISORS = {  # cada divisor malo, a partir de lo repartido y de lo que entra
+    "√d_model": lambda q, k, given: math.sqrt(given.width),
+    "d_k": lambda q, k, given: given.d_k,
+    "d_model": lambda q, k, given: given.width,
+    "√h": lambda q, k, given: math.sqrt(given.heads),
+    "h": lambda q, k, given: given.heads,
+    "por-√d_k": lambda q, k, given: given.d_k**-0.5,
+    "por-d_k": lambda q, k, given: 1 / given.d_k,
+    "d_k²": lambda q, k, given: given.d_k**2,
     "√lote": one.DIVISORS["√eje-0"],
 } | {name: one.DIVISORS[name] for name in ("ninguna", "√L_k", "√L_q", "L_k", "normas")}
 SCALE_OPTIONS = ways(  # el divisor, y si se divide después
@@ -311,16 +306,13 @@ class Heads(Exercise):
         """(B, L, ·): lo que se reparte. Lo escribe cada ejercicio."""
         raise NotImplementedError
 
-    def sizes(self, given):
-        return Sizes(given.heads, given.width, given.width // given.heads)
-
     def divided(self, given, role, source, how, batch, division):
         return division(self.projected(given, role, source, how, batch), given.heads)
 
     def compared(self, given, query, key, order, scale):
         q, k = self.divided(given, *query), self.divided(given, *key)
         divisor, late = scale
-        divide = divisor(q, k, self.sizes(given))
+        divide = divisor(q, k, given)
         scores = k @ q.mT if order else q @ k.mT
         return (scores, divide) if late else (scores / divide, None)
 
