@@ -11,6 +11,9 @@ De abajo arriba, en cuatro cuartos:
 - ``lessons``: un archivo por ejercicio, y otro con las preguntas de cada lección.
 """
 
+import re
+from importlib import import_module
+
 from course_lib import lazy
 
 # Nombre público → módulo. Se importa al usarlo.
@@ -62,4 +65,15 @@ _MODULE_OF = {
 }
 
 __all__ = list(_MODULE_OF)
-__getattr__, __dir__ = lazy(__name__, _MODULE_OF)
+_find, __dir__ = lazy(__name__, _MODULE_OF)
+
+
+def __getattr__(name):
+    """De un ejercicio, la comprobación que hace de su clase el catálogo; lo demás, con su nombre en su módulo."""
+    where = _MODULE_OF.get(name, "")
+    if not re.match(r"lessons\.l\d+_\d", where):
+        return _find(name)
+    from course_checkers.engine.catalog import exercises
+
+    [check] = exercises(import_module(f"{__name__}.{where}"))
+    return check

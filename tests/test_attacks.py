@@ -10,15 +10,17 @@ import pytest
 import torch
 from torch import nn
 
+from course_checkers import (
+    check_einsum,
+    check_multi_head_attention,
+    check_scaled_dot_product_attention,
+)
 from course_checkers.engine import questions, running
 from course_checkers.engine.case import Case
 from course_checkers.engine.exercise import Exercise
 from course_checkers.engine.mistakes import Mistake, Option
 from course_checkers.engine.reading import Tensors
 from course_checkers.engine.search import Stage
-from course_checkers.lessons.l05_1_attention import check_scaled_dot_product_attention
-from course_checkers.lessons.l06_2_multi_head import check_multi_head_attention
-from course_checkers.lessons.l07_1_einsum import check_einsum
 from course_lib import scaled_dot_product_attention
 
 MINUS = Mistake("resta", "Restas.", "01 §1")

@@ -669,7 +669,7 @@ def test_no_trick_raises_a_mark(trick):
 LESSON, FILE = "l05_1_attention", ROOT / "course_checkers/lessons/l05_1_attention.py"
 SOLVED = ROOT / "notebooks/soluciones/05_atencion.ipynb"
 IMPORTS = {
-    "importa la lección": f"from course_checkers.lessons.{LESSON} import check_scaled_dot_product_attention as found",
+    "importa la lección": f"from course_checkers.lessons.{LESSON} import Attention\nfound = Attention()",
     "importa el motor": """from course_checkers.engine.catalog import exercises, modules
 found = next(e for m in modules("05") for e in exercises(m))""",
     "lo saca de la comprobación": """import course_checkers
@@ -678,18 +678,18 @@ found = course_checkers.check_scaled_dot_product_attention""",
 READS = {
     "ejecuta el archivo": f"""found = {{"__name__": "course_checkers.lessons.{LESSON}", "__file__": {str(FILE)!r}}}
 exec(open({str(FILE)!r}).read(), found)
-found = found["check_scaled_dot_product_attention"]""",
+found = found["Attention"]()""",
     "lo carga por su ruta": f"""import importlib.util, sys
 sys.path.insert(0, {str(ROOT)!r})
 found = importlib.util.spec_from_file_location("lesson", {str(FILE)!r})
 module = importlib.util.module_from_spec(found)
 found.loader.exec_module(module)
-found = module.check_scaled_dot_product_attention""",
+found = module.Attention()""",
     "ejecuta lo traducido": f"""import glob, marshal
 (path,) = glob.glob({str(FILE.parent)!r} + "/__pycache__/{LESSON}.cpython-*[0-9].pyc")
 found = {{"__name__": "course_checkers.lessons.{LESSON}", "__file__": {str(FILE)!r}}}
 exec(marshal.loads(open(path, "rb").read()[16:]), found)
-found = found["check_scaled_dot_product_attention"]""",
+found = found["Attention"]()""",
 }
 USES = """
 def answer(query, key, value, mask=None):
@@ -715,7 +715,7 @@ def answer(next_scores, bos, eos, longest):
 sys.path.insert(0, {str(ROOT)!r})
 for name in [name for name in sys.modules if name.startswith("course_checkers")]:
     del sys.modules[name]
-found = importlib.import_module("course_checkers.lessons.{LESSON}").check_scaled_dot_product_attention""" + USES),
+found = importlib.import_module("course_checkers.lessons.{LESSON}").Attention()""" + USES),
 }  # fmt: skip
 HONEST = f"""from course_checkers import check_scaled_dot_product_attention, show_progress
 from course_checkers import *

@@ -14,10 +14,9 @@ from playwright.sync_api import TimeoutError
 from tools import notebooks
 
 import course_checkers
+from course_checkers import check_add_and_norm, check_projections
 from course_checkers.engine import catalog, places
 from course_checkers.engine.mistakes import lines
-from course_checkers.lessons.l02_4_projections import check_projections
-from course_checkers.lessons.l09_2_add_and_norm import check_add_and_norm
 from course_tools import notebook
 from course_tools.code import Code, needed
 

@@ -1,6 +1,7 @@
 """Los ejercicios que hay: se buscan en ``lessons``, y por eso no hay ninguna lista que poner al día."""
 
 import re
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -19,9 +20,17 @@ def modules(lesson=None):
     return [import_module(f"{package}.{name}") for name in wanted]
 
 
+@cache
+def check_of(kind):
+    """La comprobación de un ejercicio: de su clase se hace una, para todo el mundo."""
+    return kind()
+
+
 def exercises(module):
-    """Los ejercicios con código de un módulo."""
-    return [found for found in vars(module).values() if isinstance(found, Exercise)]
+    """Los ejercicios con código de un módulo: sus comprobaciones."""
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type)]
+    own = (kind for kind in kinds if kind.__module__ == module.__name__)
+    return [check_of(kind) for kind in own if issubclass(kind, Exercise)]
 
 
 def mistakes(number):

@@ -221,6 +221,3 @@ class AttendedToken(Exercise):
                 pairs = choice[axis](pairs, tokens, position)
         found = Found(tokens, position, pairs, *choice["winner"](pairs))
         return {"output": plain(choice["result"](found))}
-
-
-check_attended_token = AttendedToken()

@@ -98,6 +98,3 @@ class CosineSimilarity(Exercise):
 
     def skip(self, choice):
         return numbers.out_of_place(choice, "center", "pair", "reduction", "divisor")
-
-
-check_cosine_similarity = CosineSimilarity()

@@ -129,6 +129,3 @@ class Projections(Exercise):
             y = choice["after"](y, y.shape[-1]) if own in choice["which"] else y
             found.append(y + x if choice["residual"] else y)
         return {"output": Projected(*(found[i] for i in choice["order"]))}
-
-
-check_projections = Projections()

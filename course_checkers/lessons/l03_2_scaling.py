@@ -234,6 +234,3 @@ class Scaling(Exercise):
         q, k = (key, query) if choice["order"] else (query, key)
         scores = choice["scale"](choice["product"](q, k), query, key)
         return {"output": choice["after"](scores, math.sqrt(query.shape[-1]))}
-
-
-check_scaling = Scaling()

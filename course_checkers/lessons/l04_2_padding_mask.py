@@ -61,6 +61,3 @@ class PaddingMask(steps.PaddedMask):
         """Al revés, «filas-o-columnas» es «filas-y-columnas»."""
         turned = choice["parts"].value or choice["whole"].value
         return turned and choice["side"].value is steps.either_side
-
-
-check_padding_mask = PaddingMask()

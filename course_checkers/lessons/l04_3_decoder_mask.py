@@ -92,6 +92,3 @@ class DecoderMask(steps.PaddedMask):
             or (causal is FUTURE and join is open_diagonal)
             or (real in steps.OF_OTHERS and (side is None or causal is of_the_batch))
         )
-
-
-check_decoder_mask = DecoderMask()

@@ -228,6 +228,3 @@ class Attention(Exercise):
     def skip(self, choice):
         again = choice["mask"].value in hiding.SHARED_AGAIN and not choice["mask"].mistake
         return again and not choice["softmax"].mistake
-
-
-check_scaled_dot_product_attention = Attention()

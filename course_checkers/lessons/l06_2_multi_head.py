@@ -198,6 +198,3 @@ class MultiHead(heads.Heads):
         if how == "residual":
             output = output + given.inputs[ROLES.index(choice["sources"][0])]
         return traced | {"output": output.transpose(0, 1) if choice["batch"] else output}
-
-
-check_multi_head_attention = MultiHead()

@@ -149,6 +149,3 @@ class ByHand(heads.Heads):
         output = output.transpose(0, 1) if batch == "across" else output
         output = output.reshape(x.shape) if batch == "together" else output
         return traced | {"output": output + x if how == "residual" else output}
-
-
-check_attention_by_hand = ByHand()

@@ -176,6 +176,3 @@ class ShiftRight(Exercise):
         rows = there(target_ids)
         moved = choice["move"](rows, choice["start"](rows, bos_id))
         return {"output": back(moved, target_ids)}
-
-
-check_shift_right = ShiftRight()

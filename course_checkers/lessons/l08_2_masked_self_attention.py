@@ -164,6 +164,3 @@ class MaskedSelfAttention(Exercise):
     def compute(self, choice, x, W_Q, W_K, W_V):
         q, k, v = head.query_key_value(choice, (x, x, x), W_Q, W_K, W_V)
         return head.attend(choice, x, q, k, v, choice["allowed"](x, W_Q))
-
-
-check_masked_self_attention = MaskedSelfAttention()

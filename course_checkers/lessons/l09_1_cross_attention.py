@@ -215,6 +215,3 @@ class CrossAttention(Exercise):
         # Si ya se tapa siempre el futuro, taparlo en lugar del relleno es no usar la máscara.
         instead = choice["allowed"].mistake is TOLD["máscara-causal-en-su-lugar"]
         return bool(instead and choice["causal"].mistake) or head.covers_the_same(self, choice)
-
-
-check_cross_attention = CrossAttention()

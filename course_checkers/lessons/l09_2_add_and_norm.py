@@ -262,6 +262,3 @@ class AddAndNormalise(Exercise):
 
         output = choice["residual"](x, sublayer_output, norm, affine)
         return {"output": output, "normalized": normalized}
-
-
-check_add_and_norm = AddAndNormalise()

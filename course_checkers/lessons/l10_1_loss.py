@@ -293,6 +293,3 @@ class NextTokenLoss(Exercise):
         return any(one in ids and ids & others for one, others in SAME.items()) or (
             numbers.out_of_place(choice, *list(self.axes)[1:6])
         )
-
-
-check_next_token_loss = NextTokenLoss()

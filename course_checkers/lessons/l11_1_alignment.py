@@ -172,6 +172,3 @@ class Alignment(Exercise):
 
     def skip(self, choice):
         return numbers.out_of_place(choice, "heads", "choice")
-
-
-check_alignment = Alignment()

@@ -130,6 +130,3 @@ class PreviousToken(Exercise):
         values = choice["pick"](choice["again"](weights))
         scores = choice["heads"](choice["reduction"](values, weights.shape[-1]))
         return {"output": choice["shape"](choice["finish"](scores))}
-
-
-check_previous_token_score = PreviousToken()

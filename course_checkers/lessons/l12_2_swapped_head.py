@@ -208,6 +208,3 @@ class SwappedHead(Exercise):
         hidden = marked(choice["slice"], concat, head, heads)
         output = choice["fill"](concat, other, hidden, heads)
         return {"output": choice["shape"](output, concat, hidden, heads)}
-
-
-check_swapped_head = SwappedHead()

@@ -164,6 +164,3 @@ class GroupedAttention(Exercise):
         mixed = choice["value"](weights, q, k, v)
         output = choice["back"](mixed, query.shape[1], key.shape[1])
         return {"output": output, "weights": weights, "scores": scores}
-
-
-check_grouped_query_attention = GroupedAttention()

@@ -180,6 +180,3 @@ class Rotary(Exercise):
         lost = (3e-6 * angle.abs().amax(-1, keepdim=True)).clamp(max=0.05) * x.abs().amax()
         output, slack = choice["finish"](output), 2e-5 + lost.expand_as(x)
         return {"output": choice["shape"](output).float(), "slack": choice["shape"](slack)}
-
-
-check_rotary = Rotary()

@@ -174,6 +174,3 @@ class RMSNorm(Exercise):
         x, weight = x.double(), weight.double()
         output = choice["gain"](x, weight, norm)
         return {"output": choice["shape"](choice["finish"](output)).float()}
-
-
-check_rms_norm = RMSNorm()

@@ -107,6 +107,3 @@ class Induction(PreviousToken):
         values = choice["pick"](choice["again"](weights), half)
         scores = choice["heads"](choice["reduction"](values, half))
         return {"output": choice["shape"](choice["finish"](scores))}
-
-
-check_induction_score = Induction()

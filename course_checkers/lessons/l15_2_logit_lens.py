@@ -119,6 +119,3 @@ class LogitLens(Exercise):
         scores = choice["gain"](x, gain, choice["norm"]) @ table.T
         output = choice["softmax"](scores, x.shape[-1])
         return {"output": choice["shape"](choice["finish"](output)).float()}
-
-
-check_logit_lens = LogitLens()

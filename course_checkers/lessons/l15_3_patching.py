@@ -138,6 +138,3 @@ class Patching(Exercise):
                 x = layers[i](x)
         output = choice["output"](x, place, plain)
         return {"output": choice["shape"](choice["finish"](output))}
-
-
-check_patching = Patching()
