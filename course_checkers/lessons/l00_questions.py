@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import course_lib
 from course_checkers.engine import question
 
 THREE = ["The dog ate the bone", "The cat saw the bird", "The boy ate the cake"]
@@ -9,9 +10,7 @@ THREE = ["The dog ate the bone", "The cat saw the bird", "The boy ate the cake"]
 
 def shape(letters):
     """Una forma, escrita con las letras del curso: «B h L L»."""
-    from course_lib import extract_embeddings
-
-    found = extract_embeddings(THREE)
+    found = course_lib.extract_embeddings(THREE)
     B, h, L, _ = found.attentions[3].shape
     d, words = found.contextual_embeddings.shape[-1], len(THREE[0].split())
     sizes = {"B": B, "h": h, "L": L, "d_model": d, "d_k": d // h, "capas": len(found.attentions)}

@@ -5,14 +5,13 @@ from functools import partial
 import torch
 from torch.nn import functional as F
 
+import course_lib
 from course_checkers.engine import question
 
 
 def nearest(vectors="contextual_embeddings", cosines=True, itself=False, least=False):
     """El token de la frase que gana en la fila de «the»."""
-    from course_lib import extract_embeddings
-
-    embeddings = extract_embeddings("I gave the dog a bone because it was hungry")
+    embeddings = course_lib.extract_embeddings("I gave the dog a bone because it was hungry")
     tokens, X = embeddings.tokens[0], getattr(embeddings, vectors)[0]
     row = tokens.index("the")
     values = F.normalize(X, dim=-1) @ F.normalize(X[row], dim=0) if cosines else X @ X[row]

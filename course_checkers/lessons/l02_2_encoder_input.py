@@ -8,6 +8,7 @@ import math
 
 import torch
 
+import course_lib
 from course_checkers.engine import Case, Exercise, Stage, stepping, told
 from course_checkers.engine.comparing import same, show, show_both
 from course_checkers.engine.mistakes import mistakes
@@ -176,9 +177,8 @@ def mean_one(output, token, position, kind, gamma, *others):
 
 def like_bert(attempt):
     """Con los vectores de verdad, tiene que salir lo que entra en la primera capa de BERT."""
-    from course_lib import extract_embeddings, load_bert
-
-    bert, encoder = extract_embeddings("I gave the dog a bone"), load_bert().encoder
+    bert = course_lib.extract_embeddings("I gave the dog a bone")
+    encoder = course_lib.load_bert().encoder
     kind, last = encoder.sentence_type.weight[0].detach(), encoder.normalization
     parts = bert.token_embeddings, bert.positional_encodings, kind.expand_as(bert.token_embeddings)
     output = attempt.ask(*parts, last.weight.detach(), last.bias.detach(), last.eps)

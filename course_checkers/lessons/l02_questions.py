@@ -2,6 +2,7 @@
 
 import torch
 
+import course_lib
 from course_checkers.engine import question
 
 CHASE = "The dog chased the cat"
@@ -11,9 +12,7 @@ STOPS = ("token_embeddings", *MIDDLE, "contextual_embeddings")
 
 def equal_stops(first, second, word):
     """En cuántas paradas son iguales los vectores de una palabra: la primera vez y la última."""
-    from course_lib import extract_embeddings
-
-    first, second = extract_embeddings(first), extract_embeddings(second)
+    first, second = course_lib.extract_embeddings(first), course_lib.extract_embeddings(second)
     i = first.tokens[0].index(word)
     j = len(second.tokens[0]) - 1 - second.tokens[0][::-1].index(word)
     pairs = ((getattr(first, stop)[0, i], getattr(second, stop)[0, j]) for stop in STOPS)

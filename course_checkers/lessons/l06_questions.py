@@ -1,5 +1,6 @@
 """6.3 y 6.4 · Las preguntas de la lección 06."""
 
+import course_lib
 from course_checkers.engine import question
 
 HEADS, WIDTH = 8, 512  # las medidas del artículo
@@ -7,9 +8,7 @@ HEADS, WIDTH = 8, 512  # las medidas del artículo
 
 def parameters(bias=True, parts=4):
     """Los parámetros de la multicabeza del artículo, contados de verdad."""
-    from course_lib import MultiHeadAttention
-
-    module = MultiHeadAttention(HEADS, WIDTH, bias=bias)
+    module = course_lib.MultiHeadAttention(HEADS, WIDTH, bias=bias)
     return sum(p.numel() for p in module.parameters()) // 4 * parts
 
 
@@ -35,9 +34,7 @@ SENTENCE, LAYER = "I gave the dog a bone because it was hungry", 4
 
 def given(step, layer=LAYER):
     """Lo que cada cabeza da, de media, al token que está ``step`` lugares más allá: (h,)."""
-    from course_lib import extract_embeddings
-
-    weights = extract_embeddings(SENTENCE).attentions[layer][0]
+    weights = course_lib.extract_embeddings(SENTENCE).attentions[layer][0]
     return weights.diagonal(step, dim1=-2, dim2=-1).mean(dim=-1)
 
 

@@ -5,6 +5,7 @@ import functools
 import torch
 
 from course_checkers.engine import question
+from course_checkers.steps import bert_head
 from course_lib.masks import causal_mask
 
 
@@ -27,11 +28,8 @@ COUNTS = {
 @functools.cache
 def tokens_that_know():
     """Cuántas salidas anteriores a la palabra cambiada se mueven, con cada entrada; y cuántas hay."""
-    from course_lib import encoder_from_bert, extract_embeddings, load_bert
-
-    pair = [extract_embeddings(f"The dog slept in the {word}") for word in ("garden", "kitchen")]
-    attention = encoder_from_bert(load_bert()).encoder.encoder_layers[0].multi_head_attention
-    last, counts = pair[0].tokens[0].index("garden"), []
+    pair = [bert_head.read(f"The dog slept in the {word}") for word in ("garden", "kitchen")]
+    attention, last, counts = bert_head.attentions()[0], pair[0].tokens[0].index("garden"), []
     for field in ("encoder_input", "contextual_embeddings"):
         sentences = [getattr(embeddings, field) for embeddings in pair]
         mask = causal_mask(sentences[0].shape[1])

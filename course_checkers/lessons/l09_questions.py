@@ -3,6 +3,7 @@
 import functools
 import warnings
 
+import course_lib
 from course_checkers.engine import question
 from course_lib.attention import MultiHeadAttention
 
@@ -12,11 +13,9 @@ PAIR = ("The cat drank the milk because it was thirsty", "El gato bebió la lech
 @functools.cache
 def tokens_of_the_pair():
     """Cuántos tokens tienen las dos frases, con sus marcas; la española, sin la última."""
-    from course_lib import extract_embeddings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # el tokenizador avisa de las tildes que pierde
-        english, spanish = map(extract_embeddings, PAIR)
+        english, spanish = map(course_lib.extract_embeddings, PAIR)
     return len(spanish.tokens[0]) - 1, len(english.tokens[0])
 
 

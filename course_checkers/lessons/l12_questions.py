@@ -4,16 +4,16 @@ import functools
 
 import torch
 
+import course_lib
 from course_checkers.engine import question
 
 
 @functools.cache
 def maps():
     """Los pesos de las frases variadas, (capas, h, L, L) cada una, sin relleno."""
-    from course_lib import extract_embeddings
     from course_lib.probes import load_probes
 
-    read = extract_embeddings(list(load_probes().varied))
+    read = course_lib.extract_embeddings(list(load_probes().varied))
     weights = torch.stack(read.attentions).transpose(0, 1)  # (n, capas, h, L, L)
     lengths = read.attention_mask.sum(-1).tolist()
     return [w[..., :length, :length] for w, length in zip(weights, lengths)]

@@ -5,14 +5,20 @@ import math
 
 import torch
 
+import course_lib
+
 
 @functools.cache
-def heads_of(sentence):
-    """Una frase que lee BERT, y la atención de cada una de sus capas."""
-    from course_lib import encoder_from_bert, extract_embeddings, load_bert
+def attentions():
+    """La atención de cada capa de BERT."""
+    layers = course_lib.encoder_from_bert(course_lib.load_bert()).encoder.encoder_layers
+    return [layer.multi_head_attention for layer in layers]
 
-    layers = encoder_from_bert(load_bert()).encoder.encoder_layers
-    return extract_embeddings(sentence), [layer.multi_head_attention for layer in layers]
+
+@functools.cache
+def read(sentence):
+    """Una frase, leída por BERT."""
+    return course_lib.extract_embeddings(sentence)
 
 
 def weight(sentence, row, column, layer, head, entering=None, divisor=None, dim=-1, swapped=False,
@@ -22,8 +28,8 @@ def weight(sentence, row, column, layer, head, entering=None, divisor=None, dim=
     ``entering`` es lo que entra en la capa, si no es lo suyo: su nombre o el número de un estado; ``shift``, si
     las palabras se buscan corridas; y sin ``project`` faltan W_Q y W_K.
     """
-    bert, attentions = heads_of(sentence)
-    entering, attention = layer if entering is None else entering, attentions[layer]
+    bert, attention = read(sentence), attentions()[layer]
+    entering = layer if entering is None else entering
     x = getattr(bert, entering) if isinstance(entering, str) else bert.hidden_states[entering]
     with torch.no_grad():
         projections = attention.query_projection, attention.key_projection
