@@ -5,7 +5,8 @@ que se ve: dónde se para, qué propiedad falla, el ejemplo más pequeño en que
 """
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
+from inspect import signature
 
 import torch
 
@@ -115,7 +116,8 @@ class Exercise:
 
     Attributes:
         number, title, points: ``"5.1"``, su nombre y lo que vale.
-        names: los argumentos que recibe la función; uno que puede no recibir, como ``"mask=None"``.
+        names: los argumentos que recibe la función, si no se llaman como los de ``compute``; uno que puede
+            no recibir, como ``"mask=None"``.
         axes: paso → formas de darlo (véase ``mistakes.ways``).
         stages: en qué orden se averiguan, y con qué pruebas.
         measured: paso → función de un ``Attempt`` que da las ``Option`` que se miden en la respuesta.
@@ -138,7 +140,6 @@ class Exercise:
 
     number = title = ""
     points = 2
-    names: tuple = ()
     axes: dict = {}
     stages: tuple = ()
     measured: dict = {}
@@ -153,6 +154,11 @@ class Exercise:
     returned: tuple = ()
     besides: tuple = ()
     notes: tuple = ()
+
+    @cached_property
+    def names(self):
+        known = [*signature(self.compute).parameters.values()][1:]
+        return tuple(f"{one.name}=None" if one.default is None else one.name for one in known)
 
     # --- Lo que cada ejercicio escribe: siempre la cuenta y, si lo suyo es distinto, lo demás ---------
 

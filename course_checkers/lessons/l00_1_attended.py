@@ -195,7 +195,7 @@ class AttendedToken(Exercise):
             pregunta. Devuelve el token, un texto, que recibe más peso de él.
     """
 
-    number, title, names = "0.1", "a quién mira un token", ("weights", "tokens", "position")
+    number, title = "0.1", "a quién mira un token"
     possible = staticmethod(lambda weights, tokens, position: 0 <= position < len(tokens))
     axes = {
         "row": ROWS,

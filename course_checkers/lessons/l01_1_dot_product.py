@@ -27,7 +27,7 @@ class DotProduct(Exercise):
             sin ejes, un número de NumPy o un ``float``.
     """
 
-    number, title, names = "1.1", "el producto escalar", ("a", "b")
+    number, title = "1.1", "el producto escalar"
     letters = ("n", "n")
     axes = {
         "other": steps.OTHERS,

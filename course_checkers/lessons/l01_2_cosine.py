@@ -67,7 +67,7 @@ class CosineSimilarity(Exercise):
             y 1: un tensor sin ejes, un número de NumPy o un ``float``.
     """
 
-    number, title, names = "1.2", "el coseno", ("a", "b")
+    number, title = "1.2", "el coseno"
     letters = ("n", "n")
     axes = {
         "other": steps.OTHERS,

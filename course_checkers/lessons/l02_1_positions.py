@@ -193,7 +193,6 @@ class Positions(Exercise):
 
     number, title, points = "2.1", "la posición sinusoidal", 3
     possible = staticmethod(lambda length, width: length > 0 and width > 0 and width % 2 == 0)
-    names = ("length", "dim_embedding")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=3),)
     extra, tiny = sized((520, 2), (3, 300)), sized((1, 2), (2, 2), (2, 4))
@@ -209,7 +208,8 @@ class Positions(Exercise):
         almost_0 = choice["operation"].mistake is TOLD["ángulos-casi-0"]
         return almost_0 and any(choice[axis].mistake for axis in moves)
 
-    def compute(self, choice, length, width):
+    def compute(self, choice, length, dim_embedding):
+        length, width = length, dim_embedding
         if choice["swapped"]:
             length, width = width, length
         at, which, pair, second = grid(*choice["layout"], length, width)

@@ -13,6 +13,7 @@ from course_checkers.engine import Case, Exercise, Stage, stepping, told
 from course_checkers.engine.comparing import same, show, show_both
 from course_checkers.engine.mistakes import mistakes
 from course_checkers.engine.properties import each_output, finite, half_precision, laws, right_shape
+from course_checkers.steps.numbers import mean_square
 
 # --- Los errores, y lo que le hacen a los vectores ------------------------------------------------
 
@@ -53,8 +54,7 @@ def spread(correction=0, root=True):
     """La desviación de ``x``, ya con su media quitada si toca: (inside, outside) son los dos ε."""
 
     def measure(x, dims, inside, outside):
-        many = math.prod(x.shape[dim] for dim in dims) - correction
-        variance = (x**2).sum(dims, keepdim=True) / many + inside
+        variance = mean_square(x, dims, correction) + inside
         return (variance.sqrt() if root else variance) + outside
 
     return measure

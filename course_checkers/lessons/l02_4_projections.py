@@ -104,7 +104,6 @@ class Projections(Exercise):
     """
 
     number, title, points, axes = "2.4", "proyectar a Q, K y V", 3, AXES
-    names = ("x", "W_Q", "W_K", "W_V", "b_Q", "b_K", "b_V")
     letters = ("B L d_model", *["d_model d_k"] * 2, "d_model d_v", "d_k", "d_k", "d_v")
     stages = (Stage(tuple(AXES), CASES, most=3, frequent=9, usual=6),)
     tiny = (whole(case(4, 1, 1, 1, 1, 1)), whole(case(7, 1, 1, 2, 2, 2)))

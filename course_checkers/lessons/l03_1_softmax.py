@@ -222,7 +222,6 @@ class Softmax(Exercise):
     """
 
     number, title, points = "3.1", "la softmax", 3
-    names = ("scores",)
     letters = ("n",)
     axes = steps.AXES
     stages = (

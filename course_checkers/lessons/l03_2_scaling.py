@@ -210,7 +210,6 @@ class Scaling(Exercise):
     """
 
     number, title, points = "3.2", "las puntuaciones escaladas", 2
-    names = ("query", "key")
     letters = ("L_q d_k", "L_k d_k")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES),)

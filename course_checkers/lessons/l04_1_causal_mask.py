@@ -46,7 +46,7 @@ class CausalMask(notation.MaskExercise):
             query de esa fila puede mirar a la key de esa columna.
     """
 
-    number, title, points, names = "4.1", "la máscara causal", 1, ("length",)
+    number, title, points = "4.1", "la máscara causal", 1
     possible = staticmethod(lambda length: length > 0)
     axes = {
         "size": step(

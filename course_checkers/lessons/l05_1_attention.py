@@ -169,7 +169,6 @@ class Attention(Exercise):
     """
 
     number, title, points = "5.1", "la atención entera", 4
-    names = ("query", "key", "value", "mask=None")
     letters = ("L_q d_k", "L_k d_k", "L_k d_v", "L_q L_k")
     axes = {
         "order": [Option(False), Option(True, steps.SWAPPED)],

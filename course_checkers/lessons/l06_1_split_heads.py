@@ -160,7 +160,6 @@ class SplitHeads(Exercise):
     """
 
     number, title, points = "6.1", "repartir las cabezas", 2
-    names = ("x", "heads")
     letters = ("B L -",)
     possible = staticmethod(lambda x, heads: heads > 0 and x.shape[-1] % heads == 0)
     axes = {"way": [*split_options(), *OTHERS]}

@@ -163,7 +163,7 @@ class ShiftRight(Exercise):
     """
 
     number, title, points = "8.1", "desplazar la entrada del decoder", 2
-    names, axes = ("target_ids", "bos_id"), {"move": MOVES, "start": STARTS, "line": LINES}
+    axes = {"move": MOVES, "start": STARTS, "line": LINES}
     letters = ("B L",)
     stages, extra = (Stage(tuple(axes), CASES),), EXTRA
     tiny = tuple(Case("", (torch.tensor(rows), 1)) for rows in TINY)

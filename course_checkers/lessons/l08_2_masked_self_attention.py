@@ -10,14 +10,14 @@ from course_checkers.engine.comparing import show_both
 from course_checkers.engine.properties import right_shape
 from course_checkers.steps import one_head as head
 from course_checkers.steps.attention import not_a_number, within_values
-from course_checkers.steps.hiding import leaked_weight, own_mask
+from course_checkers.steps.hiding import leaked_weight, own_mask, triangle
 from course_checkers.steps.pair import wrong_pair
 
 # --- Quién se ve ----------------------------------------------------------------------------------
 
 
 def square(size, offset=0):
-    return torch.ones(size, size, dtype=torch.bool).tril(offset)
+    return triangle(size, size, offset)
 
 
 FUTURE = leaked_weight(lambda x, *_: square(x.shape[1]), "a tokens que vienen después")
@@ -131,7 +131,6 @@ class MaskedSelfAttention(Exercise):
     """
 
     number, title, points = "8.2", "autoatención enmascarada", 4
-    names = ("x", "W_Q", "W_K", "W_V")
     letters = ("B L d_model", "d_model d_k", "d_model d_k", "d_model d_v")
     axes = {
         "hide": HIDE_OPTIONS,

@@ -12,7 +12,7 @@ from course_checkers.engine.comparing import difference
 from course_checkers.engine.properties import right_shape
 from course_checkers.steps import one_head as head
 from course_checkers.steps.attention import within_values
-from course_checkers.steps.hiding import leaked_weight, own_mask
+from course_checkers.steps.hiding import leaked_weight, own_mask, triangle
 from course_checkers.steps.pair import wrong_pair
 
 # --- Los pasos ------------------------------------------------------------------------------------
@@ -22,10 +22,6 @@ def shape_story(look):
     """Lo que mide la salida, si no es lo que tenía que medir."""
     wrong = look.yours.shape != look.right.shape
     return difference(look, more=": una fila por token del decoder") if wrong else ""
-
-
-def triangle(rows, columns):
-    return torch.ones(rows, columns, dtype=torch.bool).tril()
 
 
 PADDING = leaked_weight(
@@ -168,7 +164,6 @@ class CrossAttention(Exercise):
     """
 
     number, title, points = "9.1", "la atención cruzada", 4
-    names = ("decoder_x", "encoder_x", "W_Q", "W_K", "W_V", "source_mask=None")
     letters = ("B m_D d", "B m_E d", "d d_k", "d d_k", "d d_v", "B m_E")
     axes = {
         "sources": SOURCES,

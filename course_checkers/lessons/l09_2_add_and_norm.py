@@ -4,13 +4,13 @@ La familia: {x + subcapa, solo x…} × {por token, por frase…} × {media, var
 """
 
 import functools
-import math
 
 import torch
 
 from course_checkers.engine import Case, Exercise, Option, laws, messages, same, show, told, ways
 from course_checkers.engine.properties import finite, not_by_hand, right_shape
 from course_checkers.steps import one_head as head
+from course_checkers.steps.numbers import mean_square
 
 # --- Los pasos ------------------------------------------------------------------------------------
 
@@ -208,7 +208,6 @@ class AddAndNormalise(Exercise):
     """
 
     number, title, points = "9.2", "sumar y normalizar", 3
-    names = ("x", "sublayer_output", "weight", "bias", "eps=None")
     letters = ("B L d", "B L d", "d", "d")
     axes = {
         "residual": RESIDUALS,
@@ -252,9 +251,7 @@ class AddAndNormalise(Exercise):
         def norm(z):
             nonlocal normalized
             mean = z.mean(dims, keepdim=True)
-            spread = ((z - mean if central else z) ** 2).sum(dims, keepdim=True)
-            count = math.prod(z.shape[dim] for dim in dims) - choice["correction"]
-            var = spread / (count or math.nan)  # de un número, entre d−1, no hay varianza
+            var = mean_square(z - mean if central else z, dims, choice["correction"])
             centred = z - (mean if keep_mean else mean.squeeze(dims)) if subtract else z
             var = var if keep_var else var.squeeze(dims)
             normalized = centred / choice["root"](var, eps, centred, dims)

@@ -249,7 +249,7 @@ class NextTokenLoss(Exercise):
             token bueno.
     """
 
-    number, title, points, names = "10.1", "la pérdida", 3, ("logits", "targets", "pad")
+    number, title, points = "10.1", "la pérdida", 3
     letters = ("B m_D -", "B m_D")
     axes = {
         "other": OTHERS,

@@ -269,7 +269,6 @@ class Greedy(Exercise):
     """
 
     number, title, points = "10.2", "escribir token a token", 3
-    names = ("next_scores", "bos", "eos", "longest")
     axes = {"feed": FEEDS, "choose": CHOICES, "stop": STOPS, "limit": LIMITS}
     axes |= {"back": BACKS, "front": FRONTS, "shape": SHAPES}
     stages = (Stage(tuple(axes), CASES, most=3, usual=9),)
@@ -307,10 +306,10 @@ class Greedy(Exercise):
         names = {mistake.id for axis in ("limit", "back") for mistake in choice[axis].mistakes}
         return names == {"sin-límite", "sin-el-último"}
 
-    def compute(self, choice, model, bos, eos, longest):
+    def compute(self, choice, next_scores, bos, eos, longest):
         limit, cut = choice["limit"]
         steps = (choice[axis] for axis in ("feed", "choose", "stop"))
-        ids, ended = write(model, *steps, limit, bos, eos, longest)
+        ids, ended = write(next_scores, *steps, limit, bos, eos, longest)
         if ids[:1] != (FOREVER,):
             if cut:
                 ids, ended = ids[:longest], ended and len(ids) <= longest

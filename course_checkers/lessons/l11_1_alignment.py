@@ -128,7 +128,7 @@ class Alignment(Exercise):
             del token de origen con más peso, en la media de las cabezas.
     """
 
-    number, title, names = "11.1", "leer un alineamiento", ("weights",)
+    number, title = "11.1", "leer un alineamiento"
     letters = ("h m_D m_E",)
     possible = staticmethod(lambda weights: weights.shape[-1] > 1)
     axes = {

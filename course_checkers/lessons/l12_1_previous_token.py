@@ -96,7 +96,7 @@ class PreviousToken(Exercise):
             media de lo que cada token da al anterior. El primero no tiene, y no cuenta.
     """
 
-    number, title, names = "12.1", "cuánto mira al anterior", ("weights",)
+    number, title = "12.1", "cuánto mira al anterior"
     letters = ("h L L",)
     axes = {
         "again": step(itself, ("softmax-de-más", lambda w: w.softmax(-1))),

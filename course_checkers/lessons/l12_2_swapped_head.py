@@ -186,7 +186,6 @@ class SwappedHead(Exercise):
     """
 
     number, title, points = "12.2", "intercambiar una cabeza", 2
-    names = ("concat", "other", "head", "heads")
     letters = ("B L -", "B L -")
     axes = {"slice": SLICES, "fill": FILLS, "shape": SHAPES}
     stages = (Stage(tuple(axes), CASES),)

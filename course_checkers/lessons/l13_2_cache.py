@@ -14,7 +14,7 @@ from course_checkers.engine.mistakes import stepping, told, ways
 from course_checkers.steps import attention as steps
 from course_checkers.steps import parts
 from course_checkers.steps.heads import SOFTMAX_OPTIONS
-from course_checkers.steps.hiding import TOO_WEAK, before, filled, own_mask
+from course_checkers.steps.hiding import TOO_WEAK, before, filled, own_mask, triangle
 from course_checkers.steps.numbers import itself
 
 
@@ -24,13 +24,9 @@ class Cached(NamedTuple):
     values: torch.Tensor  # (B, h, L + n, d_v)
 
 
-def triangle(rows, columns, offset):
-    return torch.ones(rows, columns, dtype=torch.bool).tril(offset)
-
-
 def corner(n, L):
     """La de ``is_causal=True`` en torch."""
-    return triangle(n, L + n, 0)
+    return triangle(n, L + n)
 
 
 # Como torch con la máscara al revés: una fila que no ve a nadie da 0.
@@ -62,7 +58,7 @@ AXES = {
         ("máscara-sin-correr", corner),
         ("máscara-sin-correr", lambda n, L: corner(n, L) if n > 1 else triangle(n, L + n, L)),
         ("máscara-solo-al-empezar", lambda n, L: triangle(n, L + n, n + L if L else 0)),
-        ("máscara-cuadrada", lambda n, L: triangle(n, n, 0)),
+        ("máscara-cuadrada", lambda n, L: triangle(n, n)),
         ("máscara-sin-sí-mismo", lambda n, L: triangle(n, L + n, L - 1)),
         ("máscara-uno-de-más", lambda n, L: triangle(n, L + n, L + 1)),
         ("máscara-corrida-n", lambda n, L: triangle(n, L + n, n)),
@@ -154,7 +150,6 @@ class CachedAttention(Exercise):
     """
 
     number, title, points, axes = "13.2", "atender con caché", 4, AXES
-    names = ("query", "key", "value", "kept_keys", "kept_values")
     letters = ("B h n d_k", "B h n d_k", "B h n d_v", "B h L d_k", "B h L d_v")
     stages = (Stage(tuple(AXES), CASES, most=2, frequent=9),)
     # La última recibe una caché que mide lo que la de la anterior, y no es esa.

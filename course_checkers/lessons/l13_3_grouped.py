@@ -143,7 +143,6 @@ class GroupedAttention(Exercise):
     """
 
     number, title, points, axes = "13.3", "compartir keys y values", 3, AXES
-    names = ("query", "key", "value")
     letters = ("B - L_q d_k", "B - L_k d_k", "B - L_k d_v")
     stages = (Stage(tuple(AXES), CASES, most=2, frequent=8),)
     extra = (shared_case(8, 32, 8, 20, 30, 8, 9),)

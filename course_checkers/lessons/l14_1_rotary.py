@@ -141,7 +141,6 @@ class Rotary(Exercise):
     """
 
     number, title, points = "14.1", "girar según la posición", 3
-    names = ("x", "positions", "base")
     letters = ("L -", "L")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=2),)

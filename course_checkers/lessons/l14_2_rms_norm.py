@@ -1,7 +1,5 @@
 """14.2 · RMSNorm: {sobre qué ejes} × {qué se mide} × {dónde va eps} × {qué hace weight}."""
 
-import math
-
 import torch
 
 from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, laws, show
@@ -9,17 +7,10 @@ from course_checkers.engine import properties as law
 from course_checkers.engine.comparing import show_both
 from course_checkers.engine.mistakes import messages, stepping, told
 from course_checkers.steps import numbers
-from course_checkers.steps.numbers import itself, rounded
+from course_checkers.steps.numbers import itself, mean_square, rounded
 
 KNOWN, LAWS = told(__file__, "14.2"), laws(__file__, "14.2 propiedades")
 step = stepping(KNOWN)
-
-
-def power(x, dims, less=0):
-    """La media de los cuadrados, (..., 1)."""
-    many = math.prod(x.shape[dim] for dim in dims) - less
-    return x.square().sum(dims, keepdim=True) / (many or math.nan)
-
 
 AXES = {
     # De x, ``weight`` y la norma, la salida.
@@ -49,10 +40,10 @@ AXES = {
         ("desviación-típica", (False, True)),
     ),
     "measure": step(
-        power,
+        mean_square,
         ("suma-en-vez-de-media", lambda x, dims: x.square().sum(dims, keepdim=True)),
-        ("entre-d−1", lambda x, dims: power(x, dims, 1)),
-        ("longitud-entre-d", lambda x, dims: power(x, dims) / x.shape[-1]),
+        ("entre-d−1", lambda x, dims: mean_square(x, dims, 1)),
+        ("longitud-entre-d", lambda x, dims: mean_square(x, dims) / x.shape[-1]),
         ("sin-media", lambda x, dims: x.square()),
         ("sin-cuadrado", lambda x, dims: x.mean(dims, keepdim=True)),
         ("cuadrado-de-la-media", lambda x, dims: x.mean(dims, keepdim=True).square()),
@@ -129,8 +120,8 @@ MINUTE = vectors(9, (2, 1, 1, 3, 4), 1e-12, 1e-5)
 def power_one(attempt):
     """Que, con ``weight`` de unos, la media de los cuadrados sea 1."""
     value = attempt.ask(X, ONES, 0.0)
-    if value is not None and (gap := (power(value, (-1,)) - 1).abs()).max() > 1e-3:
-        worst = power(value, (-1,)).flatten()[gap.argmax()]
+    if value is not None and (gap := (mean_square(value) - 1).abs()).max() > 1e-3:
+        worst = mean_square(value).flatten()[gap.argmax()]
         yield LAWS["propiedad-1"].saying(yours=show_both(worst, 1.0)[0])
 
 
@@ -143,7 +134,6 @@ class RMSNorm(Exercise):
     """
 
     number, title, points = "14.2", "RMSNorm", 2
-    names = ("x", "weight", "eps")
     letters = ("d_model", "d_model")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=4),)

@@ -184,7 +184,6 @@ class Sampling(Exercise):
     """
 
     number, title, points = "14.3", "el orden del muestreo", 3
-    names = ("scores", "temperature", "top_k", "top_p")
     letters = ("V",)
     possible = staticmethod(lambda x, T, k, p: 1 <= k <= x.shape[-1] and apart(x, T, k, p, 1e-4))
     axes = AXES

@@ -8,17 +8,11 @@ import torch.nn.functional as F
 from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, same, stepping, told
 from course_checkers.engine.properties import related
 from course_checkers.steps import numbers
-from course_checkers.steps.numbers import itself, rounded
+from course_checkers.steps.numbers import itself, mean_square, rounded
 
 step = stepping(told(__file__, "11") | told(__file__, "15.2"))
 LAWS = laws(__file__, "15.2 propiedades")
 EPS = 1e-5
-
-
-def power(x, *dims):
-    """La media de los cuadrados, con su eje."""
-    return x.square().mean(dims or (-1,), keepdim=True)
-
 
 AXES = {
     # De los estados, (Nx + 1, L, d_model), los que se miran.
@@ -37,12 +31,12 @@ AXES = {
         ("media-de-posiciones", lambda s: s.mean(1), lambda s: s.sum(1)),
     ),
     "norm": step(
-        lambda x: x / (power(x) + EPS).sqrt(),
+        lambda x: x / (mean_square(x) + EPS).sqrt(),
         ("sin-normalizar", itself),
         ("layernorm", lambda x: F.layer_norm(x, x.shape[-1:], eps=EPS)),
         ("longitud", lambda x: x / x.norm(dim=-1, keepdim=True)),
-        ("una-norma-para-todos", lambda x: x / (power(x, *range(x.dim())) + EPS).sqrt()),
-        ("sin-eps", lambda x: x / power(x).sqrt(), lambda x: x / (power(x) + 1e-6).sqrt()),
+        ("una-norma-para-todos", lambda x: x / (mean_square(x, (*range(x.dim()),)) + EPS).sqrt()),
+        ("sin-eps", *(lambda x, e=e: x / (mean_square(x) + e).sqrt() for e in (0.0, 1e-6))),
     ),
     "gain": step(
         lambda x, gain, norm: norm(x) * gain,
@@ -98,7 +92,6 @@ class LogitLens(Exercise):
     """
 
     number, title, points = "15.2", "la lente de logits", 3
-    names = ("states", "gain", "table")
     letters = ("N L d", "d", "V d")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, most=2),)

@@ -97,7 +97,6 @@ class Patching(Exercise):
     """
 
     number, title, points = "15.3", "parchear", 3
-    names = ("layers", "clean", "other", "layer", "place")
     letters = ("", "L -", "L -")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, most=2),)

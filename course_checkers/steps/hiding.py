@@ -82,9 +82,13 @@ def zero_and_share(epsilon):
     return lambda weights, mask: weights * mask / ((weights * mask).sum(-1, keepdim=True) + epsilon)
 
 
+def triangle(rows, columns, offset=0):
+    return torch.ones(rows, columns, dtype=torch.bool).tril(offset)
+
+
 def causal(scores):
     """Siempre la causal, se pida la que se pida."""
-    return scores.masked_fill(~torch.ones(scores.shape[-2:], dtype=torch.bool).tril(), -torch.inf)
+    return scores.masked_fill(~triangle(*scores.shape[-2:]), -torch.inf)
 
 
 def causal_instead(scores, mask):

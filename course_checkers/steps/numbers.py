@@ -1,5 +1,6 @@
 """Lo que comparten los ejercicios que devuelven números: lo que se mide y lo que tienen que cumplir."""
 
+import math
 from dataclasses import replace
 
 import torch
@@ -15,6 +16,12 @@ def itself(x):
 
 def rounded(decimals):
     return lambda x: (x.double() * 10**decimals).round().div(10**decimals).float()
+
+
+def mean_square(x, dims=(-1,), less=0):
+    """La media de los cuadrados, con sus ejes; se divide por ``less`` de menos, y si es por 0 sale NaN."""
+    many = math.prod(x.shape[dim] for dim in dims) - less
+    return x.square().sum(dims, keepdim=True) / (many or math.nan)
 
 
 def constant(attempt):
