@@ -666,7 +666,7 @@ def test_no_trick_raises_a_mark(trick):
 
 
 # Quien busca la respuesta buena donde está: cada una deja en «found» el ejercicio del curso.
-LESSON, FILE = "l05_1_attention", ROOT / "course_checkers/lessons/l05_1_attention.py"
+LESSON, FILE = "l05_1_scaled_dot_product_attention", ROOT / "course_checkers/lessons/l05_1_scaled_dot_product_attention.py"
 SOLVED = ROOT / "notebooks/soluciones/05_atencion.ipynb"
 IMPORTS = {
     "importa la lección": f"from course_checkers.lessons.{LESSON} import Attention\nfound = Attention()",

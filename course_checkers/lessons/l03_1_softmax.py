@@ -1,6 +1,6 @@
 """3.1 · La softmax.
 
-Sus pasos, y las formas malas de darlos, están en ``l03_1_steps``. Aquí, las pruebas que los distinguen,
+Sus pasos, y las formas malas de darlos, están en ``l03_steps``. Aquí, las pruebas que los distinguen,
 lo que se mide en la respuesta y lo que cumple cualquier softmax. Primero se averigua la cuenta, después
 qué pasa con puntuaciones extremas y, al final, con las de −∞.
 """
@@ -13,8 +13,8 @@ from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, finit
 from course_checkers.engine.comparing import show, show_both
 from course_checkers.engine.mistakes import messages, mistakes
 from course_checkers.engine.properties import each_output, half_precision, not_by_hand, promised
-from course_checkers.lessons import l03_1_steps as steps
-from course_checkers.lessons.l03_1_steps import TOLD, Share, highest, total
+from course_checkers.lessons import l03_steps as steps
+from course_checkers.lessons.l03_steps import TOLD, Share, highest, total
 
 LAWS = laws(__file__, "3.1 propiedades")
 

@@ -2,7 +2,7 @@
 
 Una clase puede guardar sus capas de muchas formas: ``inside.layers`` las encuentra y les pone los pesos
 de la prueba, e ``inside.classes`` la llama. La cuenta, bien y mal, está en ``steps.heads``; lo que falla
-en las capas mismas, en ``l06_2_structure``.
+en las capas mismas, en ``l06_structure``.
 """
 
 import itertools
@@ -14,9 +14,9 @@ from course_checkers.engine import Attempt, Finding, Option, Pair, Raised, told
 from course_checkers.engine.properties import finite, laws, not_by_hand, right_shape
 from course_checkers.inside import layers
 from course_checkers.inside.classes import WrittenClass
-from course_checkers.lessons import l06_2_cases as cases
-from course_checkers.lessons import l06_2_structure as structure
-from course_checkers.lessons.l06_2_cases import MASKED, WIDE
+from course_checkers.lessons import l06_cases as cases
+from course_checkers.lessons import l06_structure as structure
+from course_checkers.lessons.l06_cases import MASKED, WIDE
 from course_checkers.steps import attention as one
 from course_checkers.steps import heads
 from course_checkers.steps.hiding import measured_in

@@ -3,7 +3,7 @@
 from course_checkers.engine import running, told
 from course_checkers.engine.comparing import clone
 from course_checkers.inside import layers
-from course_checkers.lessons.l06_2_cases import WIDE
+from course_checkers.lessons.l06_cases import WIDE
 from course_checkers.steps.sources import OWN, ROLES
 
 TOLD, NOT_YET = told(__file__, "6.2, las capas"), told(__file__, "6.2, la clase")
