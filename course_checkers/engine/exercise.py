@@ -387,7 +387,8 @@ class Exercise:
         """Si lo que da la cuenta (véase ``compute``) es lo que da quien aprende."""
         if result is None or isinstance(value, Raised):
             return result is None and isinstance(value, Raised)
-        running.still_in_time()
+        if late := running.too_late():  # buscar puede durar mucho sin ejecutar el código de nadie
+            raise running.OutOfTime(late)
         output, slack = result["output"], result.get("slack")
         if slack is None or shape_of(output) != shape_of(value):
             return same(output, value)

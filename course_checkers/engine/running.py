@@ -113,7 +113,9 @@ def call(function, *arguments, seconds=None, seed=0):
             except Stopped:
                 pass
             except BaseException as error:  # también SystemExit: el kernel no se cierra
-                box["unsolved"] = "reading" not in box and halfway(error)
+                # Con unos puntos suspensivos a medio camino tampoco ha terminado. El de einsum es RuntimeError.
+                halfway = isinstance(error, TypeError | AttributeError) and "reading" not in box
+                box["unsolved"] = halfway and "ellipsis" in said_by(error)
                 box["problem"] = explain(error, "reading" in box)
 
     # Con su contexto, lo que pregunta al kernel qué celda es la que se ejecuta lo sabe también.
@@ -156,14 +158,6 @@ def over(began, seconds, read=None):
     return seconds if used >= seconds else 3 * seconds * (passed >= 3 * seconds)
 
 
-def halfway(error):
-    """Si alguien ha dejado unos puntos suspensivos a medio camino: tampoco ha terminado de resolverlo.
-
-    einsum también dice «ellipsis», y su error es RuntimeError.
-    """
-    return isinstance(error, TypeError | AttributeError) and "ellipsis" in said_by(error)
-
-
 @functools.cache
 def warm_up():
     """torch carga algunas piezas la primera vez que se usan: que no cuente en el tiempo de nadie."""
@@ -190,12 +184,6 @@ def too_late(part=1):
     return known.saying(total=TOTAL, calls=spent.calls, seconds=spent.seconds).found()
 
 
-def still_in_time():
-    """Lo llama lo que puede durar mucho sin ejecutar el código de nadie."""
-    if late := too_late():
-        raise OutOfTime(late)
-
-
 def never_ends(seconds, ended, reading=False):
     tail = "Lo he parado." if ended else "No he podido pararlo: reinicia el kernel."
     found = SAYS["no-acaba#leer" if reading else "no-acaba"].saying(seconds=seconds)
@@ -210,21 +198,16 @@ def within_limits():
     """
     if SPENT.get() is not None:
         raise RuntimeError("una comprobación no se hace dentro de otra")
-    with swept(), in_time():
-        yield
-
-
-@contextlib.contextmanager
-def in_time():
-    """El tiempo, el hilo y el azar de una comprobación."""
-    threads, began = torch.get_num_threads(), SPENT.set(Spent())
-    torch.set_num_threads(1)
-    try:
-        with same_chance():
-            yield
-    finally:
-        torch.set_num_threads(threads)
-        SPENT.reset(began)
+    threads = torch.get_num_threads()
+    with swept():
+        began = SPENT.set(Spent())
+        torch.set_num_threads(1)
+        try:
+            with same_chance():
+                yield
+        finally:
+            torch.set_num_threads(threads)
+            SPENT.reset(began)
 
 
 @contextlib.contextmanager

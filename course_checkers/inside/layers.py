@@ -131,10 +131,6 @@ def draw_weights(heads, width, seed):
 FUSED = {"qkv": ROLES[:3], "kv": ROLES[1:3]}  # las que van juntas en una matriz
 
 
-def roles_of(role):
-    return FUSED.get(role, (role,))
-
-
 @dataclass
 class Plan:
     """Qué es cada capa: papel → clase, y capa → cómo se llena."""
@@ -150,7 +146,8 @@ class Plan:
 
     def roles(self, path):
         """Los papeles de una capa, por su nombre."""
-        return roles_of(self.layers.get(path, self.layers.get(bare(path), ("",)))[0])
+        role = self.layers.get(path, self.layers.get(bare(path), ("",)))[0]
+        return FUSED.get(role, (role,))
 
 
 def shapes(heads, width):
@@ -227,7 +224,7 @@ def settle(plan, pending, heads, guess):
         key = bare(layer.path) if kind in (*pieces, "estrecha") else layer.path
         plan.layers[key] = (role, kind, axes)
         plan.homes[layer.path.strip(".")] = layer.home
-        for each in roles_of(role):
+        for each in FUSED.get(role, (role,)):
             plan.kind.setdefault(each, []).append(kind)
             plan.has_bias[each] = plan.has_bias.get(each, False) or layer.biased
 

@@ -79,19 +79,15 @@ def by_root(q, k, v):
     return math.sqrt(q.shape[-1])
 
 
-def scale(name):
-    """El error de dividir por otra cosa."""
-    return SCALES[f"escala-{name}"]
-
-
-SCALE_OPTIONS = [
-    Option(by_root),
-    *(Option(divisor, scale(name)) for name, divisor in DIVISORS.items()),
+SCALE_OPTIONS = ways(
+    SCALES,
+    by_root,
+    *((f"escala-{name}", divisor) for name, divisor in DIVISORS.items()),
     # Con una sola cabeza por delante, quien usa el eje de las cabezas toma otro; el error es el mismo.
-    Option(lambda q, k, v: math.sqrt(q.shape[-3] * q.shape[-1]), scale("√d_model")),
-    Option(lambda q, k, v: math.sqrt(q.shape[1] * q.shape[-1]), scale("√d_model")),
-]
-LATE, FOUND_SCALES = scale("después"), ("escala-fija", "escala-de-más", "escala-otra")
+    ("escala-√d_model", lambda q, k, v: math.sqrt(q.shape[-3] * q.shape[-1])),
+    ("escala-√d_model", lambda q, k, v: math.sqrt(q.shape[1] * q.shape[-1])),
+)
+LATE, FOUND_SCALES = SCALES["escala-después"], ("escala-fija", "escala-de-más", "escala-otra")
 # Divisores fijos que se copian de otros modelos o de los artículos.
 CONSTANTS = (2.0, 4.0, 8.0, 10.0, 16.0, 64.0, 100.0, math.sqrt(512), 512.0, math.sqrt(768), 768.0)
 
@@ -105,7 +101,8 @@ def found_scales(measure):
     measured = [measure(d_k) for d_k in (1, 4)]
     for fixed in CONSTANTS:  # si esta vez coincide, pero no es siempre, no es ese
         if not any(found and abs(found - fixed) > 0.01 * fixed for found in measured):
-            yield Option(lambda q, k, v, n=fixed: n, scale("fija").saying(number=show(fixed)))
+            mistake = SCALES["escala-fija"].saying(number=show(fixed))
+            yield Option(lambda q, k, v, n=fixed: n, mistake)
     if None in measured:
         return
     first, second = measured
@@ -116,7 +113,7 @@ def found_scales(measure):
     if known or abs(first - 1) < 0.01 and usual:
         return  # ya está en la familia
     name = "fija" if constant else "de-más" if abs(power - 0.5) < 0.01 else "otra"
-    found = scale(name).saying(number=show(second if name == "otra" else first))
+    found = SCALES[f"escala-{name}"].saying(number=show(second if name == "otra" else first))
     yield Option(lambda q, k, v: first * q.shape[-1] ** power, found)
 
 
