@@ -140,6 +140,7 @@ class Exercise:
 
     number = title = ""
     points = 2
+    names = cached_property(lambda self: arguments_of(self.compute))
     axes: dict = {}
     stages: tuple = ()
     measured: dict = {}
@@ -154,11 +155,6 @@ class Exercise:
     returned: tuple = ()
     besides: tuple = ()
     notes: tuple = ()
-
-    @cached_property
-    def names(self):
-        known = [*signature(self.compute).parameters.values()][1:]
-        return tuple(f"{one.name}=None" if one.default is None else one.name for one in known)
 
     # --- Lo que cada ejercicio escribe: siempre la cuenta y, si lo suyo es distinto, lo demás ---------
 
@@ -484,6 +480,11 @@ class Exercise:
     def report(self, findings=(), notes=(), unsolved=False, printed=""):
         told = tuple(finding.short() for finding in findings), tuple(notes)
         return Report(self.number, self.title, *told, unsolved, printed or "")
+
+
+def arguments_of(compute):
+    known = [*signature(compute).parameters.values()][1:]  # el primero es la elección
+    return tuple(f"{one.name}=None" if one.default is None else one.name for one in known)
 
 
 def during(problem, case):
