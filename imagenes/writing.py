@@ -9,11 +9,18 @@ from imagenes.matrices import ROW, Matrix, decimals, draw_line, measures
 from imagenes.strokes import MINIMUM, SMALL, TINT, WIDTH, arrow, card, line, n, text
 
 NAMED = [1, 3]  # los números de X que son de una sola palabra: el de «hungry» y el de «dog»
-UNIT, LEFT, FLOOR = 330, 150, 400  # un número 1, y dónde está el origen
+UNIT, LEFT, FLOOR, DOT = 330, 150, 400, 6  # un número 1, dónde está el origen y lo que mide un punto
 
 
 def place(point):
     return LEFT + UNIT * float(point[0]), FLOOR - UNIT * float(point[1])
+
+
+def border(start, end):
+    """Donde una flecha que va a un punto toca su borde."""
+    x, y = (b - a for a, b in zip(start, end))
+    rest = 1 - DOT / (x * x + y * y) ** 0.5
+    return start[0] + rest * x, start[1] + rest * y
 
 
 def displacement(desc):
@@ -24,22 +31,22 @@ def displacement(desc):
     for end, words, (x, y) in zip(
         ends, (f"2.º número, el de «{TOKENS[1]}»", f"4.º número, el de «{TOKENS[2]}»"), ((-70, 26), (90, -8))
     ):
-        arrow(drawing, place((0, 0)), end, colour=c.GREY, width=2)
+        line(drawing, place((0, 0)), end, colour=c.GREY, width=2)
         text(drawing, end[0] + x, end[1] + y, words, SMALL)
     for token, point in zip(TOKENS, X[:, NAMED]):
         x, y = place(point)
-        drawing.append(draw.Circle(n(x), n(y), 7, fill=c.INK))
+        drawing.append(draw.Circle(n(x), n(y), DOT, fill=c.INK))
         text(drawing, x - 14, y + 22 * (not point[1]), f"«{token}»", SMALL, "end", bold=token == TOKENS[ROW])
     at = X[ROW, NAMED]
     for head, (colour, x, y) in enumerate(((c.VALUE, -14, 60), (c.KEY, 20, -26))):
         moved = at + s.written[head, ROW, NAMED]
-        arrow(drawing, place(at), place(moved), colour=colour, width=5, head=16)
+        arrow(drawing, place(at), border(place(at), place(moved)), colour=colour, width=5, head=16)
+        drawing.append(draw.Circle(*map(n, place(moved)), DOT, fill=c.INK))
         middle = [(a + b) / 2 for a, b in zip(place(at), place(moved))]
         words = f"cabeza {head}: {decimals(moved - at)}"
         text(drawing, middle[0] + x, middle[1] + y, words, SMALL, "start" if head else "end", bold=True)
         at = moved
     x, y = place(at)
-    drawing.append(draw.Circle(n(x), n(y), 7, fill=c.INK))
     text(drawing, x + 16, y, decimals(at), SMALL, "start", bold=True)
     weights = s.weights[0, ROW].tolist()
     text(
