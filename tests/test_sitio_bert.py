@@ -278,7 +278,7 @@ def test_the_same_answers(page, kind):
     differences = np.concatenate(differences)
     assert differences.max() < FARTHEST[kind]
     if kind is MultiHeadExplorer:  # lo que se dibuja va en 8 bits: en la frontera, alguno redondea al otro lado
-        assert (differences > 3e-3).mean() < 1e-3
+        assert (differences > 3e-3).mean() < 5e-3
 
 
 def test_the_head_of_the_first_lesson(page):
