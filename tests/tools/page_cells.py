@@ -61,7 +61,7 @@ def text_of(outputs):
     for one in outputs:
         data = one.get("data", {}).keys()
         if "image/png" not in data:
-            if data - {"text/plain"}:
+            if data - {"text/plain", "text/html"}:
                 return None
             parts.append("".join(one.get("text") or one["data"]["text/plain"]).rstrip())
     return "\n".join(parts)
