@@ -6,6 +6,7 @@
 - ``bare``: lo que se quita a una respuesta para compararla: nombres, espacios, comentarios y orden.
 - ``code``: qué crea, qué cambia y qué necesita el código de una celda, como lo lee Jupyter.
 - ``outside``: una instrucción de una celda, escrita para que valga fuera de su cuaderno.
+- ``listing``: código ajeno, con sus instrucciones numeradas, cuáles se ejecutan y sus etiquetas.
 - ``foreign``: lo que escriben otros programas: nombres, zips y cuadernos.
 - ``homework``: la tarea, qué se pide, cuánto vale y hasta cuándo.
 - ``notebook``: las celdas de un cuaderno y, si en él falta un nombre, la que lo crea.

@@ -71,7 +71,7 @@ SCENES = {
         ("Encuentra una que no pase del 95 % en 200 pasos.",
          "Solo ocurre con el paso grande: con 0.001 aprenden todas.", never),
         ("Y otra que, sin dividir, sí pase.",
-         "Sin dividir también se aprende, a pasos pequeños; dividir deja darlos grandes.",
+         "Sin dividir también se aprende, a pasos pequeños; con W_Q tal cual, dividir deja darlos grandes.",
          lambda k, *run: not k["scaled"] and learnt(k, *run)),
     )),
     "mascara": Scene(
@@ -95,7 +95,7 @@ SCENES = {
         "Cada token tiene que decir cuál va antes y cuál va después. La frase es un corro.",
         ("heads",), {"offsets": (-1, 1)}, (
         ("Con una cabeza, encuentra un nacimiento que aprenda el de antes.",
-         "Una cabeza solo mira a un sitio: el otro vecino lo adivina.",
+         "Una cabeza sola reparte entre los dos, y se lee el que más pesa; el otro, casi, se adivina.",
          lambda k, curves, now: k["heads"] == 1 and curves[now][0] > PASSED),
         ("Encuentra una que acierte los dos.", "Con dos cabezas, cada una mira a un lado.", learnt),
     ), ("el de antes", "el de después")),

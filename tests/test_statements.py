@@ -8,7 +8,7 @@ from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
 from course_checkers import read_llama
 from course_checkers.engine.mistakes import lines
-from course_checkers.engine.statements import Listing, ran, statements
+from course_tools.listing import Listing, ran, statements
 from course_checkers.lessons import l14_labels
 from course_lib.sampling import next_token_probabilities
 

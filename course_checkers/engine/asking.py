@@ -16,6 +16,7 @@ from course_lib.explorers.base import SHARED, Explorer, esm
 from course_tools.opening import progress
 
 LESSONS = Path(__file__).parents[1] / "lessons"
+OPTIONAL = "07"  # la que se puede saltar: sin nada apuntado de ella, no se vuelve a preguntar
 MANY = 3  # las que se preguntan de una vez
 
 
@@ -42,13 +43,14 @@ def opening(lesson, noted):
     here = [name for name in earlier if noted.get(name, {}).get("lesson") == lesson]
     failed = [name for name in earlier if noted.get(name, {}).get("right") is False and name not in here]
     failed.sort(key=lambda name: str(noted[name].get("date", "")))
-    return list(dict.fromkeys([*here, *failed, *spread(int(lesson))]))[:MANY] if earlier else []
+    skipped = {OPTIONAL} - {name[:2] for name in noted}
+    return list(dict.fromkeys([*here, *failed, *spread(int(lesson), skipped)]))[:MANY] if earlier else []
 
 
-def spread(lesson):
-    """Tres de lecciones distintas, si las hay: de las dos últimas y de una más atrás. Cada lección pregunta otras."""
+def spread(lesson, skipped):
+    """Tres de lecciones distintas, si las hay: de las dos últimas y de una más atrás; de las saltadas, ninguna."""
     by_lesson = {}
-    for name in bank():
+    for name in (name for name in bank() if name[:2] not in skipped):
         by_lesson.setdefault(int(name[:2]), []).append(name)
     before = sorted((k for k in by_lesson if k < lesson), reverse=True)
     older = 2 + lesson % max(1, len(before) - 2)

@@ -23,6 +23,9 @@ from course_checkers.engine.report import Finding, Report
 
 LESSONS = Path(__file__).parents[1] / "lessons"
 OURS, YOURS = "Lo que sigue usa la del curso.", "Lo que sigue usa la tuya."
+CUT = Finding(
+    "sin-gradiente", "Los números están bien, y no guardan de dónde salen: con ellos no se aprende. Haz la cuenta sin torch.tensor(…)."
+)
 OTHER = "No hay ninguna línea «{}»: deja el nombre que tenía. Lo que sigue usa la del curso."
 BROKEN = "Python no entiende tu línea. Arréglala y ejecuta otra vez su celda: mientras, lo que sigue usa la de antes."
 
@@ -96,9 +99,16 @@ def equal(yours, right):
 
 def lacks(yours, right):
     """Qué tienen que ser tus números y no son: booleanos, que después se niegan, o decimales, que se multiplican."""
-    if (yours.dtype == torch.bool) != (right.dtype == torch.bool):
+    if right.dtype == torch.bool != yours.dtype:
         return "booleanos: True o False"
-    return "decimales: con .float()" if right.is_floating_point() and not yours.is_floating_point() else ""
+    if right.is_floating_point() and not yours.is_floating_point():
+        return "decimales: con .float()"
+    return f"del tipo {right.dtype}, y son {yours.dtype}" if right.is_floating_point() and yours.dtype != right.dtype else ""
+
+
+def doubled(case):
+    """Esos argumentos en 64 bits: una línea no cambia el tipo de lo que recibe."""
+    return tuple(x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in case)
 
 
 def check(one, function):
@@ -106,23 +116,34 @@ def check(one, function):
     names = [*inspect.signature(one.right).parameters]
     if problem := running.wrong_signature(function, names):
         return one.report(problem)
-    outcomes, problem = [], None
+    outcomes, problem, cases = [], None, (*one.cases, doubled(one.cases[0]))
     with running.within_limits():
-        for case in one.cases:
-            outcome = running.call(function, *clone(case))
+        for case in cases:
+            given = clone(case)
+            outcome = running.call(function, *given)
             if outcome.unsolved:
                 return one.report(unsolved=True)
+            if not same(given, case):
+                changed = [name for name, now, before in zip(names, given, case) if not same(now, before)]
+                return one.report(running.SAYS["cambia-la-entrada"].saying(which=" y ".join(changed)).found())
             if problem := outcome.problem:
                 break  # con lo que ha dado antes, a veces, ya se sabe qué error es
             outcomes.append(read(outcome.value))
-    pairs = [(yours, gives(one.right, case)) for yours, case in zip(outcomes, one.cases)]
+    pairs = [(yours, gives(one.right, case)) for yours, case in zip(outcomes, cases)]
     found = [pair for pair in pairs if not equal(*pair)]
     for mistake, form in one.wrong if found else ():
-        if all(equal(yours, gives(form, case)) for yours, case in zip(outcomes, one.cases)):
+        if all(equal(yours, gives(form, case)) for yours, case in zip(outcomes, cases)):
             return one.report(mistake.found(story(*found[0])))
     if problem or not found:
-        return one.report(*[problem] if problem else [])
-    return one.report(Finding("otra-cosa", "Da otra cosa.", story(*found[0])))
+        return one.report(*[problem] if problem else [CUT] if cut(one, function) else [])
+    return one.report(Finding("otra-cosa", story(*found[0]) or "Da otra cosa."))
+
+
+def cut(one, function):
+    """Si de lo que da tu línea no se puede volver a lo que recibe, y de lo que da la del curso, sí."""
+    given = [x.requires_grad_() if isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in clone(doubled(one.cases[0]))]
+    kept = [calmly(lambda: form(*given).requires_grad, True) for form in (one.right, function)]  # noqa: B023
+    return kept == [True, False]
 
 
 def story(yours, right):
@@ -130,7 +151,7 @@ def story(yours, right):
     if yours is None:
         return "No devuelve nada: ¿falta «return»?"
     if isinstance(right, torch.Tensor) and not isinstance(yours, torch.Tensor):
-        return "Tiene que dar un tensor, como los que recibe: lo que sigue lo necesita."
+        return "Tiene que dar un tensor de torch: lo que sigue lo necesita."
     if isinstance(yours, tuple | torch.Tensor) and shape_of(yours) != shape_of(right):
         return f"Tu línea da algo de forma {shape_of(yours)}, y tiene que ser {shape_of(right)}."
     if same(yours, right):

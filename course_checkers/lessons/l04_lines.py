@@ -32,6 +32,7 @@ LINES = (
         "a-cero": lambda scores, mask: scores * mask,
         "suma-uno": lambda scores, mask: scores + mask,
         "un-número": lambda scores, mask: scores.masked_fill(~mask, -1e9),
+        "un-número#mínimo": lambda scores, mask: scores.masked_fill(~mask, torch.finfo(scores.dtype).min),
     }),
     line(__file__, "4.c", both, ((past(4), REAL), (past(3), KEEP[:1])), {
         "o": lambda causal, padding: causal | padding,

@@ -3,7 +3,7 @@
 from pkgutil import resolve_name
 
 from course_checkers.engine.mistakes import lines, texts_of
-from course_checkers.engine.statements import Listing, ran, statements
+from course_tools.listing import Listing, ran, statements
 
 
 def told(name):
