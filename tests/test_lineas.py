@@ -66,7 +66,25 @@ def test_one_that_gives_anything_else_is_told_with_its_numbers(one):
     other.__signature__ = inspect.signature(one.right)
     report = lines.check(one, other)
     assert not report.ok
-    assert all(re.search(r"\d|True|False", found.consequence) for found in report.findings)
+    assert all(re.search(r"\d|True|False", str(found)) for found in report.findings)
+
+
+PASSES_AND_BREAKS = {  # lo que da los números buenos y estropea lo que sigue: el nombre de la línea, lo escrito y qué se dice
+    "cambia lo que recibe": ("unit", "def unit(v): v /= v.norm(dim=-1, keepdim=True); return v", "Tu código cambia lo que recibe: v."),
+    "cambia las puntuaciones": ("hide", "def hide(scores, mask): return scores.masked_fill_(~mask, -torch.inf)", "cambia lo que recibe: scores."),
+    "cambia el tipo": ("step_back", "def step_back(length): return torch.eye(length).double().roll(1, 0)", "y son torch.float64."),
+    "pierde el gradiente": ("match", "def match(Q, K): return torch.tensor((Q @ K.T).tolist(), dtype=Q.dtype)", "con ellos no se aprende."),
+    "no son booleanos": ("past", "def past(length): return torch.ones(length, length).tril()", "tienen que ser booleanos"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", PASSES_AND_BREAKS)
+def test_one_that_would_break_what_follows_does_not_pass(how):
+    name, code, said = PASSES_AND_BREAKS[how]
+    space = {"torch": torch}
+    exec(code, space)
+    [found] = lines.check(LINES[name], space[name]).findings
+    assert said in found.text
 
 
 @each_lesson
@@ -90,8 +108,8 @@ SAYS = {  # lo escrito, cómo empieza lo que se dice, y si sigue la suya
     "mal": (written("scores / d_k"), "✗ Tu línea «scale»: todavía no. Lo que sigue usa la del curso.\n  1. Divides por d_k, ", False),
     "se para": (written("scores / dk"), "✗ Tu línea «scale»: todavía no. Lo que sigue usa la del curso.\n  1. Tu código se para con NameError", False),
     "no da nada": (written("print()"), "✗ Tu línea «scale»: todavía no.", False),
-    "una lista": (written("(scores / d_k ** 0.5).tolist()"), "✗ Tu línea «scale»: todavía no. Lo que sigue usa la del curso.\n  1. Da otra cosa. Tiene que dar un tensor", False),
-    "de NumPy": (written("scores.numpy() / d_k ** 0.5"), "✗ Tu línea «scale»: todavía no. Lo que sigue usa la del curso.\n  1. Da otra cosa. Tiene que dar un tensor", False),
+    "una lista": (written("(scores / d_k ** 0.5).tolist()"), "✗ Tu línea «scale»: todavía no. Lo que sigue usa la del curso.\n  1. Tiene que dar un tensor", False),
+    "de NumPy": (written("scores.numpy() / d_k ** 0.5"), "✗ Tu línea «scale»: todavía no. Lo que sigue usa la del curso.\n  1. Tiene que dar un tensor", False),
     "otros argumentos": (written("scores", given="scores"), "✗ Tu línea «scale»: todavía no.", False),
     "con otro nombre": (written("scores", "other"), "No hay ninguna línea «other»: deja el nombre que tenía.", False),
     "bien": (written("scores / math.sqrt(d_k)"), "✓ Tu línea «scale»: está bien. Lo que sigue usa la tuya.\n", True),
