@@ -99,6 +99,11 @@ def for_the_web(notebook, name, linked, lessons):
                 cell["outputs"] = outputs = []
             if tagged(cell, SETUP) or tagged(cell, LOOKING) or cell is first:
                 cell["metadata"].setdefault("tags", []).append("hide-input")
+            if tagged(cell, LOOKING):  # su primera línea dice qué hay dentro
+                named = source.partition("\n")[0].removeprefix("# ")
+                cell["metadata"]["mystnb"] = dict.fromkeys(("code_prompt_show", "code_prompt_hide"), named)
+            if source.startswith("Questions("):
+                cell["metadata"].setdefault("tags", []).append("remove-input")
             alive = [_bring_to_life(output, states, name) for output in outputs]
             asks = tagged(cell, PREDICTION)
             if asks and open_:
