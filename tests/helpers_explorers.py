@@ -86,8 +86,9 @@ def says(page, text):
 
 
 def controls(explorer):
-    """Los controles de un explorador que se manejan igual en todos."""
-    return explorer.locator("input[type=range], input[type=checkbox], button:enabled").all()
+    """Los controles que se manejan igual en todos; al final, lo que se elige."""
+    kinds = "input[type=range], input[type=checkbox], button:enabled", "input[type=radio]"
+    return [control for kind in kinds for control in explorer.locator(kind).all()]
 
 
 def answers(page, explorer, control):
