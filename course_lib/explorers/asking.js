@@ -1,5 +1,6 @@
-// Tres preguntas cortas: al elegir se sabe si era, y por qué. Sin kernel, en el sitio, lo contestado se queda en el
-// navegador, y lo fallado vuelve entero al abrir otra lección; con él, de eso se ocupa asking.py.
+// Tres preguntas cortas: al elegir se sabe si era, y por qué. Sin kernel, en el sitio, lo
+// contestado se queda en el navegador, y lo fallado vuelve entero al abrir otra lección; con él, de
+// eso se ocupa asking.py.
 
 const HOME = () => `${globalThis.course?.home}/preguntas`;
 
@@ -12,9 +13,11 @@ function kept() {
   }
 }
 
-/** Las de una página sin kernel: lo contestado en esta lección, lo fallado antes y las de siempre. */
+/** Las de una página sin kernel: lo contestado en la lección, lo fallado antes y las de siempre. */
 export function drawn(asked, lesson, noted) {
-  const earlier = Object.values(noted).filter(one => one?.item?.name < lesson && Array.isArray(one.item.answers));
+  const earlier = Object.values(noted).filter(
+    one => one?.item?.name < lesson && Array.isArray(one.item.answers),
+  );
   const here = earlier.filter(one => one.lesson === lesson);
   const failed = earlier.filter(one => !one.right && one.lesson !== lesson);
   const all = [...here, ...failed].map(one => one.item).concat(asked);
@@ -25,7 +28,8 @@ function render({ model, el }) {
   const lesson = model.get('lesson');
   const alone = !model.widget_manager;
   const noted = alone ? kept() : {};
-  const asked = alone && !model.get('closing') ? drawn(model.get('asked'), lesson, noted) : model.get('asked');
+  const asked =
+    alone && !model.get('closing') ? drawn(model.get('asked'), lesson, noted) : model.get('asked');
   const said = { ...model.get('said') };
   if (alone)
     for (const { name } of asked) if (noted[name]?.lesson === lesson) said[name] = noted[name].said;
@@ -61,7 +65,11 @@ function render({ model, el }) {
       },
       voice.node,
     );
-    return { node: list.node, draw: () => told() && (list.set(told().say), voice.say(told().told)), told };
+    return {
+      node: list.node,
+      draw: () => told() && (list.set(told().say), voice.say(told().told)),
+      told,
+    };
   });
 
   function draw() {

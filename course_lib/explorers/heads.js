@@ -166,12 +166,13 @@ export function sentence(result, { tokens, q }, { query, head, station, muted })
   const said = [
     `${word} entra con su fila de X: ${width} números, que leen todas las cabezas.`,
     `De ${word} salen una query, una key y un value, de ${width} números cada uno.`,
-    `Los ${width} números de ${word} se reparten en ${heads} trozos de ${size}: no se calcula nada.`,
+    `Los ${width} números de ${word} se reparten en ${heads} trozos de ${size}: ` +
+      'no se calcula nada.',
     `Con la cabeza ${head}, ${word} mira sobre todo a «${visible(tokens[winner])}» ` +
       `(${show(result.weights[head][winner])}).`,
     `Los trozos de ${word} vuelven a estar uno tras otro, ${width} números: no se calcula nada.`,
-    `La cabeza ${head} escribe en ${word} un vector que mide ${show(result.written[head])}; de quien ` +
-      `más trae es de «${visible(tokens[taken])}».`,
+    `La cabeza ${head} escribe en ${word} un vector que mide ${show(result.written[head])}; ` +
+      `de quien más trae es de «${visible(tokens[taken])}».`,
   ][station - 1];
   if (!muted.length) return said;
   const off =
@@ -180,10 +181,11 @@ export function sentence(result, { tokens, q }, { query, head, station, muted })
       : `Con la cabeza ${muted[0]} apagada`;
   const changed = `cambian ${size * muted.length} de ${width} números en Concat`;
   const met = won([result.met]).map(text => ` ${text}`);
-  return `${station < 5 ? `${said} ` : ''}${off} ${changed}; en la salida, el cambio mide ${show(result.norm)}.${met}`;
+  const before = station < 5 ? `${said} ` : '';
+  return `${before}${off} ${changed}; en la salida, el cambio mide ${show(result.norm)}.${met}`;
 }
 
-/** Un vector entero como barras tan estrechas como haga falta, con una raya entre cabeza y cabeza. */
+/** Un vector entero como barras tan estrechas como haga falta, con una raya entre cabezas. */
 function wide(name, values, pieces) {
   const drawing = bars(name, values, largest([values]));
   const [, , across, tall] = drawing.getAttribute('viewBox').split(' ').map(Number);
@@ -238,8 +240,9 @@ function build(model, el) {
       map: flat,
       shapes: `X: (L, d_model) = ${flat}`,
       text: word =>
-        `Lo que entra en la capa, una fila por token. La de ${word} va entera a todas las cabezas. ` +
-        'Cada barra es un número: azul y hacia arriba, positivo; naranja y hacia abajo, negativo.',
+        `Lo que entra en la capa, una fila por token. La de ${word} va entera a todas las ` +
+        'cabezas. Cada barra es un número: azul y hacia arriba, positivo; naranja y hacia abajo, ' +
+        'negativo.',
       nodes: (_, { query }) =>
         [query - 1, query, query + 1]
           .filter(i => i in tokens)
@@ -249,8 +252,8 @@ function build(model, el) {
       map: `3 veces ${flat}`,
       shapes: `Q, K y V: (L, d_model) → (L, h·d_k) = ${flat} cada una`,
       text: word =>
-        `Tres matrices, tres vectores, tan anchos como x: la query, que es esta, y la key y el value de ` +
-        `${word}. Cada número combina los ${width} de x.`,
+        'Tres matrices, tres vectores, tan anchos como x: la query, que es esta, y la key y el ' +
+        `value de ${word}. Cada número combina los ${width} de x.`,
       nodes: (_, { query }) => [wide(`q = x · W_Q + b_Q: (${width},)`, whole(Q, query), 0)],
     },
     {
@@ -322,8 +325,8 @@ function build(model, el) {
       map: flat,
       shapes: `(L, h·d_k) = ${flat} → (L, d_model) = ${flat}`,
       text: word =>
-        `Cada cabeza escribe en ${word} ${width} números: su trozo de Concat por sus ${size} filas de ` +
-        'W_O. La salida es la suma, más un sesgo.',
+        `Cada cabeza escribe en ${word} ${width} números: su trozo de Concat por sus ${size} ` +
+        'filas de W_O. La salida es la suma, más un sesgo.',
       nodes: ({ written, brought, turned, total, norm }, { head, muted }) => [
         table(
           'Lo que escribe cada cabeza',

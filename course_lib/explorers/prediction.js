@@ -71,7 +71,13 @@ function render({ model, el }) {
     } else if (chosen === '') voice.say('Elige antes tu respuesta.');
     else say(chosen);
   };
-  mount(el, 'exp-asks exp-prediction', STYLE, make('form', { onsubmit: submit }, box, commit), voice.node);
+  mount(
+    el,
+    'exp-asks exp-prediction',
+    STYLE,
+    make('form', { onsubmit: submit }, box, commit),
+    voice.node,
+  );
 
   function draw() {
     const said = model.get('said');
