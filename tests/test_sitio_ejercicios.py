@@ -281,7 +281,7 @@ def hand(page, cell):
         host.locator(".open").focus()
         page.keyboard.press("Enter")
     else:
-        host.locator(".cm-content").focus()
+        host.locator("textarea, .cm-content").focus()
     return host
 
 
@@ -304,7 +304,7 @@ def ran(page, cell, change=()):
 
 @navegador
 def test_a_cell_of_the_lesson_is_changed_and_run(page):
-    cell = "0f23b001"
+    cell = "8464e5df"
     host = page.locator(f"[data-cell='{cell}']")
     output = host.locator("xpath=ancestor::*[contains(concat(@class, ' '), 'cell ')][1]/preceding-sibling::*[1]")
     saved = output.locator(".cell_output").inner_text()
@@ -316,6 +316,28 @@ def test_a_cell_of_the_lesson_is_changed_and_run(page):
     expect(host.locator(".open")).to_be_focused()
     expect(output.locator(".cell_output")).to_be_visible()
     assert ran(page, cell) == f"Sale:\n{saved}"
+
+
+@navegador
+def test_a_line_is_written_in_the_page_and_the_lesson_goes_on_with_it(page):
+    cell, right = "tuya-share", "numbers / numbers.sum(dim=-1, keepdim=True)"
+    host = page.locator(f"[data-cell='{cell}']")
+    expect(host.locator(".open")).to_have_text("Escribir tu línea")
+    said = ran(page, cell, ("...", right.replace("sum", "amax")))
+    assert "Tu línea «share»: todavía no. Lo que sigue usa la del curso." in said
+    assert "Divides por el máximo, y es por la suma." in said
+    assert page.evaluate("course.library().filter(([number]) => number === '3.a')") == []
+    mine = f"[{right}, print('la mía')][0]"
+    assert "está bien. Lo que sigue usa la tuya." in ran(page, cell, (right.replace("sum", "amax"), mine))
+    text = "\n".join(host.locator(".cm-line").all_inner_texts())
+    assert mine in text
+    reload_until(page, host.get_by_role("textbox"), text)
+    assert "la mía" in ran(page, "softmax-tuya")
+    ((_, name, _, code),) = page.evaluate("course.library().filter(([number]) => number === '3.a')")
+    assert (name, mine in code) == ("share", True)
+    host.get_by_role("button", name="Dejarla como estaba la celda").click()
+    expect(host.locator(".open")).to_be_focused()
+    assert "la mía" not in ran(page, "softmax-tuya")
 
 
 @lenta
@@ -495,7 +517,7 @@ def test_a_file_that_is_not_a_notebook_changes_nothing(page, tmp_path):
 def test_axe_finds_nothing(browser, folder, size, scheme):
     options = {"viewport": size, "color_scheme": scheme}
     with reading(browser, f"{folder.as_uri()}/", f"{LESSON}.html", **options) as page:
-        hand(page, "0f23b001")
+        hand(page, "8464e5df")
         write(page, GOOD)
         page.evaluate(f"() => {{ {AXE} }}")
         assert page.evaluate(AUDIT) == []
@@ -521,8 +543,8 @@ def test_what_a_screen_reader_hears(page):
     checked(page, DIVIDES)
     expect(place(page)).to_match_aria_snapshot(TREE)
     assert "Selection" not in place(page).aria_snapshot()  # lo que dice el editor, en español
-    ran(page, "0f23b001")
-    expect(page.locator("[data-cell='0f23b001']")).to_match_aria_snapshot("""
+    ran(page, "8464e5df")
+    expect(page.locator("[data-cell='8464e5df']")).to_match_aria_snapshot("""
 - textbox "El código de la celda"
 - button "Ejecutar la celda"
 - button "Dejarla como estaba la celda"
