@@ -7,7 +7,7 @@ import pytest
 import torch
 from helpers_example import HALF, by_hand
 
-from course_lib import DecoderLayer, EncoderLayer, causal_mask
+from course_lib import DecoderLayer, EncoderLayer, causal_mask, load_bert
 from course_lib.example import TOKENS, W_K, W_O, W_Q, W_V, X_D, X
 from course_lib.layers import AddAndNorm
 from imagenes import draw
@@ -44,6 +44,25 @@ def attention_row(steps, masked=False):
     yield from (X[ROW], change, X[ROW] + change)
 
 
+def displacement():
+    """De «hungry», en los dos números con nombre: lo que escribe cada cabeza, dónde acaba, y de quién viene lo de la 0."""
+    named = [1, 3]  # el de «hungry» y el de «dog»
+    for head, part in enumerate(HALF):
+        yield from (torch.tensor(float(head)), (FULL["heads"][head, ROW] @ W_O[part])[named])
+    yield FULL["sum"][ROW, named]
+    yield torch.tensor(0.0)  # la cabeza 0
+    for token in map(TOKENS.index, ("dog", "hungry")):
+        given = FULL["V"][token, HALF[0]] @ W_O[HALF[0]]
+        yield from (FULL["weights"][0, ROW, token], given[named])
+
+
+def of_bert():
+    """Las formas de W_V, W_O y su producto en una cabeza de BERT, y el rango."""
+    attention = load_bert().encoder.encoder.encoder_layers[0].multi_head_attention
+    model, head = attention.dim_embedding, attention.dim_embedding // attention.heads
+    return torch.tensor([model, head, head, model, model, model, head])
+
+
 # archivo → lo que tiene que decir, matriz a matriz
 EXPECTED = {
     "ejemplo-x-qkv.svg": [X, W_Q, FULL["Q"], X, W_K, FULL["K"], X, W_V, FULL["V"]],
@@ -52,7 +71,8 @@ EXPECTED = {
     "ejemplo-mascara.svg": of_heads(MASKED | {"hidden": HIDDEN}, "scaled", "hidden", "weights"),
     "ejemplo-mezcla.svg": of_heads(FULL, "weights", "V", "heads"),
     "ejemplo-cabezas.svg": [*FULL["heads"], FULL["concat"]],
-    "ejemplo-salida.svg": [FULL["concat"], W_O, FULL["change"], X, FULL["change"], FULL["sum"]],
+    "ejemplo-desplazamiento.svg": displacement(),
+    "ejemplo-mapa.svg": [W_V[:, HALF[0]], W_O[HALF[0]], W_V[:, HALF[0]] @ W_O[HALF[0]], of_bert()],
     "ejemplo-cruzada.svg": [X_D, W_Q, CROSS["Q"], *of_heads(CROSS, "Q", "KT", "scores", "weights")],
     "atencion-tres-pasos.svg": [FULL[name][0, ROW] for name in ("scores", "weights", "weights")],
     "atencion-mascara.svg": attention_row(MASKED, masked=True),
@@ -75,16 +95,16 @@ def value(number):
 
 def is_cell(words, element):
     """Si es una casilla, y no un rótulo o una cuenta."""
-    told = "cabeza", "÷", "Lo señalado", "Cada fila", "La fila", "El cuarto", "Entra", "entra"
+    told = "cabeza", "÷", "Lo señalado", "Cada fila", "La fila", "El cuarto", "Entra", "entra", "WV,", "WO,"
     return element.get("text-anchor") == "middle" and not any(mark in words for mark in told)
 
 
-def faults(svg, expected):
-    """Lo dibujado que no es lo esperado."""
+def faults(svg, expected, counts=is_cell):
+    """Lo dibujado que no es lo esperado. ``counts`` dice qué rótulos se miran."""
     drawn = [
         number
         for words, element in texts(svg)
-        if is_cell(words, element)
+        if counts(words, element)
         for number in NUMBER.findall(words)
     ]
     if len(drawn) != len(expected):
@@ -99,7 +119,9 @@ def faults(svg, expected):
 
 @each_figure
 def test_the_numbers_are_those_of_the_hand(name):
-    assert faults(draw.stored(name), EXPECTED[name]) == []
+    every = name == "ejemplo-desplazamiento.svg"  # no tiene casillas: se miran todos sus rótulos
+    counts = (lambda *_: True) if every else is_cell
+    assert faults(draw.stored(name), EXPECTED[name], counts) == []
 
 
 def test_what_divides_is_drawn_between_scores_and_weights():
@@ -124,7 +146,7 @@ def test_the_sums_below_come_out(name):
 
 def test_there_are_sums_to_check():
     with_sums = [n for n in EXPECTED if any(SUM.search(w) for w, _ in texts(draw.stored(n)))]
-    assert {"ejemplo-x-qkv.svg", "ejemplo-pesos.svg", "ejemplo-salida.svg"} <= set(with_sums)
+    assert {"ejemplo-x-qkv.svg", "ejemplo-pesos.svg", "ejemplo-mezcla.svg"} <= set(with_sums)
 
 
 @pytest.mark.parametrize(("kind", "layer"), [("encoder", EncoderLayer), ("decoder", DecoderLayer)])
