@@ -486,6 +486,12 @@ def test_the_votes_of_a_poll_are_counted_and_kept(browser, small):
         assert page.locator(".votos input:visible").count() == 0
 
 
+def asking(page):
+    """El explorador que pide algo, ya vivo."""
+    explorers(page)
+    return page.locator("[data-explorer=AttentionExplorer]")
+
+
 def told(explorer):
     """Lo que en Python cuenta el explorador, tal como lo dice la página."""
     return explorer.describe().partition(f"posición {explorer.query}; ")[2]
@@ -494,7 +500,7 @@ def told(explorer):
 def test_bert_reads_a_sentence_in_the_page(browser, small):
     python = AttentionExplorer()
     with reading(browser, f"{small[0].as_uri()}/", f"{LESSON}.html") as page:
-        *_, explorer = explorers(page)  # el que pide algo
+        explorer = asking(page)
         said = explorer.locator(".exp-say")
         expect(said).to_contain_text("«it» mira a «dog» (0.53) y a «bone» (0.22)")
         assert ask(page, explorer, NEW, "") == ""
@@ -629,7 +635,7 @@ def test_a_phone_reads_the_glossary_as_a_list_and_the_answer_stays(browser, whol
             for one in page.locator("#glosario td").all()[:20]
         )
     with reading(browser, whole[2]["carpeta"], f"{LESSON}.html", viewport=PHONE) as page:
-        *_, explorer = explorers(page)
+        explorer = asking(page)
         explorer.get_by_role("button", name="cabeza 2", exact=True).scroll_into_view_if_needed()
         expect(explorer.locator(".exp-say")).to_be_in_viewport()
 
@@ -945,7 +951,7 @@ def test_a_broken_piece_is_told_and_a_second_try_works(browser, address, harm):
     broken = "Failed to load resource|SyntaxError|Unexpected|Invalid|atob|base64"
     route = f"**/{PIECE}.js", HARMS[harm]
     with reading(browser, address, f"{LESSON}.html", broken, route) as page:
-        *_, explorer = explorers(page)  # el que pide algo
+        explorer = asking(page)
         said = explorer.locator(".exp-say")
         expect(said).to_contain_text("(0.53)")
         complaint = ask(page, explorer, SENTENCE, "")
@@ -964,7 +970,7 @@ def test_the_download_is_stopped_at_once_and_goes_on_where_it_was(browser, addre
     held, asked = [], []
     route = f"**/{PIECE}.js", lambda route: held.append(route)
     with reading(browser, address, f"{LESSON}.html", route=route) as page:
-        *_, explorer = explorers(page)  # el que pide algo
+        explorer = asking(page)
         page.on("request", lambda request: asked.append(request.url))
         page.clock.install()
         write(page, explorer, SENTENCE, "")
