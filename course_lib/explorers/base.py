@@ -52,7 +52,7 @@ def number(default, low, high, kind="entero", advice="", optional=False):
         if not (known and low <= found <= last) and not (optional and value is None):
             limits = f"{low:g} y {last:g}".replace("-", "−")
             raise wrong(type(explorer).__name__, name, value, f"un {kind} entre {limits}{advice}")
-        return float(found) if kind == "número" and found is not None else found  # la página manda 10 por 10.0
+        return float(found) if isinstance(default, float) else found  # la página manda 10 por 10.0
 
     return Checked(default, check)
 
