@@ -24,7 +24,8 @@ from course_checkers.engine.report import Finding, Report
 LESSONS = Path(__file__).parents[1] / "lessons"
 OURS, YOURS = "Lo que sigue usa la del curso.", "Lo que sigue usa la tuya."
 CUT = Finding(
-    "sin-gradiente", "Los números están bien, y no guardan de dónde salen: con ellos no se aprende. Haz la cuenta sin torch.tensor(…)."
+    "sin-gradiente",
+    "Los números están bien, y no guardan de dónde salen: con ellos no se aprende. Haz la cuenta sin torch.tensor(…).",
 )
 OTHER = "No hay ninguna línea «{}»: deja el nombre que tenía. Lo que sigue usa la del curso."
 BROKEN = "Python no entiende tu línea. Arréglala y ejecuta otra vez su celda: mientras, lo que sigue usa la de antes."
@@ -141,7 +142,10 @@ def check(one, function):
 
 def cut(one, function):
     """Si de lo que da tu línea no se puede volver a lo que recibe, y de lo que da la del curso, sí."""
-    given = [x.requires_grad_() if isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in clone(doubled(one.cases[0]))]
+    given = clone(doubled(one.cases[0]))
+    for x in given:
+        if isinstance(x, torch.Tensor) and x.is_floating_point():
+            x.requires_grad_()
     kept = [calmly(lambda: form(*given).requires_grad, True) for form in (one.right, function)]  # noqa: B023
     return kept == [True, False]
 
