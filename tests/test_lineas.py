@@ -73,6 +73,7 @@ PASSES_AND_BREAKS = {  # lo que da los números buenos y estropea lo que sigue: 
     "cambia lo que recibe": ("unit", "def unit(v): v /= v.norm(dim=-1, keepdim=True); return v", "Tu código cambia lo que recibe: v."),
     "cambia las puntuaciones": ("hide", "def hide(scores, mask): return scores.masked_fill_(~mask, -torch.inf)", "cambia lo que recibe: scores."),
     "cambia el tipo": ("step_back", "def step_back(length): return torch.eye(length).double().roll(1, 0)", "y son torch.float64."),
+    "baja a 32 bits": ("scale", "def scale(scores, d_k): return (scores / d_k**0.5).float()", "y son torch.float32."),
     "pierde el gradiente": ("match", "def match(Q, K): return torch.tensor((Q @ K.T).tolist(), dtype=Q.dtype)", "con ellos no se aprende."),
     "no son booleanos": ("past", "def past(length): return torch.ones(length, length).tril()", "tienen que ser booleanos"),
 }  # fmt: skip
