@@ -71,8 +71,10 @@ SCENES = {
         ("Encuentra una que no pase del 95 % en 200 pasos.",
          "Solo ocurre con el paso grande: con 0.001 aprenden todas.", never),
         ("Y otra que, sin dividir, sí pase.",
-         "Sin dividir también se aprende, a pasos pequeños; con W_Q tal cual, dividir deja darlos grandes.",
-         lambda k, *run: not k["scaled"] and learnt(k, *run)),
+         "A pasos pequeños, sin dividir también se aprende.", lambda k, *run: not k["scaled"] and learnt(k, *run)),
+        ("Y, con el paso 0.01, otra que pase.",
+         "Dividiendo y con W_Q tal cual, las tres; sin dividir, una de las nueve.",
+         lambda k, *run: k["rate"] == 0.01 and learnt(k, *run)),
     )),
     "mascara": Scene(
         "El texto son cinco cifras al azar y, después, las mismas más 1: 3 0 5 2 7, 4 1 6 3 0 (tras el 7, "

@@ -58,7 +58,7 @@ def test_every_state(scene, key, chosen):
         assert tuple(result["goals"]) == {
             "nace": (learnt, learnt and chosen["seed"] > 0),
             "posiciones": (never, learnt),
-            "escala": (never, learnt and not chosen.get("scaled")),
+            "escala": (never, learnt and not chosen.get("scaled"), learnt and chosen.get("rate") == 0.01),
             "mascara": (known[now][0] > 0.95 and known[now][-1] < 0.5, learnt),
             "entera": (never, learnt and now == 1),
             "cabezas": (chosen.get("heads") == 1 and known[now][0] > 0.95, learnt),
@@ -125,11 +125,11 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     says(page, "La fila 7 mira sobre todo a la 6")
     goals = explorer.locator("li")
     assert "✓" not in "".join(goals.all_inner_texts())
-    for name, goal in {"no": 2, "0.01": 1}.items():
+    for name, goal in {"no": 2, "0.01": 1, "sí": 3}.items():
         explorer.get_by_role("radio", name=name, exact=True).check()
         says(page, f"Reto {goal}, conseguido.")
     assert all("✓ " in text for text in goals.all_inner_texts())
-    assert lab.prints("print(explorer.scaled, explorer.rate, explorer.step)", "False 0.01 200")
+    assert lab.prints("print(explorer.scaled, explorer.rate, explorer.step)", "True 0.01 200")
     lab.ask("explorer.step = 25")
     says(page, "Paso 25:")
     explorer.get_by_role("button", name="Ver cómo aprende").click()

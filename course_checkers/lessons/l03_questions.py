@@ -52,6 +52,6 @@ OF_WEIGHT = {
 }
 BANK = question(
     __file__, "3.4", "lo que «bank» mira a «river»", weight, OF_WEIGHT,
-    kind="un número entre 0 y 1", read="03 §4", points=2,
+    kind="un número entre 0 y 1", read="03 §7", points=2,
 )  # fmt: skip
 QUESTIONS = (LONG_QUERIES, BANK)

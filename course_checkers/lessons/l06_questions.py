@@ -61,7 +61,7 @@ MISTAKEN = {
 }
 NEXT_TOKEN = question(
     __file__, "6.4", "la cabeza que más mira al siguiente", lambda: busiest(1), MISTAKEN,
-    kind="el número de una cabeza, de 0 a 11", read="06 §11", explain=outdone,
+    kind="el número de una cabeza, de 0 a 11", read="06 §6.1", explain=outdone,
 )  # fmt: skip
 
 QUESTIONS = (PARAMETERS, NEXT_TOKEN)

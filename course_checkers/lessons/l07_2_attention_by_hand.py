@@ -107,7 +107,7 @@ class ByHand(heads.Heads):
     )
     measured = {"scale": found_scale}
     must = (
-        right_shape(heads.output_shape, "La forma de tu salida no es (B, L, d_model).", "07 §3"),
+        right_shape(heads.output_shape, "La forma de tu salida no es (B, L, d_model).", "07 §1"),
         finite("03 §2"),
         independence,
     )

@@ -47,7 +47,7 @@ MISTAKEN = {
 }
 WEIGHT = question(
     __file__, "7.4", "un peso de BERT, a mano", from_it_to_bone, MISTAKEN,
-    kind="un número entre 0 y 1", read="07 §4.2",
+    kind="un número entre 0 y 1", read="07 §5",
 )  # fmt: skip
 
 QUESTIONS = (RATIO, WEIGHT)
