@@ -387,6 +387,7 @@ def refresh_explorers(path):
             normal. El archivo se queda como estaba.
     """
     from course_checkers.engine import asking, prediction
+    from course_lib.explorers import learning
 
     path, nb = Path(path), read(path)
     models = nb.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
@@ -398,6 +399,8 @@ def refresh_explorers(path):
             files = _explorer_files(name)
             if name.endswith(".Prediction"):  # lo que dice también está en un archivo, prediction.toml
                 files |= prediction.state(state["name"])
+            if name.endswith(".LearningExplorer"):  # sus entrenamientos, en learning.json
+                files |= {"data": learning.SCENES[state["scene"]] | {"scene": state["scene"]}}
             if name.endswith(".Questions"):  # y lo que se pregunta, en los de cada lección
                 files |= {"asked": asking.first(state["lesson"], state["closing"])}
                 [data] = [data for data in shown if data[WIDGET_VIEW]["model_id"] == key]
