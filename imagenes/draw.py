@@ -55,10 +55,6 @@ FIGURES = (
             partial(turning_dot_product, norms=(1, 1)),
             "Animación del producto escalar de dos vectores de norma 1: " + TURN,
         ),
-        "producto-escalar.gif": (
-            partial(turning_dot_product, norms=(3, 2)),
-            "Animación del producto escalar de un vector de norma 3 y otro de norma 2: " + TURN,
-        ),
         "producto-escalar.svg": (
             scenes.still_dot_product,
             "Tres ángulos entre u, de norma 3, y v, de norma 2: con 30° el producto escalar es 5.2, "
@@ -69,6 +65,10 @@ FIGURES = (
             "Una query q, de norma 2, y tres keys, cada una con su sombra en la recta de q. A, larga y desviada, "
             "deja una sombra de 3: producto 6. B, corta y alineada, de 1: producto 2. C, hacia el otro lado, "
             "de −1: producto −2.",
+        ),
+        "relojes.svg": (
+            scenes.clocks,
+            "Tres agujas de reloj, en las posiciones 0 a 4: la del par 0 gira 57° por lugar; la del par 2, 18°, y la del par 4, 6°.",
         ),
         "sdpa.svg": (
             blocks.sdpa_block,

@@ -1,7 +1,7 @@
 """Las escenas: el producto escalar, la fórmula, el mapa, la suma ponderada, el camino…"""
 
 from functools import partial
-from math import cos, radians, sin
+from math import cos, degrees, radians, sin
 
 import drawsvg as draw
 
@@ -29,11 +29,11 @@ def still_dot_product(desc, norms=(3, 2), angles=(30, 90, 150)):
     norm_u, norm_v = norms
     drawing = card(352, "El producto escalar con tres ángulos", desc)
     scale, width = 46, 254
-    for column, degrees in enumerate(angles):
+    for column, turn in enumerate(angles):
         left = 19 + column * width
-        theta = radians(degrees)
-        colour, verdict = SIGNS[sign_at(degrees)]
-        cosine, product = reading(norms, degrees)
+        theta = radians(turn)
+        colour, verdict = SIGNS[sign_at(turn)]
+        cosine, product = reading(norms, turn)
         x, y = left + {0: 50, 1: 52, 2: 92}[column], 206
         tip = (x + norm_v * scale * cos(theta), y - norm_v * scale * sin(theta))
         chip(
@@ -42,7 +42,7 @@ def still_dot_product(desc, norms=(3, 2), angles=(30, 90, 150)):
             46,
             width - 14,
             40,
-            verdict.split(":")[0] + f": θ = {degrees}°",
+            verdict.split(":")[0] + f": θ = {turn}°",
             colour,
             bold=True,
         )
@@ -97,6 +97,23 @@ def shadows(desc, query=(2, 0), keys=((3, 3), (1, 0.2), (-1, 1.6))):
         times, product = (f"({x})" if x < 0 else f"{x}", query[0] * x)
         words = f"{'ABC'[row]}: {query[0]} · {times} = {product}".replace("-", "−")
         chip(drawing, 648, 140 + 54 * row, 220, 42, words, colour)
+    return drawing
+
+
+def clocks(desc, pairs=(0, 2, 4), width=32):
+    """Las agujas de tres pares en las cinco primeras posiciones: (seno, coseno), desde las doce."""
+    drawing = card(404, "Cada par de dimensiones, una aguja que gira a su ritmo", desc)
+    for position in range(5):
+        text(drawing, 268 + 118 * position, 40, f"posición {position}", SMALL)
+    for row, pair in enumerate(pairs):
+        rate, y = 10_000 ** (-2 * pair / width), 112 + 112 * row
+        text(drawing, 104, y - 14, f"par {pair}", 20, bold=True)
+        text(drawing, 104, y + 14, f"gira {round(degrees(rate))}° por lugar", SMALL)
+        for position in range(5):
+            x, turned = 268 + 118 * position, rate * position
+            drawing.append(draw.Circle(x, y, 42, fill=c.PAPER, stroke=c.GREY, stroke_width=2))
+            tip = (x + 38 * sin(turned), y - 38 * cos(turned))
+            line(drawing, (x, y), tip, colour=c.QUERY, width=6)
     return drawing
 
 

@@ -145,7 +145,7 @@ class Einsum(Exercise):
             if not wrong and running.call(torch.einsum, equation, *TENSORS).problem:
                 raise Unreadable("torch")
         except Unreadable as problem:
-            return self.report([Finding("ecuación-ilegible", str(problem), read="07 §4")])
+            return self.report([Finding("ecuación-ilegible", str(problem), read="07 §3")])
         if wrong and not arrow:
             wrong.insert(0, ("sin-flecha", ""))
         findings, story = [], example(query, key, output).text

@@ -28,7 +28,7 @@ MISCOUNTED = {
     "por-tres": lambda: 3 * HEADS**2,
     "al-revés": lambda: 1 / HEADS**2,
 }
-RATIO = question(__file__, "7.3", "cuántas veces menos", ratio, MISCOUNTED, read="07 §6.1")
+RATIO = question(__file__, "7.3", "cuántas veces menos", ratio, MISCOUNTED, read="07 §5.1")
 
 
 def from_it_to_bone(what="old", row="it", column="bone", head=8, **how):
@@ -47,7 +47,7 @@ MISTAKEN = {
 }
 WEIGHT = question(
     __file__, "7.4", "un peso de BERT, a mano", from_it_to_bone, MISTAKEN,
-    kind="un número entre 0 y 1", read="07 §5",
+    kind="un número entre 0 y 1", read="07 §4",
 )  # fmt: skip
 
 QUESTIONS = (RATIO, WEIGHT)
