@@ -107,6 +107,9 @@ const STYLE = css`
     .exp-heads small {
       display: none;
     }
+    .exp-heads .exp-goals {
+      order: 1;
+    }
     .exp-heads .h-detail {
       min-height: 0;
     }
@@ -241,8 +244,7 @@ function build(model, el) {
       shapes: `X: (L, d_model) = ${flat}`,
       text: word =>
         `Lo que entra en la capa, una fila por token. La de ${word} va entera a todas las ` +
-        'cabezas. Cada barra es un número: azul y hacia arriba, positivo; naranja y hacia abajo, ' +
-        'negativo.',
+        'cabezas. Azul y arriba, lo positivo; naranja y abajo, lo negativo.',
       nodes: (_, { query }) =>
         [query - 1, query, query + 1]
           .filter(i => i in tokens)
