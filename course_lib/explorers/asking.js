@@ -35,7 +35,6 @@ function render({ model, el }) {
     for (const { name } of asked) if (noted[name]?.lesson === lesson) said[name] = noted[name].said;
   const missed = new Set(); // corregirlo no lo quita: vuelve
   const total = announcer();
-  serial = Math.floor(1e9 * Math.random()); // hay varias en la página, y sus id no se repiten
 
   function keep(item, value, right) {
     if (!alone) {

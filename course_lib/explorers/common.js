@@ -12,7 +12,8 @@ const SVG_TAGS = new Set([
   'polygon',
   'title',
 ]);
-let serial = 0;
+// Hay varios exploradores en la página: al azar, para que sus id y sus grupos no se repitan.
+let serial = Math.floor(1e9 * Math.random());
 
 // Los estilos de un explorador van en css`…`: es el mismo texto, y quien da formato sabe qué es.
 const css = String.raw;

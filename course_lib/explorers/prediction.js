@@ -30,7 +30,6 @@ function render({ model, el }) {
   const unseen = (globalThis.coursePredictions ??= {});
   const voice = announcer();
   let chosen = '';
-  serial = Math.floor(1e9 * Math.random()); // hay varias en la página, y sus id no se repiten
 
   const choose = value => {
     chosen = String(value);
