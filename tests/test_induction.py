@@ -6,6 +6,7 @@ import torch
 from course_checkers.lessons import l15_questions as question
 from course_lib.decoder_only import DecoderOnly
 from course_lib.induction import induction_score, learn_induction, repeated
+from course_lib.probes import hooked
 
 
 def test_what_is_seen_is_what_comes_again():
@@ -27,6 +28,39 @@ def grown(layers, seed):
     model = DecoderOnly(64, 64, heads=4, Nx=layers, rotary_base=100.0).double()
     *_, last = learn_induction(model, every=400, seed=seed)
     return last
+
+
+def flat(model, head, inside=()):
+    """La inducción media de la capa 1 si esa cabeza de la 0 dice su media; o si solo lo ven unas partes."""
+    block, entered = model.layers[0].attention, []
+    own = slice(head * block.dim_key, (head + 1) * block.dim_key)
+    ids, _ = repeated(128, 12, 24, 64, torch.Generator().manual_seed(1))
+
+    def hook(_, inputs):
+        said = inputs[0].clone()
+        said[..., own] = said[..., own].mean(dim=(0, 1))
+        return (said,)
+
+    placed = [(block.output_projection, hook)]
+    if inside:
+        with hooked(*placed, (inside[0], lambda _, inputs: entered.append(inputs[0]))):
+            model(ids)
+        placed = [(part, lambda _, inputs: (entered[0],)) for part in inside]
+    with torch.no_grad(), hooked(*placed):
+        return induction_score(model(ids, need_weights=True)[1][1]).mean().item()
+
+
+@pytest.mark.lenta
+@pytest.mark.parametrize(("seed", "head", "left"), [(0, 3, 0.58), (2, 1, 0.57)])
+def test_with_other_seeds_too_it_reads_in_the_keys_what_the_other_wrote(seed, head, left):
+    """Lo que dice 15a00014 de otras semillas; y, como en 6.3, que es por las keys y no por las queries."""
+    torch.manual_seed(seed)
+    model = DecoderOnly(64, 64, heads=4, Nx=2, rotary_base=100.0).double()
+    list(learn_induction(model, every=400, seed=seed))
+    reader = model.layers[1].attention
+    assert flat(model, head) == pytest.approx(left, abs=0.02)
+    assert flat(model, head, [reader.key_projection]) < 0.63
+    assert flat(model, head, [reader.query_projection]) > 0.72
 
 
 @pytest.mark.lenta
