@@ -68,7 +68,7 @@ SCENES = {
          "Con ellas, cada query encuentra la key de la posición anterior.", learnt),
     )),
     "escala": Scene(RING, ("scaled", "birth", "rate"), {"dim_embedding": 128, "batch": 32, "steps": 200}, (
-        ("Encuentra una que no pase del 95 % en 200 pasos.",
+        ("Encuentra una cabeza que no pase del 95 % en 200 pasos.",
          "Solo ocurre con el paso grande: con 0.001 aprenden todas.", never),
         ("Y otra que, sin dividir, sí pase.",
          "A pasos pequeños, sin dividir también se aprende.", lambda k, *run: not k["scaled"] and learnt(k, *run)),
@@ -87,7 +87,7 @@ SCENES = {
          "Con la máscara solo hay pasado, y aprende a mirar al de cuatro antes.", learnt),
     ), ("al aprender", "al escribir")),
     "entera": Scene(RING, ("positions", "scaled", "rate"), {}, (
-        ("Encuentra una que no pase del 95 % en 300 pasos.",
+        ("Encuentra una cabeza que no pase del 95 % en 300 pasos.",
          "Sin posiciones, ninguna; con ellas, todas.", never),
         ("Y otra que pase en 25.",
          "Con el paso grande: dividiendo, en los tres nacimientos; sin dividir, en uno.",

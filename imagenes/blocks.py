@@ -27,7 +27,7 @@ INPUTS = (("Q", c.QUERY, "d_k", "q"), ("K", c.KEY, "d_k", "k"), ("V", c.VALUE, "
 # (nombre, altura, texto, color, qué hace, en palabras)
 STEPS = (
     ("matmul-1", 480, "MatMul", PRODUCT, "Q·K^T", "cada query con cada key"),
-    ("escala", 394, "Escala", SCALE, "÷ √d_k", "evita saturar la softmax"),
+    ("escala", 394, "Escala", SCALE, "÷ √d_k", "no depende de la anchura"),
     ("mascara", 308, "Máscara (opcional)", MASK, "+ máscara", "−∞ donde no se atiende"),
     ("softmax", 222, "SoftMax", SOFTMAX, "softmax por filas", "pesos: cada fila suma 1"),
     ("matmul-2", 136, "MatMul", SUM, "pesos · V", "suma ponderada de values"),

@@ -165,7 +165,7 @@ def sdpa_formula(desc):
     chip(drawing, 716, y, 60, 60, "V", c.VALUE, size=28, bold=True)
     for x, start, label_y, words in (
         (392, y + 84, 292, "pesos: cada\nfila suma 1"),
-        (560, y + 68, 292, "evita saturar\nla softmax"),
+        (560, y + 68, 292, "no depende\nde la anchura"),
         (716, y + 30, 292, "suma ponderada\nde values"),
         (560, y - 68, 36, "cada query con cada key"),
     ):
