@@ -78,6 +78,8 @@ GROUPS = (
     ("gráficas", r"test_plots\.py"),
     ("curso.py", r"test_curso\.py"),
     ("lección 08", r"notebooks/08_\w+\.ipynb"),
+    ("lección 06", r"notebooks/06_\w+\.ipynb"),
+    ("lección 03", r"notebooks/03_\w+\.ipynb"),
     ("BERT", r"test_bert\.py"),
     ("traductor", r"test_translator\.py"),
     ("lección 11", r"notebooks/11_\w+\.ipynb"),
@@ -86,9 +88,9 @@ GROUPS = (
 )
 
 # De los cuadernos, los que se ejecutan cada día: las lecciones, sin lo que está al lado del camino,
-# y así se ve que el camino solo da lo que tiene guardado. No la 10, la 12,
-# la 13 ni la 14, que entrenan modelos o los miden. Los demás comprueban lo mismo con otros ejercicios.
-EVERY_DAY = r"notebooks/(0\d_|11_)"
+# y así se ve que el camino solo da lo que tiene guardado. No la 07, la 10 ni de la 12
+# en adelante, que entrenan modelos o los miden. Los demás comprueban lo mismo con otros ejercicios.
+EVERY_DAY = r"notebooks/(0[0-689]_|11_)"
 
 TURNS = 3  # en cuántas noches se hacen todos los casos de lo que va por turnos
 
