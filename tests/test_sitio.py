@@ -466,6 +466,7 @@ def test_the_votes_of_a_poll_are_counted_and_kept(browser, small):
             assert there.inner_text() == f"{number} de 17"
         for number, votes in (11, "b7"), (4, ""):
             page.evaluate(f"location.hash = {number}")
+            expect(there).to_have_text(f"{number} de 17")  # la página cambia un instante después
             page.keyboard.type(votes)
         page.reload()
         assert totals.all_inner_texts() == ["1.ª: 40", "2.ª: 35"]
