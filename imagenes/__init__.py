@@ -11,6 +11,7 @@
 - ``writing``: lo que escribe en él una cabeza: un desplazamiento y un mapa.
 - ``alignment``: una traducción, y a qué mira cada palabra al escribirse.
 - ``today``: la atención de hoy.
+- ``shapes``: el viaje de las formas por la multicabeza, y un ``einsum`` con sus letras.
 - ``strokes``: los trazos que comparten todas.
 
 Lo que no sale de aquí: ``insignias`` se hace a mano; ``capturas`` y ``exploradores``, con

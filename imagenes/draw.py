@@ -9,7 +9,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from imagenes import attention, blocks, layers, matrices, scenes, today, writing
+from imagenes import attention, blocks, layers, matrices, scenes, shapes, today, writing
 from imagenes.alignment import ENGLISH, SPANISH, WEIGHTS, aligned_translation
 from imagenes.animations import turning_dot_product
 
@@ -180,6 +180,7 @@ FIGURES = (
     | attention.figures()
     | matrices.figures()
     | writing.figures()
+    | shapes.figures()
     | layers.FIGURES
     | today.FIGURES
 )
