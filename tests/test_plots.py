@@ -157,6 +157,8 @@ def test_words_say_what_is_seen():
     assert told.endswith("de las filas que ven más de un token. cabeza 0: «b» → «b» 0.70.")
     only = plot_heads(torch.cat([causal, torch.eye(3)[None]]), list("abc")).description
     assert only.endswith("cabeza 0: «a» → «a» 1.00; cabeza 1: «a» → «a» 1.00.")
+    table = plot_heatmap([[1, 1, 0.2], [0.999, 1, 0.4]], ["sí", "no"], list("abc")).description
+    assert table.endswith("«sí»: «a» 1.00, «b» 1.00, «c» 0.20; «no»: «a» 1.00, «b» 1.00, «c» 0.40.")
     assert "hambre: «dog» 0.53, «bone» 0.22" in plot_rows({"hambre": row}, TOKENS).description
     assert "pocas: «a» 0.10, «b» 0.70, «c» 0.20." in plot_rows({"pocas": [0.1, 0.7, 0.2]}, "abc").description
     stacks = plot_stacks({"una": {"a": 3, "b": 1}, "otra": {"b": 2.4}}, xlabel="MB")

@@ -195,11 +195,14 @@ def _describe_matrix(matrix, rows, cols, decimals, highlight_row):
     if np.isin(matrix, (0, 1)).all() and (matrix.sum(axis=1) > 1).any():
         ones = "; ".join(f"«{row}», {int(n)}" for row, n in zip(rows, matrix.sum(axis=1)))
         return f"Casillas que valen 1, de {len(cols)} en cada fila: {ones}."
+    rounded = np.round(matrix, decimals)
     if len(rows) > 20:
-        rounded = np.round(matrix, decimals)
         tied = np.argwhere(rounded == rounded.max())
         i, j = tied[0]
         where = f"«{rows[i]}» → «{cols[j]}»" if len(tied) == 1 else f"{len(tied)} casillas"
         return f"El mayor valor, {inputs.number_text(matrix[i, j], decimals)}, en {where}.{note}"
+    if matrix.size <= 36 and ((rounded == rounded.max(axis=1, keepdims=True)).sum(axis=1) > 1).all():
+        every = (f"«{a}»: {inputs.every_value(x, cols, decimals)}" for a, x in zip(rows, matrix))
+        return f"{'; '.join(every)}.{note}"  # el mayor de cada fila, siempre empatado, no dice nada
     tops = [f"«{a}» → {inputs.top_values(x, cols, decimals, 1)}" for a, x in zip(rows, matrix)]
     return f"El mayor de cada fila: {'; '.join(tops)}.{note}"
