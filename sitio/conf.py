@@ -13,6 +13,7 @@ from docutils import nodes
 
 from course_tools.opening.doors import badges
 from sitio.classes import for_slides
+from sitio.exercises import syllabus
 from sitio.explorers import alone, program
 from sitio.formulas import mathml
 from sitio.notebook import FOLDS, OUTSIDE, for_the_web, linked_cells
@@ -136,15 +137,17 @@ def add_scripts(app, pagename, templatename, context, doctree):
     needed = [name for kind in sorted(kinds) for name in ANSWERS.get(kind, ())]
     answers = 'class="exercise"' in body
     scripts = dict.fromkeys([*(["piezas"] if needed or answers else []), *needed])
+    keeps = ["quien", "equipaje"] if 'class="answers-kept"' in body and not answers else []
     own = ["python", "mesa", "quien", "propias", "ejercicios", "celdas"] if answers else []
     linked = ["enlaces"] if 'Explorer" id="' in body else []
     moves = ["minutos"] if 'class="paso"' in body else []
     finds = ["buscador"] if pagename == "search" else []
-    names = [*moves, *finds, *scripts, *(["exploradores", *linked, "modelo"] if kinds else []), "pagina", *own]
+    names = ["temario", "progreso", *moves, *finds, *scripts, *(["exploradores", *linked, "modelo"] if kinds else []), "pagina", *own, *keeps]
     context["ours"] = {f"_static/{name}.js" for name in names}
     for name in names:
-        models = {"data-version": app.models} if name == "piezas" else {}
-        app.add_js_file(f"{name}.js", loading_method="defer", **models)
+        told = {"piezas": {"data-version": app.models}}
+        told["progreso"] = {"data-lesson": pagename} if pagename[:2].isdigit() else {}
+        app.add_js_file(f"{name}.js", loading_method="defer", **told.get(name, {}))
     if pagename != "search":  # que carga el buscador
         files = context["script_files"]
         files[:] = [copy.deepcopy(file) for file in files if file.filename]  # se comparten
@@ -167,6 +170,8 @@ def write_explorers(app):
     folder = Path(app.outdir, "_static")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "exploradores.js").write_text(program(), encoding="utf-8")
+    found = json.dumps(syllabus(Path(app.srcdir)), ensure_ascii=False)
+    (folder / "temario.js").write_text(f"(globalThis.course ??= {{}}).syllabus = {found};\n", encoding="utf-8")
 
 
 def more_pages(app):

@@ -3,11 +3,13 @@
 import gzip
 import html
 import json
+import re
 import zipfile
 from pathlib import Path
 
 import IPython
 
+from course_checkers.engine.lines import lines
 from course_tools.cells import answered, checked
 from course_tools.foreign.zips import zipped
 from course_tools.opening.library import HEAD
@@ -21,6 +23,8 @@ COURSE = (
     "course_checkers/**/*", "course_lib/plots/__init__.py", "course_lib/plots/palette.*", "course_lib/model_files/*.py",
     "course_lib/*.py", "course_lib/probes/*", "course_tools/*.py", "course_tools/opening/*.py", "course_lib/checks/*.py",
 )  # fmt: skip
+OWN_LINE = re.compile(r"@your_line\ndef (\w+)")
+PREDICTION = re.compile(r"Prediction\(\"([\d.]+)\"\)")
 READER = "core/inputtransformer2", "utils/tokenutil"
 
 
@@ -55,9 +59,28 @@ def runnable(name):
     return RUNNABLE.get(name, "").split()
 
 
-def cell_html(cell):
-    """Lo que va debajo de una de esas celdas."""
-    return f'<div class="lesson-cell" data-cell="{cell}"></div>'
+def cell_html(cell, source):
+    """Lo que va debajo de una de esas celdas: si es una línea de quien aprende, con su número."""
+    name = OWN_LINE.match(source)
+    number = f' data-line="{lines()[name[1]].number}"' if name else ""
+    return f'<div class="lesson-cell" data-cell="{cell}"{number}></div>'
+
+
+def syllabus(folder):
+    """De cada lección: su título, y los números de lo que en ella se escribe, se predice y se responde."""
+    found = {}
+    for path in sorted(folder.glob("[0-9]*.ipynb")):
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        sources = ["".join(cell["source"]) for cell in cells]
+        asked = (PREDICTION.match(source) for source in sources)
+        own = (OWN_LINE.match(source) for source in sources)
+        found[path.stem] = {
+            "title": sources[0].partition("\n")[0].removeprefix("# "),
+            "lines": [lines()[one[1]].number for one in own if one],
+            "predictions": [one[1] for one in asked if one],
+            "exercises": [*exercises(cells)],
+        }
+    return found
 
 
 def python_pieces():

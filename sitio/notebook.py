@@ -119,7 +119,7 @@ def for_the_web(notebook, name, linked, lessons):
             predicting = predicting or asks
     cells += [prose_cell(cell, "cierra", CLOSE)] if open_ else []
     run = runnable(name)
-    hands = {id: [_html(cell, "ejecuta", cell_html(id))] for cell in cells if (id := cell["id"]) in run}
+    hands = {id: [_html(cell, "ejecuta", cell_html(id, "".join(cell["source"])))] for cell in cells if (id := cell["id"]) in run}
     notebook["cells"] = [one for cell in cells for one in [cell, *hands.get(cell["id"], ())]]
 
 

@@ -238,8 +238,8 @@ def test_in_the_solutions_nothing_is_kept(kept):
 
 TOLD = """async ([esm, state, said]) => {
     const text = new Blob([esm], {type: 'text/javascript'});
-    const {sentence} = await import(URL.createObjectURL(text));
-    return said.map(one => sentence(state, one));
+    const {heard} = await import(URL.createObjectURL(text));
+    return said.map(one => heard(state, one));
 }"""
 
 
@@ -255,7 +255,8 @@ def test_with_no_kernel_it_answers_and_says_the_same_as_python(browser):
             size = round((ends["max"] - ends["min"]) / ends["step"])
             says += [f"{round(ends['min'] + k * ends['step'], 2)}" for k in range(size + 1)]
         told = page.evaluate(TOLD, [states[-1]["_esm"], prediction.state(name), says])
-        assert told == [prediction.heard(name, say)[0] for say in says]
+        heard = [prediction.heard(name, say) for say in says]
+        assert [(words, hit == "sí") for words, hit in told] == heard
     page.evaluate(SHOW, states)
     assert page.evaluate(CUT) == []
     ids = page.eval_on_selector_all(".exp [id]", "nodes => nodes.map(node => node.id)")

@@ -2,17 +2,6 @@
 // contestado se queda en el navegador, y lo fallado vuelve entero al abrir otra lección; con él, de
 // eso se ocupa asking.py.
 
-const HOME = () => `${globalThis.course?.home}/preguntas`;
-
-/** Lo que guarda el navegador: nombre → la pregunta, lo dicho, si era y en qué lección. */
-function kept() {
-  try {
-    return Object(JSON.parse(localStorage.getItem(HOME())));
-  } catch {
-    return {};
-  }
-}
-
 /** Las de una página sin kernel: lo contestado en la lección, lo fallado antes y las de siempre. */
 export function drawn(asked, lesson, noted) {
   const earlier = Object.values(noted).filter(
@@ -27,7 +16,7 @@ export function drawn(asked, lesson, noted) {
 function render({ model, el }) {
   const lesson = model.get('lesson');
   const alone = !model.widget_manager;
-  const noted = alone ? kept() : {};
+  const noted = (alone && globalThis.course?.progress.load().asked) || {};
   const asked =
     alone && !model.get('closing') ? drawn(model.get('asked'), lesson, noted) : model.get('asked');
   const said = { ...model.get('said') };
@@ -41,14 +30,7 @@ function render({ model, el }) {
       model.set('said', { ...said });
       return model.save_changes();
     }
-    try {
-      const all = kept();
-      const missed = all[item.name]?.lesson === lesson && !all[item.name].right;
-      all[item.name] = { item, said: value, right: right && !missed, lesson };
-      localStorage.setItem(HOME(), JSON.stringify(all));
-    } catch {
-      // no se deja guardar nada: la página ya lo dice
-    }
+    globalThis.course?.progress.asked(item.name, { item, said: value, right, lesson });
   }
 
   const boxes = asked.map(item => {

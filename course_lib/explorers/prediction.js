@@ -7,6 +7,15 @@ const STYLE = css`
     flex: 0 1 24rem;
     width: 24rem;
   }
+  .exp-prediction [data-hit='sí']::before {
+    content: '✓ ' / '';
+  }
+  .exp-prediction [data-hit='casi']::before {
+    content: '≈ ' / '';
+  }
+  .exp-prediction [data-hit='no']::before {
+    content: '✗ ' / '';
+  }
   @media print {
     .exp-prediction button {
       display: none;
@@ -14,13 +23,15 @@ const STYLE = css`
   }
 `;
 
-/** Lo que se le dice a quien dice eso, como `heard`, en prediction.py. */
-export function sentence({ answers, number }, said) {
+/** Lo que se le dice a quien dice eso, y si acierta, como `heard`, en prediction.py: → [frase, «sí», «casi» o «no»]. */
+export function heard({ answers, number }, said) {
   const far = ({ say }) => ('near' in number ? Math.abs(say - said) : Number(say !== said));
   const one = answers.reduce((a, b) => (far(b) < far(a) ? b : a));
   const nearly = one.say === number.right && far(one) > (number.hit ?? 0) + 1e-9;
   const told = nearly ? number.nearly : one.told;
-  return (far(one) <= (number.near ?? 0) ? told : number.other).replace('{}', said);
+  const close = far(one) <= (number.near ?? 0);
+  const right = number.step ? one.say === number.right : one.told.startsWith('Lo dijiste.');
+  return [(close ? told : number.other).replace('{}', said), right && close ? (nearly ? 'casi' : 'sí') : 'no'];
 }
 
 function render({ model, el }) {
@@ -29,6 +40,7 @@ function render({ model, el }) {
   // Lo elegido que un kernel aún no ha dado por dicho.
   const unseen = (globalThis.coursePredictions ??= {});
   const voice = announcer();
+  const page = model.widget_manager ? null : globalThis.course?.progress; // en el sitio se guarda aquí
   let chosen = '';
 
   const choose = value => {
@@ -57,6 +69,7 @@ function render({ model, el }) {
   const commit = set(button('', null), { type: 'submit' });
 
   function say(said) {
+    if (said) page?.predicted(name, said, heard({ answers, number }, said)[1] === 'sí');
     model.set('said', said);
     model.save_changes();
     (said ? commit : box.querySelector('input')).focus();
@@ -84,11 +97,10 @@ function render({ model, el }) {
     box.disabled = said !== '';
     if (said) choose(said);
     commit.textContent = said ? 'Contestar otra vez' : 'Lo digo';
-    const told = () =>
-      model.get('revealed') || !model.widget_manager
-        ? sentence({ answers, number }, said)
-        : `Has dicho «${said}». Ejecuta lo que sigue y mira qué sale.`;
-    voice.say(said && `${told()} ${model.get('note')}`.trim());
+    const out = said && (model.get('revealed') || !model.widget_manager);
+    const [told, hit] = out ? heard({ answers, number }, said) : [`Has dicho «${said}». Ejecuta lo que sigue y mira qué sale.`, ''];
+    voice.node.dataset.hit = hit;
+    voice.say(said && `${told} ${model.get('note')}`.trim());
   }
 
   if (!model.get('said') && unseen[name]) {
@@ -96,6 +108,9 @@ function render({ model, el }) {
     model.set('said', unseen[name]);
     model.save_changes();
   }
+  const before = page && page.load().predictions[name]?.said;
+  const there = number.step ? before >= min && before <= max : answers.some(({ say }) => say === before);
+  if (there && typeof before === 'string') model.set('said', before);
   draw();
   return listen(model, { said: draw, revealed: draw, note: draw });
 }

@@ -22,7 +22,7 @@ from course_tools.code import Code, Nothing, changes, execute, needed, parse, re
 
 ROOMS = "nn", "nn.functional", "nn.init", "linalg", "cuda", "backends.mps"
 FIGURES = []  # las que ha pedido lo que se ejecuta
-OWN_LINES = []  # las líneas que están bien, con su informe
+OWN_LINES = []  # las líneas probadas, con su informe
 CALL = 6.0  # segundos que se dan a una llamada: en la página, un bucle de Python tarda diez veces más
 MISSING = "No encuentro «{}»: es el nombre que tiene que tener tu respuesta."
 WHOLE = "para tenerla se han ejecutado todas las celdas del cuaderno, en su orden."
@@ -117,7 +117,7 @@ def prepare():
     library.place = lambda: Path(f"{library.MODULE}.py")
 
     closing.without_progress()
-    closing.line = lambda report, function: report.ok and OWN_LINES.append((report, function)) or report
+    closing.line = lambda report, function: OWN_LINES.append((report, function)) or report
     running.SECONDS = CALL  # aquí todo va más despacio
     rooms = [sys.modules[name] for name in ("torch", *(f"torch.{room}" for room in ROOMS))]
     kinds = core.Tensor, sys.modules["torch.nn"].Module, sys.modules["torch.nn"].Linear
@@ -202,9 +202,10 @@ class Page:
         with mock.patch.object(Inline, "limit", LESSON):
             outcome = self.call(lambda: run("celda", source, space, show=True), seconds=LESSON)
         space["In"].append(source)
-        pieces = [piece(r.exercise, closing.OWN_LINE, closing.line_written(r, f, space)) for r, f in OWN_LINES[-1:]]
+        pieces = [piece(r.exercise, closing.OWN_LINE, closing.line_written(r, f, space)) for r, f in OWN_LINES[-1:] if r.ok]
         notes = ["aquí no se dibujan figuras. La de lo que cambies la ves en JupyterLab."] if FIGURES else []
         found = told("", [str(outcome.problem)] if outcome.problem else [], outcome.printed, notes)
+        found["unsolved"] = any(report.unsolved for report, _ in OWN_LINES[-1:])
         return found | {"piece": pieces[0]} if pieces else found
 
     def judged(self, asked):

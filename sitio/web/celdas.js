@@ -50,6 +50,7 @@
         if (output) output.hidden = source !== start || !output.querySelector('img'); // su figura sigue valiendo
         const found = await course.python.ask({ lesson: before, source, library: course.library() }, say, signal);
         if (own && found.piece) course.keepLine(found.piece, before, source);
+        if (own && !found.unsolved) course.progress.tried(host.dataset.line, Boolean(found.piece), 'lines');
         return found;
       };
       const look = { what: 'la celda', label: 'El código de la celda', verb: 'Ejecutar', again: 'Dejarla como estaba' };

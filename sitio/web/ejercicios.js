@@ -4,7 +4,7 @@ globalThis.course ??= {};
   // Responder un ejercicio y que se compruebe, en la página. Lo escrito se queda en el navegador, y se
   // guarda y se trae como el cuaderno que entienden «abrir» y «calificar».
 
-  const { make, desk, python } = course;
+  const { make, desk, python, agreed } = course;
   const kept = document.querySelector('.answers-kept');
   const { lesson, library: HEAD } = JSON.parse(kept.querySelector('script').textContent);
   const blocks = {}; // número → lo suyo
@@ -22,22 +22,6 @@ globalThis.course ??= {};
       'Este navegador no deja guardar nada aquí, o no le queda sitio: lo que escribes se pierde al cerrar. ' +
       'Antes, pulsa «Guardar mis respuestas».';
   }
-
-  // Una página dentro de otra puede no tener permiso para preguntar: entonces «no» llega en el acto.
-  const question = make('p', { className: 'exercise-unkept' });
-  question.setAttribute('role', 'alert');
-  function agreed(text, host) {
-    const began = performance.now();
-    const [yes, again] = [confirm(text), question.isConnected && question.textContent.startsWith(text)];
-    question.remove();
-    if (yes || performance.now() - began > 50) return yes;
-    if (!again) {
-      question.textContent = `${text} Si es que sí, púlsalo otra vez.`;
-      host.before(question);
-    }
-    return again;
-  }
-  course.agreed = agreed;
 
   /** Lo que guarda el navegador. */
   const memory = {
@@ -141,6 +125,8 @@ globalThis.course ??= {};
         found.notes.push('no se guarda en tu biblioteca: lo que llega de Python no es lo que has escrito.');
       } else {
         if (found.piece) keep(found.piece);
+        if (!found.unsolved) course.progress.tried(number, found.ok);
+        found.next = found.ok && course.progress.after(number);
         frameElement?.dispatchEvent(new CustomEvent('checked', { detail: { ...found, number, text: asked.answer } })); // a lms.js
       }
       return found;

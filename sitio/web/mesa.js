@@ -6,11 +6,7 @@ globalThis.course ??= {};
   const HERE = new URL('editor.js', document.currentScript.src);
   const SHOWN = 8; // líneas de lo que escribe una respuesta
 
-  const make = (tag, attributes = {}, ...inside) => {
-    const node = Object.assign(document.createElement(tag), attributes);
-    node.append(...inside);
-    return node;
-  };
+  const { make } = course;
 
   /** El editor, que pesa: llega cuando alguien va a escribir. */
   let coming = null;
@@ -21,7 +17,7 @@ globalThis.course ??= {};
     return coming;
   }
 
-  function show(place, { head, findings, notes, printed, ok, unsolved, refused }) {
+  function show(place, { head, findings, notes, printed, ok, unsolved, refused, next }) {
     const parts = head ? [make('p', { className: 'head' }, head)] : findings.length ? [] : ['Sale:'];
     place.className = `exercise-report ${ok ? 'right' : unsolved ? 'empty' : head || findings.length ? 'wrong' : 'ran'}`;
     if (refused?.length) {
@@ -38,6 +34,7 @@ globalThis.course ??= {};
     if (head && printed) parts.push(make('p', {}, 'Tu código escribe:'));
     if (printed) parts.push(make('pre', {}, text));
     else if (!head && !findings.length) parts[0] = 'No escribe nada.';
+    if (next) parts.push(make('p', {}, make('a', { href: next[0] }, next[1])));
     place.replaceChildren(...parts);
   }
 
@@ -126,5 +123,4 @@ globalThis.course ??= {};
       },
     };
   };
-  course.make = make;
 }

@@ -1,27 +1,35 @@
 'use strict';
 globalThis.course ??= {};
 {
-  // De quién es lo que guarda el navegador, si el ordenador es de varios. El nombre se olvida al cerrar la pestaña;
+  // De quién es lo que guarda el navegador (progreso.js), si el ordenador es de varios. El nombre se olvida al cerrar la pestaña;
   // dentro de un aula virtual, no hace falta: lo suyo es de la cuenta con que ha entrado (lms.js).
 
-  const { make } = course;
+  const { make, who: { student, typed } } = course;
   const [WHO, SAID] = ['atencion/quien', 'atencion/dicho'];
-  const [typed, said] = [WHO, SAID].map(key => sessionStorage.getItem(key) ?? '');
+  const said = sessionStorage.getItem(SAID) ?? '';
   sessionStorage.removeItem(SAID);
-  const student = (() => {
-    try {
-      return parent.course?.student ?? '';
-    } catch {
-      return ''; // la página que lleva esta dentro es de otro sitio
-    }
-  })();
   const name = student ? 'tu cuenta del aula' : typed;
-  const whose = student ? `@${encodeURIComponent(student)}` : encodeURIComponent(name.toLowerCase());
-  course.home = name ? `atencion/@${whose}` : 'atencion';
   const GONE = `${course.home}/borrado`; // lo que leen las otras pestañas
 
+  // Una página dentro de otra puede no tener permiso para preguntar: entonces «no» llega en el acto.
+  const question = make('p', { className: 'exercise-unkept' });
+  question.setAttribute('role', 'alert');
+  function agreed(text, host) {
+    const began = performance.now();
+    const [yes, again] = [confirm(text), question.isConnected && question.textContent.startsWith(text)];
+    question.remove();
+    if (yes || performance.now() - began > 50) return yes;
+    if (!again) {
+      question.textContent = `${text} Si es que sí, púlsalo otra vez.`;
+      host.before(question);
+    }
+    return again;
+  }
+  course.agreed = agreed;
+  course.again = again;
+
   /** Lee otra vez la página, con lo de `next`. De lo de ahora ya no se guarda nada. */
-  function again(text, next) {
+  function again(text, next = typed) {
     course.gone = true;
     for (const [key, one] of [[WHO, next], [SAID, text]]) sessionStorage.setItem(key, one);
     location.reload();
@@ -31,15 +39,14 @@ globalThis.course ??= {};
     event.preventDefault();
     const next = box.value.normalize('NFC').replace(/\p{Cs}/gu, '').replace(/\s+/gu, ' ').trim();
     const lost = document.querySelector('.exercise-unkept');
-    if (!lost || course.agreed('Lo que no se ha podido guardar se pierde. ¿Sigo?', form))
+    if (!lost || agreed('Lo que no se ha podido guardar se pierde. ¿Sigo?', form))
       again(next ? '' : 'Ahora se guarda sin nombre.', next);
   }
 
   function erase() {
     const all = name ? `todo lo de ${name}` : 'todo lo escrito sin decir un nombre';
-    if (!course.agreed(`Se borra de este navegador ${all}, de todas las lecciones. ¿Sigo?`, form)) return;
-    const mine = key => key.startsWith(`${course.home}/`) && (name || !key.startsWith('atencion/@'));
-    const keys = Array.from({ length: localStorage.length }, (_, place) => localStorage.key(place)).filter(mine);
+    if (!agreed(`Se borra de este navegador ${all}, de todas las lecciones. ¿Sigo?`, form)) return;
+    const keys = course.progress.names();
     try {
       localStorage.setItem(GONE, 'sí');
     } catch {} // no cabe: las otras pestañas siguen con lo suyo
