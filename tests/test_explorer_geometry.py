@@ -273,14 +273,6 @@ def test_the_keys_that_move_the_page_do_not_move_it(lab, shown):
 
 
 @pytest.mark.lenta
-def test_a_finger_drags_a_tip_and_scrolls_the_rest(shown):
-    explorer = shown("GeometryExplorer('pesos')")
-    touch = "node => getComputedStyle(node).touchAction"
-    assert explorer.locator(".exp-handle").first.evaluate(touch) == "none"
-    assert explorer.locator("svg").first.evaluate(touch) == "auto"
-
-
-@pytest.mark.lenta
 @pytest.mark.parametrize(("scaled", "told"), [(True, "peso (÷ √2)"), (False, "peso")])
 def test_the_weights_say_what_divides(shown, scaled, told):
     explorer = shown(f"GeometryExplorer('pesos', scaled={scaled})")

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from helpers_browser import PHONE
 from helpers_sitio import LAPTOP, reading, small_site
 from playwright.sync_api import expect
 
@@ -164,3 +165,28 @@ def test_what_does_not_fit_leaves_all_as_it_was(page, tmp_path):
     bring(page, file)
     expect(page.locator(".answers-kept [role=status]")).to_contain_text("No cabe")
     assert page.evaluate("({...localStorage})") == before
+
+
+def test_a_finger_drags_a_tip_and_the_page_stays(browser):
+    """Con toques de verdad: lo que dice ``touch-action`` de un círculo, Chromium no lo cumple."""
+    with reading(browser, f"{small_site()[0].as_uri()}/", "05_atencion.html", viewport=PHONE, has_touch=True) as page:
+        explorer = page.locator("[data-explorer=GeometryExplorer]").first
+        explorer.scroll_into_view_if_needed()
+        tip = explorer.locator(".exp-handle").first
+        tip.wait_for()
+        tip.evaluate("node => node.scrollIntoView({block: 'center'})")
+        box, name = tip.bounding_box(), tip.get_attribute("aria-label")
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        top, finger = page.evaluate("scrollY"), page.context.new_cdp_session(page)
+
+        def touch(kind, *points):
+            spots = [{"x": x, "y": y + by} for by in points]
+            finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": spots})
+
+        touch("touchStart", 0)
+        for by in range(6, 61, 6):
+            touch("touchMove", by)
+        touch("touchEnd")
+        expect(tip).not_to_have_attribute("aria-label", name)
+        assert page.evaluate("scrollY") == top
+        assert tip.bounding_box()["y"] - box["y"] == pytest.approx(60, abs=6)

@@ -344,6 +344,7 @@ function render({ model, el }) {
         onpointermove: event => {
           if (handle.hasPointerCapture(event.pointerId)) drag(event);
         },
+        ontouchstart: event => event.preventDefault(), // Chromium no cumple `touch-action` en un círculo
         onkeydown: press,
       }),
     );
