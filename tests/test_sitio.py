@@ -865,6 +865,15 @@ def test_the_search_forgives_accents(browser, address):
         page.keyboard.press("Enter")
         found = page.locator("#search-results li", has=page.locator("[href^='04_mascaras.html#']"))
         expect(found.first.locator("mark")).to_have_text(re.compile("máscaras?", re.IGNORECASE))
+        solutions = page.locator("#search-results [href^='soluciones/04']")
+        expect(solutions).to_have_count(0)
+        page.evaluate("course.progress.tried('4.1', false)")
+        page.reload()
+        expect(solutions).not_to_have_count(0)
+        for wrong, word in ("softmaxx", "softmax"), ("producto escalr", "producto escalar"):
+            page.goto(f"{address}search.html?q={wrong}")
+            expect(page.get_by_text(f"No hay nada de «{wrong}»: esto es de «{word}».")).to_be_visible()
+            expect(found.first if word == "softmax" else page.locator("#search-results li").first).to_be_visible()
 
 
 KINDS = {

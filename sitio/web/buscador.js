@@ -20,10 +20,47 @@
     return node;
   }
 
+  /** Cuántas letras hay que cambiar, poner o quitar para ir de una palabra a otra. */
+  function apart(one, other) {
+    let row = Array.from({ length: other.length + 1 }, (_, j) => j);
+    for (let i = 1; i <= one.length; i++) {
+      const above = row;
+      row = [i];
+      for (let j = 1; j <= other.length; j++)
+        row[j] = Math.min(row[j - 1] + 1, above[j] + 1, above[j - 1] + (one[i - 1] !== other[j - 1]));
+    }
+    return row[other.length];
+  }
+
+  /** Una palabra que está en el curso y es casi esa. Si no la hay, o ya está, la misma. */
+  function near(word) {
+    const { terms, titles } = Search._index;
+    const [[stem = ''], folded] = [[...Search._parseQuery(word)[1]], fold(word)];
+    if (!stem || stem in terms) return word;
+    const known = Object.keys(terms).filter(one => one[0] === folded[0]);
+    const far = one => Math.min(apart(stem, one), apart(folded, one));
+    const [[best, found] = [9]] = known.map(one => [far(one), one]).sort(([a], [b]) => a - b);
+    if (best > (folded.length > 5 ? 2 : 1)) return word;
+    const read = [...titles, ...Object.values(Search.texts)].join(' ').match(RegExp(`(?<!\\p{L})${found}\\p{L}*`, 'iu'));
+    return read ? read[0].toLowerCase() : found;
+  }
+
+  /** Si se enseña: una solución, solo a quien ha intentado algún ejercicio de su lección. */
+  function shown(name) {
+    const [, lesson] = /^soluciones\/(\d\d_\w+)/.exec(name) ?? [];
+    const tried = course.progress.load().exercises;
+    return !lesson || course.syllabus[lesson]?.exercises.some(number => number in tried);
+  }
+
   Search.query = query => {
-    const asked = Search._parseQuery(query);
+    const look = words => {
+      const asked = Search._parseQuery(words);
+      return [asked, [...new Set(Search._performSearch(...asked).map(([name]) => name).reverse())].filter(shown)];
+    };
     const { docnames, titles } = Search._index;
-    const names = [...new Set(Search._performSearch(...asked).map(([name]) => name).reverse())];
+    let [asked, names] = look(query);
+    const other = names.length ? query : query.split(/\s+/).map(near).join(' ');
+    if (other !== query) [asked, names] = look(other);
     for (const name of names.slice(0, MOST)) {
       const [page, anchor] = name.split('#');
       const title = one => titles[docnames.indexOf(one)];
@@ -36,8 +73,9 @@
     Search.stopPulse();
     Search.title.textContent = 'Resultados';
     const many = names.length > MOST ? `Los ${MOST} mejores, de` : 'En';
+    const instead = other !== query && names.length ? `No hay nada de «${query}»: esto es de «${other}». ` : '';
     Search.status.textContent = names.length
-      ? `${many} ${names.length} apartado${names.length > 1 ? 's' : ''}.`
+      ? `${instead}${many} ${names.length} apartado${names.length > 1 ? 's' : ''}.`
       : 'Ningún apartado tiene todas esas palabras.';
     localStorage.removeItem('sphinx_highlight_terms'); // ya se ha señalado lo que se buscaba
   };

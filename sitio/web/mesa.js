@@ -26,8 +26,8 @@ globalThis.course ??= {};
       const text = `En la página no está ${names}. Escríbelo de otra forma, o ábrelo en JupyterLab.`;
       return place.replaceChildren(make('p', {}, text));
     }
-    if (findings.length) parts.push(make('ol', {}, ...findings.map(text => make('li', {}, text))));
-    parts.push(...notes.map(note => make('p', {}, `Nota: ${note}`)));
+    if (findings.length) parts.push(make('ol', {}, ...findings.map(text => make('li', {}, ...course.linked(text)))));
+    parts.push(...notes.map(note => make('p', {}, ...course.linked(`Nota: ${note}`))));
     const lines = printed.trimEnd().split('\n');
     const more = head && lines.length > SHOWN ? `\n… y ${lines.length - SHOWN} líneas más` : '';
     const text = head ? lines.slice(0, SHOWN).map(line => line.slice(0, 200)).join('\n') + more : printed;

@@ -36,7 +36,10 @@
   function openTarget() {
     const asked = location.hash.slice(1); // un sitio de la página, o un explorador y cómo está
     const name = new URLSearchParams(asked).get('explorador') ?? decoded(asked);
-    const target = document.getElementById(name);
+    const [, number] = /^§(\d+(?:\.\d+)?)$/.exec(name) ?? [];
+    const titles = number ? [...document.querySelectorAll('article :is(h2, h3)')] : [];
+    const start = number?.includes('.') ? `${number} ` : `${number}. `;
+    const target = titles.find(one => one.textContent.startsWith(start)) ?? document.getElementById(name);
     if (!target) return;
     for (let node = target; node; node = node.parentElement)
       if (node.tagName === 'DETAILS') node.open = true;

@@ -176,6 +176,14 @@ globalThis.course ??= {};
     start?.classList.toggle('otra', Boolean(last));
   }
 
+  /** Un texto, con cada «00 §3» que dice como enlace a ese apartado: → nodos. */
+  course.linked = text =>
+    text.split(/(\b\d\d §\d+(?:\.\d+)?)/).map(part => {
+      const [, number, section] = /^(\d\d) (§.+)$/.exec(part) ?? [];
+      const name = number && Object.keys(course.syllabus).find(one => one.startsWith(number));
+      return name ? make('a', { href: `${root}${name}.html#${section}` }, part) : part;
+    });
+
   course.progress = { DONE, READ, object, names, load, tried, predicted, asked, after };
   draw();
   if (lesson)
