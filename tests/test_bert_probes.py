@@ -6,9 +6,11 @@ from statistics import correlation
 import pytest
 import torch
 
-from course_lib import extract_embeddings, load_bert
+from course_checkers.engine import Case
+from course_checkers.lessons.l12_2_intervention import Intervention
+from course_lib import encoder_from_bert, extract_embeddings, load_bert
 from course_lib.probes import (
-    PROBES, Pair, attention_between, find_word, hooked, load_probes, place_and_content,
+    PROBES, Pair, attention_between, changed_heads, find_word, hooked, load_probes, place_and_content,
     read_versions, word_vectors,
 )  # fmt: skip
 
@@ -242,6 +244,56 @@ def test_hooks_last_as_long_as_the_block_even_if_it_fails(after):
                 second(first(x))
         for each in (first, second):
             assert not (each._forward_hooks or each._forward_pre_hooks)
+
+
+def swapped(said):
+    return said.flip(0)
+
+
+@pytest.mark.parametrize("chosen", [[(3, 1)], [(2, 8), (2, 3), (4, 0)]])
+def test_changed_heads_and_exercise_12_2_against_hugging_face(chosen):
+    """El modelo de Hugging Face, con *hooks* de torch puestos a mano, y el encoder del curso."""
+    bert = load_bert()
+    encoder = encoder_from_bert(bert).requires_grad_(False)
+    read = extract_embeddings([f"I gave the dog a bone because it was {word}" for word in ("hungry", "old")])
+
+    def by_hand(head):
+        def hook(_, inputs):
+            said = inputs[0].clone()
+            said[..., 32 * head : 32 * head + 32] = inputs[0].flip(0)[..., 32 * head : 32 * head + 32]
+            return (said,)
+
+        return hook
+
+    before = bert.model(read.input_ids).last_hidden_state
+    places = [(bert.model.encoder.layer[i].attention.output.dense, by_hand(head)) for i, head in chosen]
+    handles = [part.register_forward_pre_hook(hook) for part, hook in places]
+    after = bert.model(read.input_ids).last_hidden_state
+    for handle in handles:
+        handle.remove()
+    assert (after - before).norm() > 0.5
+    with changed_heads(encoder, swapped, *chosen[1:]), changed_heads(encoder, swapped, chosen[0]):
+        torch.testing.assert_close(encoder(read.input_ids)[0], after, atol=1e-5, rtol=0)  # una dentro de otra
+    torch.testing.assert_close(encoder(read.input_ids)[0], before, atol=1e-5, rtol=0)
+    if len(chosen) == 1:
+        [(layer, head)] = chosen
+        right = Intervention().trace({}, Case("", (encoder.encoder, read.encoder_input, layer, [head])))
+        torch.testing.assert_close(right["output"], (after - before).norm(dim=-1), atol=1e-4, rtol=0)
+
+
+def test_a_place_that_is_not_there_is_said_in_a_sentence():
+    encoder = encoder_from_bert(load_bert())
+    for model, place, said in (
+        (encoder, (6, 0), "no hay capa 6: este modelo tiene 6 capas .*. Elige otra."),
+        (encoder, (-1, 0), "no hay capa -1"),
+        (torch.nn.Linear(2, 2), (0, 0), "no hay capa 0: este modelo tiene 0 capas"),
+        (encoder, (2, 12), "no hay cabeza 12: esta atención tiene 12, de la 0 a la 11. Elige"),
+    ):
+        with pytest.raises(ValueError, match=said), changed_heads(model, swapped, (0, 0), place):
+            pass
+    with pytest.raises(ZeroDivisionError), changed_heads(encoder, lambda said: 1 / 0, (1, 1), (5, 2)):
+        encoder(torch.tensor([[101, 102]]))
+    assert not any(part._forward_pre_hooks for part in encoder.modules())
 
 
 def test_before_reading_no_matrix_changes_it():

@@ -1,5 +1,7 @@
 """Comparar lo que da una respuesta con lo que tenía que dar, y contarlo con números."""
 
+import copy
+
 import numpy as np
 import torch
 
@@ -27,7 +29,7 @@ def clone(value):
         return type(value)(clone(item) for item in value)
     if isinstance(value, dict):
         return {key: clone(item) for key, item in value.items()}
-    return value
+    return copy.deepcopy(value) if isinstance(value, torch.nn.Module) else value
 
 
 def same(first, second, relative=RELATIVE, absolute=ABSOLUTE):

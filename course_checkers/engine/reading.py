@@ -12,6 +12,7 @@ import torch
 from course_checkers.engine.comparing import same
 from course_checkers.engine.report import Finding, cut
 from course_checkers.inside.code import output_of
+from course_checkers.inside.model import has_hooks
 
 LARGEST, DEEPEST = 10**7, 20  # los números que se leen de una vez, y las listas dentro de otras
 
@@ -65,6 +66,8 @@ def untouched(given, now):
     if isinstance(given, tuple | list):
         alike = type(now) is type(given) and len(now) == len(given)
         return alike and all(map(untouched, given, now))
+    if isinstance(given, torch.nn.Module):
+        return not has_hooks(now) and untouched([*given.parameters()], [*now.parameters()])
     return same(given, now, 0, 0)
 
 

@@ -1,7 +1,9 @@
-"""El modelo de mentira con el que se prueba a quien escribe token a token (10.2)."""
+"""Los modelos de mentira: el de quien escribe token a token (10.2), unas capas y un encoder."""
 
 import numpy as np
 import torch
+
+from course_lib.transformer import Encoder
 
 PATIENCE = 40  # las veces que se le puede llamar en una prueba: quien pasa de ahí no iba a parar
 
@@ -68,3 +70,23 @@ class FakeLayer:
 
     def __repr__(self):
         return f"capa {self.seed}"
+
+
+class FakeEncoder(Encoder):
+    """Un encoder del curso, pequeño y siempre igual (12.2)."""
+
+    def __init__(self, seed, heads, d, n):
+        with torch.random.fork_rng():
+            super().__init__(heads, d, n)
+        self.h, self.d, self.n, generator = heads, d, n, torch.Generator().manual_seed(seed)
+        for name, weight in self.requires_grad_(False).named_parameters():
+            drawn = torch.randn(weight.shape, generator=generator)
+            weight.copy_(drawn * (0.7 if weight.dim() > 1 else 0.1) + name.endswith("normalization.weight"))
+
+    def __repr__(self):
+        return f"(un encoder de {self.n} capas y {self.h} cabezas)"
+
+
+def has_hooks(module):
+    """Si alguien ha dejado un *hook* puesto."""
+    return any(part._forward_pre_hooks or part._forward_hooks for part in module.modules())

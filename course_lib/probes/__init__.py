@@ -7,7 +7,7 @@
 
 from course_lib.probes.alignment import Aligned, aligned_pairs, alignment_accuracy, alignment_hits
 from course_lib.probes.gender import Gendered, chosen_gender, gender_controls, gender_pairs
-from course_lib.probes.heads import hooked, without_heads
+from course_lib.probes.heads import changed_heads, hooked, without_heads
 from course_lib.probes.sentences import PROBES, Pair, Probes, load_probes
 from course_lib.probes.words import (
     attention_between, find_word, place_and_content, read_versions, word_vectors,
@@ -15,7 +15,7 @@ from course_lib.probes.words import (
 
 __all__ = [
     "PROBES", "Aligned", "Gendered", "Pair", "Probes", "aligned_pairs", "alignment_accuracy",
-    "alignment_hits", "attention_between", "chosen_gender", "find_word", "gender_controls",
-    "gender_pairs", "hooked", "load_probes", "place_and_content", "read_versions", "without_heads",
-    "word_vectors",
+    "alignment_hits", "attention_between", "changed_heads", "chosen_gender", "find_word",
+    "gender_controls", "gender_pairs", "hooked", "load_probes", "place_and_content",
+    "read_versions", "without_heads", "word_vectors",
 ]  # fmt: skip

@@ -4,6 +4,8 @@ from contextlib import ExitStack, contextmanager
 
 import torch
 
+from course_lib.attention import MultiHeadAttention
+
 
 @contextmanager
 def hooked(*pairs, after=False, **options):
@@ -21,24 +23,42 @@ def hooked(*pairs, after=False, **options):
         yield
 
 
-def without_heads(*silenced):
-    """Apaga unas cabezas mientras dura el bloque ``with``: lo que aportan pasa a ser 0.
+def changed_heads(model, change, *chosen):
+    """Cambia lo que dicen unas cabezas mientras dura el bloque ``with``.
 
     Args:
-        silenced: pares ``(atención, cabeza)``: un ``MultiHeadAttention`` y un número desde 0.
+        model: el que tiene las capas de atención del curso, que se cuentan en su orden.
+        change: de lo que dice una, ``(B, L, d_k)``, justo antes de W_O, lo que dirá.
+        chosen: pares ``(capa, cabeza)``, desde 0.
 
     Raises:
-        ValueError: si esa atención no tiene esa cabeza.
+        ValueError: si no hay esa capa o esa cabeza.
     """
+    blocks = [part for part in model.modules() if isinstance(part, MultiHeadAttention)]
+    if missing := [layer for layer, _ in chosen if layer not in range(len(blocks))]:
+        raise ValueError(
+            f"changed_heads: no hay capa {missing[0]!r}: este modelo tiene {len(blocks)} capas de "
+            "atención del curso, y se cuentan desde 0. Elige otra."
+        )
+    return hooked(*(saying(blocks[layer], head, change) for layer, head in chosen))
 
-    def silence(attention, head):
-        if head not in range(attention.heads):
-            raise ValueError(
-                f"without_heads: no hay cabeza {head!r}: esta atención tiene {attention.heads}, de la "
-                f"0 a la {attention.heads - 1}."
-            )
-        join = attention.output_projection  # lo que le entra: las cabezas, una al lado de otra
-        own = torch.arange(join.in_features, device=join.weight.device) // attention.dim_key == head
-        return join, lambda _, inputs: (inputs[0].masked_fill(own, 0.0),)
 
-    return hooked(*(silence(*one) for one in silenced))
+def without_heads(*silenced):
+    """Como ``changed_heads``, a cero: lo que aportan pasa a ser 0. Pares ``(atención, cabeza)``."""
+    return hooked(*(saying(attention, head, torch.zeros_like) for attention, head in silenced))
+
+
+def saying(attention, head, change):
+    """La proyección que junta las cabezas de una atención, y el *hook* que cambia lo que dice una."""
+    if head not in range(attention.heads):
+        raise ValueError(
+            f"no hay cabeza {head!r}: esta atención tiene {attention.heads}, de la 0 a la "
+            f"{attention.heads - 1}. Elige una de esas."
+        )
+
+    def hook(_, inputs):
+        said = inputs[0].unflatten(-1, (attention.heads, -1)).clone()  # (B, L, h, d_k)
+        said[..., head, :] = change(said[..., head, :].clone())
+        return (said.flatten(-2),)
+
+    return attention.output_projection, hook

@@ -310,13 +310,28 @@ def my_previous_token_score(weights):
     return scores
 
 
-def my_swapped_head(concat, other, head, heads):
-    swapped, d_k = torch.zeros(concat.shape), concat.shape[2] // heads
-    for b in range(concat.shape[0]):
-        for i in range(concat.shape[1]):
-            for k in range(concat.shape[2]):
-                swapped[b, i, k] = other[b, i, k] if k // d_k == head else concat[b, i, k]
-    return swapped
+def my_intervention(encoder, x, layer, heads):
+    block, found = encoder.encoder_layers[layer].multi_head_attention, torch.zeros(x.shape[:2])
+
+    def hook(_, inputs):
+        said = torch.zeros(x.shape)
+        for b in range(2):
+            for i in range(x.shape[1]):
+                for k in range(x.shape[2]):
+                    said[b, i, k] = inputs[0][1 - b if k // block.dim_key in heads else b, i, k]
+        return (said,)
+
+    before = encoder(x)[0]
+    handle = block.output_projection.register_forward_pre_hook(hook)
+    after = encoder(x)[0]
+    handle.remove()
+    for b in range(2):
+        for i in range(x.shape[1]):
+            total = 0.0
+            for k in range(x.shape[2]):
+                total = total + (after[b, i, k] - before[b, i, k]) ** 2
+            found[b, i] = total**0.5
+    return found
 
 
 def my_online_step(maximum, total, output, scores, values):
@@ -457,7 +472,7 @@ NAMES = {
     "10.2": "my_greedy",
     "11.1": "my_alignment",
     "12.1": "my_previous_token_score",
-    "12.2": "my_swapped_head",
+    "12.2": "my_intervention",
     "13.1": "my_online_step",
     "13.2": "my_cached_attention",
     "13.3": "my_grouped_query_attention",

@@ -43,6 +43,12 @@ class Hook:
     def remove(self):
         self.table.pop(self.id, None)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
 
 def register_module_forward_pre_hook(function):
     return Hook(PRE_HOOKS, function)
