@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import warnings
+from functools import partial
 from types import SimpleNamespace
 
 import gguf
@@ -13,8 +14,10 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from answers.misbuilt import SPOILED
 from helpers import cut_network
 
+from course_checkers.lessons import l14_questions
 from course_lib import load_llama
 from course_lib.llama import encode
 from course_lib.masks import causal_mask
@@ -79,6 +82,23 @@ def test_it_says_paris_and_the_cache_changes_nothing(smol):
     written = generate(model, ids, 6)
     assert tokenizer.decode(written[0].tolist()).startswith(" Paris")
     assert torch.equal(generate(model, ids, 6, cache=False), written)
+
+
+@pytest.mark.lenta
+@pytest.mark.parametrize("name", ["", *l14_questions.MISBUILT])
+def test_each_text_of_14_4_is_what_that_model_writes(smol, monkeypatch, name):
+    model, tokenizer = smol
+    ids = encode(tokenizer, l14_questions.PROMPT)
+    for place, attribute, value in SPOILED[name](model) if name else ():
+        bound = isinstance(place, torch.nn.Module) and callable(value)
+        monkeypatch.setattr(place, attribute, partial(value, place) if bound else value)
+    if name:
+        written = generate(model, ids, l14_questions.LONGEST, cache=False)
+    else:  # el bueno, con otro código
+        theirs = transformers.LlamaForCausalLM.from_pretrained(smollm.smollm_folder())
+        written = theirs.generate(ids, max_new_tokens=l14_questions.LONGEST, do_sample=False)[:, ids.shape[1] :]
+    expected = l14_questions.MISBUILT.get(name, l14_questions.RIGHT)
+    assert tokenizer.decode(written[0].tolist()) == expected
 
 
 @pytest.mark.parametrize("text", [PROMPT, " 1234 ñandú\n\n¿y 😀?\ttab", "<|im_start|>user\nHi<|im_end|>\n"])

@@ -1,38 +1,41 @@
-"""14.4 · Los parámetros de una capa de Llama, contados desde su configuración."""
+"""14.4 · De un config a un modelo que habla: lo que escribe cada Llama, bien montado o con un fallo.
+
+Los textos son de SmolLM2: una prueba los hace otra vez, con sus pesos.
+"""
 
 from course_checkers.engine import question
 
-D, HEADS, KV_HEADS, HIDDEN, LAYERS, VOCAB = 2048, 32, 8, 8192, 16, 128_256
-
-
-def layer(kv_heads=KV_HEADS, queries=1, outputs=1, mlp=3, norms=2, bias=0):
-    """Los parámetros de una capa, con otra cuenta si se pide."""
-    d_k = D // HEADS
-    attention = (queries + outputs) * D * D + 2 * D * kv_heads * d_k
-    biases = 2 * D + 2 * kv_heads * d_k + 2 * HIDDEN + D
-    return attention + mlp * D * HIDDEN + norms * D + bias * biases
-
-
-MISCOUNTED = {
-    "sin-compartir": lambda: layer(kv_heads=HEADS),
-    "una-cabeza-de-kv": lambda: layer(kv_heads=1),
-    "todas-como-las-keys": lambda: layer() - 2 * D * D + 2 * D * KV_HEADS * (D // HEADS),
-    "sin-W_O": lambda: layer(outputs=0),
-    "dos-matrices": lambda: layer(mlp=2),
-    "dos-matrices-sin-compartir": lambda: layer(kv_heads=HEADS, mlp=2),
-    "sin-normas": lambda: layer(norms=0),
-    "una-norma": lambda: layer(norms=1),
-    "normas-con-bias": lambda: layer(norms=4),
-    "con-bias": lambda: layer(bias=1),
-    "sin-compartir-ni-normas": lambda: layer(kv_heads=HEADS, norms=0),
-    "solo-la-atención": lambda: layer(mlp=0, norms=0),
-    "solo-la-red-densa": lambda: 3 * D * HIDDEN,
-    "todas-las-capas": lambda: LAYERS * layer(),
-    "todo-el-modelo": lambda: LAYERS * layer() + D + VOCAB * D,
-    "reparte-d_model": lambda: layer() - 2 * D * KV_HEADS * (D // HEADS) + 2 * D * (D // KV_HEADS),
-    "oculta-por-4": lambda: layer() - 3 * D * HIDDEN + 3 * D * 4 * HIDDEN,
+PROMPT, LONGEST = "The sun rises in the", 10
+RIGHT = " sky, casting a golden glow over the horizon."
+MISBUILT = {
+    "parejas-entrelazadas": " sky, and the stars are shining, the sky",
+    "base-fija": " sky, and the stars appear to move across the",
+    "sin-girar": " sky, the sky, the sky, the horizon",
+    "gira-al-revés": " sky, the sky, the the the the the",
+    "gira-los-values": " east, and the stars of the sky are set",
+    "cabezas-salteadas": " Prase PRCrase UPompomp Prase",
+    "sin-máscara": " morning in the morning in the morning in the morning",
+    "sin-escala": " standard 3.111.Final or",
+    "escala-√d_model": " morning. The sun rises. The sun rises.",
+    "norma-después": " dismant" * 10,
+    "sin-norma-final": "|','|',' and" + "firehose" * 8,
+    "layernorm": " sky, and the stars appear to move in a",
+    "puerta-al-revés": "icsicsit-  necessitotene_{}_{}_{}",
+    "relu": " by alea and stats with lle",
+    "gelu": " horizon, casting a golden glow over the horizon below",
 }
+
+
+def apart(answer):
+    """Cuántas palabras del principio son las buenas."""
+    pairs = zip(answer.split(), RIGHT.lower().split())
+    same = next((i for i, (yours, right) in enumerate(pairs) if yours != right), None)
+    if same is None:
+        return "Empieza bien: son diez tokens justos, sin el principio que se le da."
+    return f"Las palabras buenas del principio son {same}: compara con 6, capa a capa."
+
+
 QUESTIONS = (question(
-    __file__, "14.4", "los parámetros de una capa", layer, MISCOUNTED, kind="un número entero",
-    read="14 §5", points=2,
+    __file__, "14.4", "de un config a un modelo que habla", lambda: RIGHT, MISBUILT, kind="un texto",
+    read="14 §5", points=2, explain=apart,
 ),)  # fmt: skip
