@@ -18,7 +18,7 @@ MISBUILT = {
     "sin-escala": " standard 3.111.Final or",
     "escala-√d_model": " morning. The sun rises. The sun rises.",
     "norma-después": " dismant" * 10,
-    "sin-norma-final": "|','|',' and" + "firehose" * 8,
+    "sin-norma-final": "|','|',' and" + "firehose" * 7,
     "layernorm": " sky, and the stars appear to move in a",
     "puerta-al-revés": "icsicsit-  necessitotene_{}_{}_{}",
     "relu": " by alea and stats with lle",
