@@ -32,10 +32,11 @@ def apart(answer):
     same = next((i for i, (yours, right) in enumerate(pairs) if yours != right), None)
     if same is None:
         return "Empieza bien: son diez tokens justos, sin el principio que se le da."
-    return f"Las palabras buenas del principio son {same}: compara con 6, capa a capa."
+    return f"Palabras buenas al principio: {same}. Compara con 6, capa a capa."
 
 
+WRONG = {name: lambda text=text: text for name, text in MISBUILT.items()}
 QUESTIONS = (question(
-    __file__, "14.4", "de un config a un modelo que habla", lambda: RIGHT, MISBUILT, kind="un texto",
+    __file__, "14.4", "de un config a un modelo que habla", lambda: RIGHT, WRONG, kind="un texto",
     read="14 §5", points=2, explain=apart,
 ),)  # fmt: skip
