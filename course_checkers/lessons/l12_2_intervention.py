@@ -130,7 +130,7 @@ class Intervention(Exercise):
     must = (*numbers.must("12 §4.2", lambda encoder, x, *_: x.shape[:2]),)
 
     def changed(self, case, arguments):
-        """Quien deja el hook puesto cambia el encoder: todo lo de después sale cambiado."""
+        """Quien deja el *hook* puesto cambia el encoder: todo lo de después sale cambiado."""
         return LEFT if has_hooks(arguments[0]) else super().changed(case, arguments)
 
     def possible(self, encoder, x, layer, heads):

@@ -1,29 +1,13 @@
-"""14.4 · De un config a un modelo que habla: lo que escribe cada Llama, bien montado o con un fallo.
+"""14.4 · De un config a un modelo que habla: lo que escribe cada Llama, bien montado o con un fallo."""
 
-Los textos son de SmolLM2: una prueba los hace otra vez, con sus pesos.
-"""
+import tomllib
+from pathlib import Path
 
 from course_checkers.engine import question
 
 PROMPT, LONGEST = "The sun rises in the", 10
-RIGHT = " sky, casting a golden glow over the horizon."
-MISBUILT = {
-    "parejas-entrelazadas": " sky, and the stars are shining, the sky",
-    "base-fija": " sky, and the stars appear to move across the",
-    "sin-girar": " sky, the sky, the sky, the horizon",
-    "gira-al-revés": " sky, the sky, the the the the the",
-    "gira-los-values": " east, and the stars of the sky are set",
-    "cabezas-salteadas": " Prase PRCrase UPompomp Prase",
-    "sin-máscara": " morning in the morning in the morning in the morning",
-    "sin-escala": " standard 3.111.Final or",
-    "escala-√d_model": " morning. The sun rises. The sun rises.",
-    "norma-después": " dismant" * 10,
-    "sin-norma-final": "|','|',' and" + "firehose" * 7,
-    "layernorm": " sky, and the stars appear to move in a",
-    "puerta-al-revés": "icsicsit-  necessitotene_{}_{}_{}",
-    "relu": " by alea and stats with lle",
-    "gelu": " horizon, casting a golden glow over the horizon below",
-}
+TEXTS = tomllib.loads(Path(__file__).with_name("l14_texts.toml").read_text(encoding="utf-8"))
+RIGHT, MISBUILT = TEXTS["right"], TEXTS["wrong"]
 
 
 def apart(answer):
