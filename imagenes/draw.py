@@ -9,7 +9,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from imagenes import attention, blocks, layers, matrices, scenes, shapes, today, writing
+from imagenes import attention, blocks, layers, matrices, scenes, serving, shapes, today, writing
 from imagenes.alignment import ENGLISH, SPANISH, WEIGHTS, aligned_translation
 from imagenes.animations import turning_dot_product
 
@@ -183,6 +183,7 @@ FIGURES = (
     | shapes.figures()
     | layers.FIGURES
     | today.FIGURES
+    | serving.figures()
 )
 
 

@@ -345,7 +345,7 @@ def rotary_pair(desc):
 # SmolLM2, en 32 bits: los megabytes de cada parte. La tabla de tokens es también la proyección al vocabulario.
 PARTS = (("red densa", 79_626_240), ("vocabulario", 28_311_552), ("atención", 26_542_080))
 WEIGHTS = {part: 4 * numbers / 1e6 for part, numbers in PARTS}
-MEGABYTES, READ_AT_ONCE = sum(WEIGHTS.values()), 180
+MEGABYTES, READ_AT_ONCE, TEXTS = sum(WEIGHTS.values()), 180, 8
 
 
 def weights_bar(drawing, x, y, wide, named=False):
@@ -358,27 +358,24 @@ def weights_bar(drawing, x, y, wide, named=False):
 
 
 def reading_and_writing(desc):
-    """Los mismos pesos, dos veces: una pasada para leer muchos tokens, y una para escribir cada uno."""
-    drawing = card(430, "Leer y escribir", desc)
-    text(drawing, 30, 34, "Leer", SIZE, "start", bold=True)
-    words = f"{READ_AT_ONCE} tokens de una vez: los pesos pasan una sola vez"
-    text(drawing, 118, 34, words, SMALL, "start")
-    weights_bar(drawing, 30, 80, 740, named=True)
-    for i in range(30):
-        square(drawing, 42 + 24.6 * i, 128, 19, c.SKY)
-    each = MEGABYTES / READ_AT_ONCE
-    words = f"{MEGABYTES:.0f} MB entre {READ_AT_ONCE}: {each:.0f} MB por token"
-    text(drawing, 30, 164, words, SIZE, "start", bold=True)
-    line(drawing, (30, 194), (770, 194), colour=c.MIST, width=2)
-    text(drawing, 30, 224, "Escribir", SIZE, "start", bold=True)
-    words = "de uno en uno: para cada token pasan todos, otra vez"
-    text(drawing, 118, 224, words, SMALL, "start")
-    for i in range(3):
-        y = 266 + 46 * i
-        weights_bar(drawing, 30, y, 690)
-        arrow(drawing, (722, y), (748, y), width=2, head=8)
-        square(drawing, 758, y, 19, c.SKY)
-    text(drawing, 30, 402, f"{MEGABYTES:.0f} MB por token", SIZE, "start", bold=True)
+    """Los mismos pesos: una pasada para leer muchos tokens, para escribir uno y para escribir los de un lote."""
+    drawing = card(456, "Leer y escribir", desc)
+    for top, name, says, tokens in (
+        (34, "Leer", f"{READ_AT_ONCE} tokens de una vez", READ_AT_ONCE),
+        (204, "Escribir", "un token para un texto: pasan los mismos pesos", 1),
+        (340, "En lote", f"un token para cada uno de {TEXTS} textos: pasan los mismos", TEXTS),
+    ):
+        text(drawing, 30, top, name, SIZE, "start", bold=True)
+        text(drawing, 128, top, says, SMALL, "start")
+        weights_bar(drawing, 30, top + 38, 740, named=True)
+        wide = 3 * 740 / READ_AT_ONCE if tokens > TEXTS else 24
+        for i in range(tokens):
+            across, down = i % (READ_AT_ONCE // 3), i // (READ_AT_ONCE // 3)
+            square(drawing, 30 + wide * (across + 0.5), top + (72, 80)[wide == 24] + wide * down, wide - 4, c.SKY)
+        words = f"{MEGABYTES:.0f} MB entre {tokens}: {MEGABYTES / tokens:.0f} MB por token"
+        text(drawing, 770, top + (118 if tokens > TEXTS else 80), words, SIZE, "end", bold=True)
+    for y in (176, 312):
+        line(drawing, (30, y), (770, y), colour=c.MIST, width=2)
     return drawing
 
 
@@ -449,8 +446,8 @@ FIGURES = {
         reading_and_writing,
         "Los pesos de SmolLM2, en una barra: "
         + ", ".join(f"{part}, {size:.0f} MB" for part, size in WEIGHTS.items())
-        + f". Arriba, leer {READ_AT_ONCE} tokens: pasan una sola vez, {MEGABYTES / READ_AT_ONCE:.0f} MB por "
-        f"token. Abajo, escribir: para cada token pasan todos, {MEGABYTES:.0f} MB.",
+        + f". Pasan enteros en cada viaje: al leer {READ_AT_ONCE} tokens, {MEGABYTES / READ_AT_ONCE:.0f} MB por token; "
+        f"al escribir uno, {MEGABYTES:.0f}; en un lote de {TEXTS} textos, {MEGABYTES / TEXTS:.0f}.",
     ),
     "cache-keys-values.svg": (
         key_value_cache,

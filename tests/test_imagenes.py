@@ -15,7 +15,8 @@ from matplotlib.font_manager import findfont
 from PIL import Image, ImageFont, ImageSequence
 
 from course_lib.plots import palette
-from imagenes import animations, draw, scenes
+from imagenes import animations, draw, scenes, serving
+from tools import notebooks
 
 ROOT = Path(__file__).resolve().parent.parent
 SVGS = [name for name in draw.FIGURES if name.endswith(".svg")]
@@ -297,6 +298,24 @@ def test_the_blocks_say_what_the_course_says():
     assert {"Q del decoder; K y V del encoder", "ningún token ve a los siguientes"} <= texts_of(
         "transformer.svg"
     )
+
+
+def test_the_batch_that_does_not_wait_writes_the_same():
+    for continuous, trips in ((False, 11), (True, 8)):
+        rows, counted = serving.served(continuous)
+        assert counted == trips and len({(place, trip) for place, trip, *_ in rows}) == len(rows)
+        written = [name for *_, name, _ in rows]
+        assert {name: written.count(name) for name in serving.ANSWERS} == serving.ANSWERS
+    assert [serving.empty(False), serving.empty(True)] == [11, 2]
+    assert [serving.read(False), serving.read(True)] == [6 * 46, 40 + 6 * 6]
+
+
+def test_the_figure_of_the_draft_is_what_the_lesson_writes():
+    """Lo propuesto, lo aceptado y lo que escribe el modelo, como en la celda de 13 §8."""
+    [cell] = [c for c in notebooks.read(ROOT / "notebooks/13_atencion_barata.ipynb").cells if c.id == "13a80002"]
+    draft, own = (" ".join(said).replace(" .", ".") for said in (serving.DRAFT[:-1], serving.OWN_ANSWER))
+    agreed = len(serving.OWN_ANSWER) - 1
+    assert cell.outputs[0].text == f"{draft!r}: acepta {agreed} y escribe el siguiente él: {own!r}\n"
 
 
 @each_gif
