@@ -11,6 +11,7 @@
 - ``writing``: lo que escribe en él una cabeza: un desplazamiento y un mapa.
 - ``alignment``: una traducción, y a qué mira cada palabra al escribirse.
 - ``today``: la atención de hoy.
+- ``serving``: el lote continuo, y la máscara que comprueba lo propuesto.
 - ``shapes``: el viaje de las formas por la multicabeza, y un ``einsum`` con sus letras.
 - ``strokes``: los trazos que comparten todas.
 
