@@ -287,7 +287,7 @@ def test_a_place_that_is_not_there_is_said_in_a_sentence():
         (encoder, (6, 0), "no hay capa 6: este modelo tiene 6 capas .*. Elige otra."),
         (encoder, (-1, 0), "no hay capa -1"),
         (torch.nn.Linear(2, 2), (0, 0), "no hay capa 0: este modelo tiene 0 capas"),
-        (encoder, (2, 12), "no hay cabeza 12: esta atención tiene 12, de la 0 a la 11. Elige"),
+        (encoder, (2, 12), "no hay cabeza 12: esta atención tiene 12, desde la 0. Elige"),
     ):
         with pytest.raises(ValueError, match=said), changed_heads(model, swapped, (0, 0), place):
             pass

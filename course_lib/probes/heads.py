@@ -36,10 +36,8 @@ def changed_heads(model, change, *chosen):
     """
     blocks = [part for part in model.modules() if isinstance(part, MultiHeadAttention)]
     if missing := [layer for layer, _ in chosen if layer not in range(len(blocks))]:
-        raise ValueError(
-            f"changed_heads: no hay capa {missing[0]!r}: este modelo tiene {len(blocks)} capas de "
-            "atención del curso, y se cuentan desde 0. Elige otra."
-        )
+        many = f"tiene {len(blocks)} capas de atención del curso, desde la 0"
+        raise ValueError(f"changed_heads: no hay capa {missing[0]!r}: este modelo {many}. Elige otra.")
     return hooked(*(saying(blocks[layer], head, change) for layer, head in chosen))
 
 
@@ -51,10 +49,8 @@ def without_heads(*silenced):
 def saying(attention, head, change):
     """La proyección que junta las cabezas de una atención, y el *hook* que cambia lo que dice una."""
     if head not in range(attention.heads):
-        raise ValueError(
-            f"no hay cabeza {head!r}: esta atención tiene {attention.heads}, de la 0 a la "
-            f"{attention.heads - 1}. Elige una de esas."
-        )
+        many = f"tiene {attention.heads}, desde la 0"
+        raise ValueError(f"no hay cabeza {head!r}: esta atención {many}. Elige otra.")
 
     def hook(_, inputs):
         said = inputs[0].unflatten(-1, (attention.heads, -1)).clone()  # (B, L, h, d_k)
