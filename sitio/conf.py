@@ -141,7 +141,7 @@ def add_scripts(app, pagename, templatename, context, doctree):
     own = ["python", "mesa", "quien", "propias", "ejercicios", "celdas"] if answers else []
     linked = ["enlaces"] if 'Explorer" id="' in body else []
     moves = ["minutos"] if 'class="paso"' in body else []
-    finds = ["buscador"] if pagename == "search" else []
+    finds = {"search": ["buscador"], "glosario": ["glosario"]}.get(pagename, [])
     names = ["temario", "progreso", *moves, *finds, *scripts, *(["exploradores", *linked, "modelo"] if kinds else []), "pagina", *own, *keeps]
     context["ours"] = {f"_static/{name}.js" for name in names}
     for name in names:
