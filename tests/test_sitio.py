@@ -29,6 +29,7 @@ from sitio import build as site
 from sitio import conf
 from sitio import notebook as pages
 from sitio.exercises import runnable
+from sitio.formulas import mathml
 
 SOURCES = sorted([*NOTEBOOKS.rglob("*.ipynb"), *NOTEBOOKS.rglob("*.md")])
 PAGES = [path.relative_to(NOTEBOOKS).with_suffix("").as_posix() for path in SOURCES]
@@ -241,6 +242,13 @@ def test_a_build_leaves_the_notebooks_as_they_were(small):
     folder, before = small
     assert contents(NOTEBOOKS) == before
     assert {path.name for path in folder.parent.iterdir()} <= {"_sitio", "jupyter_execute"}
+
+
+def test_no_formula_is_left_in_one_line_or_in_latex():
+    texts = "\n".join(path.read_text("utf-8") for path in NOTEBOOKS.rglob("*.ipynb"))
+    found = {json.loads(f'"{one}"') for one in re.findall(r"\$\$(.*?)\$\$", texts)}
+    wrong = [one for one in found if re.search(r"newline|\dpt<|<m[io]>\\\\", mathml(one, True))]
+    assert len(found) > 60 and not wrong, wrong
 
 
 def test_the_pieces_add_up(small):
