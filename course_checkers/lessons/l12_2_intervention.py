@@ -80,15 +80,16 @@ AXES = {
 }  # fmt: skip
 
 
-def encoder_case(seed, n, L, h, d_k, layer, heads):
+def encoder_case(seed, n, L, h, d_k, layer, heads, born=0):
     name = f"{n} capas de {h} cabezas y {L} tokens, layer = {layer} y heads = {heads}"
-    return Case(name, (FakeEncoder(seed, h, h * d_k, n), drawn(seed, (2, L, h * d_k)), layer, heads))
+    return Case(name, (FakeEncoder(seed + born, h, h * d_k, n), drawn(seed, (2, L, h * d_k)), layer, heads))
 
 
 CASES = tuple(
     encoder_case(seed, *sizes)
     for seed, sizes in enumerate(((3, 5, 4, 3, 1, [2, 1]), (2, 4, 3, 5, 0, [1]), (4, 6, 5, 2, 2, [3, 0, 1])))
 )
+CASES += (encoder_case(1, 2, 4, 3, 5, 0, [1], born=8),)  # lo mismo, en otro encoder
 
 
 @lru_cache(maxsize=2000)
