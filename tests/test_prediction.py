@@ -154,10 +154,10 @@ def test_what_has_come_out_does_not_count(kept):
 
 
 @pytest.mark.parametrize(("name", "said", "told", "hit"), [
-    ("00.4", "1", "Dijiste 1: acertaste. Sale 1 de 72.", True),
-    ("00.4", "3", "Dijiste 3: casi. Sale 1 de 72.", False),
-    ("00.4", "18", "Dijiste 18: como si cada una", False),
-    ("00.4", "12", "Dijiste 12. Sale 1 de 72.", False),
+    ("00.4", "12", "Dijiste 12: acertaste. Sale 12 de 12.", True),
+    ("00.4", "11", "Dijiste 11: casi. Sale 12 de 12.", False),
+    ("00.4", "2", "Dijiste 2: la de «it»", False),
+    ("00.4", "7", "Dijiste 7. Sale 12 de 12.", False),
     ("09.2", "0.6", "Dijiste 0.6: acertaste. Sale 0.57.", True),
 ])  # fmt: skip
 def test_a_number_is_judged_by_how_near_it_is(name, said, told, hit):

@@ -95,7 +95,7 @@ function render({ model, el }) {
     const result = compute(q, keys);
     const [topQ, topK, topV, topP] = [q, keys, values, result.parts].map(largest);
     const about = `query de «${visible(tokens[position])}»`;
-    const products = ['q × k, número a número', 'suma: q · k', `÷ √${q.length}`];
+    const products = ['q × k, uno a uno', 'suma: q · k', `÷ √${q.length}`];
     const titles = ['token', 'key', ...products, 'value'];
     const table = make(
       'table',

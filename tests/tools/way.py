@@ -219,10 +219,10 @@ def times(nb):
 def stated_times(nb):
     """Los minutos que la lección dice, en el mismo orden."""
     return [
-        tuple(map(int, found))
+        tuple(map(int, filter(None, found)))
         for found in re.findall(
-            r"\*\*Tiempo:\*\* el camino, unos (\d+) minutos; con los ejercicios, unos (\d+); "
-            r"con todo, unos (\d+)\.",
+            r"\*\*Tiempo:\*\* el camino, unos (\d+) minutos; con los ejercicios, unos (\d+)"
+            r"(?:; con todo, unos (\d+))?\.",
             nb.cells[0].source,
         )
     ]
