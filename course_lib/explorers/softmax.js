@@ -70,13 +70,12 @@ export function compute(logits, temperature = 1, shift = 0) {
     exponentials,
     best,
     percentages: Math.abs(total) < TIE ? null : shifted.map(x => x / total),
-    entropy: sum(weights.map(p => (p > 0 ? -p * Math.log(p) : 0))),
     winner: best.length === 1 ? best[0] : null,
   };
 }
 
-/** Lo que se ve, en palabras: quién gana, cuánto se reparte y qué diría el porcentaje. */
-export function sentence({ weights, percentages, entropy, best, winner }) {
+/** Lo que se ve, en palabras: quién gana y qué diría el porcentaje. */
+export function sentence({ weights, percentages, best, winner }) {
   const weight = brief(weights[best[0]]);
   const all = best.length === weights.length;
   const names = best.map(i => NAMES[i]);
@@ -86,10 +85,7 @@ export function sentence({ weights, percentages, entropy, best, winner }) {
       : all
         ? `Empatan todas: peso ${weight} cada una.`
         : `Empatan ${join(names)}: peso ${weight} cada una.`;
-  const spread =
-    `Entropía ${show(entropy)}, entre 0 (todo para una) y ` +
-    `${show(Math.log(weights.length))} (a partes iguales).`;
-  return `${first} ${spread} ${verdict(percentages, best, all)}`;
+  return `${first} ${verdict(percentages, best, all)}`;
 }
 
 function verdict(percentages, best, all) {

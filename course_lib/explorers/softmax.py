@@ -24,8 +24,8 @@ def compute(logits, temperature=1.0, shift=0.0):
     Returns:
         Diccionario con ``weights`` (la softmax de (x + c) / T), ``exponentials`` (las de la softmax,
         tras restar el máximo), ``percentages`` (cada x + c entre la suma de todas, o ``None`` si
-        suman 0), ``entropy`` (de los pesos, con logaritmo natural), ``best`` (las posiciones de la
-        mayor puntuación: más de una, si empatan) y ``winner`` (la suya, o ``None`` si empatan).
+        suman 0), ``best`` (las posiciones de la mayor puntuación: más de una, si empatan) y ``winner``
+        (la suya, o ``None`` si empatan).
     """
     shifted = torch.tensor(logits, dtype=torch.float64) + shift
     scaled = shifted / temperature
@@ -35,8 +35,7 @@ def compute(logits, temperature=1.0, shift=0.0):
     return {
         "weights": weights.tolist(), "exponentials": torch.exp(scaled - scaled.max()).tolist(),
         "percentages": None if abs(total) < TIE else (shifted / total).tolist(),
-        "entropy": torch.special.entr(weights).sum().item(), "best": best,
-        "winner": best[0] if len(best) == 1 else None,
+        "best": best, "winner": best[0] if len(best) == 1 else None,
     }  # fmt: skip
 
 
@@ -83,6 +82,5 @@ class SoftmaxExplorer(Explorer):
             compared = f"porcentajes: {listed(percentages)}{wrong}"
         return (
             f"Puntuaciones: {named}; c = {round(self.shift, 2) + 0.0:g}; T = {written(self.temperature)}; "
-            f"pesos: {listed(result['weights'])}; {end}; entropía {written(result['entropy'])} "
-            f"de {written(math.log(len(self.logits)))}; {compared}."
+            f"pesos: {listed(result['weights'])}; {end}; {compared}."
         )
