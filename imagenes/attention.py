@@ -235,8 +235,8 @@ def figures():
         "pesos": f"Señalados los pesos, que en una fila suman 1: {weights_told}.",
         "mezcla": f"Señalada la mezcla: la suma de cada value por su peso es "
         f"{vector(full.output[HEAD, ASKS])}.",
-        "suma": f"Señalada la suma: x, {vector(x)}, más el cambio que escribe la "
-        f"cabeza 0, {vector(change)}, da el vector nuevo, {vector(x + change)}. El número que más crece es el de «dog».",
+        "suma": f"El dibujo de la atención en tres palabras, con la suma señalada: x, {vector(x)}, más el cambio que "
+        f"escribe la cabeza 0, {vector(change)}, da el vector nuevo, {vector(x + change)}.",
     }
     table = {
         "atencion-tres-pasos.svg": (
@@ -248,7 +248,7 @@ def figures():
         ),
     }
     for name, words in lit.items():
-        table[f"atencion-{name}.svg"] = (partial(attention_row, highlight=name), f"{row}. {words}")
+        table[f"atencion-{name}.svg"] = (partial(attention_row, highlight=name), words if name == "suma" else f"{row}. {words}")
     masked_row = base.format(told(hidden.weights[HEAD, ASKS]))
     table["atencion-mascara.svg"] = (
         partial(attention_row, highlight="mascara"),
