@@ -152,12 +152,6 @@ FIGURES = (
             blocks.transformer_architecture,
             f"{TRANSFORMER}. Son tres atenciones multicabeza.",
         ),
-        "transformer-encoder-multicabeza.svg": (
-            partial(blocks.transformer_architecture, highlight="encoder-multicabeza"),
-            "Arquitectura del Transformer, con sus tres atenciones multicabeza: la del encoder, señalada, "
-            "en la que la frase de origen se mira a sí misma; la enmascarada del decoder, y la que une a "
-            "los dos.",
-        ),
         "transformer-decoder-enmascarada.svg": (
             partial(blocks.transformer_architecture, highlight="decoder-enmascarada"),
             f"{TRANSFORMER}. Señalada la multicabeza enmascarada del decoder: ningún token ve a los "

@@ -257,7 +257,6 @@ MARKED = {  # lo que tiene que estar en negrita dentro de lo amarillo
     "atencion-pesos.svg": "Pesos",
     "atencion-mezcla.svg": "Mezcla",
     "atencion-suma.svg": "Suma",
-    "transformer-encoder-multicabeza.svg": "Multicabeza",
     "transformer-decoder-enmascarada.svg": "enmascarada",
     "transformer-encoder-decoder.svg": "encoder–decoder",
 }
