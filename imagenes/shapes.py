@@ -131,11 +131,11 @@ def shape_trip(desc):
 
 
 def letters(desc, row=1, column=2):
-    """«ij,jk->ik» con números: qué eje es cada letra, y cuál se suma."""
+    """«ij,jm->im» con números: qué eje es cada letra, y cuál se suma."""
     drawing = card(372, "Un einsum, letra por letra", desc)
     left, right = torch.arange(6).view(2, 3), torch.arange(12).view(3, 4)
-    colours = {"i": c.QUERY, "j": c.ORANGE, "k": c.KEY}
-    tables = ((70, left, "ij"), (300, right, "jk"), (556, left @ right, "ik"))
+    colours = {"i": c.QUERY, "j": c.ORANGE, "m": c.KEY}
+    tables = ((70, left, "ij"), (300, right, "jm"), (556, left @ right, "im"))
     side, y = (44, 32), 176
     where = {}
     for k, (x, values, names) in enumerate(tables):
@@ -161,8 +161,8 @@ def letters(desc, row=1, column=2):
     line(drawing, (a, 64), (a, 84), (b, 84), (b, 64), colour=colours["j"], width=3)
     text(drawing, (a + b) / 2, 103, "la misma letra: avanzan a la vez", SMALL)
     terms = [f"{left[row, j]}·{right[j, column]}" for j in range(3)]
-    text(drawing, 400, 322, f"Fila i = {row}, columna k = {column}:  {' + '.join(terms)} = {(left @ right)[row, column]}", SIZE)
-    text(drawing, 400, 350, "j no está a la derecha de la flecha: se suma; i y k se quedan", SMALL)
+    text(drawing, 400, 322, f"Fila i = {row}, columna m = {column}:  {' + '.join(terms)} = {(left @ right)[row, column]}", SIZE)
+    text(drawing, 400, 350, "j no está a la derecha de la flecha: se suma; i y m se quedan", SMALL)
     return drawing
 
 
@@ -186,7 +186,7 @@ def figures():
         ),
         "einsum-letras.svg": (
             letters,
-            "El einsum ij,jk->ik con números. Las dos j van unidas. La fila i = 1 de una tabla por la columna "
-            "k = 2 de la otra: 3·2 + 4·6 + 5·10 = 80.",
+            "El einsum ij,jm->im con números. Las dos j van unidas. La fila i = 1 de una tabla por la columna "
+            "m = 2 de la otra: 3·2 + 4·6 + 5·10 = 80.",
         ),
     }

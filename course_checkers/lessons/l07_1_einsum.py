@@ -121,7 +121,7 @@ class Einsum(Exercise):
     """Comprueba la ecuación de ``einsum`` que da las puntuaciones de cada cabeza.
 
     Args:
-        equation: un texto como ``"ij,jk->ik"``, para Q ``(B, L_q, h, d_k)`` y K ``(B, L_k, h, d_k)``.
+        equation: un texto como ``"ij,jm->im"``, para Q ``(B, L_q, h, d_k)`` y K ``(B, L_k, h, d_k)``.
             Las letras, las que quieras. La salida es ``(B, h, L_q, L_k)``.
     """
 
