@@ -18,7 +18,8 @@ from markupsafe import Markup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from playwright.sync_api import Error, sync_playwright
 
-from course_lib.explorers.base import HERE
+from course_lib.explorers.base import css
+from course_lib.plots.palette import sheet
 from course_tools import homework
 from sitio.explorers import explorer_html, program
 from sitio.formulas import mathml
@@ -27,10 +28,8 @@ from sitio.notebook import STATES, WIDGET
 ROOT = Path(__file__).resolve().parents[1]
 DECKS = ROOT / "notebooks/clases"
 LOOKS = (
-    "aula/hojas.css",
     "sitio/letra/latinmodern-math.woff2",
     "sitio/web/modelo.js",
-    HERE / "explorer.css",
 )
 
 BROWSERS = "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"
@@ -104,7 +103,9 @@ def dress(folder):
     place.mkdir(parents=True, exist_ok=True)
     for look in LOOKS:
         shutil.copy(ROOT / look, place)
-    (place / "exploradores.js").write_text(program(), encoding="utf-8")
+    looks = sheet(ROOT / "aula/hojas.css", ("ink", "soft", "rule", "mist", "text"))
+    for name, text in (("exploradores.js", program()), ("explorer.css", css()), ("hojas.css", looks)):
+        (place / name).write_text(text, encoding="utf-8")
 
 
 def print_pages(paths):

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from docutils import nodes
 
+from course_lib.explorers.base import HERE
+from course_lib.plots.palette import sheet
 from course_tools.opening.doors import badges
 from sitio.classes import for_slides
 from sitio.exercises import syllabus
@@ -42,10 +44,10 @@ html_static_path = [
     "letra",
     "editor/editor.js",
     "../imagenes/exploradores",
-    "../course_lib/explorers/explorer.css",
 ]
 html_css_files = ["explorer.css", "sitio.css"]
 templates_path = ["plantillas"]
+html_sidebars = {"en_seis_minutos": []}  # todo el ancho, para la figura
 html_use_index = html_copy_source = html_show_sourcelink = html_show_sphinx = html_show_copyright = False
 html_theme_options = {
     "use_download_button": False,
@@ -53,7 +55,7 @@ html_theme_options = {
     "use_source_button": False,
     "show_toc_level": 2,
     "home_page_in_toc": True,
-    "footer_content_items": "extra-footer.html",
+    "footer_content_items": "pie.html",
     "extra_footer": f"Los textos y las figuras, CC BY 4.0. El código, MIT. {edition()}.",
     "navbar_end": [],
     "navbar_persistent": [],
@@ -114,6 +116,17 @@ def fold_beside(app, doctree):
             comment.replace_self(nodes.raw("", about, format="html"))
 
 
+# Las palabras inglesas que se ponen en cursiva: un lector de pantalla las dice en inglés.
+ENGLISH = set(Path(__file__).with_name("ingles.txt").read_text(encoding="utf-8").split())
+
+
+def mark_english(app, doctree):
+    for node in doctree.findall(nodes.emphasis):
+        words = re.findall("[^\\W\\d_]+", node.astext().lower())
+        if words and words != ["a"] and ENGLISH.issuperset(words):
+            node["classes"].append("language-en")  # se escribe lang="en"
+
+
 def write_math(self, node):
     """Una fórmula, en MathML: se lee igual sin JavaScript."""
     display = isinstance(node, nodes.math_block)
@@ -170,6 +183,8 @@ def write_explorers(app):
     folder = Path(app.outdir, "_static")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "exploradores.js").write_text(program(), encoding="utf-8")
+    looks = sheet(HERE / "explorer.css", night="@media screen { html[data-theme='dark']")  # con los valores de toda la página
+    (folder / "explorer.css").write_text(looks, encoding="utf-8")
     found = json.dumps(syllabus(Path(app.srcdir)), ensure_ascii=False)
     (folder / "temario.js").write_text(f"(globalThis.course ??= {{}}).syllabus = {found};\n", encoding="utf-8")
 
@@ -193,4 +208,6 @@ def setup(app):
     app.connect("html-collect-pages", more_pages)
     app.connect("source-read", read_source)
     app.connect("doctree-read", fold_beside)
+    app.connect("doctree-read", mark_figures)
+    app.connect("doctree-read", mark_english)
     app.connect("html-page-context", add_scripts, priority=900)

@@ -89,7 +89,7 @@ def test_saved_code_is_todays(path):
     for state in saved_explorers(path):
         module = state["_anywidget_id"].split(".")[-2]
         assert state["_esm"] == esm(module), module
-        assert state["_css"] == (FOLDER / "explorer.css").read_text(encoding="utf-8")
+        assert state["_css"] == base.css()
 
 
 @each_lesson
@@ -138,7 +138,7 @@ def test_refreshing_changes_the_code_and_nothing_else(path, tmp_path, monkeypatc
     for texts, state in zip(old, saved_explorers(copied), strict=True):
         assert state["_esm"] == base.esm(state["_anywidget_id"].split(".")[-2])
         for key, text in texts.items():
-            assert state[key].startswith("/* «nuevo» */\n")
+            assert "/* «nuevo» */\n" in state[key]
             was, now = (json.dumps(x, ensure_ascii=False) for x in (text, state[key]))
             expected = expected.replace(was, now)
     assert copied.read_text(encoding="utf-8") == expected != before

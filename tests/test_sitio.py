@@ -665,6 +665,32 @@ def test_in_a_phone_every_table_fits(browser, whole, name):
             assert cell.evaluate("n => getComputedStyle(n, '::before').content") == '"minutos: "'
 
 
+# Lo que se lee con una letra de menos de 11 píxeles, tal como se ve.
+TINY = """() => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
+    while (walker.nextNode()) {
+        const [text, node] = [walker.currentNode.data.trim(), walker.currentNode.parentElement];
+        if (!text || !node.checkVisibility({visibilityProperty: true}) || node.closest('math, .visually-hidden')) continue;
+        const {a, b} = node instanceof SVGElement ? node.getScreenCTM() : {a: node.currentCSSZoom ?? 1, b: 0};
+        if (parseFloat(getComputedStyle(node).fontSize) * Math.hypot(a, b) < 10.95) found.push(text);
+    }
+    return found.concat([...document.querySelectorAll('p > img[src$=svg]')].filter(one => one.checkVisibility()
+        && one.getBoundingClientRect().width < one.getAttribute('width') * 11 / 14 - 1).map(one => one.src));
+}"""
+
+
+@lenta
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", ["index", "en_seis_minutos", "03_softmax_y_escalado", LESSON, "glosario"])
+def test_every_letter_is_big_enough_and_no_name_is_broken(browser, whole, name, width):
+    options = {"viewport": {"width": width, "height": 800}}
+    with reading(browser, whole[2]["carpeta"], f"{name}.html", **options) as page:
+        explorers(page)
+        assert page.evaluate(TINY) == []
+        spaces = "all => [...new Set(all.map(one => getComputedStyle(one).whiteSpace))]"
+        assert page.locator(".cell_input pre").evaluate_all(spaces) in ([], ["pre"])
+
+
 ROOMS = "all => all.map(getComputedStyle).map(one => parseFloat(one.paddingRight) / parseFloat(one.fontSize))"
 
 
@@ -884,16 +910,19 @@ def test_the_search_forgives_accents(browser, address):
             expect(found.first if word == "softmax" else page.locator("#search-results li").first).to_be_visible()
 
 
-KINDS = {
-    "portada": ("index", {}), "lección": (LESSON, {}),
-    "lección, en oscuro": (LESSON, {"color_scheme": "dark"}),
-    "lección, en un teléfono": (LESSON, {"viewport": PHONE}), "glosario": ("glosario", {}),
-    "soluciones": (f"soluciones/{LESSON}", {}), "buscador": ("search", {}),
-    "un explorador": (ALONE.removesuffix(".html"), {}),
-    "un explorador, en oscuro": (ALONE.removesuffix(".html"), {"color_scheme": "dark"}),
-    "clase": (DECK, {}), "clase, en oscuro": (DECK, {"color_scheme": "dark"}),
-    "clase, en un teléfono": (DECK, {"viewport": PHONE}), "notas": (f"{DECK}-notas", {}),
-}  # fmt: skip
+WATCHED = [
+    "index", "en_seis_minutos", "00_empieza_aqui", "03_softmax_y_escalado", LESSON, "11_el_traductor",
+    "14_leer_un_llm", "glosario", "accesibilidad", "search", DECK, ALONE.removesuffix(".html"),
+]  # fmt: skip
+LOOKS = [(width, scheme) for width in (390, 1280) for scheme in ("light", "dark")]
+
+
+def test_the_statement_says_how_many_pages_are_watched():
+    text = (NOTEBOOKS / "accesibilidad.md").read_text(encoding="utf-8")
+    assert f"`axe-core` mira {len(WATCHED)} páginas, claras y oscuras" in text
+    assert f"de {len(WATCHED) * len(LOOKS)} veces, en 0 encuentra algo" in text
+
+
 AUDIT = """async () => await Promise.allSettled(document.getAnimations()
         .filter(one => Number.isFinite(one.effect.getComputedTiming().endTime))  // el cursor no acaba
         .map(one => one.finished)) && (await axe.run({preload: false})).violations.flatMap(({id, nodes}) =>
@@ -901,11 +930,13 @@ AUDIT = """async () => await Promise.allSettled(document.getAnimations()
 
 
 @lenta
-@pytest.mark.parametrize("kind", KINDS)
-def test_axe_finds_nothing(browser, whole, kind):
-    name, options = KINDS[kind]
+@turnos
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+@pytest.mark.parametrize("name", [*WATCHED, f"soluciones/{LESSON}", f"{DECK}-notas"])
+def test_axe_finds_nothing(browser, whole, name, width, scheme):
+    options = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
     with reading(browser, whole[2]["servidor"], f"{name}.html", **options) as page:
-        if "clase" not in kind:  # que solo enseña uno
+        if name != DECK:  # que solo enseña uno
             explorers(page)
         page.evaluate(f"() => {{ {AXE} }}")
         assert page.evaluate(AUDIT) == []

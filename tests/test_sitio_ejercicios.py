@@ -114,6 +114,28 @@ def test_every_key_writes(page):
 
 
 @navegador
+def test_tab_passes_by_an_editor_and_enter_goes_in(page):
+    """Con el tabulador no se escribe nada; Intro entra, Escape sale, y «Comprobar» no suelta a quien lo pulsa."""
+    write(page, DIVIDES)
+    frame, go = place(page).locator(".exercise-editor"), place(page).locator("button.go")
+    inside = frame.locator(".cm-content")
+    page.keyboard.press("Escape")
+    expect(frame).to_be_focused()
+    assert "Intro entra en el editor y Escape sale" in page.evaluate(
+        "document.getElementById(document.activeElement.getAttribute('aria-describedby')).textContent"
+    )
+    for keys, there in (("Tab", go), ("Shift+Tab", frame), ("Enter", inside), ("Escape", frame), ("Tab", go)):
+        page.keyboard.press(keys)
+        expect(there).to_be_focused()
+    assert "\n".join(inside.locator(".cm-line").all_inner_texts()).split() == DIVIDES.split()
+    times = int(place(page).get_attribute("data-checked") or 0)
+    page.keyboard.press("Enter")
+    expect(go).to_have_attribute("aria-disabled", "true")
+    expect(place(page)).to_have_attribute("data-checked", str(times + 1), timeout=90_000)
+    expect(go).to_be_focused()
+
+
+@navegador
 def test_what_is_wrong_before_the_check_is_said(page):
     said = checked(page, "# Ejercicio 3.1\ndef my_softmax(scores)\n    return 1\n")
     assert said[1] == "Python no entiende la línea 2, «def my_softmax(scores)»: le faltan los dos puntos."

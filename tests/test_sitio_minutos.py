@@ -109,9 +109,58 @@ def test_the_scenes_advance_and_say_what_the_library_says(browser, folder):
                 one = known[name]
                 look = {k: getattr(one, k) for k in ("query", "shown", "layer", "head")}
                 expect(page.locator("#frase .exp-say")).to_have_text(told(**look))
-        expect(page.locator(".mandos [role=status]")).to_have_text("Escena 6 de 6")
+        expect(page.locator(".cuenta")).to_have_text("Escena 6 de 6")
         page.keyboard.press("ArrowLeft")
         assert now.evaluate("n => [...document.querySelectorAll('.rotulo')].indexOf(n)") == n - 1
+
+
+def test_a_screen_reader_is_told_each_step_and_the_others_are_dimmed(browser, folder):
+    colour = "node => getComputedStyle(node).color"
+    with reading(browser, f"{folder.as_uri()}/", MINUTES, reduced_motion="reduce") as page:
+        said, texts = page.locator(".mandos [role=status]"), page.locator(".rotulo")
+        assert page.locator(".bd-sidebar-primary nav").count() == 0
+        for n in range(1, 4):
+            page.get_by_role("button", name="Paso siguiente").click()
+            title = "2. Puntuaciones, pesos y mezcla. " if n == 3 else ""
+            expect(said).to_have_text(title + texts.nth(n).inner_text().replace("\n", " "))
+            colours = [texts.nth(k).evaluate(colour) for k in (n - 1, n, n + 1)]
+            assert colours[0] == colours[2] != colours[1]
+
+
+# Los trozos de arco que pasan por dentro de una palabra que no es la suya.
+CROSSED = """() => [...document.querySelectorAll('.a-words path')].flatMap(path => {
+    const box = document.querySelector('.a-words').getBoundingClientRect();
+    const words = [...document.querySelectorAll('.a-words button')].map(node => [node.innerText, node.getBoundingClientRect()]);
+    const long = path.getTotalLength();
+    return Array.from({length: 60}, (_, k) => path.getPointAtLength(long * k / 59)).flatMap(({x, y}) => words
+        .filter(([, {left, right, top, bottom}]) => x + box.x > left + 1 && x + box.x < right - 1
+            && y + box.y > top + 2 && y + box.y < bottom - 2)
+        .map(([word]) => word));
+})"""
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_no_arc_crosses_a_word(browser, folder, width):
+    with reading(browser, f"{folder.as_uri()}/", HOME, viewport={"width": width, "height": 800}) as page:
+        words = page.get_by_role("radio")
+        for n in range(words.count()):
+            words.nth(n).click()
+            page.mouse.move(0, 0)
+            assert page.evaluate(CROSSED) == []
+
+
+def test_the_home_says_what_it_is_for_and_where_to_begin(browser, folder):
+    with reading(browser, f"{folder.as_uri()}/", HOME) as page:
+        expect(page.locator(".lema")).to_be_in_viewport()
+        door = page.locator("a.empezar").first
+        expect(door).to_have_text("En seis minutos")
+        expect(door).to_be_in_viewport()
+        glosses = page.locator(".a-words .a-gloss")
+        assert " ".join(glosses.all_inner_texts()[9:11]) == "tenía hambre"
+        page.get_by_role("button", name="old").click()
+        assert " ".join(glosses.all_inner_texts()[9:11]) == "era viejo"
+        english = page.locator("[lang=en]").all_inner_texts()
+        assert {"it", "dog", "hungry", "old"} <= set(english)
 
 
 OUT = """() => [document.querySelector('.marco'), ...document.querySelectorAll('.marco :is(.exp-scroll, table)')]

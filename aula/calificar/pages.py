@@ -13,6 +13,7 @@ from markupsafe import Markup
 from aula.calificar import marks, submissions
 from aula.calificar.marks import STOPPED
 from aula.calificar.text import attempt, whole
+from course_lib.plots.palette import sheet
 from course_tools.foreign.names import slug
 
 HERE = Path(__file__).parent
@@ -28,7 +29,7 @@ def state(exercise):
 def page(template, title, **given):
     """Una página entera, sin nada de fuera."""
     writer = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True)
-    style = Markup((HERE / "estilo.css").read_text(encoding="utf-8"))
+    style = Markup(sheet(HERE / "estilo.css", night="@media screen and (prefers-color-scheme: dark) { :root"))
     writer.filters["coma"] = lambda value: str(value).replace(".", ",")
     writer.globals |= {"style": style, "lessons": submissions.lessons(), "state": state}
     writer.globals |= {"section": submissions.section, "unnamed": UNNAMED}

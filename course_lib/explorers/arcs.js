@@ -20,7 +20,7 @@ const ARCS = css`
   }
   @media (max-width: 40rem) {
     .exp-arcs .a-words {
-      padding-top: 2.6rem;
+      padding: 2.6rem 0.9rem 0.3rem;
     }
   }
   .exp-arcs .a-words svg {
@@ -36,7 +36,7 @@ const ARCS = css`
     font-size: clamp(1.05rem, 2.6cqi, 1.5rem);
     color: inherit;
     border: 2px solid transparent;
-    border-radius: 0.4rem;
+    border-radius: var(--round);
     padding: 0.1rem 0.25rem;
     min-width: 2.2rem;
     cursor: pointer;
@@ -50,6 +50,9 @@ const ARCS = css`
   }
   .exp-arcs .a-words .a-mark {
     line-height: 1.8rem;
+  }
+  .exp-arcs .a-words .a-gloss {
+    font-style: italic;
   }
   .exp-arcs .exp-say {
     font-size: 1.15rem;
@@ -83,8 +86,21 @@ function switchNames(sentences) {
   });
 }
 
-/** El camino de un arco: por encima o, si las palabras están en dos líneas, entre ellas. */
-function arcPath(from, to, firstTop) {
+// Lo que dicen en español las frases del principio, debajo de cada palabra. De otras, nada.
+const OPENING = '[CLS] i gave the dog a bone because it was';
+const GLOSSES = ['', ...'yo di al perro un hueso porque ¿quién?'.split(' ')];
+const ENDINGS = { hungry: ['tenía', 'hambre'], old: ['era', 'viejo'] };
+
+function glosses(tokens) {
+  const known = tokens.slice(0, -2).join(' ') === OPENING && ENDINGS[tokens.at(-2)];
+  return known ? [...GLOSSES, ...known] : [];
+}
+
+/**
+ * El camino de un arco, que no pasa sobre ninguna palabra: por encima; entre dos líneas; o, si hay
+ * otra en medio, por el margen.
+ */
+function arcPath(from, to, firstTop, width) {
   const [{ x, top, bottom }, end] = [from, to];
   const across = Math.abs(x - end.x);
   if (!across)
@@ -93,8 +109,13 @@ function arcPath(from, to, firstTop) {
     const up = top - Math.min(top - firstTop < 4 ? 1.25 * firstTop : 54, 18 + 0.2 * across);
     return `M${x} ${top}C${x} ${up} ${end.x} ${up} ${end.x} ${top}`;
   }
-  const [y1, y2, bend] = end.top < top ? [top, end.bottom, -36] : [bottom, end.top, 36];
-  return `M${x} ${y1}C${x} ${y1 + bend} ${end.x} ${y2 - bend} ${end.x} ${y2}`;
+  const [y1, y2, way] = end.top < top ? [top, end.bottom, -1] : [bottom, end.top, 1];
+  if (Math.abs(y1 - y2) < 90)
+    return `M${x} ${y1}C${x} ${y1 + 36 * way} ${end.x} ${y2 - 36 * way} ${end.x} ${y2}`;
+  const side = x + end.x < width ? 5 : width - 5;
+  const [out, back] = [y1 + 22 * way, y2 - 22 * way];
+  const leave = `C${x} ${out} ${side} ${out} ${side} ${y1 + 44 * way}L${side} ${y2 - 44 * way}`;
+  return `M${x} ${y1}${leave}C${side} ${back} ${end.x} ${back} ${end.x} ${y2}`;
 }
 
 function renderArcs({ model, el }) {
@@ -166,11 +187,13 @@ function renderArcs({ model, el }) {
     weights = matrix(...[model.get('layer') % layers, model.get('head') % heads]);
     if (tokens.join(' ') !== before) {
       peeked = null;
+      const told = glosses(tokens);
       nodes = tokens.map((token, i) => {
-        const look = { type: 'button', role: 'radio', 'aria-label': `${token}, posición ${i}` };
         const small = /^\[(CLS|SEP)\]$/.test(token) && 'a-mark';
-        const name = make('span', { class: small }, visible(token));
-        const node = make('button', look, name, make('small'));
+        const name = make('span', { class: small, lang: 'en' }, visible(token));
+        const gloss = told.length ? [make('small', { class: 'a-gloss' }, told[i] ?? '')] : [];
+        const look = { type: 'button', role: 'radio' };
+        const node = make('button', look, name, ...gloss, make('small'));
         return focusable(
           set(node, { onclick: () => save('query', i), onkeydown: event => press(event, i) }),
         );
@@ -179,7 +202,11 @@ function renderArcs({ model, el }) {
     }
     const names = sentences.length > 1 ? switchNames(sentences) : [];
     if (names.join('\n') !== [...options.children].map(node => node.textContent).join('\n'))
-      options.replaceChildren(...names.map((name, i) => button(name, () => save('shown', i))));
+      options.replaceChildren(
+        ...names.map((name, i) =>
+          set(button(name, () => save('shown', i)), { lang: !name.startsWith('la ') && 'en' }),
+        ),
+      );
     [...options.children].forEach((node, i) => set(node, { 'aria-pressed': String(i === shown) }));
     options.parentElement.style.display = names.length ? '' : 'none';
     back.hidden = sentences.join('\n') === first[0][1].join('\n');
@@ -197,6 +224,7 @@ function renderArcs({ model, el }) {
       const weight = result.row[j];
       set(node, {
         'aria-checked': String(j === chosen()),
+        'aria-label': `${tokens[j]}, posición ${j}: ${show(weight)}`,
         tabindex: j === chosen() ? 0 : -1,
         style:
           `background: color-mix(in srgb, var(--k) ${Math.round(55 * weight)}%, transparent);` +
@@ -212,7 +240,7 @@ function renderArcs({ model, el }) {
     drawing.replaceChildren(
       ...result.row.flatMap((weight, j) => {
         const look = { 'stroke-width': 1 + 9 * weight, 'stroke-opacity': 0.3 + 0.7 * weight };
-        const d = arcPath(places[from], places[j], places[0].top);
+        const d = arcPath(places[from], places[j], places[0].top, words.clientWidth);
         const line = { d, fill: 'none', stroke: 'var(--k)', 'stroke-linecap': 'round', ...look };
         return weight < 0.005 ? [] : [make('path', line)];
       }),

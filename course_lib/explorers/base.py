@@ -7,6 +7,7 @@ import torch
 import traitlets
 
 from course_lib.checks import is_whole
+from course_lib.plots.palette import sheet
 
 HERE = Path(__file__).parent
 
@@ -24,6 +25,12 @@ def esm(name):
     """Devuelve el módulo de JavaScript de un explorador: lo común y lo suyo."""
     files = ["common", *ALSO.get(name, []), name]
     return "\n".join((HERE / f"{file}.js").read_text(encoding="utf-8") for file in files)
+
+
+def css():
+    """La hoja de estilo de todos, con los colores de la paleta."""
+    names = "q", "k", "v", "mute", "ring", "round"
+    return sheet(HERE / "explorer.css", names, ".exp", "body[data-jp-theme-light='false'] .exp")
 
 
 class Checked(traitlets.TraitType):
@@ -73,7 +80,7 @@ def choice(default, options):
 class Explorer(anywidget.AnyWidget):
     """Un explorador. Su estado son sus traits; `describe` lo cuenta en una frase."""
 
-    _css = HERE / "explorer.css"
+    _css = css()
 
     def __init__(self, **traits):
         if unknown := [name for name in traits if not self.has_trait(name)]:

@@ -81,7 +81,7 @@ const STYLE = css`
   }
   .exp-mask fieldset {
     border: 1px solid var(--mute);
-    border-radius: 0.4rem;
+    border-radius: var(--round);
     margin: 0.5rem 0;
     padding: 0.2rem 0.6rem;
   }

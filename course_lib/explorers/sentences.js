@@ -10,7 +10,7 @@ const ASKING = css`
     background: transparent;
     padding: 0.15rem 0.4rem;
     border: 2px solid var(--mute);
-    border-radius: 0.4rem;
+    border-radius: var(--round);
     min-width: 0;
   }
   .exp-sentence {
@@ -29,7 +29,7 @@ const ASKING = css`
   }
   .exp-asks .exp-error {
     border: 2px solid var(--k);
-    border-radius: 0.4rem;
+    border-radius: var(--round);
     padding: 0.3rem 0.6rem;
   }
   .exp-asks :is(.exp-error, .exp-note) {

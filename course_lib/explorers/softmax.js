@@ -10,10 +10,13 @@ const STEPS = 20; // pasos de la barra de la temperatura al multiplicar T por 10
 
 const STYLE = css`
   .exp-softmax table {
-    font-size: clamp(0.65rem, 2.4vw, 0.9rem);
+    font-size: clamp(0.72rem, 2.4vw, 0.9rem);
   }
   .exp.exp-softmax :is(th, td) {
     padding: 0.15rem 0.45rem;
+  }
+  .exp-softmax .power {
+    font-size: max(0.85em, 11px);
   }
   .exp-softmax .exp-charts {
     display: flex;
@@ -155,7 +158,7 @@ function render({ model, el }) {
       }),
       bar: make('rect', { fill: 'var(--v)', 'fill-opacity': 0.55 }),
       tip: make('rect', { height: 7, rx: 3, fill: 'var(--v)', stroke: 'currentColor' }),
-      value: make('text', { ...MIDDLE, 'font-size': 13, 'font-weight': 700 }),
+      value: make('text', { ...MIDDLE, 'font-size': 14, 'font-weight': 700 }),
       name: make('text', { ...MIDDLE, y: TOP.to + 22, 'font-size': 14 }, name),
     };
     const group = focusable(
@@ -186,8 +189,8 @@ function render({ model, el }) {
     const shown = {
       weight: make('rect', { fill: 'var(--q)' }),
       percent: make('rect', hollow()),
-      off: make('text', { ...MIDDLE, 'font-size': 11 }),
-      label: make('text', { ...MIDDLE, y: 412, 'font-size': 13, 'font-weight': 700 }),
+      off: make('text', { ...MIDDLE, 'font-size': 14 }),
+      label: make('text', { ...MIDDLE, y: 412, 'font-size': 14, 'font-weight': 700 }),
     };
     const passive = make('g', {}, ...Object.values(shown));
     chart.append(group);
@@ -309,7 +312,7 @@ function render({ model, el }) {
               stroke: 'currentColor',
               'stroke-opacity': zero ? 0.7 : 0.15,
             }),
-            write(LEFT - 6, y + 4, 12, text, END),
+            write(LEFT - 6, y + 4, 14, text, END),
           ]),
       );
     const exists = result.percentages !== null;
@@ -365,7 +368,7 @@ function render({ model, el }) {
     const head = [
       'x',
       'x + c',
-      make('span', {}, 'e', make('sup', { style: 'font-size: 0.85em' }, '(x + c − máx) / T')),
+      make('span', {}, 'e', make('sup', { class: 'power' }, '(x + c − máx) / T')),
       'peso',
       'porcentaje',
     ];

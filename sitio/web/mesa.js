@@ -7,6 +7,7 @@ globalThis.course ??= {};
   const SHOWN = 8; // líneas de lo que escribe una respuesta
 
   const { make } = course;
+  let desks = 0;
 
   /** El editor, que pesa: llega cuando alguien va a escribir. */
   let coming = null;
@@ -54,15 +55,28 @@ globalThis.course ??= {};
     const place = make('div', { className: 'exercise-editor' });
     const hint = make('p', { className: 'exercise-keys' });
     hint.append(
-      `Ctrl + Intro: ${verb.toLowerCase()}. El tabulador sangra; para salir del editor, Escape y después el tabulador.`,
+      `Con el teclado: Intro entra en el editor y Escape sale. Dentro, el tabulador sangra y Ctrl + Intro es «${verb}».`,
     );
+    hint.id = `teclas-${(desks += 1)}`;
+    // Al pasar con el tabulador se llega al marco, y no dentro, donde el tabulador sangra.
+    place.tabIndex = 0;
+    place.setAttribute('role', 'group');
+    place.setAttribute('aria-label', `Editor: ${label}`);
+    place.setAttribute('aria-describedby', hint.id);
     let stopping = null;
-    place.onkeydown = event => event.stopPropagation(); // «/» y Ctrl + K, aquí, no abren el buscador
+    place.addEventListener('keydown', event => {
+      event.stopPropagation(); // «/» y Ctrl + K, aquí, no abren el buscador
+      const out = event.target === place;
+      if (event.key === (out ? 'Enter' : 'Escape')) {
+        event.preventDefault();
+        (out ? editor : place).focus();
+      }
+    });
 
     async function run() {
       if (stopping) return;
       stopping = new AbortController();
-      go.disabled = clean.disabled = true;
+      busy(true);
       halt.hidden = false;
       report.className = 'exercise-report';
       const say = (said, part) => {
@@ -78,9 +92,12 @@ globalThis.course ??= {};
       }
       stopping = null;
       host.dataset.checked = Number(host.dataset.checked ?? 0) + 1;
+      if (document.activeElement === halt) go.focus();
       bar.hidden = halt.hidden = true;
-      go.disabled = clean.disabled = false;
+      busy(false);
     }
+    // Apagados, y no «disabled»: quien ha pulsado sigue donde estaba.
+    const busy = on => [go, clean].forEach(button => button.setAttribute('aria-disabled', on));
 
     halt.onclick = () => {
       stopping?.abort();
@@ -89,9 +106,10 @@ globalThis.course ??= {};
     };
     go.onclick = run;
     const buttons = make('div', { className: 'exercise-buttons' }, go, halt, clean, bar);
-    host.replaceChildren(place, buttons, hint, report);
+    host.replaceChildren(hint, place, buttons, report);
     const simple = make('textarea', { value: text, spellcheck: false, autocapitalize: 'off' });
     simple.setAttribute('aria-label', label);
+    simple.tabIndex = -1;
     simple.rows = text.split('\n').length + 1;
     simple.oninput = () => onChange(simple.value);
     simple.onkeydown = event => {
@@ -110,9 +128,11 @@ globalThis.course ??= {};
       const [at, mine, now] = [simple.selectionStart, document.activeElement === simple, simple.value];
       simple.remove();
       editor = course.editor({ parent: place, text: now, at, label, onChange, onCheck: run });
+      place.querySelector('[contenteditable]').tabIndex = -1;
       if (mine) editor.focus();
     };
     clean.onclick = () => {
+      if (stopping) return;
       if (onClean()) report.replaceChildren();
       if (host.isConnected) editor.focus();
     };

@@ -50,13 +50,14 @@
     const traits = {};
     steps.forEach((step, i) => {
       step.text.classList.toggle('ahora', i === n);
+      step.scene.classList.toggle('presente', step.scene === scene);
       if (step.name !== name) return;
       for (const key in step.traits)
         traits[key] = i > n ? (traits[key] ?? start[key]) : step.traits[key];
     });
     for (const [other, { place }] of Object.entries(pieces)) place.hidden = other !== name;
     const number = scenes.indexOf(scene) + 1;
-    stage.querySelector('.mandos [role=status]').textContent = `Escena ${number} de ${scenes.length}`;
+    stage.querySelector('.cuenta').textContent = `Escena ${number} de ${scenes.length}`;
     cancelAnimationFrame(frame);
     move(host, traits);
     if (timer) play(true);
@@ -66,6 +67,10 @@
     if (!steps[n]) return play(false);
     moved = performance.now();
     show(n);
+    const { text, scene } = steps[n]; // a quien no ve la página, se le lee; al deslizarla, la lee por su cuenta
+    const title = n && steps[n - 1].scene === scene ? '' : `${scene.querySelector('h2').firstChild.textContent}. `;
+    stage.querySelector('.mandos [role=status]').textContent = title + text.textContent;
+    measure();
     steps[n].text.scrollIntoView({ behavior: STILL.matches ? 'instant' : 'smooth' });
   }
 
@@ -88,6 +93,10 @@
       ),
     );
   }
+
+  // Cuánto ocupa la figura: en un teléfono, el texto se para justo debajo.
+  const measure = () => document.body.style.setProperty('--stage', `${stage.offsetHeight}px`);
+  new ResizeObserver(measure).observe(stage);
 
   back.onclick = () => go(at - 1);
   forward.onclick = () => go(at + 1);

@@ -424,8 +424,7 @@ def _explorer_files(name):
     asked = {"Prediction": "prediction", "Questions": "asking"}
     if (_MODULE_OF | asked).get(class_name) != module:
         raise NotebookError(f"guarda un explorador que ya no existe, {name}: vuelve a ejecutarlo.")
-    css = (base.HERE / "explorer.css").read_text(encoding="utf-8")
-    return {"_esm": base.esm(module), "_css": css}
+    return {"_esm": base.esm(module), "_css": base.css()}
 
 
 def main(arguments=None):
