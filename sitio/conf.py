@@ -120,6 +120,13 @@ def fold_beside(app, doctree):
 ENGLISH = set(Path(__file__).with_name("ingles.txt").read_text(encoding="utf-8").split())
 
 
+def mark_figures(app, doctree):
+    """En un teléfono, una figura se desliza y no encoge: el tema da el tabulador a lo que tiene esta clase."""
+    for figure in doctree.findall(nodes.image):
+        if len(figure.parent) == 1:
+            figure.parent["classes"].append("pst-scrollable-table-container")
+
+
 def mark_english(app, doctree):
     for node in doctree.findall(nodes.emphasis):
         words = re.findall("[^\\W\\d_]+", node.astext().lower())
