@@ -20,12 +20,16 @@ IMITATION = ROOT / "sitio" / "imitation"
 RUNNABLE = dict(line.split(":") for line in (ROOT / "sitio/celdas.txt").read_text("utf-8").splitlines())
 # Lo que hace falta del curso para comprobar. Ni las lecciones ni los modelos.
 COURSE = (
-    "course_checkers/**/*", "course_lib/plots/__init__.py", "course_lib/plots/palette.*", "course_lib/model_files/*.py",
-    "course_lib/*.py", "course_lib/probes/*", "course_tools/*.py", "course_tools/opening/*.py", "course_lib/checks/*.py",
+    "course_checkers/**/*", "course_lib/plots/*", "course_lib/explorers/*.py", "course_lib/explorers/*.js*",
+    "course_lib/model_files/*.py", "course_lib/*.py", "course_lib/probes/*", "course_tools/*.py", "course_tools/opening/*.py", "course_lib/checks/*.py",
 )  # fmt: skip
 OWN_LINE = re.compile(r"@your_line\ndef (\w+)")
 PREDICTION = re.compile(r"Prediction\(\"([\d.]+)\"\)")
-READER = "core/inputtransformer2", "utils/tokenutil"
+# Y de IPython y traitlets, lo que lee y enseña una celda y lo que guarda el estado de un explorador; con su licencia.
+OTHERS = (
+    "IPython/core/inputtransformer2.py", "IPython/utils/tokenutil.py", "IPython/lib/pretty.py", "traitlets/*.py",
+    "traitlets/utils/*.py", "ipython-*/**/LICENSE", "traitlets-*/**/LICENSE",
+)  # fmt: skip
 
 
 def exercises(cells):
@@ -59,6 +63,17 @@ def runnable(name):
     return RUNNABLE.get(name, "").split()
 
 
+ELSEWHERE = {  # por qué una celda no se ejecuta en la página, como lo dice celdas.txt
+    "llm": "Pide el LLM", "traductor": "Pide el traductor", "transformers": "Pide transformers", "tarda": "Aquí tarda demasiado",
+    "torch": "Pide torch entero", "distinto": "Aquí redondea distinto", "azar": "Cambia cada vez",
+}  # fmt: skip
+
+
+def elsewhere(name):
+    """De una lección, las celdas que no se ejecutan en la página, y por qué: id → cinco palabras."""
+    return {id: f"{told}: en JupyterLab." for why, told in ELSEWHERE.items() for id in runnable(f"{name} {why}")}
+
+
 def cell_html(cell, source):
     """Lo que va debajo de una de esas celdas: si es una línea de quien aprende, con su número."""
     name = OWN_LINE.match(source)
@@ -88,6 +103,7 @@ def python_pieces():
     names = "pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"
     files = {name: (PYODIDE / name).read_bytes() for name in names}
     files["numpy.whl"] = next(PYODIDE.glob("numpy-*.whl")).read_bytes()
+    files["dibujo.zip"] = (PYODIDE / "dibujo.zip").read_bytes()
     files["curso.zip"] = course_zip()
     files["obrero.js"] = (ROOT / "sitio/web/obrero.js").read_bytes()
     return {f"python/{name}": gzip.compress(data, 9, mtime=0) for name, data in files.items()}
@@ -98,8 +114,8 @@ def course_zip():
     found = {path.relative_to(ROOT).as_posix(): path for pattern in COURSE for path in ROOT.glob(pattern)}
     own = (*IMITATION.glob("*.py"), *IMITATION.glob("torch/**/*"))
     found |= {path.relative_to(IMITATION).as_posix(): path for path in own}
-    place = Path(IPython.__file__).parent  # de IPython, solo lo que lee una celda
-    found |= {f"IPython/{name}.py": place / f"{name}.py" for name in READER}
+    place = Path(IPython.__file__).parents[1]
+    found |= {path.relative_to(place).as_posix(): path for pattern in OTHERS for path in place.glob(pattern)}
     files = {name: found[name].read_bytes() for name in sorted(found) if found[name].is_file()}
     files = {name: data for name, data in files.items() if "__pycache__" not in name}
     files["IPython/__init__.py"] = "def get_ipython(): return None\n"

@@ -8,7 +8,7 @@ from course_tools.cells import (
     CHECKING, EXERCISES, FOLDED, LOOKING, PREDICTION, SETUP, TRY, UNSOLVED, answered, is_check, opens_beside,
     tagged,
 )  # fmt: skip
-from sitio.exercises import cell_html, exercise_html, exercises, lesson_html, runnable
+from sitio.exercises import cell_html, elsewhere, exercise_html, exercises, lesson_html, runnable
 from sitio.explorers import explorer_html, explorer_kind
 
 WIDGET, STATES = (f"application/vnd.jupyter.widget-{kind}+json" for kind in ("view", "state"))
@@ -47,6 +47,7 @@ lo comprueba otra vez `calificar`.
 Cuando lo hayas intentado, mira [las soluciones](soluciones/{name}.ipynb).
 ```
 """
+UNSEEN = "Questions(", "Prediction(", "reveal("  # a quien solo lee, su código no le dice nada; ni el que solo importa
 FOLDS = "plegar"  # en un comentario de MyST: desde ahí, el apartado se lee plegado
 TO_TRY = "\n\nPara probarlo, [abre el curso en tu ordenador](index.md#en-tu-ordenador).\n"
 
@@ -68,9 +69,6 @@ def for_the_web(notebook, name, linked, lessons):
     states = notebook["metadata"].pop("widgets", {}).get(STATES, {}).get("state", {})
     lesson = "/" not in name
     here = exercises(notebook["cells"]) if lesson else {}
-    codes = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    imported = lesson and codes and "".join(codes[0]["source"]).startswith("import ")
-    first = codes[0] if imported else None
     cells, predicting, open_ = [], False, False
     for cell in notebook["cells"]:
         source, outputs = "".join(cell["source"]), cell.get("outputs", [])
@@ -95,15 +93,12 @@ def for_the_web(notebook, name, linked, lessons):
             if tagged(cell, UNSOLVED):  # lo que enseñaría quien lo resolviera
                 cell["metadata"]["tags"].remove(UNSOLVED)
                 cell["outputs"] = outputs = []
-            if cell is first:  # la de la 00 dice si el curso está instalado: aquí no hace falta
-                cell["outputs"] = outputs = []
-            if tagged(cell, SETUP) or tagged(cell, LOOKING) or cell is first:
-                cell["metadata"].setdefault("tags", []).append("hide-input")
+            bare = lesson and (source.startswith(UNSEEN) or tagged(cell, SETUP))
+            if bare or tagged(cell, SETUP) or tagged(cell, LOOKING):
+                cell["metadata"].setdefault("tags", []).append("remove-input" if bare else "hide-input")
             if tagged(cell, LOOKING):  # su primera línea dice qué hay dentro
                 named = source.partition("\n")[0].removeprefix("# ")
                 cell["metadata"]["mystnb"] = dict.fromkeys(("code_prompt_show", "code_prompt_hide"), named)
-            if source.startswith("Questions("):
-                cell["metadata"].setdefault("tags", []).append("remove-input")
             alive = [_bring_to_life(output, states, name) for output in outputs]
             asks = tagged(cell, PREDICTION)
             if asks and open_:
@@ -118,9 +113,14 @@ def for_the_web(notebook, name, linked, lessons):
                 cells.append(cell)
             predicting = predicting or asks
     cells += [prose_cell(cell, "cierra", CLOSE)] if open_ else []
-    run = runnable(name)
-    hands = {id: [_html(cell, "ejecuta", cell_html(id, "".join(cell["source"])))] for cell in cells if (id := cell["id"]) in run}
-    notebook["cells"] = [one for cell in cells for one in [cell, *hands.get(cell["id"], ())]]
+    run, others, whole = runnable(name), elsewhere(name), []
+    for cell in cells:
+        whole.append(cell)
+        if cell["id"] in run:
+            whole.append(_html(cell, "ejecuta", cell_html(cell["id"], "".join(cell["source"]))))
+        elif told := others.get(cell["id"]):
+            whole.append(_html(cell, "fuera", f'<p class="elsewhere">{told}</p>'))
+    notebook["cells"] = whole
 
 
 # Lo que mide cada explorador en un teléfono y en un portátil: la página se lo guarda mientras llega.

@@ -281,6 +281,7 @@ def test_the_questions_about_bert_are_judged_in_the_page_as_always(imitated, tmp
 
 # --- Las celdas de las lecciones ------------------------------------------------------------------
 
+LESSONS = [name for name in exercises.RUNNABLE if " " not in name and exercises.runnable(name)]
 CELLS = """
 import json, os, sys
 sys.path.insert(0, {tools!r})
@@ -305,7 +306,7 @@ def lesson_cells(imitated, tmp_path, name, chosen):
 
 @pytest.mark.lenta
 @pytest.mark.turnos
-@pytest.mark.parametrize("name", [name for name in exercises.RUNNABLE if exercises.runnable(name)])
+@pytest.mark.parametrize("name", LESSONS)
 def test_the_cells_of_a_lesson_give_in_the_page_what_is_saved(imitated, tmp_path, name):
     assert lesson_cells(imitated, tmp_path, name, exercises.runnable(name)) == {}
 
@@ -333,11 +334,11 @@ def test_a_cell_has_what_it_needs_or_says_what_is_missing(imitated, tmp_path):
         (changes, "kept"),
         ([setup, "raise ValueError('no hace falta')", "m = causal_mask(2)"], "print(m.sum().item())\nm.shape"),
         ([setup], "decoder_from_llama"),
-        ([setup, "opt = torch.optim.Adam([])"], "for opt in 'ab': pass\nopt"),
-        ([setup, "opt = torch.optim.Adam([])"], "opt.step()"),
+        ([setup, "opt = torch.fft.Adam([])"], "for opt in 'ab': pass\nopt"),
+        ([setup, "opt = torch.fft.Adam([])"], "opt.step()"),
         (["n = 0", "while True:\n    n += 1", "m = n"], "m"),
         ([], "n = 0\nwhile True:\n    n += 1"),
-        ([setup], "plot_rows({})\nprint('x' * 9)"),
+        ([setup], "print('x' * 9)"),
         ([], "x = 1 +"),
         ([], "print('<b>')\nundefined"),
         ([setup, net, "net.apply(len)"], "def my_softmax(x): return x.softmax(-1) * net(x[..., :1])", check),
@@ -349,10 +350,10 @@ def test_a_cell_has_what_it_needs_or_says_what_is_missing(imitated, tmp_path):
     said = [json.loads(line) for line in imitated(tmp_path / "programa.py").splitlines()]
     assert [*said[:3], said[4]] == [["[1]\n"], ["8\n"], ["3\ntorch.Size([2, 2])\n"], ["'b'\n"]]
     assert said[3][0].startswith("«decoder_from_llama» no está, porque su celda se ha parado: ")
-    assert "«opt» no está, porque su celda se ha parado: NotHere: en la página no está «torch.optim»" in said[5][0]
+    assert "«opt» no está, porque su celda se ha parado: NotHere: en la página no está «torch.fft»" in said[5][0]
     assert "«m» no está, porque su celda se ha parado: Tu código tarda más de" in said[6][0]
     assert "tarda más de 0.5 s" in said[7][0]
-    assert said[8] == ["xxxxxxxxx\n", "aquí no se dibujan figuras. La de lo que cambies la ves en JupyterLab."]
+    assert said[8] == ["xxxxxxxxx\n"]
     assert said[9][0].startswith("Python no entiende la línea 1")
     assert "no existe nada que se llame «undefined»" in said[10][0] and said[10][1] == "<b>\n"
     assert "porque su celda se ha parado" in said[11][0] and said[11][-1] == "torch.nn.Module.apply"
@@ -369,6 +370,6 @@ def test_the_readme_says_how_many_are_done_in_the_page():
     books = [json.loads(p.read_text("utf-8"))["cells"] for p in ROOT.glob("notebooks/[0-9]*.ipynb")]
     here = sum(len(exercises.exercises(lesson)) for lesson in books)
     assert here == sum(checked(cell) is not None for lesson in books for cell in lesson)
-    run = sum(len(exercises.runnable(name)) for name in exercises.RUNNABLE)
+    run = sum(len(exercises.runnable(name)) for name in LESSONS)
     said = f"los {here} ejercicios y {run} celdas de código"
     assert said in (ROOT / "README.md").read_text("utf-8")

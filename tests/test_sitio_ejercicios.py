@@ -2,9 +2,11 @@
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import re
+import zipfile
 
 import pytest
 from helpers_answers import ALL as ANSWERS
@@ -14,6 +16,7 @@ from helpers_firefox import find_firefox, open_firefox
 from helpers_sitio import LAPTOP, OPEN_ALL, reading, serve, small_site
 from playwright.sync_api import expect
 from test_imitacion import compared
+from test_plots import EXAMPLES
 from test_sitio import AUDIT
 
 from aula.calificar import submissions
@@ -369,6 +372,92 @@ def test_a_line_is_written_in_the_page_and_the_lesson_goes_on_with_it(page):
     assert "la mía" not in ran(page, "softmax-tuya")
 
 
+FIGURES = [  # una celda, cuántas figuras se ven y lo que se dice
+    ("from IPython.display import display\nfor i in range(50): display(plot_rows({'a': [i]}, 'x'))", 6,
+     "Nota: tu celda dibuja 50 figuras. Aquí están las 6 primeras."),
+    ("plot_lines(range(10_000), {'a': torch.rand(10_000)})", 1, "Sale:"),
+    ("import matplotlib.pyplot as plt\nplt.figure(figsize=(900, 900))\nplt.show()", 0, "es demasiado grande para la página"),
+    ("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.title('$x^2$')\nprint('a')", 1, "Sale:\na"),
+]  # fmt: skip
+ASK = "source => course.python.ask({ lesson: [], source, library: [] }, () => {}, { aborted: false })"
+# Un informe con una figura que no lo es no llega a la página.
+FORGED = """async ([report, figure]) => {
+    const ask = source => course.python.ask({ lesson: [], source, library: [] }, () => {}, { aborted: false });
+    const told = JSON.stringify(JSON.stringify({ ...JSON.parse(report), figures: [figure] }));
+    await ask(`import page, json\npage.Page.ran = lambda *_: json.loads(${told})`);
+    return ask('1').then(JSON.stringify, error => error.message);
+}"""
+HEAD = "iVBORw0KGgoAAAANSUhEUgAA"
+PICTURES = [7, {"png": "<svg onload=x>", "alt": ""}, {"png": f"{HEAD}f///AAAACggGAAAA", "alt": ""}, {"png": f"{HEAD}AAoAAAAK", "alt": []}]
+# Lo que hay en una figura: medidas, textos, líneas, barras y mapas, con sus colores.
+SEEN = "import torch\nfrom course_lib.plots import *\nTOKENS =" + re.search(
+    r"\nTOKENS =(.*?)\n\n\neach_example", (ROOT / "tests/test_plots.py").read_text("utf-8"), re.DOTALL
+)[1] + """
+import hashlib, json
+import numpy as np
+from matplotlib.colors import to_hex
+torch.manual_seed(0)
+
+def seen(figure):
+    figure.draw_without_rendering()
+    plain = lambda one: (np.ma.filled(np.ma.asarray(one, float), -9) + 0.001).round(1).tolist()
+    text = lambda many: [one.get_text() for one in many if one.get_text()]
+    found = [figure.get_size_inches().round(2).tolist(), text(figure.texts)]
+    for ax in figure.axes:
+        legend = ax.get_legend()
+        names = [ax.title, ax._left_title, ax.xaxis.label, ax.yaxis.label, *ax.texts, *(legend.get_texts() if legend else ())]
+        found.append(text([*names, *ax.get_xticklabels(), *ax.get_yticklabels()]))
+        found.append([[to_hex(one.get_color()), one.get_linestyle(), plain(one.get_xydata())] for one in ax.lines])
+        shapes = [one.get_bbox().get_points() if hasattr(one, "get_bbox") else one.get_path().vertices for one in ax.patches]
+        found.append([[to_hex(one.get_facecolor()), one.get_hatch(), plain(at)] for one, at in zip(ax.patches, shapes)])
+        found.append([[one.get_cmap().name, plain(one.get_array())] for one in ax.images])
+    said = json.dumps(found, ensure_ascii=False)
+    return said if len(said) < 3900 else said[:1500] + hashlib.sha256(said.encode()).hexdigest()
+"""
+
+
+@navegador
+def test_a_cell_that_draws_shows_its_figure(page):
+    """La misma que está guardada; y cambiada, la suya. Si son demasiadas, o enormes, se dice."""
+    cell = "54af94ee"
+    saved = page.locator(f"xpath=//*[@data-cell='{cell}']/ancestor::*[contains(concat(@class, ' '), 'cell ')][1]/preceding-sibling::*[1]//img")
+    figures = page.locator(f"[data-cell='{cell}'] .exercise-report img")
+    assert ran(page, cell) == "Sale:"
+    expect(figures).to_have_attribute("alt", saved.get_attribute("alt"))
+    sizes = [[int(one.get_attribute(side)) for side in ("width", "height")] for one in (saved, figures)]
+    assert all(abs(a - b) <= 0.03 * a for a, b in zip(*sizes)), sizes
+    assert ran(page, cell, ('"porcentaje"', '"<b>otro</b>"')) == "Sale:"
+    expect(figures).to_have_attribute("alt", re.compile("<b>otro</b>: «1» 0.17"))
+    for text, count, note in FIGURES:
+        page.keyboard.press("Control+a")
+        page.keyboard.insert_text(text)
+        assert note in ran(page, cell)
+        expect(figures).to_have_count(count)
+    page.locator(f"[data-cell='{cell}']").get_by_role("button", name="Dejarla como estaba la celda").click()
+
+
+@lenta
+@navegador
+def test_what_is_not_a_picture_is_not_shown(page):
+    """Aunque lo diga quien ha cambiado lo que lo comprueba; y lo que no acaba de dibujarse se para."""
+    for figure in PICTURES:
+        assert page.evaluate(FORGED, [json.dumps(REPORT), figure]).startswith("Tu código cambia lo que lo comprueba")
+    many = page.evaluate(ASK, "from course_lib.plots import plot_rows\nplot_rows({'a': range(30_000)}, range(30_000))")
+    assert "tarda más de 20 s" in many["findings"][0] and not many["figures"]
+
+
+@lenta
+@navegador
+@pytest.mark.parametrize("name", EXAMPLES, ids=lambda name: name.replace(" ", "_"))
+def test_what_is_drawn_is_drawn_here_too(page, name):
+    """Cada clase de gráfica, con el matplotlib de la página y con el del curso: los mismos ejes, textos, colores y datos."""
+    program = f"{SEEN}\nprint(seen(EXAMPLES[{name!r}]()))"
+    with contextlib.redirect_stdout(io.StringIO()) as wanted:
+        exec(program, {})
+    found = page.evaluate(ASK, program)
+    assert found["printed"] == wanted.getvalue(), found["findings"]
+
+
 @lenta
 @navegador
 def test_what_is_right_goes_to_the_library_and_holds_the_weights_of_bert(browser, folder, tmp_path, monkeypatch):
@@ -684,10 +773,16 @@ def test_part_of_the_corpus_inside_the_browser(browser, pytestconfig):
 
 
 def test_what_python_needs_is_what_is_published():
-    """Lo guardado es lo que dice su huella, y la de NumPy, la que pide Pyodide."""
+    """Lo guardado es lo que dice su huella, y la de NumPy, la que pide Pyodide; lo que dibuja, lo recortado y sus licencias."""
     wanted = vendor.recorded()
     for name, digest in wanted.items():
         assert hashlib.sha256((exercises.PYODIDE / name).read_bytes()).hexdigest() == digest
-    numpy = vendor.lock((exercises.PYODIDE / "pyodide-lock.json").read_text("utf-8"))
+    numpy = vendor.lock((exercises.PYODIDE / "pyodide-lock.json").read_text("utf-8"))["numpy"]
     assert wanted[numpy["file_name"]] == numpy["sha256"]
-    assert sum(map(len, exercises.python_pieces().values())) <= 10e6
+    with zipfile.ZipFile(exercises.PYODIDE / vendor.DRAWING) as zipped:
+        assert all(map(vendor.needed, zipped.namelist()))
+    told = (exercises.PYODIDE / vendor.LICENSES).read_text("utf-8")
+    assert [name for name in vendor.DRAWS if f"=== {name}: " not in told] == []
+    pieces = exercises.python_pieces()
+    assert len(pieces.pop(f"python/{vendor.DRAWING}")) <= 4e6  # con la primera celda que dibuja
+    assert sum(map(len, pieces.values())) <= 10e6

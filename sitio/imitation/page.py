@@ -6,22 +6,33 @@ hacen falta.
 """
 
 import ast
+import base64
+import builtins
+import importlib
+import io
 import json
+import logging
+import os
 import re
 import sys
 import threading
 import time
 import types
+import warnings
+import zipfile
 from pathlib import Path
 from unittest import mock
 
 import reader
-from torch import core, creation, overrides
+from IPython.lib.pretty import pretty
+from torch import core, creation, optim, overrides
 
 from course_tools.code import Code, Nothing, changes, execute, needed, parse, remember
 
 ROOMS = "nn", "nn.functional", "nn.init", "linalg", "cuda", "backends.mps"
-FIGURES = []  # las que ha pedido lo que se ejecuta
+DRAWING = "python/dibujo.zip"  # matplotlib, que llega con la primera celda que dibuja
+FIGURES = []  # las que ha enseñado lo que se ejecuta
+MOST, WIDE, HEAVY = 6, 30, 600_000  # de una celda, las que se enseñan; de una, lo que mide, en pulgadas, y en letras
 OWN_LINES = []  # las líneas probadas, con su informe
 CALL = 6.0  # segundos que se dan a una llamada: en la página, un bucle de Python tarda diez veces más
 MISSING = "No encuentro «{}»: es el nombre que tiene que tener tu respuesta."
@@ -36,7 +47,7 @@ WATCHED = []  # lo que se está ejecutando
 
 
 def tick(code, *_):
-    if not code.co_filename.startswith("<ejercicio"):
+    if not code.co_filename.startswith("<ejercicio") and not code.co_filename.endswith("matplotlib/artist.py"):
         return OTHERS
     one = WATCHED[-1]
     one.ticks += 1
@@ -91,9 +102,82 @@ class Inline:
         return False
 
 
-def no_figure(*_, **__):
-    """En lugar de las gráficas, que en la página no se dibujan."""
-    FIGURES.append(True)
+class Lacking:
+    """Quien busca matplotlib donde aún no está: lo trae la página."""
+
+    @staticmethod
+    def find_spec(name, *_):
+        if name in ("matplotlib", "PIL"):
+            reader.WANTED.add(DRAWING)
+            raise reader.Coming("Lo que dibuja aún no ha llegado a la página.")
+
+
+def unpack(data):
+    """Deja matplotlib en su sitio, y cargado: el reloj de una celda no cuenta lo que tarda."""
+    with zipfile.ZipFile(io.BytesIO(data)) as zipped:
+        zipped.extractall(Path(reader.__file__).parent)
+    sys.meta_path.remove(Lacking)
+    importlib.invalidate_caches()
+    os.environ["MPLBACKEND"] = "agg"
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import course_lib.plots.heatmaps
+        import matplotlib.backends.backend_agg  # noqa: F401
+
+
+def later(name):
+    """Una función de ``course_lib.plots``, que se carga al dibujar."""
+    import course_lib.plots as plots
+
+    def draw(*given, **options):
+        return getattr(importlib.import_module(f"course_lib.plots.{plots._MODULE_OF[name]}"), name)(*given, **options)
+
+    return draw
+
+
+class Markdown(str):
+    """Lo que se enseña como texto, sin las marcas de un trozo de código."""
+
+    def __repr__(self):
+        return re.sub(r"^```\w*\n?|\n```$", "", self)
+
+
+def show(*values):
+    """Enseña unos valores: una figura, debajo de la celda."""
+    for value in values:
+        if hasattr(value, "savefig"):
+            FIGURES.append(value)
+        elif value is not None:
+            builtins._ = value
+            print(pretty(value))
+
+
+def opened():
+    """Las figuras que ha abierto ``pyplot``, que ya no lo están."""
+    plt = sys.modules.get("matplotlib.pyplot")
+    found = [plt.figure(number) for number in plt.get_fignums()] if plt else []
+    if found:
+        plt.close("all")
+    return found
+
+
+def describe(figure):
+    from course_lib.plots import describe
+
+    return describe(figure)[:4000]
+
+
+def picture(figure):
+    """Una figura, para la página: su PNG y su texto alternativo; ``None``, si es demasiado grande."""
+    made = io.BytesIO()
+    if max(figure.get_size_inches()) < WIDE:
+        if hasattr(figure, "_repr_mimebundle_"):
+            made.write(figure._repr_mimebundle_()[0]["image/png"])
+        else:
+            figure.savefig(made, format="png", dpi=160, bbox_inches="tight")
+    png = base64.b64encode(made.getvalue()).decode()
+    return {"png": png, "alt": describe(figure)} if 0 < len(png) < HEAVY else None
 
 
 def prepare():
@@ -113,7 +197,12 @@ def prepare():
 
     for name in course_lib.plots.__all__:
         if name.startswith("plot_"):
-            setattr(course_lib.plots, name, no_figure)
+            setattr(course_lib.plots, name, later(name))
+    optim.allowed[0] = False
+    sys.meta_path.append(Lacking)
+    shown = types.ModuleType("IPython.display")
+    shown.display, shown.Markdown, shown.HTML, shown.clear_output = show, Markdown, Markdown, lambda **_: FIGURES.clear()
+    sys.modules["IPython.display"] = shown
     library.place = lambda: Path(f"{library.MODULE}.py")
 
     closing.without_progress()
@@ -152,8 +241,12 @@ class Page:
         self.call = self.checkers.engine.running.call
 
     def give(self, pieces):
-        """Guarda las piezas de BERT que ha traído la página."""
-        reader.PIECES.update((name, bytes(data)) for name, data in pieces.items())
+        """Guarda lo que ha traído la página: piezas de BERT, o lo que dibuja."""
+        for name, data in pieces.items():
+            if name == DRAWING:
+                unpack(bytes(data))
+            else:
+                reader.PIECES[name] = bytes(data)
 
     def check(self, asked):
         """Comprueba una respuesta, o ejecuta una celda. Recibe y da JSON: ``lesson``, ``before``, ``answer``…"""
@@ -162,12 +255,15 @@ class Page:
         reader.WANTED.clear()
         try:
             found = self.judged(asked) if "check" in asked else self.ran(asked)
+            if "source" in asked and "torch.optim" in str(found):  # le hace falta lo que entrena
+                optim.allowed[0] = True
+                found = self.ran(asked)
         except reader.Coming:
             found = {}
         finally:
             reader.forget()
             restore(self.kept)
-            creation.grad_on[0] = True
+            creation.grad_on[0], optim.allowed[0] = True, False
         return json.dumps({"need": sorted(reader.WANTED)} if reader.WANTED else found)
 
     def rebuilt(self, asked, codes, last):
@@ -189,6 +285,7 @@ class Page:
     def ran(self, asked):
         """Ejecuta una celda de la lección: lo que escribe, y lo que da su última línea."""
         source = asked["source"]
+        overrides.REFUSED.clear()
         if problem := unreadable("celda", source):
             return told("", [problem])
         codes = [*map(Code, asked["lesson"]), Code(source)]
@@ -197,14 +294,20 @@ class Page:
             return told("", missing)
         from course_checkers.engine import closing
 
+        opened()
         FIGURES.clear()
         OWN_LINES.clear()
-        with mock.patch.object(Inline, "limit", LESSON):
+        drawn = []
+        with mock.patch.object(Inline, "limit", LESSON), mock.patch.object(sys, "displayhook", show):
             outcome = self.call(lambda: run("celda", source, space, show=True), seconds=LESSON)
+            FIGURES.extend(opened())
+            problem = outcome.problem or self.call(lambda: drawn.extend(map(picture, FIGURES[:MOST])), seconds=LESSON).problem
         space["In"].append(source)
         pieces = [piece(r.exercise, closing.OWN_LINE, closing.line_written(r, f, space)) for r, f in OWN_LINES[-1:] if r.ok]
-        notes = ["aquí no se dibujan figuras. La de lo que cambies la ves en JupyterLab."] if FIGURES else []
-        found = told("", [str(outcome.problem)] if outcome.problem else [], outcome.printed, notes)
+        kept = [one for one in drawn if one]
+        notes = [f"tu celda dibuja {len(FIGURES)} figuras. Aquí están las {MOST} primeras."] if len(FIGURES) > MOST else []
+        notes += ["una figura es demasiado grande para la página. Hazla más pequeña."] if None in drawn else []
+        found = told("", [str(problem)] if problem else [], outcome.printed, notes) | {"figures": kept}
         found["unsolved"] = any(report.unsolved for report, _ in OWN_LINES[-1:])
         return found | {"piece": pieces[0]} if pieces else found
 

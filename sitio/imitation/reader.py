@@ -9,6 +9,8 @@ import sys
 import tempfile
 import types
 import unicodedata
+from collections import namedtuple
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ CHUNK, WIDTH, INNER, POSITIONS = 64, 384, 1536, 512  # como en pieces.py y bert.
 WANTED, PIECES = set(), {}
 LAYERS = [f"bert/capa-{n}" for n in range(6)]
 ALWAYS = {"bert/vocabulario", "bert/configuracion", "bert/resto", "bert/final", *LAYERS}
+Given = namedtuple("Given", "last_hidden_state")
 tables = []  # la tabla de cada BERT leído: se llena con las filas que piden las frases
 
 
@@ -192,12 +195,49 @@ def folder():
     return place
 
 
+def read_tokenizer(*_):
+    """Lo que una lección pide al tokenizador de transformers."""
+    from course_lib.model_files.sentences import PlainTokenizer
+
+    class Reading(PlainTokenizer):
+        def __call__(self, given, **_):
+            many = super().__call__([given] if isinstance(given, str) else given)["input_ids"]
+            ids = many[0] if isinstance(given, str) else many
+            return {"input_ids": ids, "token_type_ids": [0] * len(ids), "attention_mask": [1] * len(ids)}
+
+    return Reading("")
+
+
+def read_model(*_):
+    """Lo que una lección pide al ``BertModel`` de transformers: su entrada, su configuración y lo que da."""
+    from torch import nn
+
+    from course_lib.bert import encoder_from_bert, load_bert
+    from course_lib.masks import padding_mask
+    from course_lib.model_files.weights import ENTRANCE, read_weights
+
+    class Model(nn.Module):
+        def forward(self, input_ids, attention_mask=None):
+            mask = None if attention_mask is None else padding_mask(attention_mask)
+            return Given(self.encoder(input_ids, mask)[0])
+
+    model = Model()
+    model.embeddings = nn.Module()
+    model.encoder, model.config = encoder_from_bert(load_bert()), read_weights(folder())[0]
+    for ours, theirs in ENTRANCE.items():
+        setattr(model.embeddings, theirs, attrgetter(ours)(model.encoder))
+    return model.eval()
+
+
 def install():
     """Deja en ``sys.modules`` lo que ``course_lib.bert`` importa y aquí no está."""
     for name, holds in {
         "tokenizers": {"Tokenizer": Tokenizer},
         "safetensors": {},
         "safetensors.torch": {"load_file": load_file},
+        "course_lib.model_files.folders": {
+            "read_model": read_model, "read_tokenizer": read_tokenizer, "read_plain_tokenizer": read_tokenizer,
+        },
         "course_lib.model_files.embedded": {"EMBEDDED_MODEL": "all-MiniLM-L6-v2", "embedded_folder": folder},
     }.items():
         sys.modules[name] = types.ModuleType(name)

@@ -5,6 +5,13 @@
 
   const { lesson } = JSON.parse(document.querySelector('.answers-kept script').textContent);
   const edited = {}; // id → lo escrito
+  const kept = name => {
+    try {
+      return localStorage.getItem(`${course.home}/${lesson}/${name}`);
+    } catch {
+      return null; // no deja leer
+    }
+  };
 
   for (const host of document.querySelectorAll('.lesson-cell')) {
     const { cell: id } = host.dataset;
@@ -15,12 +22,8 @@
     const own = start.startsWith('@your_line') && `${course.home}/${lesson}/${id}`;
     const verb = own ? 'Escribir tu línea' : 'Cambiar y ejecutar';
     const open = course.make('button', { type: 'button', className: 'open' }, verb);
-    try {
-      const text = own && localStorage.getItem(own);
-      if (text) edited[id] = text;
-    } catch {
-      // no deja leer: empieza vacía
-    }
+    const mine = own && kept(id);
+    if (mine) edited[id] = mine;
     open.setAttribute('aria-label', `${verb}: ${start.split('\n')[own ? 1 : 0]}`);
 
     const onChange = text => {
@@ -45,9 +48,9 @@
       const ask = async (say, signal) => {
         say('Traigo la lección…');
         const notebook = await course.python.notebook(lesson);
-        const before = course.python.before(notebook, one => one.id === id, edited);
+        const before = course.python.before(notebook, one => one.id === id, edited, kept);
         const source = edited[id] ?? start;
-        if (output) output.hidden = source !== start || !output.querySelector('img'); // su figura sigue valiendo
+        if (output) output.hidden = source !== start || !output.querySelector('.course-explorer'); // el suyo sigue vivo
         const found = await course.python.ask({ lesson: before, source, library: course.library() }, say, signal);
         if (own && found.piece) course.keepLine(found.piece, before, source);
         if (own && !found.unsolved) course.progress.tried(host.dataset.line, Boolean(found.piece), 'lines');

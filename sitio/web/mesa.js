@@ -18,7 +18,7 @@ globalThis.course ??= {};
     return coming;
   }
 
-  function show(place, { head, findings, notes, printed, ok, unsolved, refused, next }) {
+  function show(place, { head, findings, notes, printed, ok, unsolved, refused, next, figures = [] }) {
     const parts = head ? [make('p', { className: 'head' }, head)] : findings.length ? [] : ['Sale:'];
     place.className = `exercise-report ${ok ? 'right' : unsolved ? 'empty' : head || findings.length ? 'wrong' : 'ran'}`;
     if (refused?.length) {
@@ -34,7 +34,8 @@ globalThis.course ??= {};
     const text = head ? lines.slice(0, SHOWN).map(line => line.slice(0, 200)).join('\n') + more : printed;
     if (head && printed) parts.push(make('p', {}, 'Tu código escribe:'));
     if (printed) parts.push(make('pre', {}, text));
-    else if (!head && !findings.length) parts[0] = 'No escribe nada.';
+    else if (!head && !findings.length && !figures.length) parts[0] = 'No escribe nada.';
+    parts.push(...figures.map(one => make('img', one)));
     if (next) parts.push(make('p', {}, make('a', { href: next[0] }, next[1])));
     place.replaceChildren(...parts);
   }

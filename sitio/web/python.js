@@ -6,7 +6,10 @@ globalThis.course ??= {};
   const FILES = ['pyodide.js', 'pyodide.asm.js', 'pyodide.asm.wasm', 'python_stdlib.zip'];
   FILES.push('pyodide-lock.json', 'numpy.whl', 'curso.zip', 'obrero.js');
   const LONGEST = 75_000; // ms que se espera: lo que no acaba, dentro de C, no se para solo
-  const LARGEST = 200_000; // letras de un informe
+  const LARGEST = 200_000; // letras de lo que dice un informe
+  const FIGURES = 6; // las que trae, cada una de tres veces eso como mucho
+  const DRAWING = 'python/dibujo.zip'; // llega con la primera celda que dibuja
+  const WIDEST = 5000; // píxeles de una figura
 
   let worker = null;
   let ready = null;
@@ -53,13 +56,23 @@ globalThis.course ??= {};
     });
   }
 
-  /** Un informe, que la respuesta puede haber escrito: de él solo se toman textos, y nombres de partes de BERT. */
+  /** Una figura, si es un PNG que cabe en la página: sus medidas, que están en su cabecera. */
+  function measured({ png, alt }) {
+    const big = typeof png === 'string' && /^iVBORw0KGgo[\w+/]+=*$/.test(png) && atob(png.slice(0, 32));
+    const at = place => [0, 1, 2, 3].reduce((sum, k) => sum * 256 + big.charCodeAt(place + k), 0);
+    const sizes = big && big.slice(12, 16) === 'IHDR' && [at(16), at(20)];
+    if (!sizes || typeof alt !== 'string' || !sizes.every(size => size > 0 && size <= WIDEST)) throw new Error('No es una figura.');
+    return { src: `data:image/png;base64,${png}`, alt, width: Math.round(sizes[0] / 2), height: Math.round(sizes[1] / 2) };
+  }
+
+  /** Un informe, que la respuesta puede haber escrito: de él solo se toman textos, figuras y nombres de piezas. */
   function read(report) {
     try {
-      const found = JSON.parse(report.length < LARGEST ? report : '');
+      const found = JSON.parse(report.length < LARGEST * (2 + 3 * FIGURES) ? report : '');
       const texts = found.need ?? [found.head, found.printed, ...found.findings, ...found.notes, ...found.refused];
-      const ours = one => typeof one === 'string' && (!found.need || /^bert\/[\w-]+$/.test(one));
-      if (texts.every(ours)) return found;
+      const ours = one => typeof one === 'string' && (!found.need || one === DRAWING || /^bert\/[\w-]+$/.test(one));
+      const figures = (found.figures ?? []).slice(0, FIGURES).map(measured);
+      if (texts.every(ours) && texts.join('').length < LARGEST) return { ...found, figures };
     } catch {} // no es un informe
     throw new Error('Tu código cambia lo que lo comprueba. Quita de él lo que no sea del ejercicio, y prueba otra vez.');
   }
@@ -91,7 +104,10 @@ globalThis.course ??= {};
         const answer = told({ asked: JSON.stringify(asked), pieces: null }).then(read);
         const found = await answer.finally(() => clearTimeout(clock)).catch(broken);
         if (!found.need) return found;
-        await told({ asked: null, pieces: await bring('BERT', found.need, say, signal) });
+        const what = found.need.includes(DRAWING) ? 'lo que dibuja' : 'BERT';
+        const pieces = await bring(what, found.need, say, signal);
+        if (pieces[DRAWING]) pieces[DRAWING] = await unpacked(pieces[DRAWING]);
+        await told({ asked: null, pieces });
       }
     });
     queue = turn.catch(() => {});
@@ -107,11 +123,12 @@ globalThis.course ??= {};
 
   const textOf = ({ source, input }) => [source ?? input].flat().join('');
 
-  /** Lo que hay escrito en las celdas de código de antes de una, sin las respuestas. */
-  function before({ cells }, isLast, edited = {}) {
-    const mine = cells.slice(0, cells.findIndex(isLast));
-    const own = mine.filter(cell => cell.cell_type === 'code' && !cell.metadata.nbgrader);
-    return own.map(cell => edited[cell.id] ?? textOf(cell));
+  /** Lo que hay escrito en las celdas de código de antes de una. Con `answers`, también en los huecos: número → lo suyo. */
+  function before({ cells }, isLast, edited = {}, answers = null) {
+    const mine = cells.slice(0, cells.findIndex(isLast)).filter(cell => cell.cell_type === 'code');
+    const number = ({ metadata: { nbgrader } }) => nbgrader?.grade_id.match(/^ejercicio-(.*)/)?.[1].replace('-', '.');
+    const own = mine.filter(cell => !cell.metadata.nbgrader || (answers && number(cell)));
+    return own.map(cell => edited[cell.id] ?? (number(cell) && answers(number(cell))) ?? textOf(cell));
   }
 
   course.python = { ask, stop, notebook, textOf, before };

@@ -84,5 +84,5 @@ for home, _, last in (f"torch.{name}".rpartition(".") for name in ASIDE):
     vars(place).update(NO, __getattr__=lacking(f"{home}.{last}"))
     setattr(sys.modules[home], last, place)
 
-from torch import linalg, nn, testing  # noqa: E402
+from torch import linalg, nn, optim, testing  # noqa: E402
 from torch.nn import functional  # noqa: E402

@@ -101,6 +101,11 @@ def from_numpy(array):
     return Tensor(array=array, dtype=types.of_array(array))
 
 
+@both("frombuffer", method=False)
+def frombuffer(buffer, *, dtype):
+    return Tensor(array=np.frombuffer(buffer, dtype.stored), dtype=dtype)
+
+
 def filled(name, value):
     def create(*shape, size=None, dtype=None, out=None):
         shape = sizes(shape if size is None else (size,), f"{name}(): argument 'size'")
