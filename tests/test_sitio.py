@@ -28,7 +28,7 @@ from course_tools import cells
 from sitio import build as site
 from sitio import conf
 from sitio import notebook as pages
-from sitio.exercises import runnable
+from sitio.exercises import elsewhere, runnable
 from sitio.formulas import mathml
 
 SOURCES = sorted([*NOTEBOOKS.rglob("*.ipynb"), *NOTEBOOKS.rglob("*.md")])
@@ -85,12 +85,16 @@ def test_what_needs_a_kernel_is_not_there_and_the_rest_is(name):
         for cell in read(name)["cells"]
         if not re.match("# Comprobación|show_progress|from course_checkers", source(cell))
     ]
-    ids = [re.sub("-(abre|cierra|contesta|sale|guarda|responde|ejecuta)$", "", cell["id"]) for cell in cells]
+    ids = [re.sub("-(abre|cierra|contesta|sale|guarda|responde|ejecuta|fuera)$", "", cell["id"]) for cell in cells]
     assert list(dict.fromkeys(ids)) == expected
     whole = [cell["id"] for cell in cells]
     hands = [before for before, one in zip(whole, whole[1:]) if one == f"{before}-ejecuta"]
     assert hands == [one for one in whole if one in runnable(name)]
     assert set(hands) == set(runnable(name))  # si no, python tests/tools/page_cells.py
+    said = {one["id"].removesuffix("-fuera"): one["outputs"][0]["data"]["text/html"] for one in cells if one["id"].endswith("-fuera")}
+    assert said == {id: f'<p class="elsewhere">{told}</p>' for id, told in elsewhere(name).items()}
+    bare = [one for one in cells if source(one).startswith(pages.UNSEEN) or "preparar" in one["metadata"].get("tags", ())]
+    assert bare and all("remove-input" in one["metadata"]["tags"] for one in bare)
     texts = "\n".join(map(source, cells))
     assert "Pista 3" in texts
     shown = [cell["outputs"][0]["data"]["text/html"] for cell in cells if cell["id"].endswith("-responde")]

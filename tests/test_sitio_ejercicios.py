@@ -379,10 +379,10 @@ FIGURES = [  # una celda, cuántas figuras se ven y lo que se dice
     ("import matplotlib.pyplot as plt\nplt.figure(figsize=(900, 900))\nplt.show()", 0, "es demasiado grande para la página"),
     ("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.title('$x^2$')\nprint('a')", 1, "Sale:\na"),
 ]  # fmt: skip
-ASK = "source => course.python.ask({ lesson: [], source, library: [] }, () => {}, { aborted: false })"
+ASK = "source => course.python.ask({ lesson: [], source, library: [] }, () => {}, new AbortController().signal)"
 # Un informe con una figura que no lo es no llega a la página.
 FORGED = """async ([report, figure]) => {
-    const ask = source => course.python.ask({ lesson: [], source, library: [] }, () => {}, { aborted: false });
+    const ask = source => course.python.ask({ lesson: [], source, library: [] }, () => {}, new AbortController().signal);
     const told = JSON.stringify(JSON.stringify({ ...JSON.parse(report), figures: [figure] }));
     await ask(`import page, json\npage.Page.ran = lambda *_: json.loads(${told})`);
     return ask('1').then(JSON.stringify, error => error.message);
@@ -406,7 +406,9 @@ def seen(figure):
     for ax in figure.axes:
         legend = ax.get_legend()
         names = [ax.title, ax._left_title, ax.xaxis.label, ax.yaxis.label, *ax.texts, *(legend.get_texts() if legend else ())]
-        found.append(text([*names, *ax.get_xticklabels(), *ax.get_yticklabels()]))
+        found.append(text(names))  # y de los ejes, lo que se ve
+        for axis, (low, high) in ((ax.xaxis, sorted(ax.get_xlim())), (ax.yaxis, sorted(ax.get_ylim()))):
+            found.append(text([mark.label1 if mark.label1.get_visible() else mark.label2 for mark in axis.get_major_ticks() if low <= mark.get_loc() <= high]))
         found.append([[to_hex(one.get_color()), one.get_linestyle(), plain(one.get_xydata())] for one in ax.lines])
         shapes = [one.get_bbox().get_points() if hasattr(one, "get_bbox") else one.get_path().vertices for one in ax.patches]
         found.append([[to_hex(one.get_facecolor()), one.get_hatch(), plain(at)] for one, at in zip(ax.patches, shapes)])

@@ -85,7 +85,7 @@ def outcome(page, before, source):
 
 WHY = {  # de lo que no se ejecuta: en qué se nota, y cómo se llama en celdas.txt
     "llm": r"llama|[Ll]lm_|llm\b|gguf|SmolLM", "traductor": r"[Tt]ranslator|traductor", "transformers": "transformers",
-    "tarda": "tarda más de|dan muchas vueltas", "torch": r"\['|en la página no está",
+    "tarda": "tarda más de|dan muchas vueltas", "torch": r"\['torch|en la página no está",
 }  # fmt: skip
 
 

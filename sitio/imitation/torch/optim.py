@@ -3,7 +3,7 @@
 import numpy as np
 from torch.overrides import lacking, refuse
 
-allowed = [True]  # lo que entrena tarda: la página, primero, lo deja sin hacer
+allowed = [True, False]  # lo que entrena tarda: la página, primero, lo deja sin hacer; y si se ha pedido
 __getattr__ = lacking("torch.optim")
 
 
@@ -11,6 +11,7 @@ class Optimizer:
     """Lo común: los grupos de parámetros, con sus ajustes, y lo que se recuerda de cada uno."""
 
     def __init__(self, params, **defaults):
+        allowed[1] = not allowed[0]
         params = list(params) if allowed[0] else refuse("torch.optim")
         if not params:
             raise ValueError("optimizer got an empty parameter list")
