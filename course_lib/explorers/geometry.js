@@ -344,7 +344,8 @@ function render({ model, el }) {
         onpointermove: event => {
           if (handle.hasPointerCapture(event.pointerId)) drag(event);
         },
-        ontouchstart: event => event.preventDefault(), // Chromium no cumple `touch-action` en un círculo
+        // Chromium no cumple `touch-action` en un círculo.
+        ontouchstart: event => event.preventDefault(),
         onkeydown: press,
       }),
     );

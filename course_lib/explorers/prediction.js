@@ -23,7 +23,7 @@ const STYLE = css`
   }
 `;
 
-/** Lo que se le dice a quien dice eso, y si acierta, como `heard`, en prediction.py: → [frase, «sí», «casi» o «no»]. */
+/** Lo que se dice a quien dice eso, y si acierta («sí», «casi» o «no»), como `heard` en prediction.py. */
 export function heard({ answers, number }, said) {
   const far = ({ say }) => ('near' in number ? Math.abs(say - said) : Number(say !== said));
   const one = answers.reduce((a, b) => (far(b) < far(a) ? b : a));
@@ -31,7 +31,8 @@ export function heard({ answers, number }, said) {
   const told = nearly ? number.nearly : one.told;
   const close = far(one) <= (number.near ?? 0);
   const right = number.step ? one.say === number.right : one.told.startsWith('Lo dijiste.');
-  return [(close ? told : number.other).replace('{}', said), right && close ? (nearly ? 'casi' : 'sí') : 'no'];
+  const hit = right && close ? (nearly ? 'casi' : 'sí') : 'no';
+  return [(close ? told : number.other).replace('{}', said), hit];
 }
 
 function render({ model, el }) {
@@ -40,7 +41,7 @@ function render({ model, el }) {
   // Lo elegido que un kernel aún no ha dado por dicho.
   const unseen = (globalThis.coursePredictions ??= {});
   const voice = announcer();
-  const page = model.widget_manager ? null : globalThis.course?.progress; // en el sitio se guarda aquí
+  const page = model.widget_manager ? null : globalThis.course?.progress; // el sitio guarda
   let chosen = '';
 
   const choose = value => {
@@ -98,7 +99,8 @@ function render({ model, el }) {
     if (said) choose(said);
     commit.textContent = said ? 'Contestar otra vez' : 'Lo digo';
     const out = said && (model.get('revealed') || !model.widget_manager);
-    const [told, hit] = out ? heard({ answers, number }, said) : [`Has dicho «${said}». Ejecuta lo que sigue y mira qué sale.`, ''];
+    const wait = `Has dicho «${said}». Ejecuta lo que sigue y mira qué sale.`;
+    const [told, hit] = out ? heard({ answers, number }, said) : [wait, ''];
     voice.node.dataset.hit = hit;
     voice.say(said && `${told} ${model.get('note')}`.trim());
   }
@@ -109,7 +111,8 @@ function render({ model, el }) {
     model.save_changes();
   }
   const before = page && page.load().predictions[name]?.said;
-  const there = number.step ? before >= min && before <= max : answers.some(({ say }) => say === before);
+  const listed = answers.some(({ say }) => say === before);
+  const there = number.step ? before >= min && before <= max : listed;
   if (there && typeof before === 'string') model.set('said', before);
   draw();
   return listen(model, { said: draw, revealed: draw, note: draw });
