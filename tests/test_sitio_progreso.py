@@ -82,16 +82,19 @@ def test_it_says_what_is_left_and_what_comes_next(page):
     assert page.evaluate(after, "3.4") == ["04_mascaras.html", "Sigue con la lección 04 · Las máscaras"]
 
 
-@pytest.mark.parametrize("broken", [
-    "", "[", "[]", "3", "null", '"x"', '{"exercises": 3, "predictions": [1], "lines": {"3.a": 4}, "asked": null}',
-    '{"last": 3}', '{"last": {"lesson": "__proto__", "id": 1}}', '{"03_softmax_y_escalado": 4, "last": {"lesson": "99"}}',
-])  # fmt: skip
-def test_what_another_version_left_breaks_nothing(page, broken):
-    for name in ("progreso", "leido", "preguntas"):
-        kept(page, name, broken)
-    page.reload()
-    page.evaluate("course.progress.predicted('03.1', '0.67', true)")
-    assert "03.1" in page.evaluate(KEPT, "progreso")["predictions"]
+BROKEN = [
+    "", "[", "[]", "3", '"x"', '{"exercises": 3, "predictions": [1], "lines": {"3.a": 4}, "asked": null}', '{"last": 3}',
+    '{"last": {"lesson": "__proto__", "id": 1}}', '{"03_softmax_y_escalado": 4, "last": {"lesson": "99"}}',
+]  # fmt: skip
+
+
+def test_what_another_version_left_breaks_nothing(page):
+    for broken in BROKEN:
+        for name in ("progreso", "leido", "preguntas"):
+            kept(page, name, broken)
+        page.reload()
+        page.evaluate("course.progress.predicted('03.1', '0.67', true)")
+        assert "03.1" in page.evaluate(KEPT, "progreso")["predictions"], broken
     ready(page, "index")
     expect(page.get_by_role("link", name="Sigue en")).to_have_count(0)
 
@@ -109,8 +112,8 @@ def test_the_questions_of_before_are_still_known(page):
     expect(box.get_by_label("sí", exact=True)).to_be_checked()
 
 
-def carried(browser, page, text=None):
-    """Lleva lo de una página a un navegador vacío, en el archivo. → la página de allí, y el archivo."""
+def carried(page):
+    """El archivo con lo de una página."""
     ready(page, "index")
     with page.expect_download() as saved:
         page.get_by_role("button", name="Llevarme lo mío").click()
@@ -127,7 +130,7 @@ def test_it_goes_to_another_browser_in_one_file(browser, page):
     written = {f"{LESSON}/3.1": "# Ejercicio 3.1\nx", f"{LESSON}/tuya-share": "@your_line"}
     for name, text in {"progreso": json.dumps(DONE), **written}.items():
         kept(page, name, text)
-    file = carried(browser, page)
+    file = carried(page)
     with reading(browser, page.address, "index.html", viewport=LAPTOP) as other:
         kept(other, f"{LESSON}/3.1", "# Ejercicio 3.1\notra")
         bring(other, file)
@@ -142,16 +145,16 @@ def test_it_goes_to_another_browser_in_one_file(browser, page):
         expect(mark(other)).to_have_count(0)
 
 
-@pytest.mark.parametrize("found", ["", "{}", "[1]", '{"course": "otro"}', '{"course": {}}'])
-def test_another_file_changes_nothing(page, tmp_path, found):
+def test_another_file_changes_nothing(page, tmp_path):
     ready(page, "index")
     before = page.evaluate("({...localStorage})")
-    file = tmp_path / "notas.json"
-    file.write_text(found, "utf-8")
-    bring(page, file)
-    expect(page.locator(".answers-kept [role=status]")).to_have_text(
-        "«notas.json» no es un mi_progreso.json de este curso. No ha cambiado nada."
-    )
+    for n, found in enumerate(["", "{}", "[1]", '{"course": "otro"}', '{"course": {}}']):
+        file = tmp_path / f"notas-{n}.json"
+        file.write_text(found, "utf-8")
+        bring(page, file)
+        expect(page.locator(".answers-kept [role=status]")).to_have_text(
+            f"«{file.name}» no es un mi_progreso.json de este curso. No ha cambiado nada."
+        )
     assert page.evaluate("({...localStorage})") == before
 
 

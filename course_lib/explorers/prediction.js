@@ -23,7 +23,7 @@ const STYLE = css`
   }
 `;
 
-/** Lo que se dice a quien dice eso, y si acierta («sí», «casi», «no»): `heard`, en prediction.py. */
+/** Lo que se dice a quien dice eso, y si acierta (sí, casi, no): `heard`, en prediction.py. */
 export function heard({ answers, number }, said) {
   const far = ({ say }) => ('near' in number ? Math.abs(say - said) : Number(say !== said));
   const one = answers.reduce((a, b) => (far(b) < far(a) ? b : a));
