@@ -25,7 +25,7 @@ COURSE = (
 )  # fmt: skip
 OWN_LINE = re.compile(r"@your_line\ndef (\w+)")
 PREDICTION = re.compile(r"Prediction\(\"([\d.]+)\"\)")
-# Y de IPython y traitlets, lo que lee y enseña una celda y lo que guarda el estado de un explorador; con su licencia.
+# Y de `IPython` y `traitlets`, lo que lee y enseña una celda y lo que guarda el estado de un explorador; con su licencia.
 OTHERS = (
     "IPython/core/inputtransformer2.py", "IPython/utils/tokenutil.py", "IPython/lib/pretty.py", "traitlets/*.py",
     "traitlets/utils/*.py", "ipython-*/**/LICENSE", "traitlets-*/**/LICENSE",

