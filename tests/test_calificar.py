@@ -742,7 +742,7 @@ def marks(asked, aside):
 
 
 @caged
-@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.lenta)])
+@pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.lenta)])
 def test_no_right_answer_is_found_inside_the_cage(step):
     py_compile.compile(str(FILE))  # también traducida, como la deja quien la haya usado
     *some, last = FOUND.items()

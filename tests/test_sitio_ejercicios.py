@@ -769,8 +769,8 @@ def inside(browser, step):
 
 @navegador
 def test_part_of_the_corpus_inside_the_browser(browser, pytestconfig):
-    """Cada día, una de cada 150; cada noche, una de cada 75."""
-    step = 75 if pytestconfig.getoption("todo") else 150
+    """Cada día, una de cada 400; cada noche, una de cada 75."""
+    step = 75 if pytestconfig.getoption("todo") else 400
     other, told, refused = inside(browser, step)
     assert other == []
     assert len(told) + len(refused) <= 0.04 * len(ANSWERS) / step + 1.5, told + refused
