@@ -645,11 +645,11 @@ def test_axe_finds_nothing(browser, folder, size, scheme):
 
 
 TREE = """
+- paragraph: /Intro entra en el editor y Escape sale/
 - group "Editor: Tu respuesta al ejercicio 3.1":
   - textbox "Tu respuesta al ejercicio 3.1"
 - button "Comprobar el ejercicio 3.1"
 - button "Empezar de nuevo el ejercicio 3.1"
-- paragraph: /Ctrl \\+ Intro/
 - status:
   - paragraph: /todavía no/
   - list:
