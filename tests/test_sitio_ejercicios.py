@@ -646,7 +646,7 @@ def test_axe_finds_nothing(browser, folder, size, scheme):
 
 TREE = """
 - paragraph: /Intro entra en el editor y Escape sale/
-- group "Editor: Tu respuesta al ejercicio 3.1":
+- group /Editor. Tu respuesta al ejercicio 3.1/:
   - textbox "Tu respuesta al ejercicio 3.1"
 - button "Comprobar el ejercicio 3.1"
 - button "Empezar de nuevo el ejercicio 3.1"
@@ -666,7 +666,7 @@ def test_what_a_screen_reader_hears(page):
     assert "Selection" not in place(page).aria_snapshot()  # lo que dice el editor, en español
     ran(page, "8464e5df")
     expect(page.locator("[data-cell='8464e5df']")).to_match_aria_snapshot("""
-- group "Editor: El código de la celda":
+- group /Editor. El código de la celda/:
   - textbox "El código de la celda"
 - button "Ejecutar la celda"
 - button "Dejarla como estaba la celda"
