@@ -53,6 +53,18 @@ def test_what_is_brought_is_put_in_its_place(folder):
     assert luggage.bring() == [] and before == {path: path.stat().st_mtime_ns for path in before}
 
 
+def test_what_is_erased_here_does_not_come_back(folder):
+    """Ni al reponer una lección, ni al olvidar lo hecho; y si se trae otra vez, sí."""
+    put(folder)
+    luggage.bring()
+    copies.restore("03")
+    progress.forget()
+    assert luggage.bring() == [] and ANSWER not in sources(folder).values() and not progress.solved()
+    assert json.loads((folder / luggage.NAME).read_text("utf-8"))["read"] == BROUGHT["read"]
+    put(folder)
+    assert luggage.bring() and ANSWER in sources(folder).values()
+
+
 def test_what_is_written_here_stays(folder):
     put(folder)
     luggage.bring()

@@ -2,9 +2,11 @@
 
 ``python curso.py abrir`` toma de él lo que no está aquí y lo deja puesto al día, en ``mis_cuadernos``. Lleva lo
 apuntado (``progress``), lo leído en la página, lo escrito en cada ejercicio y en cada línea, y tu biblioteca.
-Llega de fuera: solo entra lo que se entiende, y nada de lo que ya has escrito cambia.
+Llega de fuera: solo entra lo que se entiende, y nada de lo que ya has escrito cambia. Lo que él mismo dejó no lo
+toma otra vez: si no, volvería lo que has borrado o repuesto.
 """
 
+import hashlib
 import json
 
 from course_tools.cells import exercise
@@ -14,6 +16,7 @@ NAME = "mi_progreso.json"
 COURSE = "atencion-paso-a-paso"
 FOUND = "mi_progreso*.json"  # también «mi_progreso (1).json», como lo llama un navegador
 LARGEST = 20_000_000  # bytes
+LEFT = ".equipaje"  # la huella de lo que se dejó, para no leerlo como si llegara
 UNREAD = "«{}» no se entiende, o no es un mi_progreso.json de este curso: se queda como está."
 BROUGHT = "De «{}»: {} respuestas y lo que estaba apuntado."
 STAYS = "En {} ya habías escrito otra cosa, y se queda. Lo que traías está en «{}»."
@@ -26,18 +29,28 @@ def bring():
     folder, told, read = copies.student_folder() / copies.FOLDER, [], {}
     for path in sorted(one for one in folder.glob(FOUND) if "-antes-" not in one.name):
         try:
-            found = json.loads(path.read_text("utf-8-sig")) if path.stat().st_size < LARGEST else None
+            data = path.read_bytes() if path.stat().st_size < LARGEST else b""
+            found = json.loads(data.decode("utf-8-sig"))
         except (OSError, ValueError, RecursionError):
             found = None
         if not isinstance(found, dict) or found.get("course") != COURSE:
             told.append(UNREAD.format(path.name))
             continue
         read |= _objects(found, "read")
-        told += _take(found, path)
+        if hashlib.sha256(data).hexdigest() != _left(folder):
+            told += _take(found, path)
     now = packed(read)
     if any(now[kind] for kind in (*progress.KINDS, "written", "library")):
         copies._write(folder / NAME, now)
+        (folder / LEFT).write_text(hashlib.sha256((folder / NAME).read_bytes()).hexdigest(), "utf-8")
     return told
+
+
+def _left(folder):
+    try:
+        return (folder / LEFT).read_text("utf-8")
+    except (OSError, ValueError):
+        return ""
 
 
 def packed(read):
