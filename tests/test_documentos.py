@@ -123,25 +123,6 @@ def test_what_a_document_names_exists(document):
     assert faults(read(document), document) == []
 
 
-@pytest.mark.parametrize(("text", "fault"), [
-    ("[la lección](notebooks/99_nada.ipynb)", "el enlace a notebooks/99_nada.ipynb"),
-    ("[la guía](notebooks/guia_docente.md#nada)", "ningún apartado «nada»"),
-    ("[aquí](#nada)", "ningún apartado «nada»"),
-    ("Está en `course_lib/checkers`.", "no existe course_lib/checkers"),
-    ("Está en `course_lib/checkers/`.", "no existe course_lib/checkers/"),
-    ("Está en `course_lib/nada.py`, y en `tests/nada*.py`.", "no existe tests/nada*.py"),
-    ("Está en `nada_de_nada.py`.", "no existe nada_de_nada.py"),
-    ("Está en `notebooks/NN_….tsv`.", "no existe notebooks/NN_….tsv"),
-    ("```\npip install -r tests/nada.txt\n```", "no existe tests/nada.txt"),
-    ("`python curso.py calificas ENTREGAS`", "ninguna orden «curso.py calificas»"),
-    ("```\npython -m course_lib.opening.copies\n```", "ningún módulo course_lib.opening.copies"),
-    ("`python -m course_tools.nada`", "ningún módulo course_tools.nada"),
-    ("`python tests/nada.py`", "ningún programa tests/nada.py"),
-])  # fmt: skip
-def test_what_does_not_exist_is_seen(text, fault):
-    assert fault in "\n".join(faults(text, "README.md"))
-
-
 @pytest.mark.parametrize(("document", "most"), WORDS.items())
 def test_the_first_pages_are_short(document, most):
     assert len(read(document).split()) <= most

@@ -153,13 +153,3 @@ def test_forbidden_names_are_sorted_and_do_not_contradict_the_terms():
     keys = [plain(articles.sub("", row[0])) for row in rows]
     assert keys == sorted(set(keys))
     assert used.isdisjoint(plain(name) for row in rows for name in names(row[1]))
-
-
-@pytest.mark.parametrize("text", [
-    *("el padding de la frase", "dos heads por capa", "la matriz transpuesta", "Transpuesta"),
-    *("**Layer**: una etapa", "el\n> softmax", "aplica el softmax", "los **batches**"),
-    *("la self-attention", "la auto-atención"),
-    *("![El layer de abajo](x.svg)", "[el desvío típico](x.md)"),
-])  # fmt: skip
-def test_another_name_is_seen(text):
-    assert len(list(other_names(markdown_piece(text)))) == 1

@@ -12,10 +12,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from prose import (
-    ITALICS, QUOTES, dictionary, is_in, markdown_piece, notebook_pieces, pieces, sources,
-)  # fmt: skip
+from prose import ITALICS, QUOTES, dictionary, is_in, pieces, sources
 
 HERE = Path(__file__).resolve().parent
 LETTERS = "a-zA-ZáéíóúüñÁÉÍÓÚÜÑ"
@@ -134,40 +131,3 @@ def test_own_words_are_sorted_and_needed():
     assert lines == sorted(set(lines), key=lambda word: (plain(word), word))
     assert [word for word in lines if is_in("es_ES", word) or not re.fullmatch(r"\S+", word)] == []
     assert [word for word in lines if word != word.lower() and word.lower() in lines] == []
-
-
-# --- La prueba ve las faltas ----------------------------------------------------------------------
-
-def found_in(text):
-    return list(faults(markdown_piece(text, "x.md")))
-
-
-@pytest.mark.parametrize("text", [
-    "![La atencion en una figura](../imagenes/sdpa.svg)",
-    "<img alt='La atencion' src='x.svg'>",
-    "[la atencion](x.md)",
-    "> **⚠️ Error frecuente: «la atencion»**",
-    "| `uno` | atencion |",
-    r"$$\text{atencion}_i = \sum_j p_j v_j$$",
-    "*atencion*",
-    "«posicion»",  # sin tilde, en inglés no existe
-    "*dimension*",  # y esta sí, pero le falta la tilde
-    "suma de de los pesos", "La la softmax", "a\na", "los **los** pesos",
-])  # fmt: skip
-def test_prose_is_read_wherever_it_is(text):
-    assert len(found_in(text)) == 1
-
-
-@pytest.mark.parametrize("source", [
-    "x = 1  # la atencion",
-    "# la\n# la softmax",
-    'raise ValueError("la atencion falla")',
-    'raise ValueError(f"la {x} atencion {x} falla")',
-    'def f(x):\n    """La atencion."""',
-    'def f(query):\n    """Atiende.\n\n    Args:\n        query: la atencion.\n    """',
-    'class A:\n    """La atencion."""',
-])  # fmt: skip
-def test_programs_are_read(source):
-    nb = new_notebook(cells=[new_markdown_cell("Hola"), new_code_cell(source)])
-    (fault,) = [fault for piece in notebook_pieces(nb, "x.ipynb") for fault in faults(piece)]
-    assert fault.startswith("x.ipynb, celda 2, línea ")

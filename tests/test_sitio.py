@@ -367,12 +367,6 @@ def test_every_made_page_is_well_written(whole):
     assert list(prose_faults(whole[0])) == []
 
 
-@pytest.mark.parametrize("text", ["El decoder del lección 10", "la cuaderno 10", "la atencion"])
-def test_a_badly_made_page_is_seen(tmp_path, text):
-    (tmp_path / "a.html").write_text(f"<article><p>{text}</p></article>", encoding="utf-8")
-    assert len(list(prose_faults(tmp_path))) == 1
-
-
 # --- Cada día: unas pocas páginas, abiertas de la carpeta -----------------------------------------
 
 # Lo que está mal a la vista en una página.

@@ -4,7 +4,7 @@ globalThis.course ??= {};
   // Responder un ejercicio y que se compruebe, en la página. Lo escrito se queda en el navegador, y se
   // guarda y se trae como el cuaderno que entienden «abrir» y «calificar».
 
-  const { make, desk, python, agreed } = course;
+  const { make, desk, python, agreed, download, chooser } = course;
   const kept = document.querySelector('.answers-kept');
   const { lesson, library: HEAD } = JSON.parse(kept.querySelector('script').textContent);
   const blocks = {}; // número → lo suyo
@@ -197,12 +197,6 @@ globalThis.course ??= {};
   const status = make('p', {});
   status.setAttribute('role', 'status');
 
-  function download(name, type, text) {
-    const address = URL.createObjectURL(new Blob([text], { type }));
-    make('a', { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 60_000);
-  }
-
   function saveLibrary() {
     const pieces = course.library();
     if (!pieces.length) {
@@ -262,11 +256,7 @@ globalThis.course ??= {};
     status.textContent = first + more;
   }
 
-  const file = make('input', { type: 'file', accept: '.ipynb', hidden: true });
-  file.onchange = () => {
-    if (file.files[0]) bring(file.files[0]);
-    file.value = '';
-  };
+  const file = chooser('.ipynb', bring);
   const saver = make('button', { type: 'button', onclick: save }, 'Guardar mis respuestas');
   const bringer = make('button', { type: 'button', onclick: () => file.click() }, 'Traer un cuaderno');
   const shelf = make('button', { type: 'button', onclick: saveLibrary }, 'Guardar mi biblioteca');

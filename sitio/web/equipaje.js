@@ -4,7 +4,7 @@ globalThis.course ??= {};
   // Lo de quien estudia, en un archivo: para otro navegador, o para JupyterLab, que lo lee al abrir el curso
   // (course_tools/opening/luggage.py). Lo que llega en él es de fuera: solo entra lo que se entiende.
 
-  const { make, again, progress } = course;
+  const { make, again, progress, download, chooser } = course;
   const { DONE, READ, object } = progress;
   const [COURSE, NAME] = ['atencion-paso-a-paso', 'mi_progreso.json'];
   const WRITTEN = /^(\d\d_\w+)\/([\w.-]+)$/; // la lección, y el ejercicio o la celda
@@ -84,19 +84,13 @@ globalThis.course ??= {};
   }
 
   function take() {
-    const address = URL.createObjectURL(new Blob([JSON.stringify(packed(), null, 1)], { type: 'application/json' }));
-    make('a', { href: address, download: NAME }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    download(NAME, 'application/json', JSON.stringify(packed(), null, 1));
     status.textContent = `Guardado como ${NAME}. En otro navegador, tráelo aquí; en tu ordenador, ponlo en «mis_cuadernos» y abre el curso.`;
   }
 
   const status = make('p', {});
   status.setAttribute('role', 'status');
-  const file = make('input', { type: 'file', accept: '.json', hidden: true });
-  file.onchange = () => {
-    if (file.files[0]) bring(file.files[0]);
-    file.value = '';
-  };
+  const file = chooser('.json', bring);
   const taker = make('button', { type: 'button', onclick: take }, 'Llevarme lo mío en un archivo');
   const bringer = make('button', { type: 'button', onclick: () => file.click() }, 'Traer lo mío');
   document.querySelector('.answers-kept').prepend(make('div', { className: 'exercise-buttons' }, taker, bringer, file), status);

@@ -25,8 +25,24 @@ globalThis.course ??= {};
     }
     return again;
   }
-  course.agreed = agreed;
-  course.again = again;
+  Object.assign(course, { agreed, again, download, chooser });
+
+  /** Da un archivo a quien estudia. */
+  function download(name, type, text) {
+    const address = URL.createObjectURL(new Blob([text], { type }));
+    make('a', { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  }
+
+  /** Lo que pide un archivo y se lo da a `bring`. */
+  function chooser(accept, bring) {
+    const file = make('input', { type: 'file', accept, hidden: true });
+    file.onchange = () => {
+      if (file.files[0]) bring(file.files[0]);
+      file.value = '';
+    };
+    return file;
+  }
 
   /** Lee otra vez la página, con lo de `next`. De lo de ahora ya no se guarda nada. */
   function again(text, next = typed) {
