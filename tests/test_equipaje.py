@@ -43,7 +43,7 @@ def sources(folder):
 
 def test_what_is_brought_is_put_in_its_place(folder):
     put(folder)
-    assert luggage.bring() == ["De «mi_progreso.json»: 2 respuestas y lo que estaba apuntado."]
+    assert luggage.bring() == ["De «mi_progreso.json»: respuestas, 2; y lo que estaba apuntado."]
     assert sources(folder)["tuya-share"] == LINE and ANSWER in sources(folder).values()
     assert progress.solved() == {"3.1": "2026-03-01"}
     assert [(one.number, one.name, one.edited) for one in library.read()[1]] == [("3.1", "my_softmax", False)]
@@ -55,7 +55,7 @@ def test_what_is_brought_is_put_in_its_place(folder):
 
 def test_what_is_erased_here_does_not_come_back(folder):
     """Ni al reponer una lección, ni al olvidar lo hecho; y si se trae otra vez, sí."""
-    put(folder)
+    put(folder, name="mi_progreso (1).json")  # como lo llama un navegador
     luggage.bring()
     copies.restore("03")
     progress.forget()

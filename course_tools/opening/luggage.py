@@ -18,7 +18,7 @@ FOUND = "mi_progreso*.json"  # también «mi_progreso (1).json», como lo llama 
 LARGEST = 20_000_000  # bytes
 LEFT = ".equipaje"  # la huella de lo que se dejó, para no leerlo como si llegara
 UNREAD = "«{}» no se entiende, o no es un mi_progreso.json de este curso: se queda como está."
-BROUGHT = "De «{}»: {} respuestas y lo que estaba apuntado."
+BROUGHT = "De «{}»: respuestas, {}; y lo que estaba apuntado."
 STAYS = "En {} ya habías escrito otra cosa, y se queda. Lo que traías está en «{}»."
 
 
@@ -113,9 +113,10 @@ def _take(found, path):
                 library.keep(number, mark.split(" · ")[2], name, code)
     if many := sum(map(len, new.values())):
         told.append(BROUGHT.format(path.name, many))
-    if other:  # el de ahora ocupa su nombre
+    if other or path.name != NAME:  # ya está aquí: al lado, y no se lee otra vez
         aside = copies.beside(path)
         path.replace(aside)
+    if other:
         told.append(STAYS.format(", ".join(other), aside.name))
     return told
 
