@@ -13,6 +13,7 @@ from course_checkers.engine.lines import lines
 from course_tools.cells import answered, checked
 from course_tools.foreign.zips import zipped
 from course_tools.opening.library import HEAD
+from sitio.pieces import assembled
 
 ROOT = Path(__file__).resolve().parents[1]
 PYODIDE = ROOT / "sitio" / "pyodide"
@@ -20,8 +21,8 @@ IMITATION = ROOT / "sitio" / "imitation"
 RUNNABLE = dict(line.split(":") for line in (ROOT / "sitio/celdas.txt").read_text("utf-8").splitlines())
 # Lo que hace falta del curso para comprobar. Ni las lecciones ni los modelos.
 COURSE = (
-    "course_checkers/**/*", "course_lib/plots/*", "course_lib/explorers/*.py", "course_lib/explorers/*.js*",
-    "course_lib/model_files/*.py", "course_lib/*.py", "course_lib/probes/*", "course_tools/*.py", "course_tools/opening/*.py", "course_lib/checks/*.py",
+    "course_checkers/**/*", "course_lib/plots/*", "course_lib/explorers/*.py", "course_lib/explorers/*.js*", "course_lib/explorers/*.css",
+    "course_lib/translator_model/*.py", "course_lib/translator_model/config.json", "course_lib/translator_model/*.md", "course_lib/model_files/*.py", "course_lib/*.py", "course_lib/probes/*", "course_tools/*.py", "course_tools/opening/*.py", "course_lib/checks/*.py",
 )  # fmt: skip
 OWN_LINE = re.compile(r"@your_line\ndef (\w+)")
 PREDICTION = re.compile(r"Prediction\(\"([\d.]+)\"\)")
@@ -105,6 +106,7 @@ def python_pieces():
     files["numpy.whl"] = next(PYODIDE.glob("numpy-*.whl")).read_bytes()
     files["dibujo.zip"] = (PYODIDE / "dibujo.zip").read_bytes()
     files["curso.zip"] = course_zip()
+    files["producto.wasm"] = assembled()
     files["obrero.js"] = (ROOT / "sitio/web/obrero.js").read_bytes()
     return {f"python/{name}": gzip.compress(data, 9, mtime=0) for name, data in files.items()}
 

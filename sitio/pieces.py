@@ -38,7 +38,7 @@ def bert_pieces():
     norm = [weights[f"embeddings.LayerNorm.{name}"] for name in ("weight", "bias")]
     pieces = {"bert/vocabulario": "\n".join(sorted(ids, key=ids.get)).encode()}
     pieces |= {f"bert/palabras-{n:03}": _pack([rows]) for n, rows in enumerate(words.split(64))}
-    pieces["bert/programa"] = bytes(wat2wasm((HERE / "bert.wat").read_text("utf-8")))
+    pieces["bert/programa"] = assembled()
     pieces["bert/resto"] = _pack([places, types, *norm])
     names = [f"{part}.{kind}" for part in LAYER.values() for kind in ("weight", "bias")]
     layers = [[weights[f"encoder.layer.{n}.{name}"] for name in names] for n in range(config.num_hidden_layers)]
@@ -46,6 +46,11 @@ def bert_pieces():
     layers[-1] = layers[-1][:6]
     pieces |= {f"bert/capa-{n}": _pack(tensors) for n, tensors in enumerate(layers)}
     return pieces | {"bert/configuracion": (folder / "config.json").read_bytes()}
+
+
+def assembled():
+    """bert.wat, como lo lee el navegador."""
+    return bytes(wat2wasm((HERE / "bert.wat").read_text("utf-8")))
 
 
 def _pack(tensors):

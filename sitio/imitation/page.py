@@ -37,7 +37,7 @@ OWN_LINES = []  # las líneas probadas, con su informe
 CALL = 6.0  # segundos que se dan a una llamada: en la página, un bucle de Python tarda diez veces más
 MISSING = "No encuentro «{}»: es el nombre que tiene que tener tu respuesta."
 WHOLE = "para tenerla se han ejecutado todas las celdas del cuaderno, en su orden."
-LESSON = 20.0  # segundos que se dan a una celda de la lección, con las que le hacen falta
+LESSON = 30.0  # segundos que se dan a una celda de la lección, con las que le hacen falta
 
 
 # Quien mira el reloj: en cada vuelta de un bucle y en cada llamada o, antes de Python 3.12, en cada línea.

@@ -14,6 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
+import pairs
 
 CHUNK, WIDTH, INNER, POSITIONS = 64, 384, 1536, 512  # como en pieces.py y bert.js
 WANTED, PIECES = set(), {}
@@ -27,18 +28,24 @@ class Coming(LookupError):
     """Falta una pieza del modelo: la página la trae."""
 
 
-def piece(name):
-    if missing := {name, *ALWAYS} - PIECES.keys():
+def need(*names, also=()):
+    """Esas piezas, si han llegado. Si falta alguna, o de ``also``, las pide."""
+    if missing := {*names, *also} - PIECES.keys():
         WANTED.update(missing)
-        raise Coming(f"«{name}» aún no ha llegado a la página.")
-    return PIECES[name]
+        raise Coming(f"«{names[0]}» aún no ha llegado a la página.")
+    return [PIECES[name] for name in names] if len(names) > 1 else PIECES[names[0]]
+
+
+def piece(name):
+    return need(name, also=ALWAYS)
 
 
 def forget():
-    """Que una respuesta no cambie el BERT de la siguiente."""
+    """Que una respuesta no cambie el modelo de la siguiente."""
     tables.clear()
-    if "course_lib.bert" in sys.modules:
-        sys.modules["course_lib.bert"]._load.cache_clear()
+    for room, name in (("bert", "_load"), ("translator", "load_translator")):
+        if found := sys.modules.get(f"course_lib.{room}"):
+            getattr(found, name).cache_clear()
 
 
 # --- Los pesos ------------------------------------------------------------------------------------
@@ -62,9 +69,16 @@ class Unpacked:
         return self.take("<f4", rows)[:, None] * self.take("<i2", rows, columns)
 
 
-def load_file(_path):
-    """Los tensores de BERT, con sus nombres."""
+def of_translator(path):
+    return Path(path).parent.name == "translator_model"
+
+
+def load_file(path):
+    """Los tensores de BERT, con sus nombres; o los del traductor."""
     import torch
+
+    if of_translator(path):
+        return pairs.load_file(path)
 
     from course_lib.model_files.weights import LAYER
 
@@ -153,8 +167,8 @@ class Tokenizer:
     """Lo que ``course_lib`` pide a un ``tokenizers.Tokenizer``."""
 
     @classmethod
-    def from_file(cls, _path):
-        return cls()
+    def from_file(cls, path):
+        return pairs.Tokenizer() if of_translator(path) else cls()
 
     def __init__(self):
         self.names, self.ids = vocabulary()

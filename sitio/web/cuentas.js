@@ -4,34 +4,31 @@
 {
   globalThis.course ??= {};
 
-  let program; // el de bert.wat, que hace cuatro cuentas de una vez
+  let program; // el de bert.wat, que hace cuatro cuentas de una vez, y su memoria
 
   /** Prepara bert.wat; si el navegador no sabe, se hace sin él. */
   function assemble(bytes) {
     try {
-      program ??= new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports;
+      const memory = new WebAssembly.Memory({ initial: 1 });
+      const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { page: { memory } });
+      program ??= { memory, ...exports };
     } catch {
       program = null;
     }
   }
 
-  /** X · Wᵀ con bert.wat: cuatro tokens y dos filas de W, que son pares, cada vez: cada número se lee menos veces. */
-  function fast({ memory, tile }, X, W, columns, rows) {
+  /** X · Wᵀ con bert.wat: de cuatro en cuatro tokens, y W tiene filas pares. */
+  function fast({ memory, multiply }, X, W, columns, rows) {
     const padded = 4 * Math.ceil(X.length / columns / 4);
-    const w = padded * columns; // dónde empieza cada cosa: X, W y los ocho productos
+    const w = padded * columns; // dónde empieza cada cosa: X, W y lo que sale
     const out = w + W.length;
-    const missing = 4 * (out + 8) - memory.buffer.byteLength;
+    const missing = 4 * (out + padded * rows) - memory.buffer.byteLength;
     if (missing > 0) memory.grow(Math.ceil(missing / 65536));
     const numbers = new Float32Array(memory.buffer);
     numbers.set(X);
     numbers.set(W, w);
-    const Y = new Float32Array(padded * rows);
-    for (let row = 0; row < rows; row += 2)
-      for (let token = 0; token < padded; token += 4) {
-        tile(4 * token * columns, 4 * (w + row * columns), 4 * out, 4 * columns);
-        for (let n = 0; n < 8; n++) Y[(token + (n % 4)) * rows + row + (n >> 2)] = numbers[out + n];
-      }
-    return Y.subarray(0, (X.length / columns) * rows);
+    multiply(0, 4 * w, 4 * out, padded, rows, 4 * columns);
+    return numbers.slice(out, out + (X.length / columns) * rows);
   }
 
   /** X · Wᵀ, número a número. */

@@ -4,7 +4,7 @@ globalThis.course ??= {};
   // Python en la página, en su hilo: llega cuando alguien lo pide, se puede parar y no para a la página.
 
   const FILES = ['pyodide.js', 'pyodide.asm.js', 'pyodide.asm.wasm', 'python_stdlib.zip'];
-  FILES.push('pyodide-lock.json', 'numpy.whl', 'curso.zip', 'obrero.js');
+  FILES.push('pyodide-lock.json', 'numpy.whl', 'curso.zip', 'producto.wasm', 'obrero.js');
   const LONGEST = 75_000; // ms que se espera: lo que no acaba, dentro de C, no se para solo
   const LARGEST = 200_000; // letras de lo que dice un informe
   const FIGURES = 6; // las que trae, cada una de tres veces eso como mucho
@@ -70,7 +70,7 @@ globalThis.course ??= {};
     try {
       const found = JSON.parse(report.length < LARGEST * (2 + 3 * FIGURES) ? report : '');
       const texts = found.need ?? [found.head, found.printed, ...found.findings, ...found.notes, ...found.refused];
-      const ours = one => typeof one === 'string' && (!found.need || one === DRAWING || /^bert\/[\w-]+$/.test(one));
+      const ours = one => typeof one === 'string' && (!found.need || one === DRAWING || /^(bert|traductor)\/[\w-]+$/.test(one));
       const figures = (found.figures ?? []).slice(0, FIGURES).map(measured);
       if (texts.every(ours) && texts.join('').length < LARGEST) return { ...found, figures };
     } catch {} // no es un informe
@@ -104,7 +104,7 @@ globalThis.course ??= {};
         const answer = told({ asked: JSON.stringify(asked), pieces: null }).then(read);
         const found = await answer.finally(() => clearTimeout(clock)).catch(broken);
         if (!found.need) return found;
-        const what = found.need.includes(DRAWING) ? 'lo que dibuja' : 'BERT';
+        const what = found.need.includes(DRAWING) ? 'lo que dibuja' : found.need[0].startsWith('traductor') ? 'el traductor' : 'BERT';
         const pieces = await bring(what, found.need, say, signal);
         if (pieces[DRAWING]) pieces[DRAWING] = await unpacked(pieces[DRAWING]);
         await told({ asked: null, pieces });

@@ -24,17 +24,17 @@ ABSENT = "transformers", "ipywidgets", "safetensors", "tokenizers", "gguf"
 
 
 def write_pieces(folder):
-    """Las piezas de BERT, cada una en su archivo."""
-    from sitio.pieces import bert_pieces
+    """Las piezas de BERT y del traductor, cada una en su archivo."""
+    from sitio.pieces import bert_pieces, translator_pieces
 
-    for name, data in bert_pieces().items():
+    for name, data in (bert_pieces() | translator_pieces()).items():
         path = Path(folder, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
 
 
 def read_pieces(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in Path(folder).glob("bert/*")}
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in Path(folder).glob("*/*")}
 
 
 def prepared(folder=None):

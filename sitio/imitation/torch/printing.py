@@ -25,7 +25,7 @@ def number(kind, numbers):
 
 def rows(texts, shape, indent):
     if not shape:
-        return texts[0].strip()
+        return texts[0]
     n, rest = shape[0], shape[1:]
     size = len(texts) // n if n else 0
     parts = [rows(texts[i * size : (i + 1) * size], rest, indent + 1) for i in range(n)]

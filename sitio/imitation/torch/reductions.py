@@ -7,6 +7,7 @@ import numpy as np
 
 from torch import types
 from torch.core import Tensor, axes, axis, both, broadcast, changed, in_place, listed, made, moved, named, plain, summed
+from torch.fast import product as multiplied
 from torch.overrides import refuse
 from torch.shapes import index_select
 
@@ -353,21 +354,23 @@ def matmul(input, other, *, out=None):
         raise RuntimeError(f"addmv input tensors must have the same dtype, but got {v}, {m}, and {v}")
     alike(input, other, SCALARS if b > 2 else MATRICES)
     x, y = input.array, other.array
-    found = np.matmul(x, y)
+    found = multiplied(x, y)
 
     def left_back(g):
         wide = g[..., None, :] if a == 1 and b > 1 else g
         if b == 1:
             wide = wide[..., None] * y
             return summed(wide.reshape(g.shape + y.shape), x.shape)
-        part = wide @ np.swapaxes(y, -1, -2)
+        part = multiplied(wide, np.swapaxes(y, -1, -2))
         return summed(part[..., 0, :] if a == 1 else part, x.shape)
 
     def right_back(g):
         if a == 1 and b == 1:
             return g * x
         wide = g[..., None] if b == 1 else g[..., None, :] if a == 1 else g
-        part = np.swapaxes(np.atleast_2d(x), -1, -2) @ wide
+        if b == 2 and a > 2:  # la suma de todo el lote es un solo producto
+            return multiplied(x.reshape(-1, m).T, wide.reshape(-1, p))
+        part = multiplied(np.swapaxes(np.atleast_2d(x), -1, -2), wide)
         return summed(part[..., 0] if b == 1 else part, y.shape)
 
     result = made(found, (input, left_back), (other, right_back), dtype=input.dtype)

@@ -1,7 +1,7 @@
 """El módulo, el parámetro y las capas que los ejercicios usan."""
 
 import math
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 
 from torch import creation, types
 from torch.core import FUNCTIONS, Tensor, methods
@@ -10,6 +10,7 @@ from torch.nn import init
 from torch.overrides import known, refuse
 
 PRE_HOOKS = {}
+Loaded = namedtuple("_IncompatibleKeys", ("missing_keys", "unexpected_keys"))
 
 
 class Parameter(Tensor):
@@ -123,11 +124,12 @@ class Module:
     def named_modules(self, memo=None, prefix="", remove_duplicate=True):
         memo = set() if memo is None else memo
         if id(self) not in memo:
-            memo.add(id(self))
+            if remove_duplicate:
+                memo.add(id(self))
             yield prefix, self
             for name, one in self._modules.items():
                 if one is not None:
-                    yield from one.named_modules(memo, f"{prefix}.{name}" if prefix else name)
+                    yield from one.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def _named(self, home, prefix="", recurse=True):
         seen = set()
@@ -139,7 +141,7 @@ class Module:
 
     def state_dict(self, *given, prefix="", **options):
         found = OrderedDict()
-        for path, one in self.named_modules():
+        for path, one in self.named_modules(remove_duplicate=False):
             lead = prefix + (f"{path}." if path else "")
             for name, value in {**one._parameters, **one._buffers}.items():
                 if value is not None and name not in one._non_persistent_buffers_set:
@@ -156,10 +158,11 @@ class Module:
         parts = dict(self.named_parameters()) | dict(self.named_buffers())
         with creation.no_grad():
             for name in own.keys() & state.keys():
-                if assign:
+                if assign and name in parts:
                     parts[name].data = state[name]
                 else:
                     own[name].copy_(state[name])
+        return Loaded(missing, strange)
 
     def train(self, mode=True):
         for one in self.modules():
