@@ -14,12 +14,14 @@ from helpers_answers import ALL as ANSWERS
 from helpers_answers import EXERCISES, report_of
 from helpers_browser import ROOT
 from test_sitio_bert import FRAMES, ODD
+from test_sitio_traductor import ODD as ODD_IN_TRANSLATOR
 from tools.page_cells import write_pieces
 from torch import nn
 
 from course_checkers.engine import catalog
 from course_checkers.engine.questions import tidy
 from course_lib.bert import extract_embeddings, load_bert
+from course_lib.translator import load_translator
 from course_tools.cells import checked
 from sitio import exercises
 
@@ -240,6 +242,40 @@ def test_bert_is_that_of_the_course(imitated, tmp_path):
                 assert abs(mine - its).max() <= 3e-3, (name, b)
 
 
+TRANSLATED = """
+import json, os, sys
+sys.path.insert(0, {tools!r})
+import page_cells
+page, found = page_cells.prepared(os.environ["CURSO_PIEZAS"]), {{}}
+from course_lib import load_translator
+ours = load_translator()
+read = [ours.tokenizer.encode(text) for text in {texts!r}]
+found["ids"] = [one.ids for one in read]
+found["texts"] = [ours.tokenizer.decode(one.ids) for one in read]
+for sentence in {sentences!r}:
+    one = ours.translate(sentence)
+    found[sentence] = [one.text, one.target_tokens, one.cross_attention.tolist(), one.log_probabilities.tolist()]
+json.dump(found, sys.stdout)
+"""
+
+
+def test_the_translator_is_that_of_the_course(imitated, tmp_path):
+    """Los mismos trozos, las mismas traducciones y los mismos pesos."""
+    sentences = ["I gave my dog a bone.", "She doesn't know where the old bridge is, and I'm sorry."]
+    texts = [*sentences, *(frame.format(odd, odd) for odd in ODD_IN_TRANSLATOR for frame in FRAMES)]
+    program = TRANSLATED.format(tools=str(JUDGE.parent), texts=texts, sentences=sentences)
+    (tmp_path / "programa.py").write_text(program, encoding="utf-8")
+    found, real = json.loads(imitated(tmp_path / "programa.py")), load_translator()
+    read = [real.tokenizer.encode(text) for text in texts]
+    assert [ascii(text) for text, one, ids in zip(texts, read, found["ids"], strict=True) if one.ids != ids] == []
+    assert found["texts"] == [real.tokenizer.decode(one.ids) for one in read]
+    for sentence in sentences:
+        one, (text, tokens, *numbers) = real.translate(sentence), found[sentence]
+        assert (text, tokens) == (one.text, one.target_tokens)
+        for mine, its in zip(numbers, (one.cross_attention, one.log_probabilities), strict=True):
+            torch.testing.assert_close(torch.tensor(mine), its, atol=1e-4, rtol=1e-4)
+
+
 QUESTIONS = """
 import json, os, sys
 sys.path.insert(0, {tools!r})
@@ -282,35 +318,6 @@ def test_the_questions_about_bert_are_judged_in_the_page_as_always(imitated, tmp
 # --- Las celdas de las lecciones ------------------------------------------------------------------
 
 LESSONS = [name for name in exercises.RUNNABLE if " " not in name and exercises.runnable(name)]
-CELLS = """
-import json, os, sys
-sys.path.insert(0, {tools!r})
-import page_cells
-page, before, found = page_cells.prepared(os.environ["CURSO_PIEZAS"]), [], {{}}
-for key, (source, outputs) in page_cells.cells_of({name!r}).items():
-    if key in {chosen!r}:
-        found[key] = [*page_cells.outcome(page, before, source), page_cells.text_of(outputs)]
-    before.append(source)
-json.dump(found, sys.stdout)
-"""
-
-
-def lesson_cells(imitated, tmp_path, name, chosen):
-    """Las que en la página no escriben lo que está guardado."""
-    program = CELLS.format(tools=str(JUDGE.parent), name=name, chosen=chosen)
-    (tmp_path / "programa.py").write_text(program, encoding="utf-8")
-    found = json.loads(imitated(tmp_path / "programa.py"))
-    assert set(found) == set(chosen)
-    return {key: one for key, one in found.items() if one[0] != one[2] or one[1]}
-
-
-@pytest.mark.lenta
-@pytest.mark.turnos
-@pytest.mark.parametrize("name", LESSONS)
-def test_the_cells_of_a_lesson_give_in_the_page_what_is_saved(imitated, tmp_path, name):
-    assert lesson_cells(imitated, tmp_path, name, exercises.runnable(name)) == {}
-
-
 ASKED = """
 import json, sys
 sys.path.insert(0, {tools!r})
@@ -358,12 +365,6 @@ def test_a_cell_has_what_it_needs_or_says_what_is_missing(imitated, tmp_path):
     assert "no existe nada que se llame «undefined»" in said[10][0] and said[10][1] == "<b>\n"
     assert "porque su celda se ha parado" in said[11][0] and said[11][-1] == "torch.nn.Module.apply"
     assert "No encuentro «my_softmax»" in said[12][0] and said[13][0] == ""  # ni un error
-
-
-@pytest.mark.lenta
-def test_some_cells_give_in_the_page_what_is_saved(imitated, tmp_path):
-    name = "05_atencion"
-    assert lesson_cells(imitated, tmp_path, name, exercises.runnable(name)[:8]) == {}
 
 
 def test_the_readme_says_how_many_are_done_in_the_page():

@@ -19,6 +19,7 @@ from helpers_sitio import (
 from playwright.sync_api import expect
 from sphinx.util.docutils import docutils_namespace
 from test_ortografia import faults
+from tools import page_cells
 from tools.explorer_pictures import pictures
 
 from course_checkers import Prediction
@@ -520,6 +521,33 @@ def test_bert_reads_a_sentence_in_the_page(browser, small):
         assert explorer.locator("img").count() == 0
         assert "vacía" in ask(page, explorer, " ", "")
         expect(said).to_have_text(told(python))  # sigue a la vista
+
+
+# --- Las celdas de las lecciones, en la página ----------------------------------------------------
+
+
+def others(browser, folder, name, chosen):
+    """Las celdas que en la página no enseñan lo que está guardado."""
+    with contextlib.closing(browser.new_page()) as page:
+        page.set_default_timeout(120_000)
+        page.goto(f"{folder.as_uri()}/{name}.html")
+        found = {key: (shown, problem, saved) for key, _, shown, problem, saved, _ in page_cells.in_page(page, name, chosen)}
+    assert set(found) == set(chosen)
+    return {key: one for key, one in found.items() if one[0] != one[2] or one[1]}
+
+
+SOME = "linea-mix", "943a90de", "d6d9ed68", "dibuja-it", "0726a402", "05a70006"  # escribe, BERT, dibuja, un explorador, y lo que lee de él
+
+
+def test_some_cells_give_in_the_page_what_is_saved(browser, small):
+    assert others(browser, small[0], LESSON, SOME) == {}
+
+
+@lenta
+@turnos
+@pytest.mark.parametrize("name", [name for name in PAGES if runnable(name)])
+def test_the_cells_of_a_lesson_give_in_the_page_what_is_saved(browser, whole, name):
+    assert others(browser, whole[0], name, runnable(name)) == {}
 
 
 # --- Cada noche: el sitio entero, de la carpeta y de un servidor ----------------------------------

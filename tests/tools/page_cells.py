@@ -1,15 +1,16 @@
-"""Las celdas de las lecciones que se ejecutan en la página: las que, con la imitación de torch, escriben lo guardado.
+"""Las celdas de las lecciones que se ejecutan en la página: las que, en Chromium, enseñan lo guardado.
 
     python tests/tools/page_cells.py             # dice cuáles: son las de sitio/celdas.txt
     python tests/tools/page_cells.py 05_atencion # y de una lección, qué le pasa a cada una de las demás
+    SITIO=_sitio python tests/tools/page_cells.py # en un sitio ya hecho
 
-Se ejecutan en otro proceso, en el que la imitación va delante y falta lo que en la página no está.
+Con el ordenador sin otra cosa que hacer: de una que tarda más de ``LONGEST`` segundos se dice que tarda.
 """
 
+import contextlib
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,7 +20,14 @@ from types import SimpleNamespace
 ROOT = Path(__file__).parents[2]
 VIEW = "application/vnd.jupyter.widget-view+json"
 UNSEEN = "Prediction(", "Questions(", "reveal("  # lo que no enseña su código
-LONGEST = 5  # segundos: lo que tarda más, en la página tarda demasiado
+LONGEST = 20  # segundos: lo que tarda más, en la página tarda demasiado
+ASK = """async ([source, lesson]) => {
+    try {
+        return await course.python.ask({lesson, source, library: []}, () => {}, new AbortController().signal);
+    } catch (error) {
+        return {findings: [error.message], refused: [], notes: [], printed: '', figures: []};
+    }
+}"""
 ABSENT = "transformers", "ipywidgets", "safetensors", "tokenizers", "gguf"
 
 
@@ -76,16 +84,24 @@ def text_of(outputs):
     return "\n".join([*parts, *pictures])
 
 
-def outcome(page, before, source):
-    """Lo que enseña una celda en la página, o por qué no lo enseña."""
-    told = json.loads(page.check(json.dumps({"lesson": before, "source": source})))
-    problem = told["refused"] or told["findings"] or told["notes"]
-    return ("", problem) if problem else ("\n".join([told["printed"].rstrip(), *(one["alt"] for one in told["figures"])]).strip("\n"), "")
+def in_page(page, name, chosen=None):
+    """De cada celda de una lección abierta: su id, su programa, lo que enseña, por qué no, lo guardado y segundos."""
+    page.evaluate(ASK, ["1", []])  # Python arranca
+    before = []
+    for key, (source, outputs) in cells_of(name).items():
+        if outputs is not None and not source.startswith(UNSEEN) and (chosen is None or key in chosen):
+            began = time.monotonic()
+            told = page.evaluate(ASK, [source, before])
+            shown = "\n".join([told["printed"].rstrip(), *(one["alt"] for one in told["figures"])]).strip("\n")
+            problem = told["refused"] or told["findings"] or told["notes"]
+            saved = text_of(outputs)
+            yield key, source, shown, problem, None if saved is None else saved.strip("\n"), time.monotonic() - began
+        before.append(source)
 
 
 WHY = {  # de lo que no se ejecuta: en qué se nota, y cómo se llama en celdas.txt
-    "llm": r"llama|[Ll]lm_|llm\b|gguf|SmolLM", "traductor": r"[Tt]ranslator|traductor", "transformers": "transformers",
-    "tarda": "tarda más de|dan muchas vueltas", "torch": r"\['torch|en la página no está",
+    "llm": r"llama|[Ll]lm_|llm\b|gguf|SmolLM", "transformers": "transformers|output_hidden_states|encoder.layer.0",
+    "tarda": "tarda más de", "torch": r"\['torch|en la página no está",
 }  # fmt: skip
 
 
@@ -97,39 +113,35 @@ def reason(problem, took, source):
     return next(found, "distinto") if problem else "tarda" if took >= LONGEST else "distinto"
 
 
-def run(folder, names):
-    page = prepared(folder)
-    here = page.ran.__globals__
-    here["LESSON"] = LONGEST
-    here["picture"] = lambda figure: {"alt": here["describe"](figure)}  # su imagen no se compara, y es lo que tarda
+def run(page, names):
     for name in names or sorted(path.stem for path in ROOT.glob("notebooks/[0-9]*.ipynb")):
-        before, found = [], {"": []}
-        for key, (source, outputs) in cells_of(name).items():
-            if outputs is not None and not source.startswith(UNSEEN):
-                began = time.process_time()
-                printed, problem = outcome(page, before, source)
-                took, saved = time.process_time() - began, text_of(outputs)
-                right = not problem and saved is not None and printed == saved.strip("\n") and took < LONGEST
-                why = "" if right and not source.startswith("# sin comparar") else reason(problem, took, source)
-                found.setdefault(why, []).append(key)
-                if why and (names or os.environ.get("VER")):
-                    print(f"✗ {name[:2]} {key} {why} {took:.1f} s, {source.splitlines()[0]}", problem or printed, saved, sep="\n    ")
-            before.append(source)
+        page.goto(f"{page.site}{name}.html")
+        found = {"": []}
+        for key, source, shown, problem, saved, took in in_page(page, name):
+            right = not problem and shown == saved and took < LONGEST
+            why = "" if right and not source.startswith("# sin comparar") else reason(problem, took, source)
+            found.setdefault(why, []).append(key)
+            if names:
+                print(f"{'✗' if why else '✓'} {took:4.1f} s {key} {why}, {source.splitlines()[0]}")
+                print(*(f"    {one}" for one in (problem or shown, saved) if why), sep="\n", end="\n" if why else "")
         for why, keys in found.items():
             print(f"{name} {why}".strip() + f": {' '.join(keys)}", flush=True)
 
 
 def main(names):
-    with tempfile.TemporaryDirectory() as folder:
-        write_pieces(folder)
-        paths = os.pathsep.join([str(ROOT / "sitio/imitation"), str(ROOT)])
-        environment = os.environ | {"PYTHONPATH": paths, "CURSO_PIEZAS": folder}
-        return subprocess.run([sys.executable, __file__, *names], env=environment).returncode
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+    from helpers_browser import open_browser
+    from helpers_sitio import build, serve
+
+    with contextlib.ExitStack() as stack:
+        folder = os.environ.get("SITIO") or Path(stack.enter_context(tempfile.TemporaryDirectory()), "_sitio")
+        if "SITIO" not in os.environ:
+            build(folder)
+        page = stack.enter_context(open_browser()).new_page()
+        page.set_default_timeout(120_000)
+        page.site = stack.enter_context(serve(folder))
+        run(page, names)
 
 
 if __name__ == "__main__":
-    if folder := os.environ.get("CURSO_PIEZAS"):
-        run(folder, sys.argv[1:])
-    else:
-        sys.path.insert(0, str(ROOT))
-        sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -295,6 +295,8 @@ def axes(dim, ndim):
 
 def summed(gradient, shape):
     """Un gradiente, sumado por los ejes que se habían difundido."""
+    if gradient.shape == tuple(shape):
+        return gradient
     extra = gradient.ndim - len(shape)
     gradient = gradient.sum(tuple(range(extra))) if extra else gradient
     stretched = tuple(i for i, n in enumerate(shape) if n == 1 and gradient.shape[i] != 1)
@@ -303,6 +305,8 @@ def summed(gradient, shape):
 
 def broadcast(*shapes):
     """La forma a la que se difunden otras."""
+    if len(shapes) == 2 and shapes[0] == shapes[1]:
+        return shapes[0]
     found = []
     for shape in shapes:
         a, b = tuple(found), tuple(shape)

@@ -160,7 +160,7 @@ def pair(name, count, slopes):
         def back(place, x):
             def send(g):
                 part = g * slopes(a, b, y)[place] * (alpha if place else 1)
-                return summed(np.broadcast_to(part, g.shape), x.shape)
+                return summed(part if part.shape == g.shape else np.broadcast_to(part, g.shape), x.shape)
 
             return x, send
 
