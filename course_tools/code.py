@@ -331,11 +331,24 @@ class Code:
             self.changing[one.name] = [(verb, found & own) for verb, found in inner if found & own]
 
 
+class Apart(ast.NodeTransformer):
+    """Las listas por comprensión, como generadores: desde Python 3.12, ``symtable`` da los nombres de aquellas por de fuera."""
+
+    def visit(self, node):
+        self.generic_visit(node)
+        match node:
+            case ast.ListComp(one, loops) | ast.SetComp(one, loops):
+                return ast.GeneratorExp(one, loops)
+            case ast.DictComp(key, value, loops):
+                return ast.GeneratorExp(ast.Tuple([key, value], ast.Load()), loops)
+        return node
+
+
 def names(node):
     """Los nombres de fuera que una instrucción escribe, los que lee y los que leen después sus funciones."""
     binds, needs, later = set(), roots(node.target) if isinstance(node, ast.AugAssign) else set(), set()
     try:
-        text = ast.unparse(node)
+        text = ast.unparse(Apart().visit(ast.parse(ast.unparse(node))))
     except (ValueError, RecursionError):  # un árbol que no se deja escribir: todos sus nombres
         every = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
         return made(node), every, every

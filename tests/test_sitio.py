@@ -531,6 +531,8 @@ def others(browser, folder, name, chosen):
     with contextlib.closing(browser.new_page()) as page:
         page.set_default_timeout(120_000)
         page.goto(f"{folder.as_uri()}/{name}.html")
+        alone = page.evaluate(page_cells.ASK, ["[w for w in (1, 2)], {w: w for w in 'a'}", ["w = nada"]])
+        assert (alone["printed"], alone["findings"]) == ("([1, 2], {'a': 'a'})\n", [])  # el nombre es suyo
         found = {key: (shown, problem, saved) for key, _, shown, problem, saved, _ in page_cells.in_page(page, name, chosen)}
     assert set(found) == set(chosen)
     return {key: one for key, one in found.items() if one[0] != one[2] or one[1]}
