@@ -72,8 +72,14 @@ class Page:
         self.perform([{"type": kind, "value": KEYS["Enter"] if letter == "\n" else letter}
                       for letter in text for kind in ("keyDown", "keyUp")])  # fmt: skip
 
-    def perform(self, actions):
-        source = {"type": "key", "id": "teclado", "actions": actions}
+    def drag(self, x, y, down):
+        """Arrastra con un dedo lo que hay en un punto, unos píxeles hacia abajo."""
+        moves = [{"type": "pointerMove", "x": x, "y": y + by} for by in range(0, down + 1, down // 10)]
+        actions = [moves[0], {"type": "pointerDown", "button": 0}, *moves[1:], {"type": "pointerUp", "button": 0}]
+        self.perform(actions, type="pointer", id="dedo", parameters={"pointerType": "touch"})
+
+    def perform(self, actions, **source):
+        source = {"type": "key", "id": "teclado"} | source | {"actions": actions}
         self.ask("input.performActions", context=self.context, actions=[source])
 
 

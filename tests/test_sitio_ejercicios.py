@@ -707,6 +707,15 @@ def test_in_firefox(folder):
         page.goto(f"{folder.as_uri()}/{LESSON}.html")
         kept = page.evaluate(f"document.querySelector({json.dumps(answer + ' textarea')}).value")
         assert "e.sum(-1" in kept
+        page.goto(f"{folder.as_uri()}/05_atencion.html")
+        tip = "document.querySelector('[data-explorer=GeometryExplorer] .exp-handle')"
+        page.evaluate("document.querySelector('[data-explorer=GeometryExplorer]').scrollIntoView()")
+        page.until(f"!!{tip}")
+        page.evaluate(f"{tip}.scrollIntoView({{block: 'center'}})")
+        spot = f"(box => JSON.stringify([box.x + box.width / 2, box.y + box.height / 2, scrollY]))({tip}.getBoundingClientRect())"
+        x, y, top = map(round, json.loads(page.evaluate(spot)))
+        page.drag(x, y, 60)  # la punta va con el dedo, y la página se queda
+        assert list(map(round, json.loads(page.evaluate(spot)))) == pytest.approx([x, y + 60, top], abs=6)
         page.goto(f"{folder.as_uri()}/{PIECES}.html")
         page.evaluate("document.querySelector(\"[data-cell='07c00002'] .open\").click()")
         assert "0 de 3 piezas son tuyas" in done("[data-cell='07c00002']")

@@ -264,6 +264,7 @@ class Page:
             reader.forget()
             restore(self.kept)
             creation.grad_on[0], optim.allowed[:] = True, [False, False]
+        reader.rounds[0] = reader.rounds[0] + 1 if reader.WANTED else 0
         return json.dumps({"need": sorted(reader.WANTED)} if reader.WANTED else found)
 
     def rebuilt(self, asked, codes, last):
