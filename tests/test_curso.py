@@ -21,9 +21,9 @@ import tomllib
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import pytest
-from conftest import other_nights
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -571,30 +571,6 @@ def test_python_3_6_can_parse_it():
     ast.parse((ROOT / "curso.py").read_text(encoding="utf-8"), feature_version=(3, 6))
 
 
-def old_pythons():
-    """Busca los Python demasiado antiguos que haya en esta máquina, en PATH y en pyenv."""
-    for minor in range(6, 11):
-        found = [shutil.which(f"python3.{minor}")]
-        found += Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python")
-        for python in filter(None, found):
-            answer = subprocess.run([python, "-c", "print(1)"], capture_output=True)
-            if answer.stdout.strip() == b"1":
-                yield str(python)
-                break
-
-
-@pytest.mark.lenta  # cada día basta con que lo entienda Python 3.6
-def test_old_pythons_of_this_machine_explain_themselves():
-    pythons = list(old_pythons())
-    if not pythons:
-        pytest.skip("en esta máquina no hay un Python anterior al 3.11")
-    for python in pythons:
-        for env in (os.environ, dict(os.environ, LC_ALL="C", PYTHONCOERCECLOCALE="0")):
-            result = subprocess.run([python, ROOT / "curso.py"], capture_output=True, env=env)
-            assert result.returncode == 1, python
-            assert b"el curso necesita uno entre el 3.11 y el 3.14" in result.stdout, python
-
-
 @pytest.mark.parametrize(("output", "sentence"), [
     ("OSError: [Errno 28] No space left on device", "No queda sitio"),
     ("The virtual environment was not created because ensurepip is not available", "python3-venv"),
@@ -618,12 +594,8 @@ def test_each_failure_has_its_sentence(curso, output, sentence):
     assert sentence in curso.diagnose(output)
 
 
-def no_permission(*_, **__):
-    raise PermissionError(13, "Permission denied")
-
-
 @pytest.mark.parametrize(("failing", "how", "sentence"), [
-    ("Path.mkdir", no_permission, "No se puede escribir en"),
+    ("Path.mkdir", mock.Mock(side_effect=PermissionError(13, "Permission denied")), "No se puede escribir en"),
     ("shutil.disk_usage", lambda _: SimpleNamespace(free=10**9), "hacen falta 3"),
 ])  # fmt: skip
 def test_folder_problems_are_one_sentence(curso, monkeypatch, failing, how, sentence):
@@ -690,17 +662,12 @@ def pins(name):
     return [(canonicalize_name(match[1]), match[2]) for match in found if match]
 
 
-def test_every_direct_dependency_is_exact_and_has_its_reason():
-    direct = pins("requirements.txt")
+def test_every_version_is_exact_and_appears_once_and_a_direct_one_has_its_reason():
+    direct, others = pins("requirements.txt"), pins("constraints.txt")
     assert len(direct) > 10
-    for name, rest in direct:
-        assert re.fullmatch(r"==[\w.]+ +# .{10,}", rest), name
-
-
-def test_every_other_version_is_exact_and_appears_once():
-    for name, rest in pins("constraints.txt"):
-        assert re.fullmatch(r"==[\w.]+( ; sys_platform == '\w+')?", rest), name
-    names = [name for name, _ in pins("requirements.txt") + pins("constraints.txt")]
+    for found, pattern in ((direct, " +# .{10,}"), (others, r"( ; sys_platform == '\w+')?")):
+        assert [name for name, rest in found if not re.fullmatch(rf"==[\w.]+{pattern}", rest)] == []
+    names = [name for name, _ in direct + others]
     assert len(set(names)) == len(names)
 
 
@@ -745,29 +712,3 @@ def test_a_workflow_uses_what_was_read_and_keeps_no_credentials():
         assert [one for one in used if not re.fullmatch(r"\S+@[0-9a-f]{40} # v[\d.]+", one)] == []
         assert text.count("actions/checkout@") == text.count("persist-credentials: false")
         assert "write" not in text or "cache: " not in text, path.name
-
-
-def test_what_is_slow_is_done_every_night():
-    everyday, night = (ROOT / f".github/workflows/{name}.yml" for name in ("pruebas", "noche"))
-    assert "run: python curso.py probar\n" in everyday.read_text(encoding="utf-8")
-    text = night.read_text(encoding="utf-8")
-    assert "run: python curso.py probar --todo\n" in text
-    assert "CURSO_NOCHE: ${{ strategy.job-index }}\n" in text
-    assert re.search(r"schedule:\n    - cron: ", text)
-
-
-def test_in_three_nights_all_the_cases_in_turns_are_done_and_each_one_once(monkeypatch):
-    def case(name, *marks):
-        return SimpleNamespace(nodeid=name, get_closest_marker=lambda mark: mark in marks)
-
-    items = [case(f"a.py::{name}[{k}]", "turnos", "lenta") for k in range(7) for name in ("uno", "dos")]
-    items += [case("a.py::uno[dia]", "turnos"), case("a.py::otra[1]", "lenta")]
-    done = []
-    for night in range(5, 8):
-        monkeypatch.setenv("CURSO_NOCHE", str(night))
-        left = other_nights(items)
-        done += [one.nodeid for one in items if one not in left]
-    always = ["a.py::uno[dia]", "a.py::otra[1]"]
-    assert sorted(done) == sorted([one.nodeid for one in items] + always * 2)
-    monkeypatch.setenv("CURSO_NOCHE", "todas")
-    assert other_nights(items) == []

@@ -145,24 +145,6 @@ def test_refreshing_changes_the_code_and_nothing_else(path, tmp_path, monkeypatc
     assert notebooks.file_problems(copied) == notebooks.file_problems(path) == []
 
 
-@pytest.mark.parametrize(("was", "now", "words"), [
-    ("mask.MaskExplorer", "mask.Tapador", r"mask\.Tapador: vuelve a ejecutarlo"),
-    ("mask.MaskExplorer", "tapas.MaskExplorer", r"tapas\.MaskExplorer: vuelve a ejecutarlo"),
-    ('"execution_count": 1,', '"execution_count": 9,', "no está en forma normal"),
-])  # fmt: skip
-def test_what_cannot_be_refreshed_is_said_and_stays(was, now, words, tmp_path, capsys):
-    """Un explorador que ya no existe, o un cuaderno a medias: una frase, y el archivo, intacto."""
-    copied, text = copy_of(ROOT / "notebooks" / "04_mascaras.ipynb", tmp_path)
-    broken = text.replace(was, now).replace("// Lo que comparten", "// Lo viejo que comparten")
-    assert broken.count("Lo viejo") == text.count("// Lo que comparten") > 0
-    copied.write_text(broken, encoding="utf-8")
-    assert notebooks.main(["--exploradores", str(copied)]) == 1
-    out = capsys.readouterr().out
-    assert re.search(words, out), out
-    assert "no se ha tocado" in out
-    assert copied.read_text(encoding="utf-8") == broken
-
-
 @each_class
 def test_it_stands_in_its_lessons_with_a_question(name):
     """Su página dice en qué lecciones está, y en ellas hay una pregunta justo antes."""

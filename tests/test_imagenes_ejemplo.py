@@ -144,11 +144,6 @@ def test_the_sums_below_come_out(name):
             assert total == pytest.approx(float(right), abs=1e-5), found
 
 
-def test_there_are_sums_to_check():
-    with_sums = [n for n in EXPECTED if any(SUM.search(w) for w, _ in texts(draw.stored(n)))]
-    assert {"ejemplo-x-qkv.svg", "ejemplo-pesos.svg", "ejemplo-mezcla.svg"} <= set(with_sums)
-
-
 @pytest.mark.parametrize(("kind", "layer"), [("encoder", EncoderLayer), ("decoder", DecoderLayer)])
 def test_a_layer_adds_as_many_times_as_its_class(kind, layer):
     drawn = [words for words, _ in texts(draw.stored(f"{kind}-capa.svg"))]
