@@ -25,18 +25,12 @@ def all_pairs(probes):
 # --- Las frases -----------------------------------------------------------------------------------
 
 
-def test_sizes():
-    """Las que pide la lección: 12 parejas y 20 frases, o más."""
-    assert len(ENGLISH.living) == 24
-    assert len(ENGLISH.varied) == 24
-    for probes in PROBES.values():
-        assert len(probes.living) >= 12
-        assert len(probes.varied) >= 20
-        assert len(probes.living) % 2 == 0, "se parte en dos mitades"
-
-
 @each_language
-def test_pairs_are_complete_and_different(probes):
+def test_pairs_are_enough_complete_and_different(probes):
+    """Las que pide la lección: 12 parejas y 20 frases, o más."""
+    assert len(probes.living) >= 12
+    assert len(probes.varied) >= 20
+    assert len(probes.living) % 2 == 0, "se parte en dos mitades"
     pairs = all_pairs(probes)
     assert all(isinstance(pair, Pair) and all(pair) for pair in pairs)
     for group in (probes.living, probes.things, probes.both_living):
@@ -77,9 +71,6 @@ def test_shuffled_has_the_same_words_in_another_order():
         moved += plain != mixed
     assert moved == len(ENGLISH.living)
     assert mixed == ENGLISH.sentence(pair, "old", "shuffled").split(), "siempre el mismo orden"
-
-
-def test_an_unknown_form_says_which_there_are():
     with pytest.raises(ValueError, match="forma 'nada'.*active, passive, .*shuffled"):
         ENGLISH.sentence(ENGLISH.living[0], "old", "nada")
 

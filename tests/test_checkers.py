@@ -65,10 +65,6 @@ def eats_memory(*arguments, **options):
     return torch.zeros(10**12)
 
 
-def eats_memory_in_python(*arguments, **options):
-    return [0] * 10**12
-
-
 def recurses(*arguments, **options):
     return recurses(*arguments)
 
@@ -77,30 +73,25 @@ def raises(*arguments, **options):
     return missing_name  # noqa: F821
 
 
-def exits(*arguments, **options):
-    sys.exit(3)
+def throws(error):
+    def answer(*arguments, **options):
+        raise error
 
-
-def interrupts(*arguments, **options):
-    raise KeyboardInterrupt
-
-
-def fails_badly(*arguments, **options):
-    class Awful(Exception):
-        def __str__(self):
-            raise ValueError
-
-    raise Awful
+    return answer
 
 
 def spoils_everything(*arguments, **options):
-    torch.manual_seed(1)
-    random.seed(1)
-    np.random.seed(1)
+    for seed in (torch.manual_seed, random.seed, np.random.seed):
+        seed(1)
     torch.set_default_dtype(torch.float64)
     print("hola")
     print("adiós", file=sys.stderr)
     return torch.zeros(1)
+
+
+class Awful(Exception):
+    def __str__(self):
+        raise ValueError
 
 
 class Strange:
@@ -144,13 +135,13 @@ STRANGE = {
     "con gradiente": lambda *a, **k: torch.zeros(2, requires_grad=True),
     "al azar": lambda *a, **k: torch.rand(2, 3),
     "no existe un nombre": raises,
-    "se va": exits,
-    "interrumpe": interrupts,
-    "un error que no se deja leer": fails_badly,
+    "se va": throws(SystemExit(3)),
+    "interrumpe": throws(KeyboardInterrupt),
+    "un error que no se deja leer": throws(Awful),
     "se llama sin fin": recurses,
     "lo cambia todo": spoils_everything,
     "pide memoria": eats_memory,
-    "pide memoria en Python": eats_memory_in_python,
+    "pide memoria en Python": lambda *a, **k: [0] * 10**12,
 }
 
 
@@ -247,37 +238,29 @@ def test_dots_left_halfway_are_unsolved(learner, unsolved):
     assert running.call(learner).unsolved == unsolved
 
 
-def stub(scores):
-    """Con docstring."""
-    ...
-
-
-def pending(scores):
-    """Con docstring."""
-    raise NotImplementedError("sin hacer")
-
-
 def gives_up(scores):
     if scores == 0:
         raise NotImplementedError
     return scores
 
 
-def passes(scores):
-    pass
-
-
-def returns_none(scores):
-    x = scores  # noqa: F841
-
-
 def test_a_stub_is_told_from_a_missing_return():
-    assert is_stub(stub)
-    assert is_stub(passes)
-    assert not is_stub(returns_none)
-    assert not is_stub(lambda scores: scores)
-    assert not is_stub(torch.softmax)
-    assert is_stub(pending)
+    def stub(scores):
+        """Con docstring."""
+        ...
+
+    def pending(scores):
+        """Con docstring."""
+        raise NotImplementedError("sin hacer")
+
+    def passes(scores):
+        pass
+
+    def returns_none(scores):
+        x = scores  # noqa: F841
+
+    assert all(map(is_stub, (stub, passes, pending)))
+    assert not any(map(is_stub, (returns_none, lambda scores: scores, torch.softmax)))
 
 
 # --- El motor -------------------------------------------------------------------------------------
@@ -337,12 +320,9 @@ def test_each_mistake_is_named_and_no_other(learner, expected):
     assert ids(learner) == expected
 
 
-class Ambiguous(Toy):
-    axes = Toy.axes | {"scale": [Option(1.0), Option(1.5, TWICE)]}
-
-
-def test_two_explanations_are_both_said():
-    report = Ambiguous().check(lambda a, b: 1.5 * a * b)
+def test_two_explanations_are_both_said(monkeypatch):
+    monkeypatch.setattr(Toy, "axes", Toy.axes | {"scale": [Option(1.0), Option(1.5, TWICE)]})
+    report = Toy().check(lambda a, b: 1.5 * a * b)
     assert [finding.id for finding in report.findings] == ["ambiguo"]
     assert "Error doble" in str(report)
     assert "Error por" in str(report)

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from functools import cache
+from unittest import mock
 
 import pytest
 import torch
@@ -111,12 +112,8 @@ def test_one_token_more_reads_only_that_token(model, monkeypatch):
     for path in paths:
         whole, _ = Reader(*model).read((*ids, *path))
         torch.testing.assert_close(reader.read((*ids, *path))[0], whole, atol=1e-4, rtol=0)
-
-    def fail(*_args, **_):
-        raise MemoryError("sin memoria")
-
     reader.read((*ids, 260, 99, 7))
-    monkeypatch.setattr(reader.model.layers[20], "forward", fail)  # a medias
+    monkeypatch.setattr(reader.model.layers[20], "forward", mock.Mock(side_effect=MemoryError))  # a medias
     with pytest.raises(MemoryError):
         reader.read((ids[0], 5))  # de lo guardado, ya ha quitado lo que no es común
     monkeypatch.undo()
@@ -256,11 +253,7 @@ def test_it_draws_with_those_probabilities(monkeypatch):
 @pytest.mark.parametrize("failure", [ModelUnavailableError("Falta el LLM"), MemoryError("no cabe")])
 def test_a_failure_is_answered(monkeypatch, failure):
     explorer = LlmExplorer()
-
-    def fail(*_):
-        raise failure
-
-    monkeypatch.setattr(llm, "_reader", fail)
+    monkeypatch.setattr(llm, "_reader", mock.Mock(side_effect=failure))
     ask(explorer, "Hello")
     assert explorer.error == f"No he podido leerlo: {failure}"
     assert explorer.text == TEXT

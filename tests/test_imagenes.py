@@ -99,8 +99,9 @@ def test_every_file_is_in_the_table():
 # --- Los textos alternativos -----------------------------------------------------------------
 
 
-def test_alt_texts_file_is_up_to_date():
+def test_alt_texts_file_is_up_to_date_and_they_are_all_different():
     assert draw.stored("textos_alternativos.md") == draw.alt_texts()
+    assert len({alt for _, alt in draw.FIGURES.values()}) == len(draw.FIGURES)
 
 
 @pytest.mark.parametrize("name", draw.FIGURES)
@@ -108,10 +109,6 @@ def test_alt_text_says_in_spanish_what_the_figure_shows(name):
     words = draw.FIGURES[name][1].lower().split()
     assert len(words) >= 8
     assert len(SPANISH & set(words)) >= 3
-
-
-def test_alt_texts_are_all_different():
-    assert len({alt for _, alt in draw.FIGURES.values()}) == len(draw.FIGURES)
 
 
 @each_svg
@@ -127,21 +124,12 @@ def test_svg_introduces_itself(name):
 
 
 @each_svg
-def test_svg_needs_nothing_from_outside(name):
-    for element in load(name).iter():
+def test_svg_needs_nothing_from_outside_uses_the_palette_and_has_large_letters(name):
+    root = load(name)
+    for element in root.iter():
         assert tag(element) in SVG_TAGS
         assert not re.search(r"href|://|url\(", str(element.attrib))
-
-
-@each_svg
-def test_colours_come_from_the_palette(name):
-    used = {element.get(key) for element in load(name).iter() for key in ("fill", "stroke")}
-    assert used - {None, "none"} <= PALETTE
-
-
-@each_svg
-def test_letters_are_large_enough(name):
-    root = load(name)
+        assert {element.get("fill"), element.get("stroke")} <= PALETTE | {None, "none"}
     smallest = min(number(element, "font-size") for element in root.iter() if element.get("font-size"))
     assert smallest * min(1, 800 / number(root, "width")) >= MINIMUM_SIZE
 

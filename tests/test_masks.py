@@ -147,21 +147,9 @@ def test_wrong_length(length):
     assert repr(length) in str(error.value)
 
 
-@pytest.mark.parametrize(("mask", "words"), [
-    (torch.ones(4), ["(4,)", "(B, L_k)", "attention_mask[None]"]),
-    (torch.ones(2, 1, 1, 4), ["(2, 1, 1, 4)", "(B, L_k)"]),
-    (torch.tensor([[1, 2, 0]]), ["[0, 1, 2]", "1 (token de verdad)"]),
-    (torch.tensor([[0.0, -torch.inf]]), ["-inf", 'convert_mask(mask, "additive", "keep")']),
-    (torch.tensor([[1.0, torch.nan]]), ["nan"]),
-    ([[1, 1], [1]], ["[[1, 1], [1]]", "padding=True"]),
-    (None, ["None", "padding=True"]),
-    ("frase", ["'frase'", "padding=True"]),
-])  # fmt: skip
-def test_wrong_attention_mask(mask, words):
-    """padding_mask dice qué forma o qué valores tiene lo recibido y cómo arreglarlo."""
-    with pytest.raises(ValueError, match="padding_mask: attention_mask") as error:
-        padding_mask(mask)
-    assert all(word in str(error.value) for word in words), str(error.value)
+def padded(mask, *words):
+    """Un caso de la tabla: una máscara de relleno que no lo es."""
+    return lambda: padding_mask(mask), ValueError, ["padding_mask: attention_mask", *words]
 
 
 @pytest.mark.parametrize(("function", "kind", "words"), [
@@ -187,9 +175,15 @@ def test_wrong_attention_mask(mask, words):
     (lambda: combine_masks("máscara"), TypeError, ["str", "¿Es lo que querías pasar?"]),
     (lambda: convert_mask(BOOL, "keep", "additive", torch.bool), ValueError, ["dtype = torch.bool"]),
     (lambda: convert_mask(BOOL, "keep", "additive", torch.int64), ValueError, ["dtype = torch.int64"]),
+    padded(torch.ones(4), "(4,)", "(B, L_k)", "attention_mask[None]"),
+    padded(torch.ones(2, 1, 1, 4), "(2, 1, 1, 4)", "(B, L_k)"),
+    padded(torch.tensor([[1, 2, 0]]), "[0, 1, 2]", "1 (token de verdad)"),
+    padded(torch.tensor([[0.0, -torch.inf]]), "-inf", 'convert_mask(mask, "additive", "keep")'),
+    padded(torch.tensor([[1.0, torch.nan]]), "nan"), padded(None, "None", "padding=True"),
+    padded([[1, 1], [1]], "[[1, 1], [1]]", "padding=True"), padded("frase", "'frase'", "padding=True"),
 ])  # fmt: skip
 def test_wrong_masks(function, kind, words):
-    """combine_masks y convert_mask nombran el argumento, el valor y la salida."""
+    """Las tres nombran el argumento, la forma o el valor, y cómo arreglarlo."""
     with pytest.raises(kind) as error:
         function()
     assert all(word in str(error.value) for word in words), str(error.value)

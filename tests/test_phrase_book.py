@@ -10,8 +10,7 @@ from prose import is_in
 
 from course_tools.training import phrase_book
 from course_tools.training.phrase_book import (
-    PATH, english_plural, fill, phrase_pairs, plain, read_book, read_first_sentences, read_word,
-    spanish_plural,
+    PATH, fill, phrase_pairs, plain, read_book, read_first_sentences, read_word,
 )  # fmt: skip
 
 FIRST = read_first_sentences(Path(__file__).with_name("primeras_frases.tsv"))
@@ -83,25 +82,6 @@ def test_words_are_in_the_dictionaries():
         short |= {"Escúchala", "Escúchalo", "Escúchalos", "Repítelo"}  # con el pronombre detrás
         wrong = {w for w in words - short if not is_in(language, w) and not is_in(language, w.lower())}
         assert wrong == set()
-
-
-@pytest.mark.parametrize(("plural", "words"), [
-    (english_plural, "dog dogs, box boxes, library libraries, boy boys, bus buses"),
-    (spanish_plural, "casa casas, lápiz lápices, ratón ratones, autobús autobuses"),
-    (spanish_plural, "árbol árboles, sofá sofás, azul azules"),
-])  # fmt: skip
-def test_plurals(plural, words):
-    for one, many in map(str.split, words.split(", ")):
-        assert plural(one) == many
-
-
-def test_words_are_read():
-    assert read_word("dog = perro m") == (["dog", "dogs"], ["perro", "perros"], False, 0, "")
-    mouse = read_word("swimming pool = piscina cubierta f")
-    assert mouse[:3] == (["swimming pool", "swimming pools"], ["piscina cubierta", "piscinas cubierta"], True)
-    assert read_word("they = ellos 6").person == 6
-    assert read_word("umbrella = paraguas|paraguas m").spanish == ["paraguas", "paraguas"]
-    assert read_word("eat|eats|eating = como|…|comiendo = pan").rest == "pan"
 
 
 @pytest.mark.parametrize(("mould", "expected"), [

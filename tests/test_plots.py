@@ -423,16 +423,3 @@ def test_the_values_come_first_day_and_night(tmp_path):
     day = f":root {{\n  --q: {palette.QUERY};\n  --round: {palette.FORM['round']};\n}}\n"
     night = f"@media screen {{ html {{\n  --q: {palette.SKY};\n}}}}\n"
     assert told == f"{day}{night}p {{ color: var(--q); }}\n"
-
-
-DRAWN_BY_HAND = {"sitio/web/icono.svg": [palette.DAY["site"], palette.ORANGE]}
-DRAWN_BY_HAND |= {
-    path.relative_to(ROOT).as_posix(): [palette.QUERY, "#FFF"]
-    for path in ROOT.glob("imagenes/insignias/*.svg")
-}
-
-
-@pytest.mark.parametrize("name", DRAWN_BY_HAND)
-def test_what_is_drawn_by_hand_has_its_colours(name):
-    used = re.findall(r'fill="(#\w+)"', (ROOT / name).read_text(encoding="utf-8"))
-    assert [found.upper() for found in used] == DRAWN_BY_HAND[name]

@@ -7,6 +7,7 @@ import json
 import re
 from functools import partial
 from types import SimpleNamespace
+from unittest import mock
 from urllib.parse import urlsplit
 
 import pytest
@@ -644,10 +645,7 @@ def test_the_lesson_and_its_class_say_the_task(monkeypatch, tmp_path):
     ("error", "said"), [(errno.EROFS, "No puedo escribir _sitio"), (errno.ENOSPC, "No queda sitio")]
 )
 def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(monkeypatch, error, said):
-    def fail(*_):
-        raise OSError(error, "x")
-
-    monkeypatch.setattr(site, "make", fail)
+    monkeypatch.setattr(site, "make", mock.Mock(side_effect=OSError(error, "x")))
     with pytest.raises(SystemExit, match=f"^{said}.*repi"):
         site.main([])
 
