@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from torch import types
-from torch.overrides import heard, known, lacking, named, refuse
+from torch.overrides import fault, heard, known, lacking, named, refuse
 
 FUNCTIONS = {}
 # Los nombres de NumPy que torch también entiende.
@@ -314,10 +314,7 @@ def broadcast(*shapes):
         a, b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
         for i in reversed(range(n)):
             if a[i] != b[i] and 1 not in (a[i], b[i]):
-                raise RuntimeError(
-                    f"The size of tensor a ({a[i]}) must match the size of tensor b ({b[i]}) at "
-                    f"non-singleton dimension {i}"
-                )
+                raise RuntimeError(fault("broadcast", a[i], b[i], i))
         found = [y if x == 1 else x for x, y in zip(a, b)]
     return Size(found)
 
@@ -368,14 +365,9 @@ def changed(x, array, *edges):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     fits = np.shape(array)
     if fits != x.array.shape and broadcast(x.shape, fits) != x.shape:
-        raise RuntimeError(
-            f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(broadcast(x.shape, fits))}"
-        )
+        raise RuntimeError(fault("inplace-shape", list(x.shape), list(broadcast(x.shape, fits))))
     if not x.array.flags.writeable:
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-            "location. Please clone() the tensor before performing the operation."
-        )
+        raise RuntimeError(fault("overlap-self"))
     kept = tuple((before(x) if one is x else one, back) for one, back in edges or () if one.requires_grad)
     x.array[...] = types.stored(np.asarray(array), x.dtype)
     if kept and grad_on[0] and x.dtype.category > 1:
@@ -391,10 +383,7 @@ def apart(target, source):
     if where[0] == where[1]:
         return
     if all(x.size == 1 or dense(x) for x in (target, source)):
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-            "memory location. Please clone() the tensor before performing the operation."
-        )
+        raise RuntimeError(fault("overlap"))
     if np.shares_memory(target, source):  # en torch depende de en qué orden lo haga
         refuse("leer y escribir en el mismo sitio")
 
@@ -416,9 +405,7 @@ def in_place(name, operation):
         old.array = old.array.copy() if self.requires_grad and grad_on[0] else old.array
         found = operation(old, *arguments, **options)
         if types.promote(found.dtype, self.dtype) is not self.dtype and found.dtype.category > self.dtype.category:
-            raise RuntimeError(
-                f"result type {found.dtype.said} can't be cast to the desired output type {self.dtype.said}"
-            )
+            raise RuntimeError(fault("inplace-dtype", found.dtype.said, self.dtype.said))
         return changed(self, found.array, *found.edges)
 
     both(f"{name}_", function=False)(named(write, f"{name}_"))

@@ -46,9 +46,9 @@ def inferred(value):
         return types.of_array(np.asarray(value))
     if not isinstance(value, bool | int | float | complex):
         kind = type(value).__name__
-        raise TypeError(f"new(): invalid data type '{kind}'") if isinstance(value, str) else RuntimeError(
-            f"Could not infer dtype of {kind}"
-        )
+        if isinstance(value, str):
+            raise TypeError(f"new(): invalid data type '{kind}'")
+        raise RuntimeError(f"Could not infer dtype of {kind}")
     return types.of_scalar(value)
 
 

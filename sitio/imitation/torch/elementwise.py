@@ -6,7 +6,7 @@ import numpy as np
 
 from torch import types
 from torch.core import FUNCTIONS, Tensor, both, broadcast, changed, in_place, listed, made, plain, summed, tensor_of
-from torch.overrides import named
+from torch.overrides import fault, named
 
 
 # Nombre → la cuenta y su derivada, que recibe la entrada y la salida. Las que dan siempre decimales.
@@ -58,10 +58,7 @@ def one_by_one(name, count, slope, floats):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind}")
         kind = types.default[0] if floats and x.dtype.category < 2 else x.dtype
         if name == "neg" and kind is types.bool_:
-            raise RuntimeError(
-                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
-                "mask, use the `~` or `logical_not()` operator instead."
-            )
+            raise RuntimeError(fault("neg"))
         given = x.array.astype(kind.stored, copy=False)
         if name in ("floor", "ceil", "trunc") and kind.category < 2:
             return made(given.copy(), dtype=kind)
@@ -278,9 +275,7 @@ def where(condition, input=None, other=None):
     if not isinstance(condition, Tensor):
         raise TypeError(f"where() received an invalid combination of arguments - got ({type(condition).__name__})")
     if condition.dtype not in (types.bool_, types.uint8):
-        raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.said}"
-        )
+        raise RuntimeError(fault("where", condition.dtype.said))
     kind = types.result((input, other))
     a, b, here = tensor_of(input), tensor_of(other), condition.array.astype(bool)
     broadcast(condition.shape, a.shape, b.shape)
@@ -301,9 +296,7 @@ def masked_fill(input, mask, value):
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {said}")
     given = tensor_of(value)
     if given.ndim:
-        raise RuntimeError(
-            f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {given.ndim} dimension(s)."
-        )
+        raise RuntimeError(fault("masked_fill", given.ndim))
     whole, number = input.dtype.category < 2, abs(given.array.item())
     most = np.inf if input.dtype is types.bool_ else (np.iinfo if whole else np.finfo)(input.dtype.stored).max
     if number > most and (whole or number != math.inf) or whole and number != number:

@@ -7,6 +7,13 @@ from pathlib import Path
 MODES, REFUSED = [], []
 NAMES = Path(__file__).with_name("names.txt").read_text(encoding="utf-8").split()
 NAMES = {room: set(rest.split(",")) for room, _, rest in (line.partition(":") for line in NAMES)}
+FAULTS = Path(__file__).with_name("faults.txt").read_text(encoding="utf-8").splitlines()
+FAULTS = dict(line.split(": ", 1) for line in FAULTS)
+
+
+def fault(name, *values):
+    """Lo que dice torch al parar, con sus números: los textos largos están en ``faults.txt``."""
+    return FAULTS[name].format(*values)
 
 
 class TorchFunctionMode:
@@ -65,9 +72,7 @@ def tried(function, arguments, options):
         if found := re.match(rf"{name}\(\) missing \d+ required positional arguments?: (.*)", str(error)):
             many = re.findall(r"'(\w+)'", found[1])
             said = ", ".join(f'"{one}"' for one in many)
-            raise TypeError(
-                f"{function.__name__}() missing {len(many)} required positional arguments: {said}"
-            ) from None
+            raise TypeError(fault("missing", function.__name__, len(many), said)) from None
         raise
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from torch import types
 from torch.core import Tensor, axes, axis, both, broadcast, changed, in_place, listed, made, moved, named, plain, summed
 from torch.fast import product as multiplied
-from torch.overrides import refuse
+from torch.overrides import fault, refuse
 from torch.shapes import index_select
 
 SORTS = "max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"
@@ -23,10 +23,7 @@ def reduced(name, count, slope, kinds):
     def operation(input, dim=None, keepdim=False, *, dtype=None):
         kind = dtype or kinds(input.dtype)
         if kind is None:
-            raise RuntimeError(
-                f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex "
-                f"dtype. Got: {input.dtype.said}"
-            )
+            raise RuntimeError(fault("reduce-dtype", name, input.dtype.said))
         where = axes(dim, input.ndim)
         x = input.array.astype(kind.stored, copy=False)
         whole = count(x, where) if where or not input.ndim else count(x, ())
@@ -327,9 +324,7 @@ def matmul(input, other, *, out=None):
         if not isinstance(x, Tensor):
             raise TypeError(f"matmul(): argument '{name}' (position {place}) must be Tensor, not {type(x).__name__}")
     if not input.ndim or not other.ndim:
-        raise RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {input.ndim}D and {other.ndim}D"
-        )
+        raise RuntimeError(fault("matmul", input.ndim, other.ndim))
     a, b = input.ndim, other.ndim
     if a == b == 1:
         alike(input, other, "dot : expected both vectors to have same dtype, but found {} and {}")
@@ -337,10 +332,7 @@ def matmul(input, other, *, out=None):
     k = other.shape[0] if b == 1 else k
     if m != k:
         if a == b == 1:
-            raise RuntimeError(
-                f"inconsistent tensor size, expected tensor [{m}] and src [{k}] to have the same number of "
-                f"elements, but got {m} and {k} elements respectively"
-            )
+            raise RuntimeError(fault("dot", m, k))
         if b <= 2:
             rows = math.prod(input.shape[:-1])
             if b == 1:
@@ -430,10 +422,7 @@ def tensordot(a, b, dims=2):
     left, right = list("abcdefghijkl"[: a.ndim]), list("mnopqrstuvwx"[: b.ndim])
     for i, j in zip(first, second, strict=True):
         if a.size(i) != b.size(j):
-            raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a.size(i)} in dim {i} and second has size "
-                f"{b.size(j)} in dim {j}"
-            )
+            raise RuntimeError(fault("tensordot", a.size(i), i, b.size(j), j))
         right[j] = left[i]
     rest = "".join(c for c in (*left, *right) if (c in left) != (c in right))
     return einsum(f"{''.join(left)},{''.join(right)}->{rest}", a, b)
@@ -467,16 +456,10 @@ def readable(equation, tensors):
     for term, x in zip(terms, tensors):
         plain_term = term.replace("...", "")
         if strange := next((c for c in plain_term if not c.isalpha()), None):
-            raise RuntimeError(
-                f"einsum(): invalid subscript given at index {term.index(strange)} in the equation string, "
-                "subscripts must be in [a-zA-Z]"
-            )
+            raise RuntimeError(fault("einsum-letter", term.index(strange)))
         extra = x.ndim - len(plain_term)
         if "..." not in term and extra:
-            raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(plain_term)}) does not match the number "
-                f"of dimensions ({x.ndim}) for operand {len(found)} and no ellipsis was given"
-            )
+            raise RuntimeError(fault("einsum-number", len(plain_term), x.ndim, len(found)))
         found.append(term.replace("...", "".join(spare[many - extra : many])))
     if not arrow:
         letters = "".join(sorted(left.replace(",", "").replace("...", "")))
@@ -484,19 +467,14 @@ def readable(equation, tensors):
     right = right.replace("...", "".join(spare[:many]))
     for letter in right:
         if not any(letter in term for term in found):
-            raise RuntimeError(
-                f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
-            )
+            raise RuntimeError(fault("einsum-output", letter))
         if right.count(letter) > 1:
             raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
     sizes = {}
     for k, (term, x) in enumerate(zip(found, tensors)):
         for letter, n in zip(term, x.shape):
             if sizes.setdefault(letter, n) not in (n, 1) and n != 1:
-                raise RuntimeError(
-                    f"einsum(): subscript {letter} has size {n} for operand {k} which does not broadcast with "
-                    f"previously seen size {sizes[letter]}"
-                )
+                raise RuntimeError(fault("einsum-size", letter, n, k, sizes[letter]))
             sizes[letter] = max(sizes[letter], n)
     return found, right, sizes
 

@@ -6,28 +6,10 @@ import numpy as np
 
 from torch import types
 from torch.core import (
-    FUNCTIONS,
-    Size,
-    Tensor,
-    apart,
-    axes,
-    axis,
-    before,
-    both,
-    broadcast,
-    grad_on,
-    in_place,
-    lineage,
-    listed,
-    made,
-    moved,
-    plain,
-    root,
-    summed,
-    tensor_of,
-    untouched,
-)
-from torch.overrides import refuse
+    FUNCTIONS, Size, Tensor, apart, axes, axis, before, both, broadcast, grad_on, in_place, lineage,
+    listed, made, moved, plain, root, summed, tensor_of, untouched,
+)  # fmt: skip
+from torch.overrides import fault, refuse
 
 
 def sizes(given, name="size(): argument 'size'"):
@@ -36,10 +18,7 @@ def sizes(given, name="size(): argument 'size'"):
     for i, n in enumerate(one):
         if isinstance(n, bool) or not isinstance(n, int | np.integer | Tensor):
             kind = type(n).__name__
-            if i:
-                said = f'failed to unpack the object at pos {i + 1} with error "type must be tuple of ints,but got {kind}"'
-                raise TypeError(f"{name} {said}")
-            raise TypeError(f"{name} must be tuple of ints, not {kind}")
+            raise TypeError(fault("sizes", name, i + 1, kind) if i else f"{name} must be tuple of ints, not {kind}")
     return tuple(int(n) for n in one)
 
 
@@ -68,10 +47,7 @@ def view(input, *shape):
     shape = fitted(sizes(shape, "view(): argument 'size'"), input.array.size)
     found = input.array.reshape(shape)
     if found.size and not np.may_share_memory(found, input.array):
-        raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
-            "two contiguous subspaces). Use .reshape(...) instead."
-        )
+        raise RuntimeError(fault("view"))
     return moved(input, lambda x: x.reshape(shape))
 
 
@@ -96,10 +72,7 @@ def unflatten(input, dim, sizes):
     try:
         parts = fitted(tuple(map(int, sizes)), n)
     except RuntimeError:
-        raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the "
-            "input tensor"
-        ) from None
+        raise RuntimeError(fault("unflatten", list(sizes), dim, n)) from None
     return reshape(input, *input.shape[:dim], *parts, *input.shape[dim + 1 :])
 
 
@@ -120,10 +93,7 @@ def t(input):
 def permute(input, *dims):
     order = sizes(dims, "permute(): argument 'dims'")
     if len(order) != input.ndim:
-        raise RuntimeError(
-            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
-            f"desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(order)}"
-        )
+        raise RuntimeError(fault("permute", input.ndim, len(order)))
     order = axes(order, input.ndim)
     return moved(input, lambda x: np.transpose(x, order))
 
@@ -149,23 +119,16 @@ for name, function in (("squeeze", squeeze), ("unsqueeze", unsqueeze), ("transpo
     both(f"{name}_", function=False)(write)
 
 
-EXPANDED = "The expanded size of the tensor ({}) must match the existing size ({}) at non-singleton dimension {}.  "
-EXPANDED += "Target sizes: {}.  Tensor sizes: {}"
-
-
 def expand(self, *shape):
     shape = sizes(shape, "expand(): argument 'size'")
     extra = len(shape) - self.ndim
     if extra < 0:
-        raise RuntimeError(
-            f"expand(torch.{self.dtype.said}Tensor{{{list(self.shape)}}}, size={list(shape)}): the number of sizes "
-            f"provided ({len(shape)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
-        )
+        raise RuntimeError(fault("expand", self.dtype.said, list(self.shape), list(shape), len(shape), self.ndim))
     mine = (1,) * extra + tuple(self.shape)
     wanted = tuple(m if n == -1 else n for n, m in zip(shape, mine))
     for i, (n, m) in enumerate(zip(wanted, mine)):
         if m not in (1, n):
-            raise RuntimeError(EXPANDED.format(n, m, i, list(wanted), list(self.shape)))
+            raise RuntimeError(fault("expand-size", n, m, i, list(wanted), list(self.shape)))
     return moved(self, lambda x: np.broadcast_to(x, wanted))
 
 
@@ -184,10 +147,7 @@ def broadcast_shapes(*shapes):
     for index, shape in enumerate(tuple(s) if isinstance(s, tuple | list) else (s,) for s in shapes):
         for i in range(1, min(len(found), len(shape)) + 1):
             if found[-i] != shape[-i] and 1 not in (found[-i], shape[-i]):
-                raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {shape[-i]} at {-i}! Mismatching argument at "
-                    f"index {index} had {tuple(shape)}; but expected shape should be broadcastable to {list(found)}"
-                )
+                raise RuntimeError(fault("broadcast_shapes", shape[-i], -i, index, tuple(shape), list(found)))
         found = broadcast(found, shape)
     return found
 
@@ -253,10 +213,7 @@ def split(tensor, split_size_or_sections, dim=0):
     equal = isinstance(size, int)
     parts = ([min(size, n - i) for i in range(0, n, size)] or [0]) if equal else list(size)
     if sum(parts) != n:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), "
-            f"but got split_sizes={parts}"
-        )
+        raise RuntimeError(fault("split", n, dim, parts))
     starts = np.cumsum([0, *parts[:-1]])
     return tuple(narrow(tensor, dim, int(i), k) for i, k in zip(starts, parts))
 
@@ -321,10 +278,7 @@ def cat(tensors, dim=0):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {many[0].ndim} and {x.ndim}")
         for i, (n, m) in enumerate(zip(many[0].shape, x.shape)):
             if n != m and i != dim:
-                raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for "
-                    f"tensor number {k} in the list."
-                )
+                raise RuntimeError(fault("cat", dim, n, m, k))
     starts = np.cumsum([0, *(x.shape[dim] for x in many)])
     ahead = (slice(None),) * dim
     edges = [
@@ -335,9 +289,7 @@ def cat(tensors, dim=0):
 
 def check_many(name, tensors):
     if isinstance(tensors, Tensor) or not isinstance(tensors, tuple | list):
-        raise TypeError(
-            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
-        )
+        raise TypeError(fault("tensors", name, type(tensors).__name__))
     many = list(tensors)
     for i, x in enumerate(many):
         if not isinstance(x, Tensor):
@@ -353,10 +305,7 @@ def stack(tensors, dim=0):
     many = check_many("stack", tensors)
     for i, x in enumerate(many):
         if x.shape != many[0].shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(many[0].shape)} at entry 0 and "
-                f"{list(x.shape)} at entry {i}"
-            )
+            raise RuntimeError(fault("stack", list(many[0].shape), list(x.shape), i))
     place = axis(dim, many[0].ndim + 1)
     return cat([unsqueeze(x, place) for x in many], place)
 
@@ -380,12 +329,7 @@ def index_of(key, shape):
     parts = []
     for one in key:
         if isinstance(one, Tensor) and one.dtype.category > 1 or isinstance(one, float):
-            raise IndexError(
-                "tensors used as indices must be long, int, byte or bool tensors"
-                if isinstance(one, Tensor)
-                else "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
-                f"indices (got {type(one).__name__})"
-            )
+            raise IndexError(fault("index-tensor" if isinstance(one, Tensor) else "index", type(one).__name__))
         one = plain(one)
         if isinstance(one, list | range):
             one = np.asarray(one) if one else np.zeros(0, np.int64)
@@ -413,10 +357,7 @@ def index_of(key, shape):
             masked = p.shape if p.dtype == bool else ()
             for i, n in enumerate(masked):
                 if n != shape[dim + i]:
-                    raise IndexError(
-                        f"The shape of the mask {list(p.shape)} at index {i} does not match the shape of the "
-                        f"indexed tensor {list(shape)} at index {dim + i}"
-                    )
+                    raise IndexError(fault("mask", list(p.shape), i, list(shape), dim + i))
             wide = len(masked) if p.dtype == bool else 1
             first += [slice(None)] * wide
             dim += wide
@@ -469,11 +410,8 @@ def put(self, key, value):
         m = target[i - extra] if i >= extra else 1
         if extra > 0 or n not in (1, m):
             if then is None:
-                raise RuntimeError(EXPANDED.format(m, n, max(i - extra, 0), list(target), list(given.shape)))
-            raise RuntimeError(
-                f"shape mismatch: value tensor of shape {list(given.shape)} cannot be broadcast to indexing result "
-                f"of shape {list(target)}"
-            )
+                raise RuntimeError(fault("expand-size", m, n, max(i - extra, 0), list(target), list(given.shape)))
+            raise RuntimeError(fault("setitem", list(given.shape), list(target)))
     places = np.arange(self.array.size).reshape(self.array.shape)[(*first, ...)][chosen]
     old = before(self)
     if then is None:

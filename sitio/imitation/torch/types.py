@@ -1,6 +1,7 @@
 """Los tipos de los números, y de qué tipo sale una cuenta entre varios."""
 
 import numpy as np
+from torch.overrides import fault
 
 
 class dtype:
@@ -44,11 +45,7 @@ def of_array(array):
     """El tipo de torch de un array. Los que torch no tiene se dicen."""
     found = OF_STORED.get(array.dtype.newbyteorder("="))
     if found is None:
-        raise TypeError(
-            f"can't convert np.ndarray of type {array.dtype.type}. The only supported types are: float64, "
-            "float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, "
-            "and bool."
-        )
+        raise TypeError(fault("from_numpy", array.dtype.type))
     return found
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from torch import reductions, types
 from torch.core import FUNCTIONS, axes, made
-from torch.overrides import all_heard, heard, lacking, refuse
+from torch.overrides import all_heard, fault, heard, lacking, refuse
 from torch.reductions import alike, cosine_similarity, log_softmax, matmul, need_floats  # noqa: F401
 from torch.shapes import moved, one_hot  # noqa: F401
 
@@ -32,10 +32,7 @@ def linear(input, weight, bias=None):
 @heard
 def embedding(input, weight, padding_idx=None):
     if input.dtype not in (types.int64, types.int32):
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"torch.{input.dtype.said}Tensor instead (while checking arguments for embedding)"
-        )
+        raise RuntimeError(fault("embedding", input.dtype.said))
     ids = input.array
     if ids.size and (ids.max() >= len(weight) or ids.min() < 0):
         raise IndexError("index out of range in self")
@@ -46,10 +43,8 @@ def embedding(input, weight, padding_idx=None):
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     last = tuple(range(-len(normalized_shape), 0))
     if tuple(input.shape[last[0] :]) != tuple(normalized_shape):
-        raise RuntimeError(
-            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
-            f"{', '.join(map(str, normalized_shape))}], but got input of size{list(input.shape)}"
-        )
+        wanted = list(normalized_shape)
+        raise RuntimeError(fault("layer_norm", wanted, str(wanted)[1:-1], list(input.shape)))
     mean = input.mean(last, keepdim=True)
     spread = ((input - mean) ** 2).mean(last, keepdim=True)
     found = (input - mean) / (spread + eps).sqrt()
@@ -145,9 +140,7 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     if target.is_floating_point():
         weight is None or refuse("torch.nn.functional.cross_entropy(weight=)")
         if target.shape != input.shape:
-            raise RuntimeError(
-                f"Expected floating point type for target with class probabilities, got {target.dtype.said}"
-            )
+            raise RuntimeError(fault("cross_entropy", target.dtype.said))
         loss = -(target * log_softmax(input, 1 if input.ndim > 1 else 0)).sum(1 if input.ndim > 1 else 0)
         return joined(loss, reduction)
     if input.ndim == 1:
