@@ -27,10 +27,7 @@ from sitio.notebook import STATES, WIDGET
 
 ROOT = Path(__file__).resolve().parents[1]
 DECKS = ROOT / "notebooks/clases"
-LOOKS = (
-    "sitio/letra/latinmodern-math.woff2",
-    "sitio/web/modelo.js",
-)
+LOOKS = ("sitio/letra/latinmodern-math.woff2", "sitio/web/modelo.js")
 
 BROWSERS = "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"
 DRAWN = """() => document.fonts.status === 'loaded'

@@ -39,28 +39,15 @@ extensions = ["myst_nb", "sitio.minutes", "sitio.classes", "sitio.search"]
 html_theme = "sphinx_book_theme"
 html_title = project
 html_favicon = "web/icono.svg"
-html_static_path = [
-    "web",
-    "letra",
-    "editor/editor.js",
-    "../imagenes/exploradores",
-]
+html_static_path = ["web", "letra", "editor/editor.js", "../imagenes/exploradores"]
 html_css_files = ["explorer.css", "sitio.css"]
 templates_path = ["plantillas"]
 html_sidebars = {"en_seis_minutos": []}  # todo el ancho, para la figura
 html_use_index = html_copy_source = html_show_sourcelink = html_show_sphinx = html_show_copyright = False
-html_theme_options = {
-    "use_download_button": False,
-    "use_fullscreen_button": False,
-    "use_source_button": False,
-    "show_toc_level": 2,
-    "home_page_in_toc": True,
-    "footer_content_items": "pie.html",
-    "extra_footer": f"Los textos y las figuras, CC BY 4.0. El código, MIT. {edition()}.",
-    "navbar_end": [],
-    "navbar_persistent": [],
-    "search_bar_text": "Buscar…",
-}
+html_theme_options = {f"use_{what}_button": False for what in ("download", "fullscreen", "source")}
+html_theme_options |= {"show_toc_level": 2, "home_page_in_toc": True, "navbar_end": [], "navbar_persistent": []}
+html_theme_options |= {"footer_content_items": "pie.html", "search_bar_text": "Buscar…"}
+html_theme_options["extra_footer"] = f"Los textos y las figuras, CC BY 4.0. El código, MIT. {edition()}."
 html_context = {"default_mode": "auto"}
 html_math_renderer = "mathml"
 nb_execution_mode = "off"

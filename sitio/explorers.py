@@ -32,9 +32,7 @@ def explorer_html(state, words, picture="", room=(0, 0), page=""):
     )
 
 
-ALONE = re.compile(
-    r'<div class="course-explorer"[^>]*( data-page="exploradores/(.*?)\.html").*?</script></div>', re.S
-)
+ALONE = re.compile(r'<div class="course-explorer"[^>]*( data-page="exploradores/(.*?)\.html").*?</script></div>', re.S)
 QUESTION = re.compile(r"<p>((?:(?!</p>).)*¿.*?)</p>", re.S)
 NEAR = re.compile(r'(href|src)="(?!\w+:)(#?)')
 
@@ -54,9 +52,7 @@ def program():
     """El de todos los exploradores, en uno: lo comparten todas las páginas, con lo común una vez."""
     kinds = {kind: getattr(explorers, kind).__module__ for kind in explorers.__all__}
     names = {kind: name.rpartition(".")[2] for kind, name in kinds.items()} | {"Prediction": "prediction", "Questions": "asking"}
-    code = "\n".join(
-        f"course.explorers.{kind} = (() => {{\n{own(name)}\n}})();" for kind, name in names.items()
-    )
+    code = "\n".join(f"course.explorers.{kind} = (() => {{\n{own(name)}\n}})();" for kind, name in names.items())
     code = LEADING.sub("", f"{{\n{source('common')}\n{code}\n}}\n")
     start = "'use strict';\nglobalThis.course ??= {};\ncourse.explorers = {};\n"
     return start + code

@@ -22,10 +22,7 @@ PREDICT, PREDICT_HERE = "**Antes de ejecutar", "**Antes de mirar"
 # Hasta dónde llega la respuesta a una predicción: al título siguiente o a la predicción siguiente.
 ANSWER_ENDS = re.compile(r"^(\(celda-.*\n)?(#|\*\*Antes de)", re.MULTILINE)
 # En la web, un cuaderno con su número, y «este», es una lección, y su artículo es femenino.
-NOTEBOOK = re.compile(
-    r"`[^`]*`|\b((del|al|el|un|los) +\[?)?cuadernos?(?= +\[?\d\d\b)|\beste cuaderno\b",
-    re.IGNORECASE,
-)
+NOTEBOOK = re.compile(r"`[^`]*`|\b((del|al|el|un|los) +\[?)?cuadernos?(?= +\[?\d\d\b)|\beste cuaderno\b", re.I)
 FEMININE = {"del": "de la", "al": "a la", "el": "la", "un": "una", "los": "las", "este": "esta"}
 FEMININE |= {"cuaderno": "lección", "cuadernos": "lecciones"}
 # «lección 04» es un enlace, si no está ya en uno ni en un trozo de código.

@@ -9,9 +9,7 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 
 from sitio.formulas import words
 
-UNREAD = (
-    nodes.literal_block, nodes.math_block, nodes.raw, nodes.comment, nodes.image, nodes.title
-)  # fmt: skip
+UNREAD = nodes.literal_block, nodes.math_block, nodes.raw, nodes.comment, nodes.image, nodes.title
 
 
 class Pages(StandaloneHTMLBuilder):

@@ -41,18 +41,11 @@ def say(name, **given):
 
 def environment():
     """Lo que encuentra el JupyterLab de cada estudiante: los ajustes del curso, un solo hilo."""
-    return {
-        "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin",
-        "LANG": "C.UTF-8",
-        "PYTHONUTF8": "1",
-        "PYTHONNOUSERSITE": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "JUPYTER_CONFIG_PATH": str(ROOT / ".jupyter"),
-        "JUPYTER_PATH": str(ROOT / ".jupyter"),
-        "JUPYTER_RUNTIME_DIR": "/tmp/jupyter",
-        "OMP_NUM_THREADS": "1",  # cuarenta con dos hilos cada uno se estorban
-        "MALLOC_ARENA_MAX": "1",
-    }
+    ones = "PYTHONUTF8", "PYTHONNOUSERSITE", "PYTHONDONTWRITEBYTECODE", "MALLOC_ARENA_MAX"
+    found = dict.fromkeys([*ones, "OMP_NUM_THREADS"], "1")  # cuarenta con dos hilos se estorban
+    found |= dict.fromkeys(("JUPYTER_CONFIG_PATH", "JUPYTER_PATH"), str(ROOT / ".jupyter"))
+    found |= {"PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+    return found | {"JUPYTER_RUNTIME_DIR": "/tmp/jupyter"}
 
 
 def publish(*opened):

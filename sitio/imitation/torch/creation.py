@@ -16,10 +16,6 @@ from torch.shapes import stack as torch_stack
 contiguous_format = preserve_format = "torch.contiguous_format"
 
 
-def new(array, dtype=None):
-    return made(array, dtype=dtype)
-
-
 def creates(function):
     """Una función que crea tensores: todas admiten ``device`` y otras opciones que aquí dan igual."""
 
@@ -75,7 +71,7 @@ def tensor(data, dtype=None):
         squared(data)
     if isinstance(data, list | tuple) and any(isinstance(x, Tensor) and x.ndim for x in flat(data)):
         raise ValueError("only one element tensors can be converted to Python scalars")
-    return new(types.stored(np.array(plain(data)), kind).copy(), kind)
+    return made(types.stored(np.array(plain(data)), kind).copy(), dtype=kind)
 
 
 def flat(value):
@@ -87,7 +83,7 @@ def as_tensor(data, dtype=None):
     if isinstance(data, Tensor):
         return data if dtype is None else to(data, dtype)
     if isinstance(data, np.ndarray):
-        return from_numpy(data) if dtype is None else new(data, dtype)
+        return from_numpy(data) if dtype is None else made(data, dtype=dtype)
     return tensor(data, dtype=dtype)
 
 
@@ -99,11 +95,6 @@ def from_numpy(array):
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     return Tensor(array=array, dtype=types.of_array(array))
-
-
-@both("frombuffer", method=False)
-def frombuffer(buffer, *, dtype):
-    return Tensor(array=np.frombuffer(buffer, dtype.stored), dtype=dtype)
 
 
 def filled(name, value):
@@ -130,7 +121,7 @@ for name, value in (("zeros", 0), ("ones", 1), ("empty", 0)):
 def full(size, fill_value, dtype=None):
     value = plain(fill_value)
     kind = dtype or (fill_value.dtype if isinstance(fill_value, Tensor) else types.of_scalar(value))
-    return new(np.full(sizes((size,)), value, kind.stored), kind)
+    return made(np.full(sizes((size,)), value, kind.stored), dtype=kind)
 
 
 @creates
@@ -141,7 +132,7 @@ def arange(start, end=None, step=1, *, dtype=None):
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     n = math.ceil((end - start) / step)
-    return new(start + np.arange(n) * step, kind)
+    return made(start + np.arange(n) * step, dtype=kind)
 
 
 @creates
@@ -151,18 +142,13 @@ def linspace(start, end, steps, *, dtype=None):
     gap = (end - start) / max(steps - 1, 1)
     places = np.arange(steps)
     half = places < steps // 2
-    return new(np.where(half, start + gap * places, end - gap * (steps - 1 - places)), kind)
+    return made(np.where(half, start + gap * places, end - gap * (steps - 1 - places)), dtype=kind)
 
 
 @both("meshgrid", method=False)
 def meshgrid(*tensors, indexing="ij"):
     tensors = tensors[0] if isinstance(tensors[0], list | tuple) else tensors
     return tuple(made(x, dtype=t.dtype) for x, t in zip(np.meshgrid(*map(plain, tensors), indexing=indexing), tensors))
-
-
-@both("complex", "polar", method=False)
-def complex_(*given):
-    refuse("torch.complex")
 
 
 # --- Al azar --------------------------------------------------------------------------------------
@@ -173,7 +159,7 @@ def chance(name, draw):
         kind = dtype or types.default[0]
         shape = sizes(shape if size is None else (size,))
         numbers = draw(generator or default_generator, math.prod(shape), kind.stored.type)
-        return new(np.asarray(numbers).reshape(shape), kind)
+        return made(np.asarray(numbers).reshape(shape), dtype=kind)
 
     creates(named(create, name))
 
@@ -192,7 +178,7 @@ randn = chance("randn", lambda source, n, kind: source.normal(n, kind))
 def randint(low, high, size=None, *, dtype=None, generator=None):
     low, high, size = (0, low, high) if size is None else (low, high, size)
     numbers = (generator or default_generator).below(low, high, math.prod(size))
-    return new(numbers.reshape(tuple(size)), dtype or types.int64)
+    return made(numbers.reshape(tuple(size)), dtype=dtype or types.int64)
 
 
 @both("multinomial")
@@ -282,16 +268,18 @@ def fill_(self, value):
 for name, create in {
     "full_like": lambda input, fill_value, dtype=None:
         full(tuple(input.shape), fill_value, dtype=dtype or input.dtype),
-    "eye": lambda n, m=None, *, dtype=None: new(np.eye(n, m), dtype or types.default[0]),
+    "eye": lambda n, m=None, *, dtype=None: made(np.eye(n, m), dtype=dtype or types.default[0]),
     "logspace": lambda start, end, steps, base=10.0, *, dtype=None:
-        new(np.power(float(base), linspace(start, end, steps, dtype=types.float64).array), dtype or types.default[0]),
-    "tril_indices": lambda row, col, offset=0: new(np.stack(np.tril_indices(row, offset, col))),
-    "triu_indices": lambda row, col, offset=0: new(np.stack(np.triu_indices(row, offset, col))),
+        made(float(base) ** linspace(start, end, steps, dtype=types.float64).array, dtype=dtype or types.default[0]),
+    "tril_indices": lambda row, col, offset=0: made(np.stack(np.tril_indices(row, offset, col))),
+    "triu_indices": lambda row, col, offset=0: made(np.stack(np.triu_indices(row, offset, col))),
     "randperm": lambda n, *, generator=None, dtype=None:
-        new((generator or default_generator).shuffled(n), dtype or types.int64),
+        made((generator or default_generator).shuffled(n), dtype=dtype or types.int64),
 }.items():  # fmt: skip
     creates(named(create, name))
 listed({
+    "complex polar": lambda *given: refuse("torch.complex"),
+    "frombuffer": lambda buffer, *, dtype: Tensor(array=np.frombuffer(buffer, dtype.stored), dtype=dtype),
     "cartesian_prod": lambda *tensors: torch_stack([x.reshape(-1) for x in meshgrid(*tensors)], 1),
 }, method=False)  # fmt: skip
 listed({

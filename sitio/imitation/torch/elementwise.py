@@ -54,8 +54,7 @@ def one_by_one(name, count, slope, floats):
     def operation(input, *, out=None):
         x = input
         if not isinstance(x, Tensor):
-            kind = type(x).__name__
-            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind}")
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
         kind = types.default[0] if floats and x.dtype.category < 2 else x.dtype
         if name == "neg" and kind is types.bool_:
             raise RuntimeError(fault("neg"))
@@ -260,12 +259,6 @@ def round_(input, *, decimals=0):
     return made(found, (input, lambda g: 0 * g), dtype=input.dtype)
 
 
-@both("nan_to_num")
-def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
-    found = np.nan_to_num(input.array, nan=nan, posinf=posinf, neginf=neginf)
-    return made(found, (input, lambda g: g * np.isfinite(input.array)), dtype=input.dtype)
-
-
 @both("where")
 def where(condition, input=None, other=None):
     if input is None:
@@ -307,6 +300,9 @@ def masked_fill(input, mask, value):
 
 
 listed({
+    "nan_to_num": lambda input, nan=0.0, posinf=None, neginf=None:
+        made(np.nan_to_num(input.array, True, nan, posinf, neginf),
+             (input, lambda g: g * np.isfinite(input.array)), dtype=input.dtype),
     "rsub": lambda input, other: FUNCTIONS["sub"](other, input),
     "clamp_min": lambda input, min: clamp(input, min),
     "lerp": lambda input, end, weight: input + weight * (end - input),

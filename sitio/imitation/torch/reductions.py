@@ -517,15 +517,11 @@ def einsum(equation, *operands):
     return made(found, *((x, back(k)) for k, x in enumerate(tensors)), dtype=kind)
 
 
-@both("aminmax")
-def aminmax(input, *, dim=None, keepdim=False):
-    low, high = REDUCE["amin"](input, dim, keepdim), REDUCE["amax"](input, dim, keepdim)
-    return namedtuple("aminmax", ("min", "max"))(low, high)
-
-
 # --- Las de una línea -----------------------------------------------------------------------------
 
 listed({
+    "aminmax": lambda input, *, dim=None, keepdim=False:
+        namedtuple("aminmax", ("min", "max"))(*(REDUCE[name](input, dim, keepdim) for name in ("amin", "amax"))),
     "count_nonzero": lambda input, dim=None: made(np.asarray(np.count_nonzero(input.array, axes(dim, input.ndim)))),
     "dist": lambda input, other, p=2: norm(input - other, p),
     "argsort": lambda input, dim=-1, descending=False, stable=False:

@@ -135,12 +135,6 @@ def expand(self, *shape):
 both("expand", function=False)(expand)
 
 
-@both("broadcast_tensors", method=False)
-def broadcast_tensors(*tensors):
-    shape = broadcast(*(x.shape for x in tensors))
-    return tuple(expand(x, *shape) for x in tensors)
-
-
 @both("broadcast_shapes", method=False)
 def broadcast_shapes(*shapes):
     found = Size()
@@ -160,11 +154,6 @@ def repeat(self, *times):
     return moved(self, lambda x: np.tile(x, times))
 
 
-@both("repeat_interleave")
-def repeat_interleave(input, repeats, dim=None):
-    return moved(input, lambda x: np.repeat(x, counted(repeats), None if dim is None else axis(dim, x.ndim)))
-
-
 @both("diff")
 def diff(input, n=1, dim=-1):
     for _ in range(n):
@@ -180,18 +169,6 @@ def counted(repeats):
     return found.astype(np.intp) if isinstance(found, np.ndarray) else found
 
 
-@both("flip")
-def flip(input, *dims):
-    where = axes(sizes(dims), input.ndim)
-    return moved(input, lambda x: np.ascontiguousarray(np.flip(x, where)).reshape(x.shape))
-
-
-@both("roll")
-def roll(input, shifts, dims=None):
-    dims = None if dims is None or dims == () else dims
-    return moved(input, lambda x: np.roll(x, shifts, dims))
-
-
 @both("narrow")
 def narrow(input, dim, start, length):
     dim = axis(dim, input.ndim)
@@ -199,12 +176,6 @@ def narrow(input, dim, start, length):
     if length < 0 or start + length > input.shape[dim]:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({input.shape[dim]}).")
     return moved(input, lambda x: x[(slice(None),) * dim + (slice(start, start + length),)])
-
-
-@both("select")
-def select(input, dim, index):
-    dim = axis(dim, input.ndim)
-    return input[(slice(None),) * dim + (index,)]
 
 
 @both("split")
@@ -548,10 +519,16 @@ listed({
     "movedim moveaxis": lambda input, source, destination: moved(input, lambda x: np.moveaxis(x, source, destination)),
     "broadcast_to": lambda input, size: expand(input, *size),
     "tile": lambda input, *dims: moved(input, lambda x: np.tile(x, sizes(dims))),
-    "fliplr": lambda input: flip(input, 1),
-    "flipud": lambda input: flip(input, 0),
+    "flip": lambda input, *dims:
+        moved(input, lambda x: np.ascontiguousarray(np.flip(x, axes(sizes(dims), x.ndim))).reshape(x.shape)),
+    "fliplr": lambda input: input.flip(1),
+    "flipud": lambda input: input.flip(0),
+    "roll": lambda input, shifts, dims=None: moved(input, lambda x: np.roll(x, shifts, None if dims == () else dims)),
+    "repeat_interleave": lambda input, repeats, dim=None:
+        moved(input, lambda x: np.repeat(x, counted(repeats), None if dim is None else axis(dim, x.ndim))),
+    "select": lambda input, dim, index: input[(slice(None),) * axis(dim, input.ndim) + (index,)],
     "chunk": lambda input, chunks, dim=0: split(input, max(-(-input.size(dim) // chunks), 1), dim),
-    "unbind": lambda input, dim=0: tuple(select(input, dim, i) for i in range(input.size(dim))),
+    "unbind": lambda input, dim=0: tuple(input.select(dim, i) for i in range(input.size(dim))),
     "diag_embed": lambda input: input.unsqueeze(-1) * made(np.eye(input.shape[-1]), dtype=input.dtype),
     "atleast_1d": lambda input: input if input.ndim else input.reshape(1),
     "atleast_2d": lambda input: input if input.ndim > 1 else input.reshape(1, -1),
@@ -568,6 +545,7 @@ listed({
     "expand_as": lambda self, other: expand(self, *other.shape),
 }, function=False)  # fmt: skip
 listed({
+    "broadcast_tensors": lambda *tensors: tuple(x.expand(broadcast(*(y.shape for y in tensors))) for x in tensors),
     "hstack": lambda tensors: cat(tensors, 0 if tensors[0].ndim == 1 else 1),
     "vstack": lambda tensors: cat([x if x.ndim > 1 else x.reshape(1, -1) for x in tensors], 0),
     "column_stack": lambda tensors: cat([x if x.ndim > 1 else x.reshape(-1, 1) for x in tensors], 1),

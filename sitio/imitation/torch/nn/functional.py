@@ -17,11 +17,6 @@ relu, sigmoid, tanh = FUNCTIONS["relu"], FUNCTIONS["sigmoid"], FUNCTIONS["tanh"]
 
 
 @heard
-def softmax(input, dim=None, _stacklevel=3, dtype=None):
-    return reductions.shared(input, dim, dtype)
-
-
-@heard
 def linear(input, weight, bias=None):
     if bias is not None and input.shape[-1] == weight.shape[-1]:
         alike(input, weight, "mat1 and mat2 must have the same dtype, but got {} and {}")
@@ -157,21 +152,10 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 
 
 @heard
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    return joined((input - target) ** 2, reduction)
-
-
-@heard
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     low = math.log(math.exp(-100))
     loss = -(target * input.log().clamp(min=low) + (1 - target) * (1 - input).log().clamp(min=low))
     return joined(loss, reduction)
-
-
-@heard
-def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None,
-                                     reduction="mean"):  # fmt: skip
-    return joined(input.clamp(min=0) - input * target + (-input.abs()).exp().log1p(), reduction)
 
 
 @heard
@@ -195,6 +179,12 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 globals().update(all_heard({
+    "softmax": lambda input, dim=None, _stacklevel=3, dtype=None: reductions.shared(input, dim, dtype),
+    "mse_loss": lambda input, target, size_average=None, reduce=None, reduction="mean":
+        joined((input - target) ** 2, reduction),
+    "binary_cross_entropy_with_logits":
+        lambda input, target, weight=None, size_average=None, reduce=None, reduction="mean":
+            joined(input.clamp(min=0) - input * target + (-input.abs()).exp().log1p(), reduction),
     "normalize": lambda input, p=2.0, dim=1, eps=1e-12:
         input / reductions.norm(input, p, dim, True).clamp(min=eps).expand_as(input),
     "silu": lambda input, inplace=False: input * sigmoid(input),

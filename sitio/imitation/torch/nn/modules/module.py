@@ -1,5 +1,6 @@
 """El módulo, el parámetro y las capas que los ejercicios usan."""
 
+import functools
 import math
 from collections import OrderedDict, namedtuple
 
@@ -51,8 +52,7 @@ class Hook:
         self.remove()
 
 
-def register_module_forward_pre_hook(function):
-    return Hook(PRE_HOOKS, function)
+register_module_forward_pre_hook = functools.partial(Hook, PRE_HOOKS)
 
 
 class Module:
