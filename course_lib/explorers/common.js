@@ -1,17 +1,7 @@
 // Lo que comparten los exploradores: crear elementos, controles que obedecen al teclado dentro de
 // JupyterLab y una frase, para la vista y para el lector de pantalla, que dice cómo está todo.
 
-const SVG_TAGS = new Set([
-  'svg',
-  'g',
-  'path',
-  'line',
-  'rect',
-  'circle',
-  'text',
-  'polygon',
-  'title',
-]);
+const SVG_TAGS = new Set('svg g path line rect circle text polygon title'.split(' '));
 // Hay varios exploradores en la página: al azar, para que sus id y sus grupos no se repitan.
 let serial = Math.floor(1e9 * Math.random());
 
@@ -72,14 +62,12 @@ function checkbox(label, checked, onChange) {
   box.checked = checked;
   return {
     node: make('label', { class: 'exp-control' }, box, ` ${label}`),
-    set: on => {
-      box.checked = on;
-    },
+    set: on => (box.checked = on),
   };
 }
 
 /** Una barra con su nombre y su valor a la vista. `format` lo escribe. */
-function slider(label, { min, max, step, value, format = String }, onInput) {
+function slider(label, { min, max, step = 1, value = min, format = String }, onInput) {
   const id = `exp-${serial++}`;
   const output = make('output', { for: id });
   const input = focusable(make('input', { type: 'range', id, min, max, step }));
@@ -103,13 +91,8 @@ function slider(label, { min, max, step, value, format = String }, onInput) {
 
 /** Un botón. */
 function button(label, onClick, pressed = null) {
-  return focusable(
-    make(
-      'button',
-      { type: 'button', class: 'exp-button', 'aria-pressed': pressed, onclick: onClick },
-      label,
-    ),
-  );
+  const look = { type: 'button', class: 'exp-button', 'aria-pressed': pressed };
+  return focusable(make('button', { ...look, onclick: onClick }, label));
 }
 
 /** Una lista con su título, de la que se elige una cosa: `options` son pares [valor, nombre]. */
@@ -124,11 +107,8 @@ function radios(title, options, onChange, ...more) {
     make('label', { class: 'exp-control' }, inputs[i], ` ${label}`),
   );
   return {
-    node: make('fieldset', {}, make('legend', {}, title), ...labels, ...more),
-    set: value =>
-      inputs.forEach(input => {
-        input.checked = input.value === String(value);
-      }),
+    node: fieldset(title, ...labels, ...more),
+    set: value => inputs.forEach(input => (input.checked = input.value === String(value))),
   };
 }
 
@@ -149,6 +129,12 @@ function choice(label, onChange) {
 
 /** Una caja con su clase. */
 const div = (look, ...children) => make('div', { class: look }, ...children);
+
+/** Una caja con un nombre, que dice el lector de pantalla; y otra con él a la vista. */
+const group = (name, look, ...children) =>
+  make('div', { class: look, role: 'group', 'aria-label': name }, ...children);
+const fieldset = (title, ...children) =>
+  make('fieldset', {}, make('legend', {}, title), ...children);
 
 /** Un párrafo. */
 const paragraph = (...children) => make('p', {}, ...children);
@@ -212,6 +198,17 @@ function arrowTo(event, i, count, more = {}) {
   const to = pressed(event, { ...keys, Home: 0, End: last, ...more });
   return to === undefined ? to : Math.max(0, Math.min(last, to));
 }
+
+/** Lo que se arrastra con la mano: `drag` recibe adónde va, y `press`, dónde empieza. */
+const draggable = (drag, press = () => {}) => ({
+  onpointerdown: event => {
+    event.currentTarget.setPointerCapture(event.pointerId);
+    event.currentTarget.focus({ preventScroll: true });
+    event.preventDefault();
+    press(event);
+  },
+  onpointermove: event => event.currentTarget.hasPointerCapture(event.pointerId) && drag(event),
+});
 
 /** Los enteros 0, 1, 2…, hasta `count` − 1. */
 const range = count => [...Array(count).keys()];

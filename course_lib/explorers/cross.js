@@ -163,9 +163,8 @@ function spaced(tokens) {
 }
 
 function build(model, el) {
-  const [origin, seen, predicted, weights] = ['source_tokens', 'seen', 'predicted', 'weights'].map(
-    name => model.get(name),
-  );
+  const given = ['source_tokens', 'seen', 'predicted', 'weights'];
+  const [origin, seen, predicted, weights] = given.map(name => model.get(name));
   const save = saver(model);
   const voice = announcer();
   const last = seen.length - 1;
@@ -224,17 +223,8 @@ function build(model, el) {
   // --- Los mandos --------------------------------------------------------------------------------
   const names = ['media', ...weights.map((_, index) => `cabeza ${index}`)];
   const heads = choice('pesos de', index => save('head', index - 1));
-  const bar = slider(
-    'paso',
-    {
-      min: 0,
-      max: last,
-      step: 1,
-      value: model.get('step'),
-      format: x => `${x + 1} de ${last + 1}`,
-    },
-    go,
-  );
+  const format = x => `${x + 1} de ${last + 1}`;
+  const bar = slider('paso', { min: 0, max: last, value: model.get('step'), format }, go);
   const back = button('← anterior', () => go(now() - 1));
   const forward = button('siguiente →', () => go(now() + 1));
 

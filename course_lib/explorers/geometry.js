@@ -336,14 +336,7 @@ function render({ model, el }) {
         role: 'button',
         'aria-roledescription': 'punta de flecha',
         onfocus: () => kind === 'K' && choose(which()),
-        onpointerdown: event => {
-          handle.setPointerCapture(event.pointerId);
-          handle.focus();
-          event.preventDefault();
-        },
-        onpointermove: event => {
-          if (handle.hasPointerCapture(event.pointerId)) drag(event);
-        },
+        ...draggable(drag),
         // Chromium no cumple `touch-action` en un círculo.
         ontouchstart: event => event.preventDefault(),
         onkeydown: press,
@@ -401,7 +394,7 @@ function render({ model, el }) {
       div(`g-planes exp-stay${whole ? ' g-two' : ''}`, plane.node, ...(whole ? [mixing.node] : [])),
       div(
         'g-facts',
-        make('div', { role: 'group', 'aria-label': 'Quién pregunta' }, 'Pregunta ', ...asking),
+        group('Quién pregunta', null, 'Pregunta ', ...asking),
         ...(part === 'softmax' ? [scaled.node] : []),
         size,
         sliding(facts.getAttribute('aria-label'), facts),

@@ -215,15 +215,14 @@ function build(model, el) {
   const names = tokens.map((token, i) =>
     tokens.indexOf(token) === tokens.lastIndexOf(token) ? token : `${token} (${i})`,
   );
-  const state = () =>
-    Object.fromEntries(['query', 'head', 'station', 'muted'].map(name => [name, model.get(name)]));
+  const state = () => traits(model, ['query', 'head', 'station', 'muted']);
   const whole = (T, query) => T.flatMap(part => part[query]);
 
   /** Doce trozos, uno por cabeza, a la misma escala. */
   const pieces = (name, rows, { head, muted = [] }) =>
-    make(
-      'div',
-      { class: 'h-pieces', role: 'group', 'aria-label': name },
+    group(
+      name,
+      'h-pieces',
       ...rows.map((row, h) =>
         make(
           'figure',
@@ -235,6 +234,8 @@ function build(model, el) {
     );
   const inked = (value, top, look = null) =>
     make('td', { class: look, style: ink(value, top) }, show(value));
+
+  const alone = cell => [cell, td(''), td(''), td('')];
 
   // --- Las seis estaciones: su forma en el mapa, su texto y sus números --------------------------
   const [flat, inside] = [`(${L}, ${width})`, `(${heads}, ${L}, ${size})`];
@@ -346,13 +347,8 @@ function build(model, el) {
               muted.includes(h) ? 'h-off' : h === head ? 'h-row' : null,
             );
           }),
-          namedRow('la suma de las encendidas', [inked(total), td(''), td(''), td('')], 'h-total'),
-          namedRow('lo apagado: cuánto cambia la salida', [
-            inked(norm, largest([written])),
-            td(''),
-            td(''),
-            td(''),
-          ]),
+          namedRow('la suma de las encendidas', alone(inked(total)), 'h-total'),
+          namedRow('lo apagado: cuánto cambia la salida', alone(inked(norm, largest([written])))),
         ),
       ],
     },
@@ -364,12 +360,8 @@ function build(model, el) {
   const close = choice('mira de cerca la', index => save('head', index));
   const boxes = all.map(h => {
     const others = () => model.get('muted').filter(other => other !== h);
-    const box = checkbox(h, false, on =>
-      save(
-        'muted',
-        [...others(), ...(on ? [h] : [])].sort((a, b) => a - b),
-      ),
-    );
+    const sorted = muted => muted.sort((a, b) => a - b);
+    const box = checkbox(h, false, on => save('muted', sorted([...others(), ...(on ? [h] : [])])));
     set(box.node.querySelector('input'), { 'aria-label': `apaga la cabeza ${h}` });
     return box;
   });
@@ -393,12 +385,7 @@ function build(model, el) {
       div(
         null,
         div(null, token.node, close.node),
-        make(
-          'fieldset',
-          {},
-          make('legend', {}, 'apaga las cabezas'),
-          ...boxes.map(box => box.node),
-        ),
+        fieldset('apaga las cabezas', ...boxes.map(box => box.node)),
         make('ol', { 'aria-label': 'Estaciones' }, ...stops.map(stop => make('li', {}, stop))),
         div(null, back, ' ', forward, ' ', shapes),
       ),

@@ -1,7 +1,7 @@
 // Influencia: qué salidas se mueven al tocar un token. Las cuentas son las de `compute`, en
 // influence.py.
 
-const FONT = 17;
+const [FONT, FAINT] = [17, { opacity: 0.8 }];
 const ROOM = 10; // a los lados, para que el foco del primero y del último se vea entero
 
 /** Las mismas cuentas que `compute` en Python. */
@@ -71,10 +71,8 @@ function render({ model, el }) {
   scene.prepend(...links);
   scene.append(
     ...inputs.map(input => input.node),
-    write(3, 15, FONT, 'entrada: elige cuál se toca', { opacity: 0.8 }),
-    write(3, 248, FONT, 'salidas, y cuánto cambia cada una (a trazos, hacia atrás)', {
-      opacity: 0.8,
-    }),
+    write(3, 15, FONT, 'entrada: elige cuál se toca', FAINT),
+    write(3, 248, FONT, 'salidas, y cuánto cambia cada una (a trazos, hacia atrás)', FAINT),
   );
 
   // --- El mapa entero: una fila por salida, una columna por token tocado, con sus nombres --------

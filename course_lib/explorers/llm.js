@@ -309,24 +309,12 @@ function render({ model, el }) {
   const layers = () => model.get('data').ids.length;
   const layer = () => Math.min(model.get('layer') ?? Infinity, layers() - 1);
   const pick = n => save('layer', n);
-  const depth = slider(
-    'Tras la capa',
-    {
-      min: 0,
-      max: layers() - 1,
-      step: 1,
-      value: layer(),
-      format: n => (n === layers() - 1 ? `${n}, la última` : String(n)),
-    },
-    pick,
-  );
-  const strip = make('div', {
-    class: 'l-strip',
-    role: 'group',
-    'aria-label': 'El mejor token de cada capa',
-  });
+  const format = n => (n === layers() - 1 ? `${n}, la última` : String(n));
+  const every = { min: 0, max: layers() - 1, value: layer(), format };
+  const depth = slider('Tras la capa', every, pick);
+  const strip = group('El mejor token de cada capa', 'l-strip');
   const settle = roving(strip);
-  const uncut = { min: 1, max: 41, step: 1, value: 41 };
+  const uncut = { min: 1, max: 41, value: 41 };
   const knobs = [
     slider('temperatura T', { min: 0, max: 2, step: 0.1, value: 1, format: t => show(t, 1) }, t =>
       save('temperature', Math.round(10 * t) / 10),
@@ -340,13 +328,9 @@ function render({ model, el }) {
       p => save('top_p', p === 1 ? null : Math.round(100 * p) / 100),
     ),
   ];
-  const sampling = make(
-    'fieldset',
-    { class: 'l-knobs' },
-    make('legend', {}, 'El sorteo, en la última capa'),
-    ...knobs.map(knob => knob.node),
-    draw_,
-  );
+  const turned = [...knobs.map(knob => knob.node), draw_];
+  const sampling = fieldset('El sorteo, en la última capa', ...turned);
+  set(sampling, { class: 'l-knobs' });
 
   // --- Las barras --------------------------------------------------------------------------------
   const bar = (node, hit) => {
@@ -367,11 +351,8 @@ function render({ model, el }) {
     return bar(node);
   });
   const others = bar(div('l-bar'));
-  const list = make(
-    'div',
-    { role: 'group', 'aria-label': 'Los tokens que pueden seguir: pulsa uno y se escribe' },
-    ...bars.map(({ node }) => node),
-  );
+  const list = group('Los tokens que pueden seguir: pulsa uno y se escribe', null);
+  list.append(...bars.map(({ node }) => node));
   const settleBars = roving(list);
   const more = button('', () => {
     all = !all;
@@ -478,17 +459,10 @@ function render({ model, el }) {
 
     const [tokens, written] = [data.tokens, model.get('written').length];
     const hidden = Math.max(0, tokens.length - READ);
+    const look = i => (i + hidden >= tokens.length - written ? 'l-new' : null);
     read.replaceChildren(
       `Lee ${tokens.length} ${tokens.length > 1 ? 'tokens' : 'token'}: ${hidden ? '… ' : ''}`,
-      ...tokens
-        .slice(hidden)
-        .map((token, i) =>
-          make(
-            'span',
-            { class: i + hidden >= tokens.length - written ? 'l-new' : null },
-            visible(token),
-          ),
-        ),
+      ...tokens.slice(hidden).map((token, i) => make('span', { class: look(i) }, visible(token))),
     );
     set(undo, { 'aria-disabled': String(written === 0) });
     voice.say(sentence(data, { layer: n, ...state }));

@@ -9,6 +9,14 @@ const CONVENTIONS = {
   ],
   additive: ['aditiva', '0 = puede mirar y −∞ = prohibido. Se suma a las puntuaciones.'],
 };
+// Los pasos de la cuenta: cómo se llama cada tabla, qué lleva delante y su título.
+const STEPS = [
+  ['scores', '', 'puntuaciones'],
+  ['masked', '→', 'enmascaradas (−∞)'],
+  ['weights', '→', 'pesos: softmax por filas'],
+  ['values', '·', 'V'],
+  ['output', '=', 'salida'],
+];
 const STYLE = css`
   .exp-mask caption {
     text-align: left;
@@ -277,23 +285,16 @@ function render({ model, el }) {
     );
 
     // --- Los controles ---------------------------------------------------------------------------
-    buttons = Object.fromEntries(
-      PRESETS.map(name => [name, button(name, () => use(name), 'false')]),
-    );
-    buttons.invertida = button(
-      'invertida',
-      () => change(mask.map(row => row.map(keep => !keep))),
-      'false',
-    );
-    pad = slider(
-      'tokens de relleno, al final',
-      { min: 1, max: words.length - 2, step: 1, value: model.get('padding') },
-      count => {
-        const name = nameOf(mask, model.get('padding'));
-        save('padding', count);
-        use(name === 'las dos' ? name : 'relleno');
-      },
-    );
+    const named = name => [name, button(name, () => use(name), 'false')];
+    const flip = () => change(mask.map(row => row.map(keep => !keep)));
+    buttons = Object.fromEntries(PRESETS.map(named));
+    buttons.invertida = button('invertida', flip, 'false');
+    const most = words.length - 2;
+    pad = slider('tokens de relleno, al final', { min: 1, max: most }, count => {
+      const name = nameOf(mask, model.get('padding'));
+      save('padding', count);
+      use(name === 'las dos' ? name : 'relleno');
+    });
     note = make('div');
     convention = radios(
       'convenio: la misma máscara, escrita de otra manera',
@@ -303,11 +304,7 @@ function render({ model, el }) {
     );
     const side = div(
       'm-side',
-      make(
-        'div',
-        { class: 'm-row-of', role: 'group', 'aria-label': 'Máscaras conocidas' },
-        ...Object.values(buttons),
-      ),
+      group('Máscaras conocidas', 'm-row-of', ...Object.values(buttons)),
       pad.node,
       convention.node,
     );
@@ -318,22 +315,12 @@ function render({ model, el }) {
     );
 
     // --- Los pasos -------------------------------------------------------------------------------
-    tables = Object.fromEntries(
-      [
-        ['scores', 'puntuaciones'],
-        ['masked', 'enmascaradas (−∞)'],
-        ['weights', 'pesos: softmax por filas'],
-        ['values', 'V'],
-        ['output', 'salida'],
-      ].map(([name, title]) => [name, make('table', { 'aria-label': title })]),
-    );
-    const { scores, masked, weights, values, output } = tables;
-    const box = (sign, table) =>
-      sliding(
-        table.getAttribute('aria-label'),
-        make('span', { class: 'm-op', 'aria-hidden': 'true' }, sign),
-        table,
-      );
+    tables = {};
+    const boxes = STEPS.map(([name, sign, title]) => {
+      tables[name] = make('table', { 'aria-label': title });
+      const before = make('span', { class: 'm-op', 'aria-hidden': 'true' }, sign);
+      return sliding(title, before, tables[name]);
+    });
     mount(
       el,
       'exp-mask',
@@ -341,19 +328,7 @@ function render({ model, el }) {
       div(
         'exp-split',
         div('exp-stay', sliding('Máscara', grid)),
-        div(
-          'm-right',
-          side,
-          div(
-            'exp-row m-steps',
-            box('', scores),
-            box('→', masked),
-            box('→', weights),
-            box('·', values),
-            box('=', output),
-            help,
-          ),
-        ),
+        div('m-right', side, div('exp-row m-steps', ...boxes, help)),
       ),
       voice.node,
     );
@@ -371,9 +346,7 @@ function render({ model, el }) {
 
   function write(places, keep) {
     const next = mask.map(row => [...row]);
-    places.forEach(([i, j]) => {
-      next[i][j] = keep;
-    });
+    places.forEach(([i, j]) => (next[i][j] = keep));
     change(next);
   }
 
@@ -383,16 +356,9 @@ function render({ model, el }) {
   }
 
   function press(event) {
-    const step = pressed(event, {
-      ArrowRight: [0, 1],
-      ArrowLeft: [0, -1],
-      ArrowDown: [1, 0],
-      ArrowUp: [-1, 0],
-      Home: [0, -9],
-      End: [0, 9],
-      PageUp: [-9, 0],
-      PageDown: [9, 0],
-    });
+    const arrows = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+    const ends = { Home: [0, -9], End: [0, 9], PageUp: [-9, 0], PageDown: [9, 0] };
+    const step = pressed(event, { ...arrows, ...ends });
     if (!step) return;
     const [i, j] = focus.map((x, axis) => Math.max(0, Math.min(words.length - 1, x + step[axis])));
     if (event.shiftKey && event.key.startsWith('Arrow')) write([[i, j]], mask[focus[0]][focus[1]]);
@@ -452,9 +418,8 @@ function render({ model, el }) {
   }
 
   function draw() {
-    const [scores, values, written] = ['scores', 'values', 'convention'].map(name =>
-      model.get(name),
-    );
+    const { scores, values } = traits(model, ['scores', 'values']);
+    const written = model.get('convention');
     const result = compute(scores, values, mask);
     const numbers = values[0].map((_, d) => d + 1);
     const name = nameOf(mask, model.get('padding'));
@@ -472,13 +437,9 @@ function render({ model, el }) {
         set(cell.closest('tr'), { class: i === focus[0] ? 'm-row' : null });
       }),
     );
-    for (const [label, node] of Object.entries(buttons)) {
-      set(node, {
-        'aria-pressed': String(
-          label === 'invertida' ? name.endsWith(', invertida') : name === label,
-        ),
-      });
-    }
+    const now = name.endsWith(', invertida') ? 'invertida' : name;
+    for (const [label, node] of Object.entries(buttons))
+      set(node, { 'aria-pressed': String(label === now) });
     convention.set(written);
     note.textContent = CONVENTIONS[written][1];
     fill('scores', scores, words);

@@ -64,9 +64,7 @@ function render({ model, el }) {
         answers.map(({ say }) => [say, say]),
         pick,
       );
-  const box = number.step
-    ? make('fieldset', {}, make('legend', {}, question), asked.node)
-    : asked.node;
+  const box = number.step ? fieldset(question, asked.node) : asked.node;
   const commit = set(button('', null), { type: 'submit' });
 
   function say(said) {
@@ -84,13 +82,8 @@ function render({ model, el }) {
     } else if (chosen === '') voice.say('Elige antes tu respuesta.');
     else say(chosen);
   };
-  mount(
-    el,
-    'exp-asks exp-prediction',
-    STYLE,
-    make('form', { onsubmit: submit }, box, commit),
-    voice.node,
-  );
+  const form = make('form', { onsubmit: submit }, box, commit);
+  mount(el, 'exp-asks exp-prediction', STYLE, form, voice.node);
 
   function draw() {
     const said = model.get('said');

@@ -82,9 +82,7 @@ function asking(model, name, labels, failed, more = () => ({})) {
   }
 
   function ask(other = {}) {
-    inputs.forEach((input, i) => {
-      written[i] = input.value;
-    });
+    inputs.forEach((input, i) => (written[i] = input.value));
     waiting = Math.max(model.get('answered'), model.get('request').serial ?? 0) + 1;
     wait('Calculando…');
     const texts = inputs.map(input => input.value.replace(/\p{Surrogate}/gu, '\ufffd'));

@@ -126,25 +126,18 @@ function render({ model, el }) {
   const TOP = { from: 30, to: 220 };
   const BOTTOM = { from: 272, to: 392, low: -0.5, high: 1 };
   const FOLD = 246; // lo de debajo se dibuja aparte, con las mismas coordenadas: puede ir al lado
-  const chart = make('svg', {
-    viewBox: `0 0 ${WIDTH} ${FOLD}`,
-    class: 'exp-plane exp-stay',
-    role: 'group',
-    'aria-label': 'Las puntuaciones',
-  });
-  const below = make('svg', {
-    viewBox: `0 ${FOLD} ${WIDTH} ${418 - FOLD}`,
-    class: 'exp-plane exp-stay',
-    'aria-hidden': 'true',
-  });
-  const [axes, axesBelow] = [0, 1].map(() => make('g', { 'aria-hidden': 'true' }));
+  const [HIDDEN, look] = [{ 'aria-hidden': 'true' }, { class: 'exp-plane exp-stay' }];
+  const chart = make('svg', { ...look, viewBox: `0 0 ${WIDTH} ${FOLD}` });
+  set(chart, { role: 'group', 'aria-label': 'Las puntuaciones' });
+  const below = make('svg', { ...look, viewBox: `0 ${FOLD} ${WIDTH} ${418 - FOLD}`, ...HIDDEN });
+  const [axes, axesBelow] = [0, 1].map(() => make('g', HIDDEN));
   const percentName = write(LEFT + 157, 260, 14, '');
-  chart.append(axes, write(LEFT, 14, 14, 'puntuaciones, x + c', { 'aria-hidden': 'true' }));
+  chart.append(axes, write(LEFT, 14, 14, 'puntuaciones, x + c', HIDDEN));
   below.append(
     axesBelow,
     rect(LEFT, 249, 12, 12, { fill: 'var(--q)' }),
     write(LEFT + 18, 260, 14, 'peso (softmax)'),
-    rect(LEFT + 139, 249, 12, 12, hollow()),
+    rect(LEFT + 139, 249, 12, 12, HOLLOW),
     percentName,
   );
   const columns = NAMES.map((name, index) => {
@@ -161,6 +154,7 @@ function render({ model, el }) {
       value: make('text', { ...MIDDLE, 'font-size': 14, 'font-weight': 700 }),
       name: make('text', { ...MIDDLE, y: TOP.to + 22, 'font-size': 14 }, name),
     };
+    const follow = event => drag(index, event);
     const group = focusable(
       make(
         'g',
@@ -172,15 +166,7 @@ function render({ model, el }) {
           'aria-orientation': 'vertical',
           'aria-valuemin': -LIMIT,
           'aria-valuemax': LIMIT,
-          onpointerdown: event => {
-            group.setPointerCapture(event.pointerId);
-            group.focus({ preventScroll: true });
-            event.preventDefault();
-            drag(index, event);
-          },
-          onpointermove: event => {
-            if (group.hasPointerCapture(event.pointerId)) drag(index, event);
-          },
+          ...draggable(follow, follow),
           onkeydown: event => press(index, event),
         },
         ...Object.values(parts),
@@ -188,7 +174,7 @@ function render({ model, el }) {
     );
     const shown = {
       weight: make('rect', { fill: 'var(--q)' }),
-      percent: make('rect', hollow()),
+      percent: make('rect', HOLLOW),
       off: make('text', { ...MIDDLE, 'font-size': 14 }),
       label: make('text', { ...MIDDLE, y: 412, 'font-size': 14, 'font-weight': 700 }),
     };
@@ -199,30 +185,13 @@ function render({ model, el }) {
   });
 
   // --- Los mandos y la tabla ---------------------------------------------------------------------
-  const heat = slider(
-    'temperatura T',
-    {
-      min: -1,
-      max: 1,
-      step: 1 / STEPS,
-      value: Math.log10(state.temperature),
-      format: u => show(temperatureAt(u)),
-    },
-    u => change({ temperature: temperatureAt(u) }),
-  );
-  const shift = slider(
-    'c, sumada a todas',
-    { min: -SHIFT_LIMIT, max: SHIFT_LIMIT, step: 0.5, value: state.shift, format: short },
-    c => change({ shift: c }),
-  );
-  const more = button(
-    'Añadir una',
-    () => state.logits.length < MOST && change({ logits: [...state.logits, 0] }),
-  );
-  const less = button(
-    'Quitar la última',
-    () => state.logits.length > FEWEST && change({ logits: state.logits.slice(0, -1) }),
-  );
+  const powers = { min: -1, max: 1, step: 1 / STEPS, format: u => show(temperatureAt(u)) };
+  const heat = slider('temperatura T', powers, u => change({ temperature: temperatureAt(u) }));
+  const added = { min: -SHIFT_LIMIT, max: SHIFT_LIMIT, step: 0.5, format: short };
+  const shift = slider('c, sumada a todas', added, c => change({ shift: c }));
+  const grow = () => state.logits.length < MOST && change({ logits: [...state.logits, 0] });
+  const cut = () => state.logits.length > FEWEST && change({ logits: state.logits.slice(0, -1) });
+  const [more, less] = [button('Añadir una', grow), button('Quitar la última', cut)];
   const presets = Object.entries(PRESETS).map(([label, logits]) =>
     button(label, () => change({ logits: [...logits], temperature: 1, shift: 0 })),
   );
@@ -264,16 +233,10 @@ function render({ model, el }) {
 
   function press(index, event) {
     const [x, step] = [state.logits[index], event.shiftKey ? 1 : 0.1];
-    const next = pressed(event, {
-      ArrowUp: x + step,
-      ArrowRight: x + step,
-      ArrowDown: x - step,
-      ArrowLeft: x - step,
-      PageUp: x + 1,
-      PageDown: x - 1,
-      Home: -LIMIT,
-      End: LIMIT,
-    });
+    const [up, down] = [x + step, x - step];
+    const arrows = { ArrowUp: up, ArrowRight: up, ArrowDown: down, ArrowLeft: down };
+    const ends = { PageUp: x + 1, PageDown: x - 1, Home: -LIMIT, End: LIMIT };
+    const next = pressed(event, { ...arrows, ...ends });
     // Así el cuaderno no se mueve.
     if (event.key === ' ' || event.key === 'Enter') event.preventDefault();
     if (next !== undefined) place(index, next);
@@ -402,18 +365,14 @@ function render({ model, el }) {
     shift.set(state.shift);
     draw();
   };
-  draw();
+  reload();
   return listen(model, { logits: reload, temperature: reload, shift: reload });
 }
 
 /** Un rectángulo de una altura a otra, al derecho o al revés. */
-function between(a, b) {
-  return { y: Math.min(a, b), height: Math.abs(a - b) };
-}
+const between = (a, b) => ({ y: Math.min(a, b), height: Math.abs(a - b) });
 
-/** El porcentaje no se distingue solo por el color: va hueco y a rayas. */
-function hollow() {
-  return { fill: 'none', stroke: 'var(--k)', 'stroke-width': 2, 'stroke-dasharray': '4 3' };
-}
+// El porcentaje no se distingue solo por el color: va hueco y a rayas.
+const HOLLOW = { fill: 'none', stroke: 'var(--k)', 'stroke-width': 2, 'stroke-dasharray': '4 3' };
 
 export default { render };

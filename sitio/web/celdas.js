@@ -5,13 +5,7 @@
 
   const { lesson } = JSON.parse(document.querySelector('.answers-kept script').textContent);
   const edited = {}; // id → lo escrito
-  const kept = name => {
-    try {
-      return localStorage.getItem(`${course.home}/${lesson}/${name}`);
-    } catch {
-      return null; // no deja leer
-    }
-  };
+  const kept = name => course.kept(`${course.home}/${lesson}/${name}`);
 
   for (const host of document.querySelectorAll('.lesson-cell')) {
     const { cell: id } = host.dataset;

@@ -154,14 +154,9 @@ globalThis.course ??= {};
 
   const LOCAL = 'Es una dirección de este ordenador: en otro, usa la del sitio publicado.';
 
-  const make = (tag, properties, ...children) => {
-    const node = Object.assign(document.createElement(tag), properties);
-    node.append(...children);
-    return node;
-  };
-
   /** Un explorador ya vivo: se pone como dice la dirección, y desde entonces la dirección lo sigue. */
   course.link = (host, model) => {
+    const { make } = course;
     const moves = MOVES[host.dataset.explorer];
     if (!host.id || !moves) return;
     const start = structuredClone(model.state);

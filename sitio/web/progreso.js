@@ -41,6 +41,15 @@ globalThis.course ??= {};
     }
   }
   const stored = name => object(localStorage.getItem(name));
+
+  /** Lo guardado con ese nombre; nada, si no se deja leer. */
+  course.kept = name => {
+    try {
+      return localStorage.getItem(name);
+    } catch {
+      return null;
+    }
+  };
   /** Los nombres de todo lo guardado de quien estudia. */
   const names = () =>
     Array.from({ length: localStorage.length }, (_, place) => localStorage.key(place)).filter(
