@@ -21,6 +21,9 @@ OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?!\.\./|imagenes/|\d\d_)[^)]*\)"
 PREDICT, PREDICT_HERE = "**Antes de ejecutar", "**Antes de mirar"
 # Hasta dónde llega la respuesta a una predicción: al título siguiente o a la predicción siguiente.
 ANSWER_ENDS = re.compile(r"^(\(celda-.*\n)?(#|\*\*Antes de)", re.MULTILINE)
+ASKED = re.compile(r'Prediction\("([\d.]+)"\)')
+YOURS = "@your_line"  # una línea de quien aprende: ni ella ni el párrafo que la pide esperan a nada
+LAST = re.compile(r"[^\n]+\s*\Z")  # el último párrafo
 # En la web, un cuaderno con su número, y «este», es una lección, y su artículo es femenino.
 NOTEBOOK = re.compile(r"`[^`]*`|\b((del|al|el|un|los) +\[?)?cuadernos?(?= +\[?\d\d\b)|\beste cuaderno\b", re.I)
 FEMININE = {"del": "de la", "al": "a la", "el": "la", "un": "una", "los": "las", "este": "esta"}
@@ -66,13 +69,18 @@ def for_the_web(notebook, name, linked, lessons):
     states = notebook["metadata"].pop("widgets", {}).get(STATES, {}).get("state", {})
     lesson = "/" not in name
     here = exercises(notebook["cells"]) if lesson else {}
-    cells, predicting, open_ = [], False, False
-    for cell in notebook["cells"]:
+    given, (first, reveals) = notebook["cells"], _answers(notebook["cells"])
+    cells, predicting, told, open_ = [], False, False, False
+    for i, cell in enumerate(given):
         source, outputs = "".join(cell["source"]), cell.get("outputs", [])
+        if i in first:
+            predicting = told = True
         if cell["cell_type"] == "markdown":
             text = _prose(cell, source, name, linked, lessons)
-            if predicting:  # lo que contesta también se esconde
+            if predicting and told:  # lo que contesta también se esconde
                 end = ANSWER_ENDS.search(text)
+                if _is_yours(given[i + 1 : i + 2]):
+                    end = end or LAST.search(text)
                 answer = text[: end.start() if end else None]
                 if answer.strip():
                     cells += [] if open_ else [prose_cell(cell, "abre", OPEN)]
@@ -80,7 +88,8 @@ def for_the_web(notebook, name, linked, lessons):
                     open_, text = True, text[len(answer) :]
             if open_:
                 cells.append(prose_cell(cell, "cierra", CLOSE))
-            predicting, open_ = tagged(cell, PREDICTION), False
+            predicting = told = tagged(cell, PREDICTION)
+            open_ = False
             cells += [cell | {"source": text}] if text.strip() else []
             if lesson and tagged(cell, EXERCISES):
                 cells.append(_html(cell, "guarda", lesson_html(name)))
@@ -101,14 +110,16 @@ def for_the_web(notebook, name, linked, lessons):
             if asks and open_:
                 cells.append(prose_cell(cell, "cierra", CLOSE))
                 open_ = False
-            if predicting and outputs and not any(alive) and not open_:
+            yours = _is_yours([cell])
+            predicting = predicting and not asks
+            told = (told and not yours) or (i in reveals and bool(outputs))  # si el texto habla de lo que se esconde
+            if predicting and outputs and not any(alive) and not open_ and not yours:
                 only = {"id": f"{cell['id']}-sale", "metadata": {"tags": ["remove-input"]}}
                 hidden = cell | only
                 cells += [dict(cell, outputs=[]), prose_cell(cell, "abre", OPEN), hidden]
                 open_ = True
             else:
                 cells.append(cell)
-            predicting = predicting or asks
     cells += [prose_cell(cell, "cierra", CLOSE)] if open_ else []
     run, others, whole = runnable(name), elsewhere(name), []
     for cell in cells:
@@ -125,6 +136,33 @@ PICTURES = Path(__file__).resolve().parents[1] / "imagenes" / "exploradores"
 ROOMS = json.loads((PICTURES / "alturas.json").read_text("utf-8"))
 OPEN = '<details class="answer"><summary>Ver qué sale</summary>'
 CLOSE = "</details>"
+
+
+def _answers(cells):
+    """Dónde empieza lo que contesta a cada ``Prediction``, y qué celdas la descubren: → dos conjuntos de sitios.
+
+    Es lo que sigue a la pregunta. Si lo que sigue es texto, y la celda que la descubre está más abajo, son
+    las celdas de código que van con esa: el texto de en medio pide otra cosa.
+    """
+    first, reveals = set(), set()
+    for i, cell in enumerate(cells):
+        if cell["cell_type"] != "code" or not tagged(cell, PREDICTION):
+            continue
+        asked = ASKED.search("".join(cell["source"]))
+        told = asked and f'reveal("{asked[1]}"'
+        found = [j for j in range(i + 1, len(cells)) if told and told in "".join(cells[j]["source"])][:1]
+        asks = cells[i + 1 : i + 2] and cells[i + 1]["cell_type"] == "markdown"  # antes, hay que hacer otra cosa
+        start = found[0] if found and asks else i + 1
+        while start > i + 1 and cells[start - 1]["cell_type"] == "code":
+            start -= 1
+        first.add(start)
+        reveals.update(found)
+    return first, reveals
+
+
+def _is_yours(cells):
+    """Si la celda, la única de esas, es de una línea de quien aprende."""
+    return any(cell["cell_type"] == "code" and YOURS in "".join(cell["source"]) for cell in cells)
 
 
 def prose_cell(cell, what, source):

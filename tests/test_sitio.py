@@ -191,6 +191,51 @@ def test_what_a_prediction_answers_waits_too():
     assert re.search('data-explorer="Prediction"[^>]*><p>¿Quién?\n  ○ bone</p>'.replace("?", "[?]"), html)
 
 
+def waiting(cells):
+    """Las celdas que esperan detrás de «Ver qué sale»."""
+    inside = False
+    for cell in cells:
+        inside = (inside or source(cell) == pages.OPEN) and source(cell) != pages.CLOSE
+        if inside and source(cell) != pages.OPEN:
+            yield cell
+
+
+LINE, ASKS = "@your_line\ndef dot(u, v):\n    return ...", 'Prediction("05.1")'
+
+
+@pytest.mark.parametrize(("between", "hidden"), [
+    (["Escribe `dot`.", LINE, "x", 'reveal("05.1", "8")', "Sigue."], ["x", 'reveal("05.1", "8")']),
+    (["Empieza.", "y", "Escribe `dot`.", LINE, "Ahora.", 'dibuja; reveal("05.1", "8")', "Ocho."],
+     ['dibuja; reveal("05.1", "8")', "Ocho."]),
+    (["x", 'reveal("05.1", "8")', "Ocho.\n\nEscribe `dot`.", LINE], ["x", 'reveal("05.1", "8")', "Ocho."]),
+    (["x", 'reveal("05.1", "8")', "Escribe `dot`.", LINE, "Sigue."], ["x", 'reveal("05.1", "8")']),
+])  # fmt: skip
+def test_a_line_of_ones_own_is_asked_in_sight(between, hidden):
+    """Lo que se pide escribir, y su celda, se leen sin abrir nada; lo que descubre la respuesta, no."""
+    state = Prediction("05.1").get_state()
+    metadata = {"widgets": {pages.STATES: {"state": {"m": {"state": state}}}}}
+    view = {pages.WIDGET: {"model_id": "m"}, "text/plain": "¿Cuál?"}
+    given = [code(ASKS, view, tags=[cells.PREDICTION])]
+    for text in between:
+        is_text, quiet = text.endswith(".") and "\ndef" not in text, text.startswith("reveal")
+        given.append(markdown(text) if is_text else code(text, *[{}] * (not quiet)))
+    shown = for_the_web("05_x", {"cells": given, "metadata": metadata})
+    assert [source(cell).strip() for cell in waiting(shown)] == hidden
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name[:2].isdigit()])
+def test_no_line_of_ones_own_waits_for_a_prediction(name):
+    hidden = [cell["id"].removesuffix("-contesta") for cell in waiting(for_the_web(name))]
+    texts = {cell["id"]: source(cell) for cell in waiting(for_the_web(name))}
+    given = read(name)["cells"]
+    lines = [i for i, cell in enumerate(given) if pages.YOURS in source(cell) and cell["cell_type"] == "code"]
+    assert len(lines) == 3 * (1 <= int(name[:2]) <= 7)
+    for i in lines:
+        assert given[i]["id"] not in hidden
+        asked = source(given[i - 1]).strip().rpartition("\n")[2]
+        assert asked not in texts.get(given[i - 1]["id"] + "-contesta", "")
+
+
 def test_to_speak_of_predictions_is_not_one():
     given = [markdown("Donde diga **Antes de ejecutar**, para."), code("2", {})]
     shown = for_the_web("05_x", {"cells": given, "metadata": {}})
