@@ -132,12 +132,12 @@ SHOW = """async states => {
     }
 }"""
 
-# Lo que se sale de su explorador, salvo lo que se desliza dentro de su propia caja.
+# Lo que se sale de su explorador, salvo lo que se desliza dentro de su propia caja y la tabla que no se ve.
 CUT = """() => [...document.querySelectorAll('.exp')].flatMap(root => {
     const right = Math.min(innerWidth, root.getBoundingClientRect().right) + 1;
     return [...root.querySelectorAll('*')].filter(node => {
         for (let up = node.parentElement; up !== root.parentElement; up = up.parentElement)
-            if (['auto', 'scroll'].includes(getComputedStyle(up).overflowX)) return false;
+            if (up.matches('.exp-unseen') || ['auto', 'scroll'].includes(getComputedStyle(up).overflowX)) return false;
         return node.getBoundingClientRect().right > right;
     }).map(node => `${root.className}: ${node.tagName} ${node.className} ${node.textContent.slice(0, 30)}`);
 })"""

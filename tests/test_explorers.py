@@ -1,11 +1,13 @@
 """Los exploradores, todos: cómo están hechos, lo que guardan y que viven sin kernel."""
 
+import contextlib
 import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
+import torch
 from helpers_browser import ROOT, write
 from helpers_explorers import (
     CUT, FOLDER, LESSONS, SAVED, SHOW, WIDGETS, answers, controls, drawn, saved_explorers,
@@ -14,9 +16,12 @@ from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell
 from tools import explorer_pictures, notebooks
 
-from course_lib import explorers
+from course_lib import explorers, load_translator
+from course_lib.bert import extract_embeddings
 from course_lib.explorers import base
+from course_lib.explorers.attention import DEFAULT
 from course_lib.explorers.base import esm
+from course_lib.translator import ALIGNMENT_LAYER
 
 PRETTIER = FOLDER / ".prettierrc"
 MAX_STATE = 140_000  # bytes de estado guardado por explorador
@@ -213,6 +218,43 @@ def test_it_waits_with_patience(browser, name):
     page.clock.run_for(20_000)
     assert state.inner_text() == ""
     page.close()
+
+
+def in_bert(shown, layer, head):
+    read = extract_embeddings(DEFAULT[shown])
+    return read.tokens[0], read.tokens[0], read.attentions[layer][0, head]
+
+
+def translated(*heads):
+    """El explorador de una traducción o, con sus cabezas, lo que da el modelo."""
+    found = load_translator().translate("I sent my brother a letter.")
+    read, wrote, weights = found.source_tokens, found.target_tokens, found.cross_attention[ALIGNMENT_LAYER]
+    if heads:
+        return wrote, read, weights[list(heads)].mean(0)
+    return explorers.CrossAttentionExplorer(read, found.seen_tokens, wrote, weights)
+
+
+TOLD = [  # el explorador, lo que le cambia la mano, qué tabla se lee, y lo que da el modelo
+    (lambda: explorers.AttentionExplorer(view="arcos"), {}, 0, lambda: in_bert(0, 3, 1)),
+    (lambda: explorers.AttentionExplorer(view="arcos"), {"shown": 1, "head": 4}, 0, lambda: in_bert(1, 3, 4)),
+    (explorers.AttentionExplorer, {"layer": 5}, 1, lambda: in_bert(1, 5, 1)),
+    (translated, {}, 0, lambda: translated(0, 1, 2, 3)),
+    (translated, {"head": 2}, 0, lambda: translated(2)),
+]
+
+
+@pytest.mark.parametrize(("made", "moved", "which", "given"), TOLD)
+def test_a_screen_reader_reads_the_arcs_in_a_table(browser, made, moved, which, given):
+    with contextlib.closing(browser.new_page()) as page:
+        page.goto("about:blank")
+        page.evaluate(SHOW, [made().get_state()])
+        page.evaluate("traits => Object.entries(traits).forEach(pair => models[0].set(...pair))", moved)
+        table = page.get_by_role("table", name=re.compile("^Los pesos.*cada fila")).nth(which)
+        *names, weights = given()
+        assert [table.get_by_role(role).all_inner_texts() for role in ("rowheader", "columnheader")] == names
+        rows = [row.split("\t")[1:] for row in table.get_by_role("row").all_inner_texts()[1:]]
+        told = torch.tensor([[float(cell) for cell in row] for row in rows])
+        torch.testing.assert_close(told, weights.detach(), atol=0.0051, rtol=0)
 
 
 def test_the_widest_fit_a_narrow_page(browser):

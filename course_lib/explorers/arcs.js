@@ -132,6 +132,7 @@ function renderArcs({ model, el }) {
     words.querySelector('[tabindex="0"]').focus();
   });
   const drawing = make('svg', { 'aria-hidden': 'true' });
+  const table = unseen('Los pesos: en cada fila, quién mira; en cada columna, a quién');
   const words = make('div', {
     class: 'a-words',
     role: 'radiogroup',
@@ -154,6 +155,7 @@ function renderArcs({ model, el }) {
     paragraph('Toca una palabra: los arcos dicen a quién mira; los números, cuánto.'),
     words,
     voice.node,
+    table.node,
     div('a-own', make('span', { 'aria-hidden': 'true' }, 'Prueba con'), options),
     div(
       'a-own',
@@ -185,6 +187,7 @@ function renderArcs({ model, el }) {
     const before = tokens?.join(' ');
     tokens = reading.tokens;
     weights = matrix(...[model.get('layer') % layers, model.get('head') % heads]);
+    table.tell(tokens, tokens, weights);
     if (tokens.join(' ') !== before) {
       peeked = null;
       const told = glosses(tokens);

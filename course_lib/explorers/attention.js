@@ -352,6 +352,8 @@ function panel({ tokens, weights, name, text, pick, peek }) {
     `${name[0].toUpperCase()}${name.slice(1)}: ` +
       `«${visible(text.length > 80 ? `${text.slice(0, 79)}…` : text)}»`,
   );
+  const table = unseen(`Los pesos de la ${name}: una query en cada fila, una key en cada columna`);
+  table.tell(tokens, tokens, weights);
   const box = (what, drawing, basis) =>
     set(sliding(`${what} de la ${name}`, drawing), { style: `flex-basis: ${basis}px` });
   return {
@@ -361,6 +363,7 @@ function panel({ tokens, weights, name, text, pick, peek }) {
       {},
       title,
       div('exp-row', box('Tokens', lines, wide), box('Matriz', grid, 0.7 * side)),
+      table.node,
     ),
   };
 }
@@ -509,7 +512,6 @@ function render({ model, el }) {
     }
     const most = largest([difference]);
     const best = x => (Math.abs(x) === most && most >= 0.005 ? 'exp-best' : null);
-    const numbersOf = row => row.map(x => td(show(x)));
     // Si las dos frases tienen ahí el mismo token, se nombra una vez.
     const compared = [...new Set([one, two].map(({ tokens }) => `«${tokens[query]}»`))];
     numbers.replaceChildren(

@@ -184,6 +184,7 @@ function build(model, el) {
     row(READ, 'lo que lee', '--k', origin),
   ];
   const pair = div('c-pair', drawing, ...sides.map(({ node }) => node));
+  const table = unseen('Los pesos: en cada fila, lo que escribe; en cada columna, lo que lee');
 
   /** Una de las dos frases: una palabra se elige con las flechas, con el dedo o al pasar. */
   function row(side, title, ink, tokens) {
@@ -238,6 +239,7 @@ function build(model, el) {
       div('exp-stay', back, ' ', forward, ' ', bar.node, heads.node),
     ),
     voice.node,
+    table.node,
     make('details', {}, focusable(make('summary', {}, 'Todos los pasos, en una lista')), list),
   );
 
@@ -248,6 +250,8 @@ function build(model, el) {
   function draw() {
     const [step, head] = [now(), model.get('head')];
     all = seen.map((_, i) => compute(weights, head, i));
+    const rows = all.map(({ row }) => row);
+    table.tell(predicted, origin, rows);
     list.replaceChildren(
       ...all.map((result, i) => make('li', {}, sentence(result, origin, seen, predicted, i))),
     );

@@ -34,9 +34,6 @@ const STYLE = css`
   .exp-heads p {
     margin: 0.25rem 0;
   }
-  .exp-heads select {
-    font: inherit;
-  }
   .exp-heads fieldset {
     border: 0;
     margin: 0;

@@ -17,6 +17,8 @@ const STYLE = css`
     overflow-wrap: anywhere;
   }
   .exp-llm .l-read span > span {
+    display: inline-block;
+    line-height: 1.4;
     border: 1px solid color-mix(in srgb, currentColor 35%, transparent);
     border-radius: 0.25rem;
     padding: 0.05rem 0.2rem;

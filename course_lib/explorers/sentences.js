@@ -4,7 +4,7 @@ const ASKING = css`
   .exp.exp-asks {
     max-width: 80rem;
   }
-  .exp-asks :is(input, select) {
+  .exp-asks input {
     font: inherit;
     color: inherit;
     background: transparent;
@@ -23,9 +23,13 @@ const ASKING = css`
     flex: 1 1 16rem;
     max-width: 40rem;
   }
-  .exp-asks option {
-    color: #111;
-    background: #fff;
+  .exp-unseen {
+    position: absolute;
+    width: 1px;
+    height: 1px;
+    overflow: hidden;
+    clip-path: inset(50%);
+    white-space: nowrap;
   }
   .exp-asks .exp-error {
     border: 2px solid var(--k);
@@ -44,6 +48,19 @@ const ASKING = css`
     display: none;
   }
 `;
+
+/** Unos números, cada uno en su casilla. */
+const numbersOf = row => row.map(x => td(show(x)));
+
+/** Los números de un dibujo, en una tabla que no se ve: la recorre un lector de pantalla. */
+function unseen(title) {
+  const node = make('table');
+  const tell = (names, columns, weights) => {
+    const rows = weights.map((row, i) => namedRow(visible(names[i]), numbersOf(row)));
+    node.replaceChildren(make('caption', {}, title), headRow(columns.map(visible)), ...rows);
+  };
+  return { node: div('exp-unseen', node), tell };
+}
 
 /** Las posiciones, de la del mayor a la del menor; si empatan, antes la primera. */
 const ranking = row => row.map((_, j) => j).sort((a, b) => row[b] - row[a] || a - b);
