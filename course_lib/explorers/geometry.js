@@ -258,7 +258,7 @@ function grid(name, [low, high]) {
     const look = { stroke: 'currentColor', 'stroke-opacity': n ? 0.12 : 0.5 };
     const [x, y] = at([n, n]);
     node.append(segment(x, -SIDE, x, SIDE, look), segment(-SIDE, y, SIDE, y, look));
-    if (n) node.append(write(x, zero[1] + 15, 12, show(n, 0), { ...MIDDLE, opacity: 0.7 }));
+    if (n) node.append(write(x, zero[1] + 15, 13, show(n, 0), { ...MIDDLE, opacity: 0.7 }));
   }
   return { node, at, zero, scale, middle };
 }
