@@ -23,15 +23,9 @@ def serve_lab(course, home, *arguments, **variables):
 
     Con otros argumentos y otras variables de entorno, si se dicen. Da la dirección del servidor, con su clave.
     """
-    settings = {
-        "JUPYTER_CONFIG_PATH": course / ".jupyter",
-        "JUPYTER_PATH": course / ".jupyter",
-        "JUPYTER_CONFIG_DIR": home / "config",
-        "JUPYTER_DATA_DIR": home / "data",
-        "JUPYTER_RUNTIME_DIR": home / "runtime",
-        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
-    }
+    settings = dict.fromkeys(("JUPYTER_CONFIG_PATH", "JUPYTER_PATH"), course / ".jupyter")
+    for lab, names in {"": ("config", "data", "runtime"), "LAB": ("settings", "workspaces")}.items():
+        settings |= {f"JUPYTER{lab}_{name.upper()}_DIR": home / name for name in names}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += ["--expose-app-in-browser", f"--ServerApp.port={free_port()}"]
     command += [f"--ServerApp.root_dir={course}", *arguments]

@@ -201,14 +201,9 @@ def curso(monkeypatch, tmp_path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     venv = tmp_path / ".venv"
-    for name, path in {
-        "ROOT": tmp_path,
-        "VENV": venv,
-        "VENV_PYTHON": venv / "bin" / "python",
-        "STAMP": venv / "instalado.txt",
-        "LOCK": venv / "instalando.lock",
-        "LOG": venv / "instalacion.log",
-    }.items():
+    places = {"ROOT": tmp_path, "VENV": venv, "VENV_PYTHON": venv / "bin" / "python"}
+    places |= {"STAMP": venv / "instalado.txt", "LOCK": venv / "instalando.lock", "LOG": venv / "instalacion.log"}
+    for name, path in places.items():
         monkeypatch.setattr(module, name, path)
     (tmp_path / "constraints.txt").write_text("", encoding="utf-8")
     (tmp_path / "requirements.txt").write_text("torch==2.13.0\nalgo==1.0\n", encoding="utf-8")

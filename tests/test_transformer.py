@@ -27,14 +27,8 @@ masked = pytest.mark.parametrize("with_masks", [False, True], ids=["sin máscara
 
 def torch_options(d_model, activation, eps, increment):
     """Las mismas opciones, con los nombres de torch."""
-    return {
-        "dim_feedforward": increment * d_model,
-        "activation": activation,
-        "layer_norm_eps": eps,
-        "dropout": 0.0,
-        "batch_first": True,
-        "dtype": torch.float64,
-    }
+    fixed = {"dropout": 0.0, "batch_first": True, "dtype": torch.float64}
+    return fixed | {"dim_feedforward": increment * d_model, "activation": activation, "layer_norm_eps": eps}
 
 
 def padded(batch, length):

@@ -257,16 +257,13 @@ def test_what_it_says_is_the_same_in_another_process():
     assert (str(warning), warning.note) == ("traductor: una nota.", "una nota.")
 
 
-@pytest.mark.parametrize("spanish", ["", " \n"])
-def test_nothing_to_align(translator, spanish):
-    with pytest.raises(TranslatorError, match="la traducción está vacía. Escribe .* en español"):
-        translator.align("Hello.", spanish)
-
-
-@pytest.mark.parametrize("beam", [0, -1, 17, 2.0, True, "4"])
-def test_bad_beam(translator, beam):
-    with pytest.raises(ValueError, match="beam = .* entero de 1 a 16"):
-        translator.translate("Hello.", beam)
+@pytest.mark.parametrize(("order", "given", "said"), [
+    *(("align", spanish, "la traducción está vacía. Escribe .* en español") for spanish in ("", " \n")),
+    *(("translate", beam, "beam = .* entero de 1 a 16") for beam in (0, -1, 17, 2.0, True, "4")),
+])  # fmt: skip
+def test_what_cannot_go_with_a_sentence(translator, order, given, said):
+    with pytest.raises(ValueError, match=said):
+        getattr(translator, order)("Hello.", given)
 
 
 @pytest.mark.parametrize(("sentence", "warning"), [
