@@ -720,7 +720,7 @@ def test_a_phone_reads_the_glossary_as_a_list_and_the_answer_stays(browser, whol
         expect(explorer.locator(".exp-say")).to_be_in_viewport()
 
 
-WIDER = """() => [...document.querySelectorAll('.bd-article :is(table, .text_html)')]
+WIDER = """() => [...document.querySelectorAll('.bd-article :is(table, .text_html:has(table))')]
     .filter(node => node.scrollWidth > node.parentElement.clientWidth + 1).map(node => node.innerText.slice(0, 60))"""
 
 
