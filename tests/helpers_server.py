@@ -24,8 +24,8 @@ def serve_lab(course, home, *arguments, **variables):
     Con otros argumentos y otras variables de entorno, si se dicen. Da la dirección del servidor, con su clave.
     """
     settings = dict.fromkeys(("JUPYTER_CONFIG_PATH", "JUPYTER_PATH"), course / ".jupyter")
-    for lab, names in {"": ("config", "data", "runtime"), "LAB": ("settings", "workspaces")}.items():
-        settings |= {f"JUPYTER{lab}_{name.upper()}_DIR": home / name for name in names}
+    for lab, own in {"": ("config", "data", "runtime"), "LAB": ("settings", "workspaces")}.items():
+        settings |= {f"JUPYTER{lab}_{name.upper()}_DIR": home / name for name in own}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += ["--expose-app-in-browser", f"--ServerApp.port={free_port()}"]
     command += [f"--ServerApp.root_dir={course}", *arguments]
