@@ -366,8 +366,39 @@ def names(node):
                     (later if inside else needs).add(symbol.get_name())
     shared = {name for one in ast.walk(node) if isinstance(one, ast.Global) for name in one.names}
     added = (one.target for one in ast.walk(node) if isinstance(one, ast.AugAssign))
+    needs -= loads(node) - loose([node], set())
     later |= shared & {one.id for one in added if isinstance(one, ast.Name)}  # «n += 1» también lo lee
     return binds, needs, later
+
+
+def loads(*nodes):
+    """Los nombres que se leen en algún sitio de unos trozos."""
+    every = (one for node in nodes if node for one in ast.walk(node))
+    return {one.id for one in every if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Store)}
+
+
+def stored(node):
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)} if node else set()
+
+
+def loose(block, bound):
+    """Los nombres que unas instrucciones leen sin haberlos hecho ellas antes: no el de un ``for``, en su bucle."""
+    found, bound = set(), set(bound)
+    for node in block:
+        match node:
+            case ast.For(target, source, body, other):
+                found |= loads(source, target) - bound | loose(body, bound | stored(target)) | loose(other, bound)
+            case ast.With(items, body):
+                for one in items:
+                    found |= loads(one.context_expr) - bound
+                    bound |= stored(one.optional_vars)
+                found |= loose(body, bound)
+            case ast.If(test, body, other):
+                found |= loads(test) - bound | loose(body, bound) | loose(other, bound)
+            case _:
+                found |= loads(node) - bound
+                bound |= made(node)
+    return found
 
 
 def made(node):
