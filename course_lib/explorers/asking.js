@@ -21,7 +21,11 @@ function render({ model, el }) {
     alone && !model.get('closing') ? drawn(model.get('asked'), lesson, noted) : model.get('asked');
   const said = { ...model.get('said') };
   if (alone)
-    for (const { name } of asked) if (noted[name]?.lesson === lesson) said[name] = noted[name].said;
+    for (const { name } of asked) {
+      const { lesson: last, said: it, places } = noted[name] ?? {};
+      const here = places?.[lesson] ?? (last === lesson && it);
+      if (here) said[name] = here;
+    }
   const missed = new Set(); // corregirlo no lo quita: vuelve
   const total = announcer();
 

@@ -111,6 +111,14 @@ const STYLE = css`
   .exp-geometry .exp-button {
     margin: 0.2rem 0.3rem 0.2rem 0;
   }
+  @media (width < 30rem) {
+    .exp-geometry .g-facts table {
+      font-size: 0.8rem; /* que se vea cuánto pesa cada una */
+    }
+    .exp.exp-geometry :is(th, td) {
+      padding: 0.15rem 0.25rem;
+    }
+  }
   @media (max-height: 30rem) {
     .exp-geometry :is(ol, p) {
       font-size: 0.9rem;

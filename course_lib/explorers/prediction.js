@@ -96,6 +96,7 @@ function render({ model, el }) {
     const [told, hit] = out ? heard({ answers, number }, said) : [wait, ''];
     voice.node.dataset.hit = hit;
     voice.say(said && `${told} ${model.get('note')}`.trim());
+    if (said) page?.opens(el); // en el sitio, lo que sale espera plegado
   }
 
   if (!model.get('said') && unseen[name]) {

@@ -54,7 +54,9 @@
       return course.desk({ host, text: edited[id] ?? start, ...look, ask, onChange, onClean: close });
     };
     open.onclick = () => begin().focus();
-    if (edited[id]) begin();
-    else host.replaceChildren(open);
+    if (edited[id]) {
+      begin();
+      if (output) output.hidden = true; // dice que está por escribir
+    } else host.replaceChildren(open);
   }
 }

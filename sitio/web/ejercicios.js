@@ -183,6 +183,8 @@ globalThis.course ??= {};
       place.text = text;
     };
     one.offer(memory.read(other));
+    const { date } = course.progress.load().exercises[number] ?? {};
+    if (date) host.prepend(make('p', { className: 'exercise-done' }, `✓ Lo tienes bien desde el ${date}.`));
     blocks[number] = one;
   }
 

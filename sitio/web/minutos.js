@@ -71,7 +71,7 @@
     const title = n && steps[n - 1].scene === scene ? '' : `${scene.querySelector('h2').firstChild.textContent}. `;
     stage.querySelector('.mandos [role=status]').textContent = title + text.textContent;
     measure();
-    steps[n].text.scrollIntoView({ behavior: STILL.matches ? 'instant' : 'smooth' });
+    (title && n ? scene.querySelector('h2') : text).scrollIntoView({ behavior: STILL.matches ? 'instant' : 'smooth' });
   }
 
   function play(on) {

@@ -2,13 +2,16 @@
 {
   // Lo que hace cada página: que quepan las fórmulas y las tablas, y abrir lo plegado cuando hace falta.
 
-  // La que no cabe se desliza, también con las flechas.
+  // Lo que no cabe se desliza, también con las flechas, y se dice.
   const watcher = new ResizeObserver(entries => {
-    for (const { target } of entries)
-      if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    for (const { target } of entries) {
+      const wide = target.scrollWidth > target.clientWidth + 1;
+      target.classList.toggle('desliza', wide && !target.matches('.math'));
+      if (wide) target.tabIndex = 0;
       else target.removeAttribute('tabindex');
+    }
   });
-  document.querySelectorAll('div.math').forEach(node => watcher.observe(node));
+  document.querySelectorAll('div.math, .cell_output > .output, .pst-scrollable-table-container:has(> img)').forEach(node => watcher.observe(node));
 
   // En un teléfono, una tabla que no cabe se lee en fichas: cada dato, con su columna delante.
   for (const table of innerWidth < 600 ? document.querySelectorAll('.bd-article table') : []) {

@@ -91,12 +91,20 @@ globalThis.course ??= {};
     keep(DONE, all);
   }
 
+  /** Abre lo que sale detrás de una predicción ya dicha. */
+  function opens(host) {
+    const later = [...document.querySelectorAll('details.answer, [data-explorer=Prediction]')];
+    const next = later.find(one => !one.contains(host) && host.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING);
+    if (next?.tagName === 'DETAILS') next.open = true;
+  }
+
   /** Apunta lo contestado a una pregunta que vuelve. Si en esta lección se había fallado, corregirlo no lo quita. */
   function asked(name, one) {
     const all = load();
-    const { lesson: where, right } = all.asked[name] ?? {};
+    const { lesson: where, right, places } = all.asked[name] ?? {};
     const missed = where === one.lesson && right === false;
-    all.asked[name] = { ...one, right: one.right && !missed, date: today() };
+    const said = { ...places, [one.lesson]: one.said }; // en cada lección, lo suyo
+    all.asked[name] = { ...one, right: one.right && !missed, places: said, date: today() };
     keep(DONE, all);
   }
 
@@ -145,7 +153,8 @@ globalThis.course ??= {};
     const [read, id] = [stored(READ), here.parentElement.id];
     const seen = Array.isArray(read[lesson]) ? read[lesson] : [];
     read[lesson] = [...new Set([...seen, id])];
-    read.last = { lesson, id, title: nameOf(here) };
+    const back = seen.includes(id) && read.last?.lesson !== lesson; // volver a mirar no cambia por dónde se va
+    if (!back) read.last = { lesson, id, title: nameOf(here) };
     if (JSON.stringify(read) !== localStorage.getItem(READ)) keep(READ, read);
   }
 
@@ -193,7 +202,7 @@ globalThis.course ??= {};
       return name ? make('a', { href: `${root}${name}.html#${section}` }, part) : part;
     });
 
-  course.progress = { DONE, READ, object, names, load, tried, predicted, asked, after };
+  course.progress = { DONE, READ, object, names, load, tried, predicted, opens, asked, after };
   draw();
   if (lesson)
     for (const kind of ['scroll', 'visibilitychange'])

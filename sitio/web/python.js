@@ -31,7 +31,7 @@ globalThis.course ??= {};
   async function start(say, signal) {
     if (!globalThis.WebAssembly) throw new Error('Este navegador no ejecuta WebAssembly: prueba con otro.');
     const pieces = await bring('Python', FILES.map(name => `python/${name}`), say, signal);
-    say('Arranco Python: unos segundos, una sola vez.');
+    say('Arranco Python: unos segundos, una vez en cada página.');
     const files = {};
     for (const name of FILES) files[name] = await unpacked(pieces[`python/${name}`]);
     const address = URL.createObjectURL(new Blob([files['obrero.js']], { type: 'text/javascript' }));
