@@ -57,6 +57,7 @@ CHANGING = {
     "move_to_end", "__setitem__", "__delitem__", "redirect_stdout", "redirect_stderr", "add_argument",
     "add_argument_group", "add_mutually_exclusive_group", "add_subparsers", "add_parser", "add_scalar",
 }  # fmt: skip
+KEEPING = {"append", "extend", "insert", "add"}  # cambian lo que guarda, y no lo que se le da
 STARTS = ("set_", "register", "load_state", "__setattr", "__iadd", "__ior")
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 COMPREHENSIONS = {"listcomp", "setcomp", "dictcomp", "genexpr"}
@@ -469,7 +470,7 @@ def touched(node, bodies=False):
         elif isinstance(one, ast.Call):
             verb = getattr(one.func, "attr", getattr(one.func, "id", ""))
             given = [*one.args, *(word.value for word in one.keywords)]
-            found += [(verb, roots(value)) for value in given]
+            found += [(verb, roots(value)) for value in given if verb not in KEEPING]
             found += [("__call__", roots(one.func))] if isinstance(one.func, ast.Name) else []
             found += [("", roots(word.value)) for word in one.keywords if word.arg == "out"]
             found += [("write", roots(word.value)) for word in one.keywords if word.arg == "file"]
@@ -515,9 +516,11 @@ def changes(codes):
                 alike[other].add(one)
     changed = []
     for code in codes:
-        own = of(code.touches) | code.binds - code.makes
-        own = own.union(*map(effects.get, code.needs & effects.keys()))
-        changed.append(own.union(*map(alike.get, own & alike.keys())))
+        own = of(code.touches).union(*map(effects.get, code.needs & effects.keys()))
+        here = own & (code.makes | code.taken)  # lo que hace este trozo no es lo que otro llamó igual
+        local = {x for pair in code.alike if here & {*pair} for x in pair} - (modules - others)
+        own = own.union(local, *map(alike.get, own & alike.keys() - here))
+        changed.append(own | code.binds - code.makes)
     return changed
 
 
