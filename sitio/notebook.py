@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import takewhile
 from pathlib import Path
 
 from course_tools.cells import (
@@ -141,8 +142,8 @@ CLOSE = "</details>"
 def _answers(cells):
     """Dónde empieza lo que contesta a cada ``Prediction``, y qué celdas la descubren: → dos conjuntos de sitios.
 
-    Es lo que sigue a la pregunta. Si lo que sigue es texto, y la celda que la descubre está más abajo, son
-    las celdas de código que van con esa: el texto de en medio pide otra cosa.
+    Es lo que sigue a la pregunta, si sale algo antes del primer texto. Si no, ese texto pide otra cosa, y lo
+    que contesta son las celdas de código que van con la que la descubre.
     """
     first, reveals = set(), set()
     for i, cell in enumerate(cells):
@@ -150,13 +151,14 @@ def _answers(cells):
             continue
         asked = ASKED.search("".join(cell["source"]))
         told = asked and f'reveal("{asked[1]}"'
-        found = [j for j in range(i + 1, len(cells)) if told and told in "".join(cells[j]["source"])][:1]
-        asks = cells[i + 1 : i + 2] and cells[i + 1]["cell_type"] == "markdown"  # antes, hay que hacer otra cosa
-        start = found[0] if found and asks else i + 1
+        found = next((j for j in range(i + 1, len(cells)) if told and told in "".join(cells[j]["source"])), i)
+        following = [*takewhile(lambda one: one["cell_type"] == "code", cells[i + 1 :])]
+        shows = any(WIDGET not in output.get("data", {}) for one in following for output in one["outputs"])
+        start = i + 1 if shows or found <= i + len(following) else found
         while start > i + 1 and cells[start - 1]["cell_type"] == "code":
             start -= 1
         first.add(start)
-        reveals.update(found)
+        reveals.add(found)
     return first, reveals
 
 

@@ -207,6 +207,8 @@ LINE, ASKS = "@your_line\ndef dot(u, v):\n    return ...", 'Prediction("05.1")'
     (["Escribe `dot`.", LINE, "x", 'reveal("05.1", "8")', "Sigue."], ["x", 'reveal("05.1", "8")']),
     (["Empieza.", "y", "Escribe `dot`.", LINE, "Ahora.", 'dibuja; reveal("05.1", "8")', "Ocho."],
      ['dibuja; reveal("05.1", "8")', "Ocho."]),
+    (["mueve", "Con lápiz.", "y", "Ahora.", 'dibuja; reveal("05.1", "8")', "Ocho."],
+     ['dibuja; reveal("05.1", "8")', "Ocho."]),
     (["x", 'reveal("05.1", "8")', "Ocho.\n\nEscribe `dot`.", LINE], ["x", 'reveal("05.1", "8")', "Ocho."]),
     (["x", 'reveal("05.1", "8")', "Escribe `dot`.", LINE, "Sigue."], ["x", 'reveal("05.1", "8")']),
 ])  # fmt: skip
@@ -218,7 +220,8 @@ def test_a_line_of_ones_own_is_asked_in_sight(between, hidden):
     given = [code(ASKS, view, tags=[cells.PREDICTION])]
     for text in between:
         is_text, quiet = text.endswith(".") and "\ndef" not in text, text.startswith("reveal")
-        given.append(markdown(text) if is_text else code(text, *[{}] * (not quiet)))
+        shows = view if text == "mueve" else {}
+        given.append(markdown(text) if is_text else code(text, *[shows] * (not quiet)))
     shown = for_the_web("05_x", {"cells": given, "metadata": metadata})
     assert [source(cell).strip() for cell in waiting(shown)] == hidden
 
