@@ -422,7 +422,7 @@ def seen(figure):
 def test_a_cell_that_draws_shows_its_figure(page):
     """La misma que está guardada; y cambiada, la suya. Si son demasiadas, o enormes, se dice."""
     cell = "54af94ee"
-    saved = page.locator(f"xpath=//*[@data-cell='{cell}']/ancestor::*[contains(concat(@class, ' '), 'cell ')][1]/preceding-sibling::*[1]//img")
+    saved = page.locator(f"xpath=(//*[@data-cell='{cell}']/following::img)[1]")  # espera detrás de su predicción
     figures = page.locator(f"[data-cell='{cell}'] .exercise-report img")
     assert ran(page, cell) == "Sale:"
     expect(figures).to_have_attribute("alt", saved.get_attribute("alt"))
