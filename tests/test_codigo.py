@@ -265,6 +265,7 @@ def test_the_right_ones_are_right_in_the_page_too(imitated, tmp_path, numbers, l
     ("f", ["n = 0", "1 + 1", "def f():\n    global n\n    n += 1"], [0, 2]),
     ("f", ["w = 1", "for w in 'ab': print(w)", "for v in 'ab':\n    w = v\n    print(w)\nf = 1"], [2]),
     ("f", ["w = 1", "with a() as w: f = w", "x = w"], [1]),
+    ("f", ["x = [1]", "kept = []\nkept.append(x)", "x.append(2)", "f = x"], [0, 2, 3]),
     ("f", ["w = 1", "for v in w: print(w)\nf = w"], [0, 1]),
     ("f", ["w = 1", "if 1:\n    w = 2\nf = w"], [0, 1]),
     ("p", ["p = Parser()", "p.add_argument('x')", "with redirect_stdout(p): 1", "print(1, file=p)"], [0, 1, 2, 3]),

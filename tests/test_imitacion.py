@@ -249,9 +249,7 @@ import page_cells
 page, found = page_cells.prepared(os.environ["CURSO_PIEZAS"]), {{}}
 from course_lib import load_translator
 ours = load_translator()
-read = [ours.tokenizer.encode(text) for text in {texts!r}]
-found["ids"] = [one.ids for one in read]
-found["texts"] = [ours.tokenizer.decode(one.ids) for one in read]
+found["read"] = [[ids := ours.tokenizer.encode(text).ids, ours.tokenizer.decode(ids)] for text in {texts!r}]
 for sentence in {sentences!r}:
     one = ours.translate(sentence)
     found[sentence] = [one.text, one.target_tokens, one.cross_attention.tolist(), one.log_probabilities.tolist()]
@@ -266,9 +264,8 @@ def test_the_translator_is_that_of_the_course(imitated, tmp_path):
     program = TRANSLATED.format(tools=str(JUDGE.parent), texts=texts, sentences=sentences)
     (tmp_path / "programa.py").write_text(program, encoding="utf-8")
     found, real = json.loads(imitated(tmp_path / "programa.py")), load_translator()
-    read = [real.tokenizer.encode(text) for text in texts]
-    assert [ascii(text) for text, one, ids in zip(texts, read, found["ids"], strict=True) if one.ids != ids] == []
-    assert found["texts"] == [real.tokenizer.decode(one.ids) for one in read]
+    read = [[ids := real.tokenizer.encode(text).ids, real.tokenizer.decode(ids)] for text in texts]
+    assert [ascii(text) for text, one, its in zip(texts, found["read"], read, strict=True) if one != its] == []
     for sentence in sentences:
         one, (text, tokens, *numbers) = real.translate(sentence), found[sentence]
         assert (text, tokens) == (one.text, one.target_tokens)

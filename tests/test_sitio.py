@@ -441,9 +441,7 @@ FAULTS = r"""async () => {
 }"""
 
 
-@pytest.mark.parametrize(
-    "name", ["index", "glosario", LESSON, pytest.param(CROSS, marks=pytest.mark.lenta)]
-)
+@pytest.mark.parametrize("name", ["index", "glosario", LESSON, pytest.param(CROSS, marks=pytest.mark.lenta)])
 def test_a_page_is_sound(browser, small, name):
     with reading(browser, f"{small[0].as_uri()}/", f"{name}.html") as page:
         assert bool(explorers(page)) == (name != "glosario")
@@ -460,6 +458,7 @@ def test_a_prediction_is_answered_in_the_page(browser, small):
         place.get_by_label("(0.5, 0.25, 0.25)").check()
         place.get_by_role("button", name="Lo digo").click()
         expect(place.locator(".exp-say")).to_have_text(heard("05.1", "(0.5, 0.25, 0.25)")[0])
+        expect(answer).to_have_attribute("open", "")
 
 
 ALONE = "exploradores/09-CrossAttentionExplorer.html"

@@ -364,6 +364,7 @@ def test_a_line_is_written_in_the_page_and_the_lesson_goes_on_with_it(page):
     text = "\n".join(host.locator(".cm-line").all_inner_texts())
     assert mine in text
     reload_until(page, host.get_by_role("textbox"), text)
+    expect(page.get_by_text("○ Tu línea «share»: sin escribir")).to_be_hidden()
     assert "la mía" in ran(page, "softmax-tuya")
     ((_, name, _, code),) = page.evaluate("course.library().filter(([number]) => number === '3.a')")
     assert (name, mine in code) == ("share", True)

@@ -67,12 +67,22 @@ def test_where_one_was_is_one_touch_away(page):
     expect(mark(opened.value)).to_contain_text("9/12. Te faltan 3 ejercicios")
 
 
+def test_to_look_back_does_not_move_where_one_was(page):
+    last = {"lesson": "05_atencion", "id": "x", "title": "5. Una"}
+    for seen, where in ([SECTION], "05 §5"), ([], "03 §4"):
+        kept(page, "leido", json.dumps({LESSON: seen, "last": last}))
+        ready(page, LESSON)
+        page.locator(f"#{SECTION} > h2").evaluate("node => node.scrollIntoView()")
+        page.wait_for_timeout(3000)
+        ready(page, "index")
+        expect(page.get_by_role("link", name=f"Sigue en {where}", exact=True)).to_be_visible()
+
+
 def test_it_says_what_is_left_and_what_comes_next(page):
     kept(page, "progreso", json.dumps(DONE))
     page.reload()
-    expect(page.locator(".llevas")).to_have_text(
-        "Llevas 3 de 3 líneas, 5 de 5 predicciones y 1 de 4 ejercicios."
-    )
+    expect(page.locator(".llevas")).to_have_text("Llevas 3 de 3 líneas, 5 de 5 predicciones y 1 de 4 ejercicios.")
+    expect(page.locator(".exercise-done")).to_have_text("✓ Lo tienes bien desde el 2026-03-01.")  # y en los otros, nada
     after = "number => course.progress.after(number)"
     assert page.evaluate(after, "3.4") == ["#responde-3.2", "Sigue con el ejercicio 3.2"]
     whole = DONE | {"exercises": {f"3.{n}": {"tries": 1, "date": "2026-03-01"} for n in range(1, 5)}}
@@ -107,6 +117,9 @@ def test_the_questions_of_before_are_still_known(page):
     box.scroll_into_view_if_needed()
     expect(box.get_by_role("group", name="¿?")).to_have_count(1)
     box.get_by_label("sí", exact=True).check()
+    noted = page.evaluate(KEPT, "progreso")
+    noted["asked"]["01.x"] |= {"said": "no", "lesson": "04"}  # y en otra lección, otra cosa
+    kept(page, "progreso", json.dumps(noted))
     page.reload()
     box.scroll_into_view_if_needed()
     expect(box.get_by_label("sí", exact=True)).to_be_checked()
@@ -152,9 +165,8 @@ def test_another_file_changes_nothing(page, tmp_path):
         file = tmp_path / f"notas-{n}.json"
         file.write_text(found, "utf-8")
         bring(page, file)
-        expect(page.locator(".answers-kept [role=status]")).to_have_text(
-            f"«{file.name}» no es un mi_progreso.json de este curso. No ha cambiado nada."
-        )
+        told = f"«{file.name}» no es un mi_progreso.json de este curso. No ha cambiado nada."
+        expect(page.locator(".answers-kept [role=status]")).to_have_text(told)
     assert page.evaluate("({...localStorage})") == before
 
 
@@ -184,15 +196,10 @@ def test_a_finger_drags_and_the_page_stays(browser, lesson, name, said):
         box, before = handle.bounding_box(), handle.get_attribute(said)
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         top, finger = page.evaluate("scrollY"), page.context.new_cdp_session(page)
-
-        def touch(kind, *points):
+        moves = [["touchStart", 0], *(["touchMove", by] for by in range(6, 61, 6)), ["touchEnd"]]
+        for kind, *points in moves:
             spots = [{"x": x, "y": y + by} for by in points]
             finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": spots})
-
-        touch("touchStart", 0)
-        for by in range(6, 61, 6):
-            touch("touchMove", by)
-        touch("touchEnd")
         expect(handle).not_to_have_attribute(said, before)
         assert page.evaluate("scrollY") == top
         if name == "GeometryExplorer":

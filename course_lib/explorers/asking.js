@@ -7,7 +7,7 @@ export function drawn(asked, lesson, noted) {
   const earlier = Object.values(noted).filter(
     one => one?.item?.name < lesson && Array.isArray(one.item.answers),
   );
-  const here = earlier.filter(one => one.lesson === lesson);
+  const here = earlier.filter(one => one.lesson === lesson || one.places?.[lesson]);
   const failed = earlier.filter(one => !one.right && one.lesson !== lesson);
   const all = [...here, ...failed].map(one => one.item).concat(asked);
   return [...new Map(all.map(one => [one.name, one])).values()].slice(0, asked.length);

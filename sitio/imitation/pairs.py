@@ -24,7 +24,9 @@ def load_file(path):
     import torch
 
     found = pieces()
-    Path(path).with_name("words.json").write_bytes(found["palabras"])
+    known = Path(path).with_name("words.json")
+    if not known.exists():
+        known.write_bytes(found["palabras"])
     data = b"".join(found[name] for name in found if name.startswith("pesos"))
     start = 8 + int.from_bytes(data[:8], "little")
     tensors = {}
