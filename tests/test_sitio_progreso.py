@@ -45,6 +45,7 @@ def test_a_prediction_stays_said_and_is_judged(page):
         asked.get_by_label(say).check()
         asked.get_by_role("button", name="Lo digo").click()
         expect(asked.locator(f"[data-hit={hit}]")).to_contain_text(f"Dijiste «{say}»" if hit == "no" else "Lo dijiste")
+        expect(page.locator("details.answer").first).to_have_attribute("open", "")
         page.reload()
         asked.scroll_into_view_if_needed()
         expect(asked.get_by_label("0.50")).to_be_checked()  # cuenta lo primero
