@@ -579,11 +579,10 @@ def others(browser, folder, name, chosen):
     with contextlib.closing(browser.new_page()) as page:
         page.set_default_timeout(120_000)
         page.goto(f"{folder.as_uri()}/{name}.html")
-        alone = page.evaluate(page_cells.ASK, ["[w for w in (1, 2)], {w: w for w in 'a'}", ["w = nada"]])
-        assert (alone["printed"], alone["findings"]) == ("([1, 2], {'a': 'a'})\n", [])  # el nombre es suyo
+        alone = ["[w for w in (1, 2)], {w: w for w in 'a'}", ["w = nada"]]  # el nombre es suyo
+        assert page.evaluate(page_cells.ASK, alone)["printed"] == "([1, 2], {'a': 'a'})\n"
         found = {key: (shown, problem, saved) for key, _, shown, problem, saved, _ in page_cells.in_page(page, name, chosen)}
-    assert set(found) == set(chosen)
-    return {key: one for key, one in found.items() if one[0] != one[2] or one[1]}
+    return {key: found.get(key) for key in chosen if key not in found or found[key][0] != found[key][2] or found[key][1]}
 
 
 SOME = "linea-mix", "943a90de", "d6d9ed68", "dibuja-it", "0726a402", "05a70006"  # escribe, BERT, dibuja, un explorador, y lo que lee de él
