@@ -56,7 +56,8 @@ def exercise_html(number, one):
 def lesson_html(name):
     """Lo de todos los ejercicios de una lección: guardar las respuestas, y traerlas."""
     packed = json.dumps({"lesson": name, "library": HEAD}, ensure_ascii=False)
-    return f'<div class="answers-kept"><script type="application/json">{packed}</script></div>'
+    about = "Guardar lo tuyo, llevártelo o decir quién eres"
+    return f'<details class="answers-kept"><summary>{about}</summary><script type="application/json">{packed}</script></details>'
 
 
 def runnable(name):

@@ -58,6 +58,12 @@ def place(page, number="3.1"):
     return page.locator(f"[id='responde-{number}']")
 
 
+def drawer(page):
+    """Lo que guarda y trae lo de la lección, que se despliega."""
+    page.locator("details.answers-kept").evaluate("one => one.open = true")
+    return page.locator(".answers-kept")
+
+
 def write(page, text, number="3.1"):
     """Escribe una respuesta, solo con el teclado."""
     box = place(page, number).get_by_role("textbox", name=f"Tu respuesta al ejercicio {number}")
@@ -230,7 +236,7 @@ def reload_until(page, box, text):
 def test_each_name_keeps_its_own_and_takes_it_away(browser, folder):
     with reading(browser, f"{folder.as_uri()}/", f"{LESSON}.html") as page:
         page.on("dialog", lambda dialog: dialog.accept())
-        who, box = page.get_by_role("textbox", name="¿Quién eres?"), place(page).get_by_role("textbox")
+        who, box = drawer(page).get_by_role("textbox", name="¿Quién eres?"), place(page).get_by_role("textbox")
         write(page, "# sin nombre")
         for name, there in ((" Ana  Pérez/", "pesos"), ("", "# sin nombre"), ("ana pérez/", "# de Ana")):
             with page.expect_event("load"):
@@ -262,7 +268,7 @@ def test_what_is_written_stays_and_is_handed_in(page, tmp_path):
     write(page, "# Ejercicio 3.3\nmy_deviation = 24\n", "3.3")
     reload_until(page, place(page).get_by_role("textbox"), DIVIDES)
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Guardar mis respuestas").click()
+        drawer(page).get_by_role("button", name="Guardar mis respuestas").click()
     path = tmp_path / waiting.value.suggested_filename
     waiting.value.save_as(path)
     assert path.name == f"{LESSON}.ipynb"
@@ -468,7 +474,7 @@ def test_what_is_right_goes_to_the_library_and_holds_the_weights_of_bert(browser
     with reading(browser, f"{folder.as_uri()}/", f"{LESSON}.html") as page:
         assert checked(page, GOOD)[0].endswith("está bien.")
         with page.expect_download() as waiting:
-            page.get_by_role("button", name="Guardar mi biblioteca").click()
+            drawer(page).get_by_role("button", name="Guardar mi biblioteca").click()
         (tmp_path / "mis_cuadernos").mkdir()
         waiting.value.save_as(tmp_path / "mis_cuadernos" / waiting.value.suggested_filename)
         monkeypatch.setattr(library, "place", lambda: tmp_path / "mis_cuadernos/mi_biblioteca.py")
@@ -613,7 +619,7 @@ def test_a_notebook_that_is_brought_keeps_its_own_cells(browser, folder, tmp_pat
         expect(place(page)).to_have_attribute("data-checked", "1", timeout=90_000)
         expect(place(page).locator(".exercise-report")).to_contain_text("está bien")
         with page.expect_download() as waiting:
-            page.get_by_role("button", name="Guardar mis respuestas").click()
+            drawer(page).get_by_role("button", name="Guardar mis respuestas").click()
         waiting.value.save_as(tmp_path / "guardado.ipynb")
     saved = [source for _, source in submissions.read_notebook(tmp_path / "guardado.ipynb").cells]
     assert [source for source in saved if source in (*own, after, uses)] == [*own, uses, after]

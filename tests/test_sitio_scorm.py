@@ -9,7 +9,7 @@ import pytest
 from helpers_browser import ROOT
 from helpers_sitio import contents, reading, serve, small_site
 from playwright.sync_api import expect
-from test_sitio_ejercicios import DIVIDES, GOOD, checked, place, write
+from test_sitio_ejercicios import DIVIDES, GOOD, checked, drawer, place, write
 
 from course_tools.homework import Homework
 from sitio import build
@@ -46,7 +46,7 @@ def test_each_account_keeps_its_own_in_a_shared_browser(browser, folder):
         for account in ("7", "8", "7", "", "7"):
             page.goto(f"{address}aula.html?cuenta={account}")
             expect(inside.locator("#quien-dice")).not_to_be_empty()
-            assert inside.get_by_role("textbox", name="¿Quién eres?").count() == (0 if account else 1)
+            assert drawer(inside).get_by_role("textbox", name="¿Quién eres?").count() == (0 if account else 1)
             told = "a nombre de tu cuenta del aula." if account else "Dilo si"
             expect(inside.locator("#quien-dice")).to_contain_text(told)
             seen.append(place(lesson).get_by_role("textbox").input_value())

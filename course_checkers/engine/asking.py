@@ -48,7 +48,7 @@ def opening(lesson, noted):
 
 
 def spread(lesson, skipped):
-    """Tres de lecciones distintas, si las hay: de las dos últimas y de una más atrás; de las saltadas, ninguna."""
+    """Tres de lecciones distintas, si las hay: las dos últimas y una más atrás; de las saltadas, ninguna."""
     by_lesson = {}
     for name in (name for name in bank() if name[:2] not in skipped):
         by_lesson.setdefault(int(name[:2]), []).append(name)
@@ -56,6 +56,7 @@ def spread(lesson, skipped):
     older = 2 + lesson % max(1, len(before) - 2)
     for turn, back in enumerate((0, 1, older)):
         mine = by_lesson[before[back % len(before)]]
+        mine = not turn and mine[MANY:] or mine  # de la última, las que no la han cerrado
         yield mine[(lesson + turn) % len(mine)]
     yield from (name for k in before for name in by_lesson[k])  # si se repiten
 

@@ -413,8 +413,8 @@ function render({ model, el }) {
     numbers,
     paragraph(
       'Pasa por un token, o por una fila de la matriz, para leer sus pesos; con un clic se ' +
-        'queda. Con el teclado: tabulador hasta los tokens y flechas. En las matrices, ' +
-        'cuanto más color, más peso.',
+        'queda. En las matrices, cuanto más color, más peso.',
+      byKeys('tabulador hasta los tokens y flechas.'),
     ),
   );
 

@@ -139,6 +139,9 @@ const fieldset = (title, ...children) =>
 /** Un párrafo. */
 const paragraph = (...children) => make('p', {}, ...children);
 
+/** Lo que solo sirve con un teclado: no se lee donde se usa el dedo. */
+const byKeys = text => make('span', { class: 'exp-keys' }, ` Con el teclado: ${text}`);
+
 /** Una casilla de una tabla. */
 const td = (content, look = null) => make('td', { class: look }, content);
 

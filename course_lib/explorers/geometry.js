@@ -393,9 +393,9 @@ function render({ model, el }) {
     STYLE,
     asked.node,
     paragraph(
-      'Arrastra una punta o, con el tabulador, elígela y muévela con las flechas (con Mayús, más ' +
-        'deprisa).' +
+      'Arrastra una punta.' +
         (level.parentNode ? ' Todas las keys de la raya de puntos dan el mismo producto.' : ''),
+      byKeys('tabulador hasta una punta, y flechas (con Mayús, más deprisa).'),
     ),
     div(
       'exp-row exp-split',

@@ -149,8 +149,8 @@ function render({ model, el }) {
       'El mapa entero. Cada fila es una salida; cada columna, el token que se toca: el ' +
       'elegido, recuadrado. ' +
       `Cuanto más intenso el azul, más cambia la salida: el más intenso, ${show(top)}; lo ` +
-      'vacío es cero exacto. ' +
-      'Elige un token con el ratón, o con el tabulador y las flechas.';
+      'vacío es cero exacto. Elige un token.';
+    caption.append(byKeys('tabulador hasta uno, y flechas.'));
     set(map.node, {
       'aria-label':
         `Mapa de influencia: ${all.flat().filter(x => x > 0).length} casillas de ` +

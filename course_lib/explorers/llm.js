@@ -368,8 +368,8 @@ function render({ model, el }) {
     ASKING + STYLE,
     paragraph(
       'Escribe un principio y pulsa «Calcular». Con un clic en una barra, su token se escribe ' +
-        'detrás; con el teclado, tabulador hasta las barras, flechas e Intro. ␣ es un espacio; ' +
-        '↵, un salto de línea: en la casilla, \\n.',
+        'detrás. ␣ es un espacio; ↵, un salto de línea: en la casilla, \\n.',
+      byKeys('tabulador hasta las barras, flechas e Intro.'),
     ),
     div('exp-sentence', row, asked.button, asked.state),
     asked.error,

@@ -309,9 +309,8 @@ function render({ model, el }) {
       convention.node,
     );
     const help = paragraph(
-      'Pulsa una casilla, o arrastra con el botón apretado para cambiar varias. Con el ' +
-        'teclado: flechas para moverte, espacio para cambiar la casilla, Mayús y flecha para ' +
-        'copiarla a la siguiente.',
+      'Pulsa una casilla, o arrastra para cambiar varias.',
+      byKeys('flechas, espacio para cambiarla, Mayús y flecha para copiarla a la siguiente.'),
     );
 
     // --- Los pasos -------------------------------------------------------------------------------

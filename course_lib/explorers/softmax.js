@@ -215,8 +215,8 @@ function render({ model, el }) {
     ),
     voice.node,
     paragraph(
-      'Arrastra las barras, o elige una con el tabulador y muévela con las flechas (con Mayús, ' +
-        'de 1 en 1).',
+      'Arrastra las barras.',
+      byKeys('tabulador hasta una, y flechas (con Mayús, de 1 en 1).'),
     ),
   );
 

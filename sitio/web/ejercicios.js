@@ -18,6 +18,7 @@ globalThis.course ??= {};
   function warn(host) {
     if (!always && !lost.size) return notice.remove();
     if (!notice.isConnected) host.before(notice);
+    kept.open = true; // ahí está lo que hay que pulsar
     notice.textContent =
       'Este navegador no deja guardar nada aquí, o no le queda sitio: lo que escribes se pierde al cerrar. ' +
       'Antes, pulsa «Guardar mis respuestas».';

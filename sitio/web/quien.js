@@ -70,8 +70,8 @@ globalThis.course ??= {};
     again(`Borrado de este navegador ${all}.`, '');
   }
 
-  const kept = !('unkept' in document.documentElement.dataset); // donde no se guarda nada, nada que separar
-  const asks = kept && !student;
+  const keeps = !('unkept' in document.documentElement.dataset); // donde no se guarda nada, nada que separar
+  const asks = keeps && !student;
   const box = make('input', { value: name, maxLength: 60, autocomplete: 'off', spellcheck: false });
   const set = [make('label', {}, '¿Quién eres? ', box), make('button', {}, name ? 'Cambiar' : 'Guardar aparte lo mío')];
   const form = make('form', { className: 'exercise-buttons', onsubmit: change }, ...(asks ? set : []));
@@ -79,11 +79,13 @@ globalThis.course ??= {};
   const told = name
     ? `Se guarda a nombre de ${name}.${student ? '' : ' Sin nombre, se guarda como siempre.'}`
     : 'Dilo si este ordenador es de varios: guarda aparte lo tuyo. Se olvida al cerrar la pestaña, y no es una contraseña.';
-  const hint = make('p', { className: 'exercise-keys', id: 'quien-dice' }, kept ? `${said} ${told}`.trim() : said);
+  const hint = make('p', { className: 'exercise-keys', id: 'quien-dice' }, keeps ? `${said} ${told}`.trim() : said);
   box.setAttribute('aria-describedby', hint.id);
-  document.querySelector('.answers-kept').append(form, hint);
+  const kept = document.querySelector('.answers-kept');
+  kept.append(form, hint);
+  if (said || typed) kept.open = true;
   if (said) (asks ? box : form.lastChild).focus({ preventScroll: true });
 
   addEventListener('storage', ({ key, newValue }) => key === GONE && newValue && again('Borrado en otra pestaña.', ''));
-  addEventListener('pageshow', ({ persisted }) => persisted && kept && location.reload()); // era de otro, quizá
+  addEventListener('pageshow', ({ persisted }) => persisted && keeps && location.reload()); // era de otro, quizá
 }
