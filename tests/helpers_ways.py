@@ -57,7 +57,7 @@ NEEDS = {  # lo que usa la respuesta está hecho así
     ":= en una lista": Way(("[last := k for k in range(4)]",), "last == 3"),
     "un nombre hecho dos veces": Way(
         ("def aid():\n    return 1", "def use():\n    return aid()", "def aid():\n    return 2"), "use() == 2"),
-    "un nombre usado y hecho otra vez": Way(("aid = 1", "kept = aid", "aid = 2"), "(kept, aid) == (1, 2)"),
+    "un nombre usado y hecho otra vez": Way(("aid = 1", "old_aid = aid", "aid = 2"), "(old_aid, aid) == (1, 2)"),
     "lo que se va sumando": Way(("total = 1", "total += 1", "total = total * 2"), "total == 4"),
     "un nombre quizá importado": Way(
         ("try:\n    import nothing_of_nothing as perhaps\nexcept ImportError:\n    perhaps = None",), "perhaps is None"),

@@ -8,10 +8,11 @@
 
   /** Prepara bert.wat; si el navegador no sabe, se hace sin él. */
   function assemble(bytes) {
+    if (program !== undefined) return;
     try {
       const memory = new WebAssembly.Memory({ initial: 1 });
       const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { page: { memory } });
-      program ??= { memory, ...exports };
+      program = { memory, ...exports };
     } catch {
       program = null;
     }
