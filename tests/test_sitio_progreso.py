@@ -7,7 +7,7 @@ from helpers_browser import PHONE
 from helpers_sitio import LAPTOP, reading, small_site
 from playwright.sync_api import expect
 
-LESSON, SECTION = "03_softmax_y_escalado", "una-cabeza-que-se-atasca"
+LESSON, SECTION = "03_softmax_y_escalado", "celda-03-se-atasca"
 DONE = {
     "exercises": {"3.1": {"tries": 2, "date": "2026-03-01"}},
     "predictions": {f"03.{n}": {"said": "x", "right": True, "date": "2026-03-01"} for n in range(1, 6)},
