@@ -47,6 +47,7 @@ ADDRESS = re.compile(r"""url\((['"]?)([\w./-]+\.\w+)\1\)""")
 # Lo que vale una variable: si nadie la pide, sobra.
 VARIABLE = re.compile(r"""(--[\w-]+): ?(?:"[^"]*"|'[^']*'|[^"';{}])*(?:;|(?=}))""")
 NAMED = re.compile(r"[.#](-?[A-Za-z_][\w-]*)")
+PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')  # en el código, lo que lleva el color de todo
 PICTURE = re.compile(r'src="data:image/png;base64,([^"]+)"')
 IMAGE = re.compile(r'(<img(?![^>]* width=)[^>]*)src="((?:\.\./)*_(?:images|static)/[^"]+)"')
 LOOK = re.compile(r'<(div|code|span) style="([^"]+)">')
@@ -92,6 +93,7 @@ def build(site, **settings):
     for path, text in pages.items():
         for theirs, ours in NAMES.items():
             text = text.replace(theirs, ours)
+        text = PLAIN.sub(r"\1", text)
         text = PICTURE.sub(functools.partial(keep_picture, site, path), text)
         text = IMAGE.sub(functools.partial(reserve_room, path), text)
         text = GIF.sub(functools.partial(keep_still, path), text)
