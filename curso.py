@@ -69,6 +69,7 @@ HELP = """\
 «Atención paso a paso»: las órdenes del curso.
 
   python curso.py abrir                  prepara el entorno y abre tu copia de las lecciones
+  python curso.py abrir --ver-y-oir      y pone los modelos que miran y escuchan, de la lección 16
   python curso.py reponer 05             te da limpia una lección; la que tenías va a «anteriores»
   python curso.py mi_biblioteca          dice qué piezas has escrito ya, y las comprueba
   python curso.py probar                 prepara el entorno y ejecuta las pruebas de cada día
@@ -529,7 +530,9 @@ def open_course(arguments):
     """Abre JupyterLab en la copia de quien estudia; con «--editar», en las lecciones del curso."""
     from course_tools.opening import copies, server
 
-    own = {"--editar", "--otro"}
+    own = {"--editar", "--otro", "--ver-y-oir"}
+    if "--ver-y-oir" in arguments:
+        add_senses()
     editing, other = "--editar" in arguments, "--otro" in arguments
     root, folder = (ROOT, "notebooks") if editing else (copies.student_folder(), copies.FOLDER)
     lab = {"python": VENV_PYTHON, "root": root, "folder": folder, "editing": editing}
@@ -552,6 +555,16 @@ def open_course(arguments):
     if not editing:
         carry(root / folder)
     return code
+
+
+def add_senses():
+    """Pone los modelos que miran y escuchan, si no están."""
+    prepare_more("ver-y-oir")
+    problem = attempt("Listos para leerlos", VENV_PYTHON, "-m", "course_tools.senses.write")
+    if problem:
+        with contextlib.suppress(OSError):
+            (VENV / "ver-y-oir.txt").unlink()  # la próxima vez se descargan otra vez
+        raise CourseError(f"{problem.strip().splitlines()[-1]} Repite la orden. El resto del curso sigue.")
 
 
 def carry(folder):
@@ -624,6 +637,9 @@ MORE = {
     "calificar": ("aula/calificar", "nbgrader", False, "--no-deps", "--target", NBGRADER),
     "aula": ("aula/hub", "JupyterHub y lo suyo", True),
     "mutantes": ("tests/tools", "mutmut", True),
+    "ver-y-oir": (
+        "course_tools/senses", "Whisper y DINOv2, 250 MB", True, "--no-deps", "--only-binary", ":all:",
+    ),
 }
 NEEDS = {
     "probar": ["sitio"],

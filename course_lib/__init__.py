@@ -19,6 +19,9 @@ Lo que enseñan las lecciones, en su orden. Cada módulo se lee de una sentada:
 - ``sampling``: cómo sigue escribiendo ese modelo, y cómo se sortea el token siguiente.
 - ``llama``: los pesos de un Llama de verdad en ese modelo.
 - ``induction``: una cabeza que nace, la que busca qué venía detrás la otra vez.
+- ``pre_norm``: la misma capa con la norma delante, para lo que no son palabras.
+- ``seeing``: una fotografía es una frase de trozos.
+- ``hearing``: un sonido es otra, y se escribe mientras se oye.
 - ``plots``: dibujar tensores, con los colores del curso, y enseñar este código.
 
 Lo demás tiene su propio cuarto:
@@ -76,7 +79,9 @@ _MODULE_OF = {
     "extract_embeddings": "bert", "encoder_from_bert": "bert", "load_translator": "translator",
     "flash_attention": "flash", "DecoderOnly": "decoder_only", "generate": "sampling",
     "next_token_probabilities": "sampling", "decoder_from_llama": "llama", "load_llama": "llama",
-    "learn_induction": "induction", "show_source": "plots.source",
+    "learn_induction": "induction", "load_vision": "seeing", "read_picture": "seeing",
+    "load_whisper": "hearing", "read_sound": "hearing", "spectrogram": "hearing", "transcribe": "hearing",
+    "show_source": "plots.source",
 }  # fmt: skip
 
 __all__ = list(_MODULE_OF)

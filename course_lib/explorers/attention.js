@@ -93,7 +93,7 @@ const STYLE = css`
     font-size: 0.75rem;
     line-height: 1.2;
   }
-  .exp-attention .exp-heads [aria-pressed='true'] {
+  .exp-attention .exp-heads .exp-button[aria-pressed='true'] {
     background: transparent;
     color: inherit;
     border: 3px solid var(--k);

@@ -71,7 +71,7 @@ const STYLE = css`
     display: block;
     font-size: 0.75rem;
   }
-  .exp-llm .l-strip [aria-pressed='true'] {
+  .exp-llm .l-strip .exp-button[aria-pressed='true'] {
     color: inherit;
     border: 3px solid var(--k);
   }

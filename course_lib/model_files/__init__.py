@@ -10,7 +10,7 @@ Y solo de BERT:
 - ``weights``: cómo se llama cada peso en el encoder del curso.
 - ``lighter``: lo que torch carga de más.
 
-Y solo de SmolLM2, ``smollm``: dónde está el LLM del curso.
+Y solo de SmolLM2, ``smollm``: dónde está el LLM del curso. De los que miran y escuchan, ``senses``.
 """
 
 from typing import NamedTuple
