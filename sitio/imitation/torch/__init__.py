@@ -15,7 +15,7 @@ import math
 import sys
 from types import ModuleType
 
-from torch import core, creation, elementwise, random, reductions, shapes, types
+from torch import core, creation, elementwise, printing, random, reductions, shapes, types
 from torch.core import FUNCTIONS, Size, Tensor, device
 from torch.creation import contiguous_format, preserve_format
 from torch.overrides import lacking, named

@@ -23,10 +23,6 @@ versions = itertools.count()
 class Size(tuple):
     """Una forma."""
 
-    def __getitem__(self, key):
-        found = super().__getitem__(key)
-        return Size(found) if isinstance(key, slice) else found
-
 
 class device:
     """Dónde está un tensor: aquí solo hay un sitio."""
@@ -36,13 +32,6 @@ class device:
         if self.type not in ("cpu", "meta"):
             refuse(f"torch.device('{kind}')")
 
-    def __repr__(self):
-        return "device(type='cpu')"
-
-    __str__ = lambda self: self.type  # noqa: E731
-    __eq__ = lambda self, other: str(self) == str(other)  # noqa: E731
-    __hash__ = lambda self: hash(self.type)  # noqa: E731
-
 
 class Storage:
     """La memoria en que está un tensor."""
@@ -50,8 +39,7 @@ class Storage:
     def __init__(self, array):
         self.array = array
 
-    def __getattr__(self, name):
-        lacking("torch.UntypedStorage")(name)
+    __getattr__ = staticmethod(lacking("torch.UntypedStorage"))
 
 
 class Tensor:
@@ -91,30 +79,15 @@ class Tensor:
     H = property(lambda self: self.mT)
     real = property(lambda self: self)
 
-    @property
-    def data(self):
-        return self.detach()
-
-    @data.setter
-    def data(self, other):
-        self.array, self.dtype = other.array, other.dtype
-
-    def stride(self, dim=None):
-        every = tuple(s // self.array.itemsize for s in self.array.strides)
-        return every if dim is None else every[axis(dim, self.ndim)]
-
-    def item(self):
-        if self.array.size != 1:
-            raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
-        return self.array.item()
+    data = property(
+        lambda self: self.detach(),
+        lambda self, other: vars(self).update(array=other.array, dtype=other.dtype),
+    )
 
     def numpy(self, *, force=False):
         if self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self.array
-
-    def __array__(self, dtype=None, copy=None):
-        return self.numpy().astype(dtype) if dtype is not None else self.numpy()
 
     def __len__(self):
         if not self.ndim:
@@ -132,32 +105,15 @@ class Tensor:
             raise RuntimeError(f"Boolean value of Tensor with {few} is ambiguous")
         return bool(self.array.item())
 
-    def __array_wrap__(self, array, context=None, return_scalar=False):
-        return Tensor(array=array.astype(np.uint8) if array.dtype == bool else array)
-
-    def single(self):
-        if self.array.size != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
-        return self.array.item()
-
     def __index__(self):
         if self.array.size != 1 or self.dtype.category > 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.array.item())
 
-    def __format__(self, spec):
-        alone = not self.ndim and type(self) is Tensor
-        return format(self.item(), spec) if alone else object.__format__(self, spec)
-
     def __deepcopy__(self, memo):
         copy = type(self)(array=self.array.copy(), dtype=self.dtype)
         copy.requires_grad = self.requires_grad
         return memo.setdefault(id(self), copy)
-
-    def __repr__(self):
-        from torch.printing import written
-
-        return written(self)
 
     def __getattr__(self, name):
         known("Tensor", name, f"'{type(self).__name__}' object")
@@ -204,17 +160,34 @@ def methods(kind, table):
             setattr(kind, one, named(method, name, f"{kind.__name__}."))
 
 
+def single(x, kind, said):
+    """El número de un tensor que solo tiene uno; si no, para y lo dice."""
+    if x.array.size != 1:
+        raise kind(said)
+    return x.array.item()
+
+
+ONE = ValueError, "only one element tensors can be converted to Python scalars"
+methods(device, {
+    "__repr__": lambda self: "device(type='cpu')",
+    "__str__": lambda self: self.type,
+    "__eq__": lambda self, other: str(self) == str(other),
+    "__hash__": lambda self: hash(self.type),
+})  # fmt: skip
 methods(Storage, {
     "nbytes __len__": lambda self: self.array.nbytes,
     "data_ptr": lambda self: self.array.__array_interface__["data"][0],
 })  # fmt: skip
 methods(Size, {
     "__repr__": lambda self: f"torch.Size({list(self)})",
+    "__getitem__": lambda self, key: (Size if isinstance(key, slice) else int)(tuple.__getitem__(self, key)),
     "numel": lambda self: math.prod(self),
     "__add__": lambda self, other: Size(tuple(self) + tuple(other)),
 })  # fmt: skip
 methods(Tensor, {
     "size": lambda self, dim=None: self.shape if dim is None else self.array.shape[axis(dim, self.ndim)],
+    "stride": lambda self, dim=None: self.stride()[axis(dim, self.ndim)] if dim is not None else tuple(
+        s // self.array.itemsize for s in self.array.strides),
     "dim ndimension": lambda self: self.array.ndim,
     "numel nelement": lambda self: self.array.size,
     "element_size": lambda self: self.dtype.itemsize,
@@ -224,11 +197,19 @@ methods(Tensor, {
     "storage_offset": lambda self: (self.data_ptr() - self.storage().data_ptr()) // self.array.itemsize,
     "data_ptr": lambda self: Storage(self.array).data_ptr(),
     "untyped_storage storage": lambda self: Storage(root(self.array)),
+    "item": lambda self:
+        single(self, RuntimeError, f"a Tensor with {self.array.size} elements cannot be converted to Scalar"),
     "tolist": lambda self: self.array.tolist(),
     "detach": lambda self: Tensor(array=self.array, dtype=self.dtype),
     "adjoint": lambda self: self.mT,
-    "__float__": lambda self: float(self.single()),
-    "__int__": lambda self: int(self.single()),
+    "__float__": lambda self: float(single(self, *ONE)),
+    "__int__": lambda self: int(single(self, *ONE)),
+    "__format__": lambda self, spec:
+        object.__format__(self, spec) if self.ndim or type(self) is not Tensor else format(self.item(), spec),
+    "__array__": lambda self, dtype=None, copy=None:
+        self.numpy() if dtype is None else self.numpy().astype(dtype),
+    "__array_wrap__": lambda self, array, context=None, return_scalar=False:
+        Tensor(array=array.astype(np.uint8) if array.dtype == bool else array),
     "__contains__": lambda self, value: bool((self.array == plain(value)).any()),
     "__hash__": lambda self: id(self),
 })  # fmt: skip

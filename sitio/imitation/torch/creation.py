@@ -97,24 +97,23 @@ def from_numpy(array):
     return Tensor(array=array, dtype=types.of_array(array))
 
 
-def filled(name, value):
-    def create(*shape, size=None, dtype=None, out=None):
+def family(name, make, how):
+    """Las que crean de una forma (``zeros``, ``rand``…) y como otro tensor (``zeros_like``)."""
+    own, other = (named(make(how), one) for one in (name, f"{name}_like"))
+
+    def create(*shape, size=None, dtype=None, out=None, **options):
         shape = sizes(shape if size is None else (size,), f"{name}(): argument 'size'")
-        return full(shape, value, dtype or types.default[0])
+        return own(shape, dtype or types.default[0], **options)
 
-    def like(input, *, dtype=None):
-        return full(tuple(input.shape), value, dtype or input.dtype)
-
-    def method(self, *shape, dtype=None, device=None):
-        return full(sizes(shape), value, dtype or self.dtype)
+    def like(input, *, dtype=None, **options):
+        return other(tuple(input.shape), dtype or input.dtype, **options)
 
     creates(named(create, name))
     creates(named(like, f"{name}_like"))
-    both(f"new_{name}", function=False)(named(method, f"new_{name}"))
 
 
-for name, value in (("zeros", 0), ("ones", 1), ("empty", 0)):
-    filled(name, value)
+def filled(value):
+    return lambda shape, kind: full(shape, value, kind)
 
 
 @creates
@@ -154,24 +153,18 @@ def meshgrid(*tensors, indexing="ij"):
 # --- Al azar --------------------------------------------------------------------------------------
 
 
-def chance(name, draw):
-    def create(*shape, size=None, dtype=None, generator=None, out=None):
-        kind = dtype or types.default[0]
-        shape = sizes(shape if size is None else (size,))
-        numbers = draw(generator or default_generator, math.prod(shape), kind.stored.type)
-        return made(np.asarray(numbers).reshape(shape), dtype=kind)
+def chance(how):
+    def make(shape, kind, generator=None):
+        numbers = getattr(generator or default_generator, how)(math.prod(shape), kind.stored.type)
+        return made(numbers.reshape(shape), dtype=kind)
 
-    creates(named(create, name))
-
-    def like(input, *, dtype=None, generator=None):
-        return create(*input.shape, dtype=dtype or input.dtype, generator=generator)
-
-    creates(named(like, f"{name}_like"))
-    return create
+    return make
 
 
-rand = chance("rand", lambda source, n, kind: source.uniform(n, kind))
-randn = chance("randn", lambda source, n, kind: source.normal(n, kind))
+FAMILIES = {"zeros": (filled, 0), "ones": (filled, 1), "empty": (filled, 0)}
+FAMILIES |= {"rand": (chance, "uniform"), "randn": (chance, "normal")}
+for name, how in FAMILIES.items():
+    family(name, *how)
 
 
 @creates
@@ -285,6 +278,9 @@ listed({
 listed({
     "normal_": lambda self, mean=0.0, std=1.0, *, generator=None: drawn(self, "normal", mean, std, generator),
     "uniform_": lambda self, a=0.0, b=1.0, *, generator=None: drawn(self, "uniform", a, b - a, generator),
+    "new_zeros": lambda self, *shape, dtype=None, device=None: full(sizes(shape), 0, dtype or self.dtype),
+    "new_ones": lambda self, *shape, dtype=None, device=None: full(sizes(shape), 1, dtype or self.dtype),
+    "new_empty": lambda self, *shape, dtype=None, device=None: full(sizes(shape), 0, dtype or self.dtype),
     "new_full": lambda self, size, value, **o: full(size, value, dtype=o.get("dtype", self.dtype)),
     "new_tensor": lambda self, data, **o: tensor(data, dtype=o.get("dtype", self.dtype)),
     "contiguous": lambda self, memory_format=None:

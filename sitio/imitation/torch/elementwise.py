@@ -95,11 +95,7 @@ listed({name: tested(getattr(np, name)) for name in TESTS})
 # --- Entre dos ------------------------------------------------------------------------------------
 
 
-def power_back(a, b, y):
-    return b * np.power(a, b - 1), np.where(a > 0, y * np.log(np.where(a > 0, a, 1)), 0)
-
-
-def halves(a, b, y, first):
+def halves(a, b, first):
     """El gradiente de un máximo o un mínimo: a quien lo da y, si empatan, a medias."""
     return first + 0.5 * (a == b), ~(first | (a == b)) + 0.5 * (a == b)
 
@@ -110,11 +106,12 @@ PAIRS = {
     "sub subtract": (np.subtract, lambda a, b, y: (1.0, -1.0)),
     "mul multiply": (np.multiply, lambda a, b, y: (b, a)),
     "div divide true_divide": (np.true_divide, lambda a, b, y: (1 / b, -a / (b * b))),
-    "pow": (np.power, power_back),
-    "maximum": (np.maximum, lambda a, b, y: halves(a, b, y, a > b)),
-    "minimum": (np.minimum, lambda a, b, y: halves(a, b, y, a < b)),
-    "fmax": (np.fmax, lambda a, b, y: halves(a, b, y, a > b)),
-    "fmin": (np.fmin, lambda a, b, y: halves(a, b, y, a < b)),
+    "pow": (np.power, lambda a, b, y:
+        (b * np.power(a, b - 1), np.where(a > 0, y * np.log(np.where(a > 0, a, 1)), 0))),
+    "maximum": (np.maximum, lambda a, b, y: halves(a, b, a > b)),
+    "minimum": (np.minimum, lambda a, b, y: halves(a, b, a < b)),
+    "fmax": (np.fmax, lambda a, b, y: halves(a, b, a > b)),
+    "fmin": (np.fmin, lambda a, b, y: halves(a, b, a < b)),
     "atan2 arctan2": (np.arctan2, lambda a, b, y: (b / (a * a + b * b), -a / (a * a + b * b))),
     "floor_divide": (np.floor_divide, lambda a, b, y: (0.0 * a, 0.0 * b)),
     "remainder": (np.remainder, lambda a, b, y: (1.0, -np.floor(a / b))),
@@ -122,7 +119,7 @@ PAIRS = {
     "hypot": (np.hypot, lambda a, b, y: (a / y, b / y)),
     "logaddexp": (np.logaddexp, lambda a, b, y: (np.exp(a - y), np.exp(b - y))),
     "xlogy": (lambda a, b: np.where(a == 0, 0, a * np.log(b)), lambda a, b, y: (np.log(b), a / b)),
-}
+}  # fmt: skip
 FLOATING = "div", "atan2", "hypot", "logaddexp", "xlogy"
 SUBTRACTION = "Subtraction, the `-` operator, with {} is not supported. "
 INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
@@ -207,7 +204,6 @@ def bitwise_not(input):
     return made(np.invert(input.array), dtype=input.dtype)
 
 
-both("__invert__", function=False)(bitwise_not)
 SIGNS = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "mod": "remainder"}
 SIGNS |= {"floordiv": "floor_divide", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 ORDER = "eq", "ne", "lt", "le", "gt", "ge"
@@ -232,7 +228,7 @@ def signed(sign, name):
 
 for sign, name in (SIGNS | dict(zip(ORDER, ORDER))).items():
     signed(sign, name)
-Tensor.__neg__ = Tensor.neg
+Tensor.__neg__, Tensor.__invert__ = Tensor.neg, Tensor.bitwise_not
 Tensor.__pos__ = lambda self: self
 Tensor.__abs__ = Tensor.abs
 Tensor.__array_priority__ = 1000
@@ -262,9 +258,7 @@ def round_(input, *, decimals=0):
 @both("where")
 def where(condition, input=None, other=None):
     if input is None:
-        from torch.shapes import nonzero
-
-        return nonzero(condition, as_tuple=True)
+        return condition.nonzero(as_tuple=True)
     if not isinstance(condition, Tensor):
         raise TypeError(f"where() received an invalid combination of arguments - got ({type(condition).__name__})")
     if condition.dtype not in (types.bool_, types.uint8):

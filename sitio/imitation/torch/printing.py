@@ -3,6 +3,7 @@
 import numpy as np
 
 from torch import types
+from torch.core import Tensor
 
 
 def number(kind, numbers):
@@ -36,11 +37,9 @@ def rows(texts, shape, indent):
 
 def written(x):
     if x.array.size > 1000:
-        from torch import core
-
         edge = x.array[tuple(slice(3) if n > 6 else slice(None) for n in x.shape)]
         inside = rows(number(x.dtype, edge.reshape(-1)), edge.shape, 8) + " …"
-        return f"tensor({inside}, size={tuple(core.Size(x.shape))})"
+        return f"tensor({inside}, size={tuple(x.shape)})"
     name = "Parameter containing:\n" if type(x).__name__ == "Parameter" else ""
     inside = rows(number(x.dtype, x.array.reshape(-1)), x.shape, len("tensor(") + 1)
     more = "" if x.array.size or x.array.ndim == 1 else f", size={tuple(x.shape)}"
@@ -48,3 +47,6 @@ def written(x):
     more += "" if plain and (x.array.size or x.dtype is types.default[0]) else f", dtype={x.dtype}"
     more += ", grad_fn=<>" if x.edges else ", requires_grad=True" if x.requires_grad else ""
     return f"{name}tensor({inside}{more})"
+
+
+Tensor.__repr__ = written

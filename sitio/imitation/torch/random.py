@@ -29,8 +29,7 @@ class Generator:
         return self.seed, self.kept, self.bits.state
 
     def set_state(self, state):
-        self.seed, self.kept, kept = state
-        self.bits.state = kept
+        self.seed, self.kept, self.bits.state = state
         return self
 
     def words(self, n):
@@ -83,11 +82,7 @@ def _normal16(u):
 
 
 default_generator = Generator()
-get_rng_state = default_generator.get_state
-
-
-def manual_seed(seed):
-    return default_generator.manual_seed(seed)
+manual_seed, get_rng_state = default_generator.manual_seed, default_generator.get_state
 
 
 def set_rng_state(state):

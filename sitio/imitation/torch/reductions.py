@@ -6,7 +6,10 @@ from collections import namedtuple
 import numpy as np
 
 from torch import types
-from torch.core import Tensor, axes, axis, both, broadcast, changed, in_place, listed, made, moved, named, plain, summed
+from torch.core import (
+    FUNCTIONS, Tensor, axes, axis, both, broadcast, changed, in_place, listed, made, moved, named,
+    plain, summed,
+)  # fmt: skip
 from torch.fast import product as multiplied
 from torch.overrides import fault, refuse
 from torch.shapes import index_select
@@ -81,21 +84,15 @@ REDUCTIONS = {
     "logsumexp": (count_lse, lambda x, y, where: np.exp(x - y), lambda k: types.float32 if k.category < 2 else k),
 }
 REDUCE = {name: reduced(name, *how) for name, how in REDUCTIONS.items()}
-for name, operation in REDUCE.items():
-    both(name)(operation)
+listed(REDUCE)
 length = lambda x, where: np.sqrt((x * x).sum(where, keepdims=True))  # noqa: E731
 length = reduced("norm", length, lambda x, y, where: x / y, floating)
 
 
-def anywhere(name, count):
-    def operation(input, dim=None, keepdim=False):
-        return made(count(input.array.astype(bool), axis=axes(dim, input.ndim), keepdims=keepdim))
-
-    both(name)(operation)
-
-
-anywhere("any", np.any)
-anywhere("all", np.all)
+def truths(count):
+    return lambda input, dim=None, keepdim=False: made(
+        count(input.array.astype(bool), axis=axes(dim, input.ndim), keepdims=keepdim)
+    )
 
 
 @both("var")
@@ -109,20 +106,11 @@ def var(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
     return total / max(how_many(input.array, where) - correction, 0)
 
 
-@both("std")
-def std(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
-    return var(input, dim, unbiased, keepdim, correction=correction).sqrt()
-
-
-def with_mean(name, count):
-    def operation(input, dim=None, **options):
-        return count(input, dim, **options), REDUCE["mean"](input, dim, options.get("keepdim", False))
-
-    both(f"{name}_mean", method=False)(operation)
-
-
-with_mean("var", var)
-with_mean("std", std)
+def with_mean(name):
+    return lambda input, dim=None, **options: (
+        FUNCTIONS[name](input, dim, **options),
+        REDUCE["mean"](input, dim, options.get("keepdim", False)),
+    )
 
 
 @both("norm")
@@ -154,8 +142,6 @@ def extreme(name, place):
         values = moved(input, lambda x: np.take_along_axis(x, np.expand_dims(index, where), where))
         return parted(name, values, made(np.expand_dims(index, where)), where, keepdim)
 
-    both(name)(operation)
-
     def where_is(input, dim=None, keepdim=False):
         if not input.array.size:
             raise IndexError(f"arg{name}(): Expected reduction dim to be specified for input.numel() == 0.")
@@ -164,11 +150,7 @@ def extreme(name, place):
         found = place(input.array, axis(dim, input.ndim))
         return made(np.expand_dims(found, axis(dim, input.ndim)) if keepdim else found)
 
-    both(f"arg{name}")(where_is)
-
-
-extreme("max", np.argmax)
-extreme("min", np.argmin)
+    return {name: operation, f"arg{name}": where_is}
 
 
 def ordered(x, dim, descending):
@@ -232,28 +214,18 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     return tuple(map(made, found)) if isinstance(found, tuple) else made(found, dtype=input.dtype)
 
 
-def running(name, count, back):
+def running(count, back):
     def operation(input, dim, *, dtype=None):
         kind, where = dtype or whole_or_long(input.dtype), axis(dim, input.ndim)
         x = input.array.astype(kind.stored, copy=False)
-        y = count(x, where) if x.ndim else x
+        y = count.accumulate(x, where, x.dtype) if x.ndim else x
         return made(y, (input, lambda g: back(g, x, y, where)), dtype=kind)
 
-    both(name)(named(operation, name))
-    in_place(name, operation)
+    return operation
 
 
 def ahead(g, where):
     return np.flip(np.cumsum(np.flip(g, where), where), where)
-
-
-running("cumsum", lambda x, w: np.cumsum(x, w, dtype=x.dtype), lambda g, x, y, w: ahead(g, w))
-running("cumprod", lambda x, w: np.cumprod(x, w, dtype=x.dtype), lambda g, x, y, w: ahead(g * y, w) / x)
-running(
-    "logcumsumexp",
-    lambda x, w: np.logaddexp.accumulate(x, w),
-    lambda g, x, y, w: np.exp(x) * ahead(g * np.exp(-y), w),
-)
 
 
 def best_so_far(name, count):
@@ -265,11 +237,25 @@ def best_so_far(name, count):
         index = np.maximum.accumulate(here, where)
         return SORTS[name](picked(input, index, where), made(index))
 
-    both(name)(operation)
+    return operation
 
 
-best_so_far("cummax", np.maximum)
-best_so_far("cummin", np.minimum)
+listed({
+    "any": truths(np.any),
+    "all": truths(np.all),
+    "std": lambda input, dim=None, unbiased=True, keepdim=False, *, correction=None:
+        var(input, dim, unbiased, keepdim, correction=correction).sqrt(),
+    **extreme("max", np.argmax),
+    **extreme("min", np.argmin),
+    "cumsum": running(np.add, lambda g, x, y, w: ahead(g, w)),
+    "cumprod": running(np.multiply, lambda g, x, y, w: ahead(g * y, w) / x),
+    "logcumsumexp": running(np.logaddexp, lambda g, x, y, w: np.exp(x) * ahead(g * np.exp(-y), w)),
+    "cummax": best_so_far("cummax", np.maximum),
+    "cummin": best_so_far("cummin", np.minimum),
+})  # fmt: skip
+listed({"var_mean": with_mean("var"), "std_mean": with_mean("std")}, method=False)
+for name in ("cumsum", "cumprod", "logcumsumexp"):
+    in_place(name, FUNCTIONS[name])
 
 
 # --- softmax --------------------------------------------------------------------------------------
@@ -376,7 +362,7 @@ Tensor.__matmul__ = lambda self, other: matmul(self, other) if isinstance(other,
 def mm(input, mat2):
     for x in (input, mat2):
         if x.ndim != 2:
-            raise RuntimeError("self must be a matrix" if x is input else "mat2 must be a matrix")
+            raise RuntimeError(f"{'self' if x is input else 'mat2'} must be a matrix")
     return matmul(input, mat2)
 
 
@@ -404,16 +390,12 @@ def dot(input, tensor):
     return matmul(input, tensor)
 
 
-def added(name, product):
+def added(product):
     def operation(input, first, second, *, beta=1, alpha=1):
         found = alpha * product(first, second)
         return beta * input + found if beta else found
 
-    both(name)(operation)
-
-
-for name, product in (("baddbmm", bmm), ("addmm", mm), ("addmv", mv)):
-    added(name, product)
+    return operation
 
 
 @both("tensordot", method=False)
@@ -434,12 +416,6 @@ def kron(input, other):
         refuse("torch.kron")
     wide = einsum("ij,kl->ikjl", input, other)
     return wide.reshape(wide.shape[0] * wide.shape[1], -1)
-
-
-@both("cosine_similarity", method=False)
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    first, second = (length(x, dim, True).clamp(min=eps) for x in (x1, x2))
-    return REDUCE["sum"](x1 / first * (x2 / second), dim)
 
 
 def readable(equation, tensors):
@@ -520,6 +496,9 @@ def einsum(equation, *operands):
 # --- Las de una línea -----------------------------------------------------------------------------
 
 listed({
+    "baddbmm": added(bmm),
+    "addmm": added(mm),
+    "addmv": added(mv),
     "aminmax": lambda input, *, dim=None, keepdim=False:
         namedtuple("aminmax", ("min", "max"))(*(REDUCE[name](input, dim, keepdim) for name in ("amin", "amax"))),
     "count_nonzero": lambda input, dim=None: made(np.asarray(np.count_nonzero(input.array, axes(dim, input.ndim)))),
@@ -534,5 +513,7 @@ listed({
 listed({
     "isin": lambda elements, test_elements, *, invert=False:
         made(np.isin(plain(elements), plain(test_elements), invert=invert)),
+    "cosine_similarity": lambda x1, x2, dim=1, eps=1e-8: REDUCE["sum"](
+        x1 / length(x1, dim, True).clamp(min=eps) * (x2 / length(x2, dim, True).clamp(min=eps)), dim),
     "cdist": lambda x1, x2, p=2.0: norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1),
 }, method=False)  # fmt: skip

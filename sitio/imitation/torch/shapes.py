@@ -41,6 +41,7 @@ def reshape(input, *shape):
     return moved(input, lambda x: x.reshape(shape))
 
 
+@both("view", function=False)
 def view(input, *shape):
     if shape and isinstance(shape[0], types.dtype):
         refuse("torch.Tensor.view(dtype)")
@@ -49,9 +50,6 @@ def view(input, *shape):
     if found.size and not np.may_share_memory(found, input.array):
         raise RuntimeError(fault("view"))
     return moved(input, lambda x: x.reshape(shape))
-
-
-both("view", function=False)(view)
 
 
 @both("flatten")
@@ -98,27 +96,12 @@ def permute(input, *dims):
     return moved(input, lambda x: np.transpose(x, order))
 
 
-@both("squeeze")
-def squeeze(input, dim=None):
-    found = tuple(i for i in axes(dim, input.ndim) if input.shape[i] == 1)
-    return moved(input, lambda x: np.squeeze(x, found))
+def turned(name):
+    """La misma, que cambia la forma del tensor."""
+    return lambda self, *given: (vars(self).update(array=FUNCTIONS[name](self, *given).array), self)[1]
 
 
-@both("unsqueeze")
-def unsqueeze(input, dim):
-    dim = axis(dim, input.ndim + 1)
-    return moved(input, lambda x: np.expand_dims(x, dim))
-
-
-for name, function in (("squeeze", squeeze), ("unsqueeze", unsqueeze), ("transpose", transpose), ("t", t)):
-
-    def write(self, *given, function=function):
-        self.array = function(self, *given).array
-        return self
-
-    both(f"{name}_", function=False)(write)
-
-
+@both("expand", function=False)
 def expand(self, *shape):
     shape = sizes(shape, "expand(): argument 'size'")
     extra = len(shape) - self.ndim
@@ -130,9 +113,6 @@ def expand(self, *shape):
         if m not in (1, n):
             raise RuntimeError(fault("expand-size", n, m, i, list(wanted), list(self.shape)))
     return moved(self, lambda x: np.broadcast_to(x, wanted))
-
-
-both("expand", function=False)(expand)
 
 
 @both("broadcast_shapes", method=False)
@@ -152,14 +132,6 @@ def repeat(self, *times):
     if len(times) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     return moved(self, lambda x: np.tile(x, times))
-
-
-@both("diff")
-def diff(input, n=1, dim=-1):
-    for _ in range(n):
-        size = input.size(dim)
-        input = narrow(input, dim, 1, size - 1) - narrow(input, dim, 0, size - 1)
-    return input
 
 
 def counted(repeats):
@@ -252,9 +224,7 @@ def cat(tensors, dim=0):
                 raise RuntimeError(fault("cat", dim, n, m, k))
     starts = np.cumsum([0, *(x.shape[dim] for x in many)])
     ahead = (slice(None),) * dim
-    edges = [
-        (x, lambda g, a=a, b=b: g[(*ahead, slice(a, b))]) for x, a, b in zip(many, starts, starts[1:])
-    ]
+    edges = [(x, lambda g, a=a, b=b: g[(*ahead, slice(a, b))]) for x, a, b in zip(many, starts, starts[1:])]
     return made(np.concatenate([x.array.astype(kind.stored) for x in many], dim), *edges, dtype=kind)
 
 
@@ -278,7 +248,7 @@ def stack(tensors, dim=0):
         if x.shape != many[0].shape:
             raise RuntimeError(fault("stack", list(many[0].shape), list(x.shape), i))
     place = axis(dim, many[0].ndim + 1)
-    return cat([unsqueeze(x, place) for x in many], place)
+    return cat([x.unsqueeze(place) for x in many], place)
 
 
 @both("block_diag", method=False)
@@ -424,12 +394,6 @@ def gather(input, dim, index):
     return moved(input, lambda x: np.take_along_axis(x[cut], index.array, dim))
 
 
-@both("masked_select")
-def masked_select(input, mask):
-    shape = broadcast(input.shape, mask.shape)
-    return moved(input, lambda x: np.broadcast_to(x, shape)[np.broadcast_to(mask.array, shape)])
-
-
 @both("scatter")
 def scatter(input, dim, index, src=None, *, value=None):
     check_index("scatter", index)
@@ -452,21 +416,15 @@ def scatter(input, dim, index, src=None, *, value=None):
     return made(found, (input, rest), *([(src, back)] if isinstance(src, Tensor) else []), dtype=input.dtype)
 
 
-@both("index_put")
-def index_put(input, indices, values, accumulate=False):
-    found = input.clone()
-    found[tuple(indices)] = values
-    return found
-
-
-both("index_put_", function=False)(lambda self, i, values, accumulate=False: (put(self, tuple(i), values), self)[1])
+def placed(x, index, value):
+    """Un tensor, después de poner algo en esos puestos."""
+    put(x, index, value)
+    return x
 
 
 def along(input, dim, index, value):
     """Una copia, con otra cosa en esos puestos de un eje."""
-    found = input.clone()
-    found[(slice(None),) * axis(dim, input.ndim) + (index,)] = value
-    return found
+    return placed(input.clone(), (slice(None),) * axis(dim, input.ndim) + (index,), value)
 
 
 @both("masked_scatter")
@@ -515,6 +473,9 @@ def unfold(self, dimension, size, step):
 # --- Las de una línea -----------------------------------------------------------------------------
 
 listed({
+    "squeeze": lambda input, dim=None:
+        moved(input, lambda x: np.squeeze(x, tuple(i for i in axes(dim, x.ndim) if x.shape[i] == 1))),
+    "unsqueeze": lambda input, dim: moved(input, lambda x: np.expand_dims(x, axis(dim, x.ndim + 1))),
     "ravel": lambda input: reshape(input, -1),
     "movedim moveaxis": lambda input, source, destination: moved(input, lambda x: np.moveaxis(x, source, destination)),
     "broadcast_to": lambda input, size: expand(input, *size),
@@ -535,7 +496,13 @@ listed({
     "take_along_dim": lambda input, indices, dim=None: moved(input, lambda x: np.take_along_axis(x, indices.array, dim)),
     "index_copy": lambda input, dim, index, source: along(input, dim, index, source),
     "index_fill": lambda input, dim, index, value: along(input, dim, index, value),
+    "diff": lambda input, n=1, dim=-1: input if n < 1 else (
+        narrow(input, dim, 1, size := input.size(dim) - 1) - narrow(input, dim, 0, size)).diff(n - 1, dim),
     "argwhere": lambda input: nonzero(input),
+    "masked_select": lambda input, mask: moved(
+        input.expand(broadcast(input.shape, mask.shape)), lambda x: x[np.broadcast_to(mask.array, x.shape)]),
+    "index_put": lambda input, indices, values, accumulate=False:
+        placed(input.clone(), tuple(indices), values),
 })  # fmt: skip
 for name in ("scatter", "index_fill", "masked_scatter"):
     in_place(name, FUNCTIONS[name])
@@ -543,6 +510,8 @@ listed({
     "view_as": lambda self, other: view(self, *other.shape),
     "reshape_as": lambda self, other: reshape(self, *other.shape),
     "expand_as": lambda self, other: expand(self, *other.shape),
+    "index_put_": lambda self, indices, values, accumulate=False: placed(self, tuple(indices), values),
+    **{f"{name}_": turned(name) for name in ("squeeze", "unsqueeze", "transpose", "t")},
 }, function=False)  # fmt: skip
 listed({
     "broadcast_tensors": lambda *tensors: tuple(x.expand(broadcast(*(y.shape for y in tensors))) for x in tensors),

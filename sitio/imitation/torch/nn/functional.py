@@ -7,13 +7,13 @@ import numpy as np
 from torch import reductions, types
 from torch.core import FUNCTIONS, axes, made
 from torch.overrides import all_heard, fault, heard, lacking, refuse
-from torch.reductions import alike, cosine_similarity, log_softmax, matmul, need_floats  # noqa: F401
+from torch.reductions import alike, log_softmax, matmul, need_floats
 from torch.shapes import moved, one_hot  # noqa: F401
 
 EXACT, SQRT2, SQRT_2PI = np.frompyfunc(math.erf, 1, 1), math.sqrt(2), math.sqrt(2 * math.pi)
 TAIL = 0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196, 1.00002368, -1.26551223
 
-relu, sigmoid, tanh = FUNCTIONS["relu"], FUNCTIONS["sigmoid"], FUNCTIONS["tanh"]
+relu, sigmoid, tanh, cosine_similarity = map(FUNCTIONS.get, ("relu", "sigmoid", "tanh", "cosine_similarity"))
 
 
 @heard

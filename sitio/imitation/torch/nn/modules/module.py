@@ -3,6 +3,7 @@
 import functools
 import math
 from collections import OrderedDict, namedtuple
+from contextlib import AbstractContextManager
 
 from torch import creation, types
 from torch.core import FUNCTIONS, Tensor, methods
@@ -35,7 +36,7 @@ class Buffer(Tensor):
         super().__init__(array=data.array, dtype=data.dtype)
 
 
-class Hook:
+class Hook(AbstractContextManager):
     """Un gancho, que se puede quitar."""
 
     def __init__(self, table, function):
@@ -44,9 +45,6 @@ class Hook:
 
     def remove(self):
         self.table.pop(self.id, None)
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_):
         self.remove()
@@ -310,10 +308,8 @@ class Linear(Module):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(FUNCTIONS["empty"](out_features, in_features, dtype=dtype))
-        if bias:
-            self.bias = Parameter(FUNCTIONS["empty"](out_features, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        own = Parameter(FUNCTIONS["empty"](out_features, dtype=dtype)) if bias else None
+        self.register_parameter("bias", own)
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -381,11 +377,6 @@ class Dropout(Module):
         return F.dropout(input, self.p, self.training)
 
 
-class Identity(Module):
-    def forward(self, input):
-        return input
-
-
 def layer(name, function, *settings):
     """Una capa que solo aplica una función, con lo que se le diga al crearla."""
 
@@ -393,14 +384,15 @@ def layer(name, function, *settings):
         Module.__init__(self)
         self.settings = {**dict(zip(settings, given)), **options}
 
-    def forward(self, *inputs):
-        return function(*inputs, **self.settings)
+    def forward(self, *inputs, **named):
+        return function(*inputs, **named, **self.settings)
 
     __init__.__qualname__ = f"{name}.__init__"
     return type(name, (Module,), {"__init__": __init__, "forward": forward, "__module__": __name__})
 
 
-ReLU = layer("ReLU", lambda x, inplace=False: F.relu(x), "inplace")
+Identity = layer("Identity", lambda input, **_: input)
+ReLU = layer("ReLU", lambda input, inplace=False: F.relu(input), "inplace")
 GELU = layer("GELU", F.gelu, "approximate")
 SiLU = layer("SiLU", F.silu, "inplace")
 Tanh, Sigmoid = layer("Tanh", F.tanh), layer("Sigmoid", F.sigmoid)
