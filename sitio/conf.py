@@ -88,33 +88,22 @@ def read_source(app, docname, content):
 SOLUTIONS = re.compile(r"[^.\n]*\[[^]]*\]\(soluciones/[^)]*\)[^.\n]*\.")
 
 
-def find_links(app):
-    notebooks = list(Path(app.srcdir).glob("**/*.ipynb"))
-    linked = linked_cells(path.read_text(encoding="utf-8") for path in notebooks)
-    app.env.course_links = linked, {path.stem[:2]: path.stem for path in notebooks}
+# Las palabras inglesas que se ponen en cursiva: un lector de pantalla las dice en inglés.
+ENGLISH = set(Path(__file__).with_name("ingles.txt").read_text(encoding="utf-8").split())
 
 
-def fold_beside(app, doctree):
-    """Pliega lo que está fuera del camino, menos el título y la frase que dice qué hay."""
+def mark(app, doctree):
+    """Pliega lo que está fuera del camino, menos el título y la frase que dice qué hay; y pone sus clases
+    a las figuras y a las palabras inglesas.
+    """
     about = '<details class="beside"><summary>Desplegar</summary>'
     for comment in list(doctree.findall(nodes.comment)):
         if comment.astext() == FOLDS:
             comment.parent.append(nodes.raw("", "</details>", format="html"))
             comment.replace_self(nodes.raw("", about, format="html"))
-
-
-# Las palabras inglesas que se ponen en cursiva: un lector de pantalla las dice en inglés.
-ENGLISH = set(Path(__file__).with_name("ingles.txt").read_text(encoding="utf-8").split())
-
-
-def mark_figures(app, doctree):
-    """En un teléfono, una figura se desliza y no encoge: el tema da el tabulador a lo que tiene esta clase."""
     for figure in doctree.findall(nodes.image):
-        if len(figure.parent) == 1:
+        if len(figure.parent) == 1:  # en un teléfono se desliza y no encoge: con esta clase, tiene tabulador
             figure.parent["classes"].append("pst-scrollable-table-container")
-
-
-def mark_english(app, doctree):
     for node in doctree.findall(nodes.emphasis):
         words = re.findall("[^\\W\\d_]+", node.astext().lower())
         if words and words != ["a"] and ENGLISH.issuperset(words):
@@ -173,14 +162,20 @@ def add_scripts(app, pagename, templatename, context, doctree):
     app.styles = [file.filename for file in context["css_files"]]
 
 
-def write_explorers(app):
+def start(app):
+    """Antes de leer: busca a qué celdas llevan los enlaces, y escribe los archivos que se hacen aquí."""
+    notebooks = list(Path(app.srcdir).glob("**/*.ipynb"))
+    linked = linked_cells(path.read_text(encoding="utf-8") for path in notebooks)
+    app.env.course_links = linked, {path.stem[:2]: path.stem for path in notebooks}
     folder = Path(app.outdir, "_static")
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "exploradores.js").write_text(program(), encoding="utf-8")
-    looks = sheet(HERE / "explorer.css", night="@media screen { html[data-theme='dark']")  # con los valores de toda la página
-    (folder / "explorer.css").write_text(looks, encoding="utf-8")
     found = json.dumps(syllabus(Path(app.srcdir)), ensure_ascii=False)
-    (folder / "temario.js").write_text(f"(globalThis.course ??= {{}}).syllabus = {found};\n", encoding="utf-8")
+    for name, text in {
+        "exploradores.js": program(),
+        "explorer.css": sheet(HERE / "explorer.css", night="@media screen { html[data-theme='dark']"),
+        "temario.js": f"(globalThis.course ??= {{}}).syllabus = {found};\n",
+    }.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def more_pages(app):
@@ -197,11 +192,8 @@ def setup(app):
     app.alone = {}
     app.add_config_value("homework", None, "env")
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
-    app.connect("builder-inited", find_links)
-    app.connect("builder-inited", write_explorers)
+    app.connect("builder-inited", start)
     app.connect("html-collect-pages", more_pages)
     app.connect("source-read", read_source)
-    app.connect("doctree-read", fold_beside)
-    app.connect("doctree-read", mark_figures)
-    app.connect("doctree-read", mark_english)
+    app.connect("doctree-read", mark)
     app.connect("html-page-context", add_scripts, priority=900)

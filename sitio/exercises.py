@@ -37,11 +37,7 @@ def exercises(cells):
     """De cada ejercicio que se hace aquí: número → su hueco y lo que lo comprueba."""
     answers = {answered(cell): "".join(cell["source"]) for cell in cells}
     checks = {checked(cell): "".join(cell["source"]) for cell in cells}
-    return {
-        number: {"start": answers[number], "check": checks[number]}
-        for number in answers
-        if number and number in checks
-    }
+    return {n: {"start": answers[n], "check": checks[n]} for n in answers if n and n in checks}
 
 
 def exercise_html(number, one):
@@ -103,11 +99,9 @@ def syllabus(folder):
 def python_pieces():
     """Lo que Python necesita en la página, comprimido: nombre → bytes."""
     names = "pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"
-    files = {name: (PYODIDE / name).read_bytes() for name in names}
+    files = {name: (PYODIDE / name).read_bytes() for name in (*names, "dibujo.zip")}
     files["numpy.whl"] = next(PYODIDE.glob("numpy-*.whl")).read_bytes()
-    files["dibujo.zip"] = (PYODIDE / "dibujo.zip").read_bytes()
-    files["curso.zip"] = course_zip()
-    files["producto.wasm"] = assembled()
+    files |= {"curso.zip": course_zip(), "producto.wasm": assembled()}
     files["obrero.js"] = (ROOT / "sitio/web/obrero.js").read_bytes()
     return {f"python/{name}": gzip.compress(data, 9, mtime=0) for name, data in files.items()}
 

@@ -95,11 +95,10 @@ class Inline:
             WATCHED.pop()
             watch()
 
-    def join(self, seconds=None):
-        pass
-
-    def is_alive(self):
+    def is_alive(self, *_):
         return False
+
+    join = is_alive  # al empezarlo ya ha acabado
 
 
 class Lacking:
@@ -162,14 +161,10 @@ def opened():
     return found
 
 
-def describe(figure):
-    from course_lib.plots import describe
-
-    return describe(figure)[:4000]
-
-
 def picture(figure):
     """Una figura, para la página: su PNG y su texto alternativo; ``None``, si es demasiado grande."""
+    from course_lib.plots import describe
+
     made = io.BytesIO()
     if max(figure.get_size_inches()) < WIDE:
         if hasattr(figure, "_repr_mimebundle_"):
@@ -177,7 +172,7 @@ def picture(figure):
         else:
             figure.savefig(made, format="png", dpi=160, bbox_inches="tight")
     png = base64.b64encode(made.getvalue()).decode()
-    return {"png": png, "alt": describe(figure)} if 0 < len(png) < HEAVY else None
+    return {"png": png, "alt": describe(figure)[:4000]} if 0 < len(png) < HEAVY else None
 
 
 def prepare():

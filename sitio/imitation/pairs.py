@@ -50,6 +50,8 @@ class Tokenizer:
         told = json.loads(pieces()["tokenizador"])
         self.ids = told["model"]["vocab"]
         self.tokens = {number: token for token, number in self.ids.items()}
+        self.id_to_token, self.token_to_id = self.tokens.get, self.ids.get
+        self.get_vocab, self.get_vocab_size = self.ids.copy, self.ids.__len__
         self.ranks = {tuple(pair): rank for rank, pair in enumerate(told["model"]["merges"])}
         self.marks = re.compile(f"({'|'.join(one['content'] for one in told['added_tokens'])})")
         self.unknown = self.ids[told["model"]["unk_token"]]
@@ -81,15 +83,3 @@ class Tokenizer:
     def decode(self, ids):
         text = "".join(token for one in ids if not self.marks.fullmatch(token := self.tokens[one]))
         return text.replace("▁", " ").removeprefix(" ")
-
-    def id_to_token(self, one):
-        return self.tokens.get(one)
-
-    def token_to_id(self, token):
-        return self.ids.get(token)
-
-    def get_vocab(self):
-        return dict(self.ids)
-
-    def get_vocab_size(self):
-        return len(self.ids)

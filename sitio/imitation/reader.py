@@ -17,6 +17,7 @@ import numpy as np
 import pairs
 
 CHUNK, WIDTH, INNER, POSITIONS = 64, 384, 1536, 512  # como en pieces.py y bert.js
+SHAPES = {"intermediate.dense": (INNER, WIDTH), "output.dense": (WIDTH, INNER)}  # las demás, cuadradas
 WANTED, PIECES = set(), {}
 rounds = [0]  # las veces que, para lo que se ejecuta, se ha pedido algo
 LAYERS = [f"bert/capa-{n}" for n in range(6)]
@@ -95,9 +96,7 @@ def load_file(path):
         for k, part in enumerate(LAYER.values()):
             if name == LAYERS[-1] and k == 3:
                 data = Unpacked("bert/final")
-            rows, columns = {"intermediate.dense": (INNER, WIDTH), "output.dense": (WIDTH, INNER)}.get(
-                part, (WIDTH, WIDTH)
-            )
+            rows, columns = SHAPES.get(part, (WIDTH, WIDTH))
             start = f"encoder.layer.{n}.{part}"
             found[f"{start}.weight"] = data.vector() if "LayerNorm" in part else data.matrix(rows, columns)
             found[f"{start}.bias"] = data.vector(rows)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from torch import types
-from torch.overrides import fault, heard, known, lacking, named, refuse
+from torch.overrides import fault, heard, known, lacking, named, refuse, stop
 
 FUNCTIONS = {}
 # Los nombres de NumPy que torch también entiende.
@@ -84,32 +84,6 @@ class Tensor:
         lambda self, other: vars(self).update(array=other.array, dtype=other.dtype),
     )
 
-    def numpy(self, *, force=False):
-        if self.requires_grad and not force:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        return self.array
-
-    def __len__(self):
-        if not self.ndim:
-            raise TypeError("len() of a 0-d tensor")
-        return len(self.array)
-
-    def __iter__(self):
-        if not self.ndim:
-            raise TypeError("iteration over a 0-d tensor")
-        return iter([self[i] for i in range(len(self))])
-
-    def __bool__(self):
-        if self.array.size != 1:
-            few = "no values" if not self.array.size else "more than one value"
-            raise RuntimeError(f"Boolean value of Tensor with {few} is ambiguous")
-        return bool(self.array.item())
-
-    def __index__(self):
-        if self.array.size != 1 or self.dtype.category > 1:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.array.item())
-
     def __deepcopy__(self, memo):
         copy = type(self)(array=self.array.copy(), dtype=self.dtype)
         copy.requires_grad = self.requires_grad
@@ -160,14 +134,11 @@ def methods(kind, table):
             setattr(kind, one, named(method, name, f"{kind.__name__}."))
 
 
-def single(x, kind, said):
+def single(x, kind=ValueError, said="only one element tensors can be converted to Python scalars"):
     """El número de un tensor que solo tiene uno; si no, para y lo dice."""
-    if x.array.size != 1:
-        raise kind(said)
-    return x.array.item()
+    return x.array.item() if x.array.size == 1 else stop(said, kind)
 
 
-ONE = ValueError, "only one element tensors can be converted to Python scalars"
 methods(device, {
     "__repr__": lambda self: "device(type='cpu')",
     "__str__": lambda self: self.type,
@@ -202,8 +173,17 @@ methods(Tensor, {
     "tolist": lambda self: self.array.tolist(),
     "detach": lambda self: Tensor(array=self.array, dtype=self.dtype),
     "adjoint": lambda self: self.mT,
-    "__float__": lambda self: float(single(self, *ONE)),
-    "__int__": lambda self: int(single(self, *ONE)),
+    "numpy": lambda self, *, force=False: self.array if force or not self.requires_grad else stop(
+        "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."),
+    "__len__": lambda self: len(self.array) if self.ndim else stop("len() of a 0-d tensor", TypeError),
+    "__iter__": lambda self: iter([self[i] for i in range(len(self))]) if self.ndim else stop(
+        "iteration over a 0-d tensor", TypeError),
+    "__bool__": lambda self: bool(single(self, RuntimeError, "Boolean value of Tensor with "
+        f"{'more than one value' if self.array.size else 'no values'} is ambiguous")),
+    "__float__": lambda self: float(single(self)),
+    "__int__": lambda self: int(single(self)),
+    "__index__": lambda self: self.array.item() if self.array.size == 1 and self.dtype.category < 2 else stop(
+        "only integer tensors of a single element can be converted to an index", TypeError),
     "__format__": lambda self, spec:
         object.__format__(self, spec) if self.ndim or type(self) is not Tensor else format(self.item(), spec),
     "__array__": lambda self, dtype=None, copy=None:

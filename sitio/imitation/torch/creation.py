@@ -8,7 +8,7 @@ import numpy as np
 
 from torch import types
 from torch.core import FUNCTIONS, Tensor, apart, both, changed, grad_on, listed, made, plain, summed, tensor_of
-from torch.overrides import named, refuse
+from torch.overrides import named, refuse, stop
 from torch.random import default_generator
 from torch.shapes import sizes
 from torch.shapes import stack as torch_stack
@@ -83,18 +83,11 @@ def as_tensor(data, dtype=None):
     if isinstance(data, Tensor):
         return data if dtype is None else to(data, dtype)
     if isinstance(data, np.ndarray):
-        return from_numpy(data) if dtype is None else made(data, dtype=dtype)
+        return Tensor(array=data) if dtype is None else made(data, dtype=dtype)
     return tensor(data, dtype=dtype)
 
 
 both("asarray", method=False)(as_tensor)
-
-
-@both("from_numpy", method=False)
-def from_numpy(array):
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
-    return Tensor(array=array, dtype=types.of_array(array))
 
 
 def family(name, make, how):
@@ -232,13 +225,6 @@ for name, kind in CASTS.items():
 TYPES = {f"torch.{kind.said}Tensor": kind for kind in types.ALL}
 
 
-@both("type", function=False)
-def type_(self, dtype=None, non_blocking=False):
-    if dtype is None:
-        return f"torch.{self.dtype.said}Tensor"
-    return to(self, TYPES[dtype] if isinstance(dtype, str) else getattr(dtype, "kind", dtype))
-
-
 both("resolve_conj", "resolve_neg", "conj", "to_dense")(lambda input, *given: input)
 
 
@@ -248,12 +234,6 @@ def copy_(self, src, non_blocking=False):
     if tuple(src.shape) != tuple(self.shape):
         src = src.expand(*self.shape)
     return changed(self, src.array, (src, lambda g: g))
-
-
-@both("fill_", function=False)
-def fill_(self, value):
-    given = tensor_of(value)
-    return changed(self, given.array, (given, lambda g: summed(g, given.shape)))
 
 
 # --- Las de una línea -----------------------------------------------------------------------------
@@ -272,6 +252,8 @@ for name, create in {
     creates(named(create, name))
 listed({
     "complex polar": lambda *given: refuse("torch.complex"),
+    "from_numpy": lambda array: Tensor(array=array) if isinstance(array, np.ndarray) else stop(
+        f"expected np.ndarray (got {type(array).__name__})", TypeError),
     "frombuffer": lambda buffer, *, dtype: Tensor(array=np.frombuffer(buffer, dtype.stored), dtype=dtype),
     "cartesian_prod": lambda *tensors: torch_stack([x.reshape(-1) for x in meshgrid(*tensors)], 1),
 }, method=False)  # fmt: skip
@@ -285,9 +267,14 @@ listed({
     "new_tensor": lambda self, data, **o: tensor(data, dtype=o.get("dtype", self.dtype)),
     "contiguous": lambda self, memory_format=None:
         self if self.is_contiguous() else clone(self, memory_format=contiguous_format),
+    "type": lambda self, dtype=None, non_blocking=False:
+        f"torch.{self.dtype.said}Tensor" if dtype is None else to(
+            self, TYPES[dtype] if isinstance(dtype, str) else getattr(dtype, "kind", dtype)),
     "type_as": lambda self, other: to(self, other.dtype),
     "cpu": lambda self: self,
     "cuda": lambda self, *given: refuse("torch.Tensor.cuda"),
+    "fill_": lambda self, value:
+        changed(self, (given := tensor_of(value)).array, (given, lambda g: summed(g, given.shape))),
     "zero_": lambda self: changed(self, np.zeros((), self.array.dtype)),
     "fill_diagonal_": lambda self, value: (np.fill_diagonal(self.array, value), self)[1],
     "set_ resize_": lambda self, *given: refuse("torch.Tensor.set_"),

@@ -6,7 +6,7 @@ import numpy as np
 
 from torch import types
 from torch.core import FUNCTIONS, Tensor, both, broadcast, changed, in_place, listed, made, plain, summed, tensor_of
-from torch.overrides import fault, named
+from torch.overrides import fault, named, stop
 
 
 # Nombre → la cuenta y su derivada, que recibe la entrada y la salida. Las que dan siempre decimales.
@@ -89,7 +89,12 @@ def tested(test):
     return lambda input: made(test(input.array) if asks(input) else np.zeros(input.shape, bool))
 
 
-listed({name: tested(getattr(np, name)) for name in TESTS})
+listed({
+    **{name: tested(getattr(np, name)) for name in TESTS},
+    "bitwise_not": lambda input:
+        made(np.invert(input.array), dtype=input.dtype) if input.dtype.category < 2 else stop(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors", TypeError),
+})  # fmt: skip
 
 
 # --- Entre dos ------------------------------------------------------------------------------------
@@ -195,13 +200,6 @@ def between(name, count):
 
 for names, count in (COMPARE | BITS).items():
     with_names(names, between(names.split()[0], count))
-
-
-@both("bitwise_not")
-def bitwise_not(input):
-    if input.dtype.category > 1:
-        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    return made(np.invert(input.array), dtype=input.dtype)
 
 
 SIGNS = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "mod": "remainder"}

@@ -16,6 +16,11 @@ def fault(name, *values):
     return FAULTS[name].format(*values)
 
 
+def stop(said, kind=RuntimeError):
+    """Para, en medio de una cuenta, con lo que dice torch."""
+    raise kind(said)
+
+
 class TorchFunctionMode:
     """Mientras dura, cada función pasa por ``__torch_function__``."""
 

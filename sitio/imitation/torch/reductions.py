@@ -11,7 +11,7 @@ from torch.core import (
     plain, summed,
 )  # fmt: skip
 from torch.fast import product as multiplied
-from torch.overrides import fault, refuse
+from torch.overrides import fault, refuse, stop
 from torch.shapes import index_select
 
 SORTS = "max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"
@@ -182,19 +182,6 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     return SORTS["topk"](picked(input, index, dim), made(index))
 
 
-@both("kthvalue")
-def kthvalue(input, k, dim=-1, keepdim=False):
-    found = (index_select(part, dim, made(np.asarray([k - 1]))) for part in sort(input, dim))
-    return parted("kthvalue", *found, dim, keepdim)
-
-
-@both("median")
-def median(input, dim=None, keepdim=False):
-    if dim is None:
-        return sort(input.reshape(-1)).values[(input.numel() - 1) // 2]
-    return SORTS["median"](*kthvalue(input, (input.size(dim) + 1) // 2, dim, keepdim))
-
-
 @both("mode")
 def mode(input, dim=-1, keepdim=False):
     """El que más se repite; entre varios, el menor."""
@@ -358,14 +345,6 @@ def matmul(input, other, *, out=None):
 Tensor.__matmul__ = lambda self, other: matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
-@both("mm")
-def mm(input, mat2):
-    for x in (input, mat2):
-        if x.ndim != 2:
-            raise RuntimeError(f"{'self' if x is input else 'mat2'} must be a matrix")
-    return matmul(input, mat2)
-
-
 @both("bmm")
 def bmm(input, mat2):
     for place, x in enumerate((input, mat2)):
@@ -376,23 +355,9 @@ def bmm(input, mat2):
     return matmul(input, mat2)
 
 
-@both("mv")
-def mv(input, vec):
-    if (input.ndim, vec.ndim) != (2, 1):
-        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
-    return matmul(input, vec)
-
-
-@both("dot", "inner", "vdot")
-def dot(input, tensor):
-    if input.ndim != 1 or tensor.ndim != 1:
-        raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
-    return matmul(input, tensor)
-
-
 def added(product):
     def operation(input, first, second, *, beta=1, alpha=1):
-        found = alpha * product(first, second)
+        found = alpha * FUNCTIONS[product](first, second)
         return beta * input + found if beta else found
 
     return operation
@@ -408,14 +373,6 @@ def tensordot(a, b, dims=2):
         right[j] = left[i]
     rest = "".join(c for c in (*left, *right) if (c in left) != (c in right))
     return einsum(f"{''.join(left)},{''.join(right)}->{rest}", a, b)
-
-
-@both("kron")
-def kron(input, other):
-    if input.ndim != 2 or other.ndim != 2:
-        refuse("torch.kron")
-    wide = einsum("ij,kl->ikjl", input, other)
-    return wide.reshape(wide.shape[0] * wide.shape[1], -1)
 
 
 def readable(equation, tensors):
@@ -496,9 +453,22 @@ def einsum(equation, *operands):
 # --- Las de una línea -----------------------------------------------------------------------------
 
 listed({
-    "baddbmm": added(bmm),
-    "addmm": added(mm),
-    "addmv": added(mv),
+    "mm": lambda input, mat2: matmul(input, mat2) if input.ndim == mat2.ndim == 2 else stop(
+        f"{'mat2' if input.ndim == 2 else 'self'} must be a matrix"),
+    "mv": lambda input, vec: matmul(input, vec) if (input.ndim, vec.ndim) == (2, 1) else stop(
+        f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}"),
+    "dot inner vdot": lambda input, tensor: matmul(input, tensor) if input.ndim == tensor.ndim == 1 else stop(
+        f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors"),
+    "baddbmm": added("bmm"),
+    "addmm": added("mm"),
+    "addmv": added("mv"),
+    "kron": lambda input, other: refuse("torch.kron") if input.ndim != 2 or other.ndim != 2 else einsum(
+        "ij,kl->ikjl", input, other).reshape(len(input) * len(other), -1),
+    "kthvalue": lambda input, k, dim=-1, keepdim=False: parted("kthvalue", *(
+        index_select(part, dim, made(np.asarray([k - 1]))) for part in sort(input, dim)), dim, keepdim),
+    "median": lambda input, dim=None, keepdim=False:
+        sort(input.reshape(-1)).values[(input.numel() - 1) // 2] if dim is None else SORTS["median"](
+            *input.kthvalue((input.size(dim) + 1) // 2, dim, keepdim)),
     "aminmax": lambda input, *, dim=None, keepdim=False:
         namedtuple("aminmax", ("min", "max"))(*(REDUCE[name](input, dim, keepdim) for name in ("amin", "amax"))),
     "count_nonzero": lambda input, dim=None: made(np.asarray(np.count_nonzero(input.array, axes(dim, input.ndim)))),

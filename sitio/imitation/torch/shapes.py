@@ -9,7 +9,7 @@ from torch.core import (
     FUNCTIONS, Size, Tensor, apart, axes, axis, before, both, broadcast, grad_on, in_place, lineage,
     listed, made, moved, plain, root, summed, tensor_of, untouched,
 )  # fmt: skip
-from torch.overrides import fault, refuse
+from torch.overrides import fault, refuse, stop
 
 
 def sizes(given, name="size(): argument 'size'"):
@@ -78,13 +78,6 @@ def unflatten(input, dim, sizes):
 def transpose(input, dim0, dim1):
     one, other = axis(dim0, input.ndim), axis(dim1, input.ndim)
     return moved(input, lambda x: np.swapaxes(x, one, other) if x.ndim else x)
-
-
-@both("t")
-def t(input):
-    if input.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return moved(input, np.transpose)
 
 
 @both("permute")
@@ -476,6 +469,8 @@ listed({
     "squeeze": lambda input, dim=None:
         moved(input, lambda x: np.squeeze(x, tuple(i for i in axes(dim, x.ndim) if x.shape[i] == 1))),
     "unsqueeze": lambda input, dim: moved(input, lambda x: np.expand_dims(x, axis(dim, x.ndim + 1))),
+    "t": lambda input: moved(input, np.transpose) if input.ndim < 3 else stop(
+        f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D"),
     "ravel": lambda input: reshape(input, -1),
     "movedim moveaxis": lambda input, source, destination: moved(input, lambda x: np.moveaxis(x, source, destination)),
     "broadcast_to": lambda input, size: expand(input, *size),

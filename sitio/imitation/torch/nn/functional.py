@@ -13,6 +13,7 @@ from torch.shapes import moved, one_hot  # noqa: F401
 EXACT, SQRT2, SQRT_2PI = np.frompyfunc(math.erf, 1, 1), math.sqrt(2), math.sqrt(2 * math.pi)
 TAIL = 0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196, 1.00002368, -1.26551223
 
+LEAST = -100.0  # el menor logaritmo de una probabilidad
 relu, sigmoid, tanh, cosine_similarity = map(FUNCTIONS.get, ("relu", "sigmoid", "tanh", "cosine_similarity"))
 
 
@@ -152,13 +153,6 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 
 
 @heard
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    low = math.log(math.exp(-100))
-    loss = -(target * input.log().clamp(min=low) + (1 - target) * (1 - input).log().clamp(min=low))
-    return joined(loss, reduction)
-
-
-@heard
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
                                  scale=None, enable_gqa=False):  # fmt: skip
     if is_causal and attn_mask is not None:
@@ -182,6 +176,9 @@ globals().update(all_heard({
     "softmax": lambda input, dim=None, _stacklevel=3, dtype=None: reductions.shared(input, dim, dtype),
     "mse_loss": lambda input, target, size_average=None, reduce=None, reduction="mean":
         joined((input - target) ** 2, reduction),
+    "binary_cross_entropy":
+        lambda input, target, weight=None, size_average=None, reduce=None, reduction="mean": joined(
+            -(target * input.log().clamp(LEAST) + (1 - target) * (1 - input).log().clamp(LEAST)), reduction),
     "binary_cross_entropy_with_logits":
         lambda input, target, weight=None, size_average=None, reduce=None, reduction="mean":
             joined(input.clamp(min=0) - input * target + (-input.abs()).exp().log1p(), reduction),

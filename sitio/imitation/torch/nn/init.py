@@ -31,16 +31,12 @@ def starts(function):
 own = {
     "uniform_": lambda tensor, a=0.0, b=1.0, generator=None: tensor.uniform_(a, b, generator=generator),
     "normal_": lambda tensor, mean=0.0, std=1.0, generator=None: tensor.normal_(mean, std, generator=generator),
+    "xavier_uniform_": lambda tensor, gain=1.0, generator=None: tensor.uniform_(
+        -(limit := gain * math.sqrt(6 / sum(fans(tensor)))), limit, generator=generator),
     "zeros_": lambda tensor: tensor.zero_(),
     "ones_": lambda tensor: tensor.fill_(1.0),
-}
+}  # fmt: skip
 globals().update({name: starts(named(function, name)) for name, function in own.items()})
-
-
-@starts
-def xavier_uniform_(tensor, gain=1.0, generator=None):
-    limit = gain * math.sqrt(6 / sum(fans(tensor)))
-    return tensor.uniform_(-limit, limit, generator=generator)
 
 
 @starts
