@@ -114,8 +114,7 @@ def write_math(self, node):
     """Una fórmula, en MathML: se lee igual sin JavaScript."""
     display = isinstance(node, nodes.math_block)
     tag, look = ("div", "math display") if display else ("span", "math")
-    text = mathml(node.astext(), display)
-    self.body.append(f'<{tag} class="{look}">{text}</{tag}>')
+    self.body.append(f'<{tag} class="{look}">{mathml(node.astext(), display)}</{tag}>')
     raise nodes.SkipNode
 
 

@@ -54,8 +54,7 @@ def program():
     names = {kind: name.rpartition(".")[2] for kind, name in kinds.items()} | {"Prediction": "prediction", "Questions": "asking"}
     code = "\n".join(f"course.explorers.{kind} = (() => {{\n{own(name)}\n}})();" for kind, name in names.items())
     code = LEADING.sub("", f"{{\n{source('common')}\n{code}\n}}\n")
-    start = "'use strict';\nglobalThis.course ??= {};\ncourse.explorers = {};\n"
-    return start + code
+    return "'use strict';\nglobalThis.course ??= {};\ncourse.explorers = {};\n" + code
 
 
 def source(name):

@@ -40,10 +40,7 @@ PINS = ("requirements.txt", "constraints.txt", "aula/calificar/requirements.txt"
 
 
 def fingerprint(*options):
-    """Un resumen de con qué se califica: si algo de eso cambia, se califica otra vez.
-
-    ``options`` es lo que lo decide de la orden: si se aísla.
-    """
+    """Un resumen de con qué se califica y cómo (``options``): si algo cambia, se califica otra vez."""
     files = [path for name in DECIDES for path in (cage.ROOT / name).rglob("*")]
     files += [cage.ROOT / name for name in PINS]
     known = {path for path in files if path.is_file() and "__pycache__" not in path.parts}

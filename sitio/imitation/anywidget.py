@@ -8,5 +8,4 @@ import traitlets
 class AnyWidget(traitlets.HasTraits):
     """Lo que ``course_lib.explorers`` pide a un ``anywidget.AnyWidget``."""
 
-    def hold_sync(self):
-        return nullcontext()
+    hold_sync = staticmethod(nullcontext)

@@ -270,9 +270,8 @@ def broadcast(*shapes):
         return shapes[0]
     found = []
     for shape in shapes:
-        a, b = tuple(found), tuple(shape)
-        n = max(len(a), len(b))
-        a, b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
+        n = max(len(found), len(shape))
+        a, b = ((1,) * (n - len(one)) + tuple(one) for one in (found, shape))
         for i in reversed(range(n)):
             if a[i] != b[i] and 1 not in (a[i], b[i]):
                 raise RuntimeError(fault("broadcast", a[i], b[i], i))

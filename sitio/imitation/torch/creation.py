@@ -215,16 +215,12 @@ def to(self, *given, dtype=None, device=None, copy=False, non_blocking=False):
     return made(found, (self, lambda g: g.astype(self.array.dtype)), dtype=dtype)
 
 
+TYPES = {f"torch.{kind.said}Tensor": kind for kind in types.ALL}
 CASTS = {"float": types.float32, "double": types.float64, "long": types.int64, "int": types.int32}
 CASTS |= {"bool": types.bool_, "half": types.float16, "bfloat16": types.bfloat16, "short": types.int16}
 CASTS |= {"byte": types.uint8, "char": types.int8, "cfloat": types.complex64}
 for name, kind in CASTS.items():
     both(name, function=False)(lambda self, memory_format=None, kind=kind: to(self, kind))
-
-
-TYPES = {f"torch.{kind.said}Tensor": kind for kind in types.ALL}
-
-
 both("resolve_conj", "resolve_neg", "conj", "to_dense")(lambda input, *given: input)
 
 

@@ -207,25 +207,17 @@ SIGNS |= {"floordiv": "floor_divide", "and": "bitwise_and", "or": "bitwise_or", 
 ORDER = "eq", "ne", "lt", "le", "gt", "ge"
 
 
-def signed(sign, name):
+def signed(operation):
     """Un operador de Python: si lo otro no es un número, que lo intente el otro."""
-    operation = Tensor.__dict__[name]
-
-    def forward(self, other):
-        return operation(self, other) if accepted(other) else NotImplemented
-
-    def backward(self, other):
-        return operation(other, self) if accepted(other) else NotImplemented
-
-    setattr(Tensor, f"__{sign}__", forward)
-    if name not in ORDER:
-        setattr(Tensor, f"__r{sign}__", backward)
-        write = Tensor.__dict__[f"{name}_"]
-        setattr(Tensor, f"__i{sign}__", lambda self, other: write(self, other) if accepted(other) else NotImplemented)
+    return lambda self, other: operation(self, other) if accepted(other) else NotImplemented
 
 
 for sign, name in (SIGNS | dict(zip(ORDER, ORDER))).items():
-    signed(sign, name)
+    operation = Tensor.__dict__[name]
+    setattr(Tensor, f"__{sign}__", signed(operation))
+    if name not in ORDER:
+        setattr(Tensor, f"__r{sign}__", signed(lambda self, other, count=operation: count(other, self)))
+        setattr(Tensor, f"__i{sign}__", signed(Tensor.__dict__[f"{name}_"]))
 Tensor.__neg__, Tensor.__invert__ = Tensor.neg, Tensor.bitwise_not
 Tensor.__pos__ = lambda self: self
 Tensor.__abs__ = Tensor.abs

@@ -60,13 +60,10 @@ def count_lse(x, where):
     return np.log(np.exp(x - top).sum(where, keepdims=True)) + top
 
 
-def empty_refused(name, count):
-    def counted(x, where):
-        if not x.size:
-            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-        return count(x, where, keepdims=True)
-
-    return counted
+def some(name, x):
+    """El mismo array, si no está vacío."""
+    said = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+    return x if x.size else stop(said, IndexError)
 
 
 def ties(x, y, where):
@@ -79,8 +76,8 @@ REDUCTIONS = {
     "nansum": (lambda x, w: np.nansum(x, w, keepdims=True), lambda x, y, w: ~np.isnan(x), whole_or_long),
     "mean": (count_mean, lambda x, y, where: 1 / how_many(x, where), floating),
     "prod": (lambda x, w: x.prod(w, keepdims=True, dtype=x.dtype), lambda x, y, where: y / x, whole_or_long),
-    "amax": (empty_refused("amax", np.max), ties, lambda k: k),
-    "amin": (empty_refused("amin", np.min), ties, lambda k: k),
+    "amax": (lambda x, w: some("amax", x).max(w, keepdims=True), ties, lambda k: k),
+    "amin": (lambda x, w: some("amin", x).min(w, keepdims=True), ties, lambda k: k),
     "logsumexp": (count_lse, lambda x, y, where: np.exp(x - y), lambda k: types.float32 if k.category < 2 else k),
 }
 REDUCE = {name: reduced(name, *how) for name, how in REDUCTIONS.items()}
@@ -143,11 +140,10 @@ def extreme(name, place):
         return parted(name, values, made(np.expand_dims(index, where)), where, keepdim)
 
     def where_is(input, dim=None, keepdim=False):
-        if not input.array.size:
-            raise IndexError(f"arg{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        given = some(f"arg{name}", input.array)
         if dim is None:
-            return made(place(input.array.reshape(-1), 0))
-        found = place(input.array, axis(dim, input.ndim))
+            return made(place(given.reshape(-1), 0))
+        found = place(given, axis(dim, input.ndim))
         return made(np.expand_dims(found, axis(dim, input.ndim)) if keepdim else found)
 
     return {name: operation, f"arg{name}": where_is}

@@ -308,9 +308,8 @@ def index_of(key, shape):
 
 
 def position(x):
-    if not hasattr(x, "__index__"):
-        raise TypeError("slice indices must be integers or None or have an __index__ method")
-    return x.__index__()
+    said = "slice indices must be integers or None or have an __index__ method"
+    return x.__index__() if hasattr(x, "__index__") else stop(said, TypeError)
 
 
 def plainly(part):

@@ -119,10 +119,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     found = -input.gather(1, places.unsqueeze(1)).squeeze(1)
     heavy = kept if weight is None else weight[places] * kept
     found = found.where(kept, 0.0) if weight is None else found * heavy
-    if reduction == "none":
-        return found
-    total = found.sum()
-    return total if reduction == "sum" else total / heavy.sum()
+    return found.sum() / heavy.sum() if reduction == "mean" else joined(found, reduction)
 
 
 @heard
