@@ -18,7 +18,7 @@ from course_lib.cache import DecoderCache
 from course_lib.masks import causal_mask
 from course_lib.model_files import ModelUnavailableError
 from course_lib.model_files.folders import read_plain_tokenizer
-from course_lib.model_files.senses import GET, WHISPER, weights_of
+from course_lib.model_files.senses import GET, WHISPER, sample, weights_of
 from course_lib.model_files.weights import WithoutDraws
 from course_lib.pre_norm import PreNormLayer
 
@@ -137,7 +137,8 @@ def read_sound(path):
     No sale de este ordenador.
 
     Args:
-        path: su archivo (WAV, FLAC, OGG o MP3), o sus bytes en un archivo abierto.
+        path: su archivo (WAV, FLAC, OGG o MP3), sus bytes en un archivo abierto o uno de los del curso:
+            «servicio», «grabacion», «espera».
 
     Returns:
         ``(n,)``, de −1 a 1.
@@ -154,7 +155,7 @@ def read_sound(path):
         raise ModelUnavailableError(f"Falta lo que lee sonidos, soundfile. {GET}") from None
     name = getattr(path, "name", path)
     try:
-        with soundfile.SoundFile(path) as file:
+        with soundfile.SoundFile(sample(path)) as file:
             rate, seconds = file.samplerate, file.frames / file.samplerate
             found = torch.from_numpy(file.read(SECONDS * rate, "float32", always_2d=True)).mean(dim=1)
     except (soundfile.SoundFileError, OSError, TypeError, ValueError):
@@ -227,7 +228,8 @@ def transcribe(model, tokenizer, sound, *, language=None, translate=False, longe
     if spoken is None:
         raise ValueError(f"transcribe: language = {language!r} y Whisper no la conoce. Usa sus dos letras: «es».")
     task = tokenizer.token_to_id("<|translate|>" if translate else "<|transcribe|>")
-    new, cache = [start, spoken, task, tokenizer.token_to_id("<|notimestamps|>")], DecoderCache(len(model.decoder_layers))
+    new = [start, spoken, task, tokenizer.token_to_id("<|notimestamps|>")]
+    cache = DecoderCache(len(model.decoder_layers))
     ids, weights, probabilities = [], [], []
     while len(ids) < longest:
         logits, cross = model(torch.tensor([new]), encoded, cache)

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.checks import check_decimals
-from course_lib.model_files.senses import VISION, weights_of
+from course_lib.model_files.senses import VISION, sample, weights_of
 from course_lib.model_files.weights import WithoutDraws
 from course_lib.pre_norm import PreNormLayer
 
@@ -113,7 +113,8 @@ def read_picture(path, side=224):
     Lo transparente queda blanco y, de una animación, se lee el primer cuadro. No sale de este ordenador.
 
     Args:
-        path: su archivo, o sus bytes en un archivo abierto.
+        path: su archivo, sus bytes en un archivo abierto o una de las del curso: «gata», «astronauta»,
+            «cafe», «cohete», «hopper».
         side: el lado, en píxeles.
 
     Returns:
@@ -125,9 +126,9 @@ def read_picture(path, side=224):
     import numpy as np
     from PIL import Image, ImageOps
 
-    name = getattr(path, "name", path)
+    name, quiet = getattr(path, "name", path), {"category": Image.DecompressionBombWarning}
     try:
-        with warnings.catch_warnings(action="ignore", category=Image.DecompressionBombWarning), Image.open(path) as image:
+        with warnings.catch_warnings(action="ignore", **quiet), Image.open(sample(path)) as image:
             image.draft("RGB", (2 * side, 2 * side))  # de un JPEG enorme, solo lo que hace falta
             width, height = image.size
             if width * height > LARGEST:

@@ -164,6 +164,11 @@ def test_a_picture_of_any_kind_is_read_upright_and_in_colour(file, top):
     assert {"blue": blue > red + 0.5, "red": red > blue + 0.5, "grey": red == blue}[top]
 
 
+def test_the_pictures_of_the_course_are_read_by_their_name():
+    seen = [read_picture(name).mean().item() for name in ("gata", "astronauta", "cafe", "cohete", "hopper")]
+    assert len(set(seen)) == 5
+
+
 def test_what_is_transparent_is_read_white():
     file = io.BytesIO()
     Image.new("RGBA", (20, 20), (0, 0, 0, 0)).save(file, "PNG")
@@ -315,6 +320,10 @@ def test_the_weights_of_what_is_written_are_of_the_sound():
         warnings.simplefilter("error")
         heard = transcribe(model, tokenizer, clip, language="es", longest=5)
     assert heard.weights.shape == (6, 8, len(heard.tokens), 100)
+    spoken = transcribe(model, tokenizer, read_sound("servicio"))
+    assert (spoken.language, spoken.text[:29]) == ("es", "El número que usted ha marcad")
+    where = spoken.when().argmax(-1)  # cada palabra, después de la anterior
+    assert (where[2:].diff() >= -2).float().mean() > 0.9
     assert heard.when().shape == (len(heard.tokens), 100)
     with pytest.raises(ValueError, match="Whisper no la conoce"):
         transcribe(model, tokenizer, clip, language="xx")

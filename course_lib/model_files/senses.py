@@ -16,6 +16,7 @@ from course_lib.model_files.embedded import sha256
 from course_lib.model_files.folders import read_model
 from course_lib.model_files.hub import hub_folder
 
+SAMPLES = Path(__file__).parents[1] / "samples"  # las fotografías y los sonidos del curso
 FOLDER = Path(sys.prefix, "share", "atencion-paso-a-paso", "ver-y-oir")
 GET = "«python curso.py abrir --ver-y-oir» lo pone: descarga 250 MB, una sola vez. Sin él, la lección se lee entera."
 OTHERWISE = f"usa el del curso. {GET}"
@@ -106,3 +107,8 @@ def sealed(name):
     """Si los pesos de ese modelo están, y son los que se escribieron: lo dice su huella, al lado."""
     path, seal = FOLDER / f"{name}.safetensors", FOLDER / f"{name}.huella.txt"
     return path.is_file() and seal.is_file() and seal.read_text() == sha256(path)
+
+
+def sample(path):
+    """El archivo de una muestra del curso, si ``path`` es su nombre, como «gata»; si no, ``path``."""
+    return next(SAMPLES.glob(f"{path}.*"), path) if str(path).isidentifier() else path
