@@ -558,7 +558,7 @@ def open_course(arguments):
 
 
 def add_senses():
-    """Pone los modelos que miran y escuchan, si no están."""
+    """Pone los modelos que miran y escuchan, si no están: de sus paquetes o de Hugging Face."""
     prepare_more("ver-y-oir")
     problem = attempt("Listos para leerlos", VENV_PYTHON, "-m", "course_tools.senses.write")
     if problem:
@@ -638,7 +638,7 @@ MORE = {
     "aula": ("aula/hub", "JupyterHub y lo suyo", True),
     "mutantes": ("tests/tools", "mutmut", True),
     "ver-y-oir": (
-        "course_tools/senses", "Whisper y DINOv2, 250 MB", True, "--no-deps", "--only-binary", ":all:",
+        "course_tools/senses", "Whisper y DINOv2, 250 MB", False, "--no-deps", "--only-binary", ":all:",
     ),
 }
 NEEDS = {

@@ -18,7 +18,7 @@ from course_lib.cache import DecoderCache
 from course_lib.masks import causal_mask
 from course_lib.model_files import ModelUnavailableError
 from course_lib.model_files.folders import read_plain_tokenizer
-from course_lib.model_files.senses import GET, WHISPER, sample, weights_of
+from course_lib.model_files.senses import FOLDER, GET, sample, weights_of
 from course_lib.model_files.weights import WithoutDraws
 from course_lib.pre_norm import PreNormLayer
 
@@ -105,30 +105,21 @@ class Heard(NamedTuple):
 
 
 @torch.inference_mode(False)  # lo que se carga se queda
-def load_whisper(model_name=None):
-    """Carga Whisper base, u otro Whisper, con la atención del curso.
-
-    Args:
-        model_name: el nombre de uno de Hugging Face o su carpeta; por defecto, lo que diga
-            ``CURSO_WHISPER``, y si no dice nada, el del curso.
+def load_whisper():
+    """Carga Whisper base, con la atención del curso.
 
     Returns:
         ``(model, tokenizer)``: un ``Whisper`` y un ``tokenizers.Tokenizer``.
 
     Raises:
-        ModelUnavailableError: si no se puede cargar; el mensaje dice por qué y qué hacer.
+        ModelUnavailableError: si falta; el mensaje dice cómo se pone.
     """
-    weights, folder = weights_of(WHISPER, model_name)
+    weights, layers = weights_of("whisper")
     vocab_size, dim_embedding = weights["embedding.weight"].shape
-    layers = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("decoder_layers."))
-    room = {"positions": len(weights["positions"]), "sounds": len(weights["sound_positions"])}
     with WithoutDraws():
-        model = Whisper(
-            vocab_size, dim_embedding, dim_embedding // 64, layers,
-            bands=weights["convolution_1.weight"].shape[1], **room,
-        )  # fmt: skip
+        model = Whisper(vocab_size, dim_embedding, dim_embedding // 64, layers)
     model.load_state_dict(weights, assign=True)
-    return model.eval(), read_plain_tokenizer("Whisper", folder)
+    return model.eval(), read_plain_tokenizer("Whisper", FOLDER)
 
 
 def read_sound(path):
@@ -138,7 +129,7 @@ def read_sound(path):
 
     Args:
         path: su archivo (WAV, FLAC, OGG o MP3), sus bytes en un archivo abierto o uno de los del curso:
-            «servicio», «grabacion», «espera».
+            «servicio», «grabación», «espera».
 
     Returns:
         ``(n,)``, de −1 a 1.
@@ -176,14 +167,13 @@ def resample(sound, rate):
     return (torch.fft.irfft(spectrum, wanted) * (wanted / len(sound))).float()
 
 
-def spectrogram(sound, bands=BANDS):
-    """Cuánto suena cada banda en cada centésima de segundo, en logaritmos: (n,) → (1, bandas, 3000).
+def spectrogram(sound):
+    """Cuánto suena cada banda en cada centésima de segundo, en logaritmos: (n,) → (1, 80, 3000).
 
     El sonido se alarga con silencio hasta 30 segundos, que es lo que Whisper oye.
 
     Args:
         sound: ``(n,)``, a 16 000 muestras por segundo, como lo da ``read_sound``.
-        bands: 80; en los Whisper grandes, 128.
 
     Raises:
         ValueError: si no es un sonido de un solo canal.
@@ -195,7 +185,7 @@ def spectrogram(sound, bands=BANDS):
 
     sound = F.pad(sound[: SECONDS * RATE], (0, max(0, SECONDS * RATE - len(sound))))
     waves = torch.stft(sound, WINDOW, HOP, window=torch.hann_window(WINDOW), return_complex=True)
-    triangles = mel_filter_bank(WINDOW // 2 + 1, bands, 0, RATE / 2, RATE, "slaney", "slaney")  # (201, bandas)
+    triangles = mel_filter_bank(WINDOW // 2 + 1, BANDS, 0, RATE / 2, RATE, "slaney", "slaney")  # (201, bandas)
     energy = torch.from_numpy(triangles.T).float() @ waves[:, :-1].abs() ** 2  # (bandas, 3000)
     loudness = energy.clamp(min=1e-10).log10()
     return ((loudness.maximum(loudness.max() - 8) + 4) / 4)[None]
@@ -219,7 +209,7 @@ def transcribe(model, tokenizer, sound, *, language=None, translate=False, longe
         ValueError: si no conoce esa lengua.
     """
     start, end, first = (tokenizer.token_to_id(f"<|{one}|>") for one in ("startoftranscript", "endoftext", "en"))
-    encoded, _ = model.encode(spectrogram(sound, model.convolution_1.in_channels))
+    encoded, _ = model.encode(spectrogram(sound))
     if language is None:  # de las que siguen a «empieza», la más probable
         scores = model(torch.tensor([[start]]), encoded)[0][0, -1]
         last = tokenizer.token_to_id("<|translate|>")

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.checks import check_decimals
-from course_lib.model_files.senses import VISION, sample, weights_of
+from course_lib.model_files.senses import sample, weights_of
 from course_lib.model_files.weights import WithoutDraws
 from course_lib.pre_norm import PreNormLayer
 
@@ -87,22 +87,16 @@ class VisionTransformer(nn.Module):
 
 
 @torch.inference_mode(False)  # lo que se carga se queda
-def load_vision(model_name=None):
-    """Carga DINOv2-small, u otro DINOv2, con la atención del curso.
-
-    Args:
-        model_name: el nombre de uno de Hugging Face o su carpeta; por defecto, lo que diga
-            ``CURSO_VISION``, y si no dice nada, el del curso.
+def load_vision():
+    """Carga DINOv2-small, con la atención del curso.
 
     Raises:
-        ModelUnavailableError: si no se puede cargar; el mensaje dice por qué y qué hacer.
+        ModelUnavailableError: si falta; el mensaje dice cómo se pone.
     """
-    weights, _ = weights_of(VISION, model_name)
-    dim_embedding, pixels = weights["projection.weight"].shape
-    layers = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers."))
-    sides = {"patch": round((pixels / 3) ** 0.5), "places": round((weights["positions"].shape[1] - 1) ** 0.5)}
+    weights, layers = weights_of("dinov2")
+    dim_embedding = len(weights["projection.weight"])
     with WithoutDraws():
-        model = VisionTransformer(dim_embedding // 64, dim_embedding, layers, **sides)
+        model = VisionTransformer(dim_embedding // 64, dim_embedding, layers)
     model.load_state_dict(weights, assign=True)
     return model.eval()
 
@@ -114,7 +108,7 @@ def read_picture(path, side=224):
 
     Args:
         path: su archivo, sus bytes en un archivo abierto o una de las del curso: «gata», «astronauta»,
-            «cafe», «cohete», «hopper».
+            «café», «cohete», «hopper».
         side: el lado, en píxeles.
 
     Returns:

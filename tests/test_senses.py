@@ -20,7 +20,7 @@ from course_lib.hearing import (
     ALIGNMENT, RATE, Whisper, load_whisper, read_sound, resample, spectrogram, transcribe,
 )  # fmt: skip
 from course_lib.model_files import ModelUnavailableError, senses
-from course_lib.model_files.senses import course_names, sealed
+from course_lib.model_files.senses import sealed
 from course_lib.probes.heads import without_heads
 from course_lib.seeing import VisionTransformer, load_vision, read_picture
 from course_tools.senses import write
@@ -43,7 +43,7 @@ def whisper():
     for tensor in theirs.parameters():
         torch.nn.init.normal_(tensor, std=0.3)
     ours = Whisper(77, 24, 3, 2, positions=9, sounds=11, bands=5)
-    ours.load_state_dict(course_names(theirs.state_dict()))
+    ours.load_state_dict(write.course_names(theirs.state_dict()))
     return theirs, ours.eval()
 
 
@@ -81,7 +81,7 @@ def vision():
     for tensor in theirs.parameters():
         torch.nn.init.normal_(tensor, std=0.3)
     ours = VisionTransformer(3, 24, 2, patch=7, places=5)
-    ours.load_state_dict(course_names(theirs.state_dict()))
+    ours.load_state_dict(write.course_names(theirs.state_dict()))
     return theirs, ours.eval()
 
 
@@ -118,11 +118,10 @@ def test_the_attention_of_both_is_that_of_the_course(whisper, vision):
 def test_the_spectrogram_is_that_of_whisper():
     seconds = torch.arange(3 * RATE) / RATE
     sound = 0.4 * torch.sin(2 * torch.pi * 440 * seconds) + 0.1 * torch.sin(2 * torch.pi * 3100 * seconds**2)
-    for bands in (80, 128):
-        reference = WhisperFeatureExtractor(bands)(sound.numpy(), sampling_rate=RATE, return_tensors="np")
-        found = spectrogram(sound, bands)
-        torch.testing.assert_close(found, torch.tensor(reference.input_features), atol=1e-4, rtol=0)
-    assert found.shape == (1, 128, 3000)
+    reference = WhisperFeatureExtractor()(sound.numpy(), sampling_rate=RATE, return_tensors="np")
+    found = spectrogram(sound)
+    torch.testing.assert_close(found, torch.tensor(reference.input_features), atol=1e-4, rtol=0)
+    assert found.shape == (1, 80, 3000)
     with pytest.raises(ValueError, match="Usa read_sound"):
         spectrogram(sound[None])
 
@@ -165,7 +164,7 @@ def test_a_picture_of_any_kind_is_read_upright_and_in_colour(file, top):
 
 
 def test_the_pictures_of_the_course_are_read_by_their_name():
-    seen = [read_picture(name).mean().item() for name in ("gata", "astronauta", "cafe", "cohete", "hopper")]
+    seen = [read_picture(name).mean().item() for name in ("gata", "astronauta", "café", "cohete", "hopper")]
     assert len(set(seen)) == 5
 
 
@@ -233,12 +232,23 @@ def test_without_the_models_it_says_how_to_get_them(monkeypatch, tmp_path):
         write.write(tmp_path)
 
 
-def test_a_model_from_a_folder_has_its_weights(vision, tmp_path):
-    vision[0].save_pretrained(tmp_path)
-    with pytest.raises(ModelUnavailableError, match="es un modelo «dinov2», y hace falta un «whisper»"):
-        load_whisper(tmp_path)
-    weights, _ = senses.weights_of(senses.VISION, tmp_path)
-    torch.testing.assert_close(weights, dict(vision[1].state_dict()))
+def test_without_the_packages_they_come_from_who_trained_them(vision, whisper, monkeypatch, tmp_path):
+    folders = {}
+    for kind, model in zip(write.HUB, (whisper[0], vision[0])):
+        folders[kind] = tmp_path / kind.model_type
+        model.save_pretrained(folders[kind])
+    folders[write.HUB[0]].joinpath("tokenizer.json").write_text("{}")
+    monkeypatch.setattr(write, "hub_folder", lambda name, kind: folders[kind])
+    for module in (write, senses):
+        monkeypatch.setattr(module, "FOLDER", tmp_path / "ver-y-oir")
+    write.write(tmp_path)
+    for name, model in (("dinov2", vision[1]), ("whisper", whisper[1])):
+        found, layers = senses.weights_of(name)
+        assert layers == 2
+        torch.testing.assert_close(found, dict(model.state_dict()), atol=1e-3, rtol=1e-3)
+    tmp_path.joinpath("ver-y-oir/whisper.safetensors").write_bytes(b"otro")
+    with pytest.raises(ModelUnavailableError, match="dañado"):
+        senses.weights_of("whisper")
 
 
 # --- Con los modelos de verdad ----------------------------------------------------------------------
@@ -295,7 +305,7 @@ def test_whisper_writes_what_that_of_transformers_writes():
     theirs = WhisperForConditionalGeneration(config).eval()
     back = {}
     for name in theirs.state_dict():
-        ours = next(iter(course_names({name: torch.zeros(1)})), None)  # una de las suyas no tiene igual
+        ours = next(iter(write.course_names({name: torch.zeros(1)})), None)  # una de las suyas no tiene igual
         back[name] = model.state_dict()[ours or "embedding.weight"]
     theirs.load_state_dict(back)
     clip = torch.randn(3 * RATE, generator=torch.Generator().manual_seed(1)) * 0.1

