@@ -32,7 +32,7 @@ RATIO = question(__file__, "7.3", "cuántas veces menos", ratio, MISCOUNTED, rea
 
 
 def from_it_to_bone(what="old", row="it", column="bone", head=8, **how):
-    sentence = f"I gave the dog a bone because it was {what}"
+    sentence = f"I gave the dog a bone because it was very {what}"
     return bert_head.weight(sentence, row, column, layer=3, head=head, **how)
 
 
