@@ -76,9 +76,6 @@ class AttentionExplorer(AskingExplorer):
         view: ``"entero"``, con las 72 cabezas y sus matrices; o ``"arcos"``, con la frase en su línea
             y los arcos de una sola cabeza.
         shown: cuál de las dos frases se ve con arcos, desde 0.
-
-    Raises:
-        traitlets.TraitError: si una frase no sirve, o lo demás no existe.
     """
 
     _esm = esm("attention")

@@ -78,7 +78,10 @@ def choice(default, options):
 
 
 class Explorer(anywidget.AnyWidget):
-    """Un explorador. Su estado son sus traits; `describe` lo cuenta en una frase."""
+    """Un explorador. Su estado son sus traits; `describe` lo cuenta en una frase.
+
+    Lo que no sirve, al crearlo o después, es un ``traitlets.TraitError`` que dice qué tiene que ser.
+    """
 
     _css = css()
 

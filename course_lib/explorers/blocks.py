@@ -67,9 +67,6 @@ class BlocksExplorer(Explorer):
     Args:
         query, causal: la fila que se sigue, desde 0, y si lleva la máscara causal.
         block, step: cuántas queries y keys tiene un bloque, y cuántos de keys ha visto esa fila.
-
-    Raises:
-        traitlets.TraitError: si no hay esa fila, o el bloque o los pasos no caben.
     """
 
     _esm = esm("blocks")

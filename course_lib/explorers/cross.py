@@ -87,14 +87,11 @@ class CrossAttentionExplorer(AskingExplorer):
         source_tokens: los m_E tokens que leyó el encoder.
         seen: los m_D tokens que entran en el decoder, empezando por la marca de inicio.
         predicted: los m_D tokens que predice, uno por paso: entra t−1, predice t.
-        weights: pesos cruzados ``(h, m_D, m_E)`` (o ``(1, h, m_D, m_E)``), tensor o listas.
+        weights: pesos cruzados ``(h, m_D, m_E)`` (o ``(1, h, m_D, m_E)``), tensor o listas; cada fila suma 1.
         step: en qué paso empieza.
         head: qué cabeza se ve; −1 es la media.
         note: una advertencia que se ve siempre, por ejemplo «pesos sin entrenar».
         sentence: la frase inglesa de la que salen; con ella, se pueden pedir otras al traductor.
-
-    Raises:
-        traitlets.TraitError: si los tamaños no encajan o las filas no suman 1.
     """
 
     _esm = esm("cross")

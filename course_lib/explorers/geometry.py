@@ -112,9 +112,6 @@ class GeometryExplorer(Explorer):
             del ejemplo.
         asks: la posición de la palabra que pregunta.
         scaled: si las puntuaciones se dividen por √d_k.
-
-    Raises:
-        traitlets.TraitError: si algo no es lo que tiene que ser.
     """
 
     _esm = esm("geometry")

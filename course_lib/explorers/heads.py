@@ -24,9 +24,6 @@ def pack(sentence):
         ``lengths``, ``(h, L)``, la norma de lo que da cada token, su value por su trozo de W_O; ``written``,
         ``(h, L)``, la de lo que escribe cada cabeza en cada uno; y ``cosines``, ``(L, h, h)``, entre lo que
         escriben dos. Aparte, los avisos del tokenizador.
-
-    Raises:
-        traitlets.TraitError: si la frase no sirve.
     """
     check_sentence("MultiHeadExplorer", sentence, too_long, "the cat sat")
     tokens, hidden, notes = qkv.read(sentence)
@@ -93,9 +90,6 @@ class MultiHeadExplorer(AskingExplorer):
         query, head: la posición del token que se sigue y la cabeza que se mira de cerca, desde 0.
         station: de 1 (X) a 6 (la salida).
         muted: la lista de las cabezas apagadas.
-
-    Raises:
-        traitlets.TraitError: si la frase no sirve, o algo no existe.
     """
 
     _esm = esm("heads")

@@ -74,9 +74,6 @@ class InfluenceExplorer(Explorer):
         token: el que se toca, desde 0.
         layers: cuántas capas se recorren, de 1 a 3.
         masked: si llevan la máscara causal.
-
-    Raises:
-        traitlets.TraitError: si no hay ese token o ese número de capas.
     """
 
     _esm = esm("influence")

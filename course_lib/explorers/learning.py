@@ -61,9 +61,6 @@ class LearningExplorer(Explorer):
         step: el paso que se ve, de 25 en 25.
         state: los mandos que tenga la escena, con los nombres de ``learn_neighbours``; ``birth`` es
             ``"×1"``, ``"×√128"`` o ``"÷√128"``.
-
-    Raises:
-        traitlets.TraitError: si algo no es lo que tiene que ser.
     """
 
     _esm = esm("learning")

@@ -82,9 +82,6 @@ class LlmExplorer(AskingExplorer):
         text, written: el principio, de hasta 200 tokens, y los ids de lo escrito detrás.
         layer: la capa que se mira, desde 0; con ``None``, la última.
         temperature, top_k, top_p: de 0 a 2, de 1 a 40 y de 0.01 a 1; ``None`` es sin cortar.
-
-    Raises:
-        traitlets.TraitError: si el texto no sirve, o algo se sale de su margen.
     """
 
     _esm = esm("llm")

@@ -81,8 +81,6 @@ class MaskExplorer(Explorer):
         mask: booleana, (L, L); True = puede mirar. Por defecto, la causal.
         padding: cuántos tokens del final son relleno, para las máscaras que lo tapan.
         convention: cómo se escribe: ``"keep"``, ``"block"`` o ``"additive"``.
-
-    Lo que no encaja es un ``traitlets.TraitError`` que dice cómo se arregla.
     """
 
     _esm = esm("mask")

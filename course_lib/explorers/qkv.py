@@ -94,9 +94,6 @@ class QKVExplorer(AskingExplorer):
     Args:
         sentence: la frase, de hasta 24 tokens.
         layer, head, query: la capa, la cabeza y la posición del token que pregunta, desde 0.
-
-    Raises:
-        traitlets.TraitError: si la frase no sirve, o la capa, la cabeza o la query no existen.
     """
 
     _esm = esm("qkv")

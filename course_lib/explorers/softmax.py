@@ -58,9 +58,6 @@ class SoftmaxExplorer(Explorer):
         logits: de dos a ocho números entre −10 y 10.
         temperature: número entre 0.1 y 10 por el que se dividen.
         shift: número entre −20 y 20 que se suma a todas.
-
-    Raises:
-        traitlets.TraitError: si un valor no es un número o se sale de su margen.
     """
 
     _esm = esm("softmax")

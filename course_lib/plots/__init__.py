@@ -3,6 +3,7 @@
 Las funciones son puras: no cambian lo que reciben ni tocan el estado global de matplotlib.
 Aceptan tensores (con gradiente o sin él), arrays y listas. Cada una devuelve una
 ``CourseFigure``: en un cuaderno se ve como imagen, con su descripción como texto alternativo.
+Lo que no se puede dibujar es un ``ValueError`` que dice qué ha llegado y qué hace falta.
 
 - ``heatmaps``, ``charts`` y ``vectors``: las gráficas.
 - ``figure``: la figura que devuelven; ``inputs``, lo que comprueban de lo que reciben.

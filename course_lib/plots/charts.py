@@ -19,9 +19,6 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
         title: título.
         highlight: índices de las etiquetas que se marcan en negrita.
         ylabel: qué miden las barras.
-
-    Raises:
-        ValueError: si algún vector no mide lo que ``labels`` o hay NaN.
     """
     names, rows = inputs.as_series(rows, "rows", 1)
     labels = inputs.check_labels(labels, len(rows[0]), "labels")
@@ -94,9 +91,6 @@ def plot_lines(
         title, xlabel, ylabel: título y ejes.
         logx, logy: si un eje es logarítmico.
         reference: altura de una línea horizontal de referencia.
-
-    Raises:
-        ValueError: si alguna curva no tiene n puntos o hay NaN.
     """
     x = inputs.as_array(x, "x", 1, finite=True)
     names, series = inputs.as_series(series, "series", 1)
@@ -138,9 +132,6 @@ def plot_stacks(rows, *, title=None, xlabel=None, decimals=0):
             dan el orden y el color de las de todas.
         title, xlabel: título y nombre del eje.
         decimals: decimales de los totales.
-
-    Raises:
-        ValueError: si alguna parte es negativa o NaN.
     """
     inputs.check_named(rows, "rows")
     parts = list(dict.fromkeys(part for row in rows.values() for part in row))

@@ -27,9 +27,6 @@ def plot_heatmap(
         highlight_row: índice de la fila que se recuadra.
         row_title, col_title: qué son las filas y las columnas.
         values: si se escriben los valores; por defecto, hasta 20 tokens.
-
-    Raises:
-        ValueError: si la matriz o las etiquetas no encajan, o hay NaN.
     """
     matrix = inputs.as_array(matrix, "matrix", 2)
     row_title, col_title = inputs.visible(row_title), inputs.visible(col_title)
@@ -74,9 +71,6 @@ def plot_heads(
         highlight_row: índice de la fila que se recuadra.
         layer: número de capa, para el título.
         max_columns: cabezas por fila.
-
-    Raises:
-        ValueError: si las formas no encajan o hay NaN.
     """
     weights = inputs.as_array(weights, "weights", 3)
     inputs.check_weights(weights, "weights")

@@ -19,9 +19,6 @@ def plot_vectors(vectors, labels=None, *, title=None, angle=None, project=None, 
         angle: par ``(i, j)`` de vectores cuyo ángulo se marca.
         project: par ``(i, j)``: dibuja la proyección del vector i sobre el j.
         limits: ``(x_min, x_max, y_min, y_max)``; por defecto, los que hagan falta.
-
-    Raises:
-        ValueError: si los vectores no son del plano o las etiquetas no encajan.
     """
     vectors = as_array(vectors, "vectors", 2, finite=True)
     if vectors.shape[1] != 2:
