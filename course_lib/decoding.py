@@ -89,7 +89,7 @@ def greedy_search(model, encoded, longest, marks, cache=True):
 
 
 def beam_search(model, encoded, longest, marks, cache=True, width=4, alpha=0.6):
-    """Lleva a la vez las ``width`` frases a medias más probables y devuelve la mejor acabada.
+    """Lleva a la vez las ``width`` frases a medias más probables y devuelve los ids de la mejor acabada.
 
     Las frases largas multiplican más probabilidades y siempre saldrían perdiendo: se
     compara la suma de logaritmos dividida por ((5 + L) / 6)^α.
@@ -98,9 +98,6 @@ def beam_search(model, encoded, longest, marks, cache=True, width=4, alpha=0.6):
         model, encoded, longest, marks, cache: como en ``greedy_search``.
         width: el ancho del haz.
         alpha: cuánto se compensa la longitud (0.6 en el artículo).
-
-    Returns:
-        Lista de ids, con el de fin si ha llegado a él.
     """
     bos, eos, forbidden = marks
     decoder = (CachedDecoder if cache else PlainDecoder)(model, encoded)

@@ -257,9 +257,5 @@ def load_translator():
 
 @torch.inference_mode(False)  # lo que se carga se queda, y se tiene que poder entrenar
 def read_translator(folder):
-    """Lee un traductor de una carpeta como la que deja ``course_tools.training.train_translator``.
-
-    Raises:
-        TranslatorError: si sus archivos faltan o están dañados.
-    """
+    """Lee un traductor de una carpeta como la que deja ``train_translator``; falla como ``load_translator``."""
     return Translator(*read_model(folder), read_words(folder))

@@ -46,8 +46,7 @@ def attention_between(sentences, query, keys):
         suma de los de sus trozos y el de la query, la media.
 
     Raises:
-        ValueError: si una palabra no está en su frase, o está más de una vez, o si no hay un
-            grupo de keys por frase.
+        ValueError: como en ``find_word``, o si no hay un grupo de keys por frase.
     """
     sentences = list(sentences)
     if len(sentences) != len(keys):
@@ -70,13 +69,10 @@ def word_vectors(sentences, word):
 
     Args:
         sentences: n frases con la palabra, una vez cada una.
-        word: la palabra. Si el tokenizador la parte, se toma la media de sus trozos.
+        word: la palabra, como en ``find_word``. Si el tokenizador la parte, se toma la media de sus trozos.
 
     Returns:
         ``(capas + 1, n, d_model)``.
-
-    Raises:
-        ValueError: si la palabra no está en una frase, o está más de una vez.
     """
     read = extract_embeddings(list(sentences))
     states = torch.stack(read.hidden_states)  # (capas + 1, n, L, d_model)

@@ -46,11 +46,7 @@ def read_model(folder):
 
 
 def read_words(folder):
-    """Las palabras que el modelo ha visto al entrenar y el tokenizador parte.
-
-    Raises:
-        TranslatorError: si el archivo falta o está dañado.
-    """
+    """Las palabras que el modelo ha visto al entrenar y el tokenizador parte; falla como ``read_model``."""
     try:
         return frozenset(json.loads((Path(folder) / "words.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
