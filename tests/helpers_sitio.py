@@ -101,6 +101,28 @@ def many(page, program, values):
     return json.loads(page.evaluate(text, json.dumps(values)))
 
 
+# Lo que puede partir mal un tokenizador, y cómo se prueba: sola, dentro de una palabra y entre palabras.
+ODD = [
+    "", " ", "hello", "Hello, World!", "unaffable", "don't", "it's", "naïve", "ÑANDÚ", "Straße", "ẞ", "ﬁn",
+    "Ǆungla", "İstanbul", "ISTANBUL ı", "ΣΊΣΥΦΟΣ", "ὈΔΥΣΣΕΎΣ", "οδός", "Ёлка", "Й", "Київ", "日本語", "中文字",
+    "한국어", "ひらがな", "ガ", "が", "カ゛", "𠀀", "𪜀", "𫝀", "𫠠", "豈", "丽", "㐀", "〇", "العربية", "مَرْحَبًا", "שָׁלוֹם",
+    "हिन्दी", "ไทย", "தமிழ்", "ខ្មែរ", "😀", "👨‍👩‍👧", "🇪🇸", "👍🏽", "❤️", "☺", "1️⃣", "a\u0301", "\u0301", "e\u0301\u0323",
+    "q\u0307\u0323", "\u1e9b\u0323", "\u212b", "\u2126", "ª", "º", "½", "²", "①", "Ⅳ", "ﷺ", "\u00a0", "\u200b",
+    "\u200c", "\u200d", "\u200e", "\u202e", "\ufeff", "\u00ad", "\u2060", "\u3000", "\u2003", "\u2028", "\u2029",
+    "\u0085", "\u1680", "\u180e", "\t", "\n", "\r", "\x00", "\x07", "\x0b", "\x0c", "\x1b", "\x1c", "\x7f", "\x9f",
+    "\ufffd", "\ufffc", "\ue000", "\U000f0000", "\uffff", "\u0378", "[SEP]", "[CLS]", "[PAD]", "[MASK]", "[UNK]",
+    "[sep]", "[ SEP ]", "[SEP][SEP]", "x[MASK]y", "[[CLS]]", "[SEP", "[unused0]", "##", "##ing", "#", "ing ##ing",
+    "“quotes”", "‘a’", "«sí»", "…", "—", "–", "-", "¿qué?", "¡oh!", "·", "€", "$", "^", "`", "~", "|", "+", "<b>",
+    "&amp;", "a_b", "http://x.org/?q=1#z", "user@mail.com", "3.14159", "1,000,000", "x" * 99, "x" * 100, "x" * 101,
+    "é" * 60, "é" * 101, "antidisestablishmentarianism", "supercalifragilisticexpialidocious", "ñ", "n\u0303",
+    "\u1100\u1161\u11a8", "Å", "Ω", "K", "ŉ", "ǰ", "ΐ", "և", "ſ", "ᾳ", "ῼ", "Ⓐ", "𝐀𝐁", "𝔘", "Ａｂｃ", "ꭰ", "Ꭰ", "ა", "Ა",
+    "'tis", "dogs'", "''", "it's'", "o'clock", "ñandú", "q\u0307", "\u212a", "°", "\ufeffa\ufeff", "\r\n", "\x1f", "<s>",
+    "</s>", "<pad>x", "a<unk>b", "< s>", "<S>", "▁", "▁▁", "▁a", "a▁", " ▁", "▁'", "_", "„x", "a…b", "´", "€5", "$5",
+    "1,250.50", "10:45", "2 < 3", "xxxxxxxxxxxxxxxxxxxxxxxxxxxx", "aaaaaaa", "lll", "ososos", "é è ê ë ü ö ô ç",
+    "  dos  espacios  ", "a\tb", "a\u00a0b", "é'é",
+]  # fmt: skip
+FRAMES = ("{}", "ab{}cd", "The {} dog, {}")
+
 # Lo que contesta la página a unas peticiones, una tras otra, desde un estado.
 ASK = """async ([name, state, requests]) => {
     const model = {get: trait => state[trait]}, found = [];

@@ -6,7 +6,7 @@ import warnings
 import pytest
 import torch
 from helpers_browser import ROOT
-from helpers_sitio import ASK, many, open_programs, tried
+from helpers_sitio import ASK, FRAMES, ODD, many, open_programs, tried
 from playwright.sync_api import Error
 
 from course_lib import probes
@@ -52,21 +52,6 @@ TRANSLATE = """async sentences => {
         } catch (error) {return {error: error.message};}
     });
 }"""
-
-ODD = [
-    "", " ", "hello", "Hello, World!", "don't", "'tis", "dogs'", "''", "it's'", "o'clock", "naïve", "ñandú", "ÑANDÚ",
-    "Straße", "ẞ", "ﬁn", "Ǆungla", "İstanbul", "ISTANBUL ı", "ΣΊΣΥΦΟΣ", "Ёлка", "Й", "日本語", "한국어", "ガ", "𠀀",
-    "丽", "العربية", "مَرْحَبًا", "हिन्दी", "ไทย", "😀", "👨‍👩‍👧", "🇪🇸", "❤️", "1️⃣", "a\u0301", "\u0301", "n\u0303",
-    "e\u0301\u0323", "q\u0307\u0323", "q\u0307", "\u212b", "\u2126", "\u212a", "ª", "º", "°", "½", "²", "Ⅳ", "ﷺ",
-    "\u00a0", "\u200b", "\u200d", "\u202e", "\ufeff", "\ufeffa\ufeff", "\u00ad", "\u3000", "\u2003", "\u2028",
-    "\u0085", "\u1680", "\u180e", "\t", "\n", "\r\n", "\x00", "\x0b", "\x1c", "\x1f", "\x7f", "\ufffd", "\ue000",
-    "\uffff", "\u0378", "<s>", "</s>", "<pad>x", "a<unk>b", "< s>", "<S>", "▁", "▁▁", "▁a", "a▁", " ▁", "▁'", "_", "a_b",
-    "“quotes”", "‘a’", "«sí»", "„x", "…", "a…b", "—", "–", "-", "´", "`", "¿qué?", "¡oh!", "·", "€5", "$5", "^", "~",
-    "1,250.50", "10:45", "2 < 3", "http://x.org/?q=1#z", "user@mail.com", "xxxxxxxxxxxxxxxxxxxxxxxxxxxx", "aaaaaaa",
-    "lll", "ososos", "antidisestablishmentarianism", "é è ê ë ü ö ô ç",
-    "  dos  espacios  ", "a\tb", "a\u00a0b", "\u1e9b\u0323", "é'é",
-]  # fmt: skip
-FRAMES = ("{}", "ab{}cd", "The {} dog, {}")  # sola, dentro de una palabra y entre palabras
 
 AWKWARD = [
     "", "   ", "\n\t", "\x1c\x1f", "\u200b\u200b", "\ufeff", "...", "¿?", "😀", "你好", "Привет", "'", '"', "'\"", "\\",
