@@ -13,8 +13,7 @@ import torch.nn.functional as F
 from helpers_answers import ALL as ANSWERS
 from helpers_answers import EXERCISES, report_of
 from helpers_browser import ROOT
-from test_sitio_bert import FRAMES, ODD
-from test_sitio_traductor import ODD as ODD_IN_TRANSLATOR
+from helpers_sitio import FRAMES, ODD
 from tools.page_cells import write_pieces
 from torch import nn
 
@@ -142,25 +141,17 @@ def test_each_operation_is_that_of_torch(imitated, tmp_path):
     assert other == [], "\n".join(f"{line}\n  {f}\n  {w}" for line, f, w in other)
 
 
-@pytest.mark.parametrize("seed", [0, 7, 123])
-@pytest.mark.parametrize("size", [1, 5, 15, 16, 17, 40])
-def test_the_same_chance(imitated, seed, size, request):
-    if size == 1 and seed == 0:
-        program = (
-            "import torch, json; print(json.dumps([[torch.manual_seed(s) and 0, torch.randn(n).tolist(), "
-            "torch.rand(n).tolist(), torch.randperm(n).tolist(), torch.randint(0, 50, (n,)).tolist()] "
-            "for s in (0, 7, 123) for n in (1, 5, 15, 16, 17, 40)]))"
-        )
-        request.config.same_chance = json.loads(imitated("-c", program))
-    place = [0, 7, 123].index(seed) * 6 + [1, 5, 15, 16, 17, 40].index(size)
-    found = request.config.same_chance[place][1:]
-    torch.manual_seed(seed)
-    assert close(found[0], torch.randn(size).tolist())
-    assert found[1:] == [
-        torch.rand(size).tolist(),
-        torch.randperm(size).tolist(),
-        torch.randint(0, 50, (size,)).tolist(),
-    ]
+CHANCE = (
+    "[[torch.manual_seed(s) and 0, torch.randn(n).tolist(), torch.rand(n).tolist(), torch.randperm(n).tolist(), "
+    "torch.randint(0, 50, (n,)).tolist()] for s in (0, 7, 123) for n in (1, 5, 15, 16, 17, 40)]"
+)
+
+
+def test_the_same_chance(imitated):
+    found = json.loads(imitated("-c", f"import torch, json; print(json.dumps({CHANCE}))"))
+    for (_, normal, *others), (_, its, *theirs) in zip(found, eval(CHANCE), strict=True):
+        assert close(normal, its)
+        assert others == theirs
 
 
 def test_the_names_are_those_of_torch():
@@ -260,7 +251,7 @@ json.dump(found, sys.stdout)
 def test_the_translator_is_that_of_the_course(imitated, tmp_path):
     """Los mismos trozos, las mismas traducciones y los mismos pesos."""
     sentences = ["I gave my dog a bone.", "She doesn't know where the old bridge is, and I'm sorry."]
-    texts = [*sentences, *(frame.format(odd, odd) for odd in ODD_IN_TRANSLATOR for frame in FRAMES)]
+    texts = [*sentences, *TEXTS]
     program = TRANSLATED.format(tools=str(JUDGE.parent), texts=texts, sentences=sentences)
     (tmp_path / "programa.py").write_text(program, encoding="utf-8")
     found, real = json.loads(imitated(tmp_path / "programa.py")), load_translator()

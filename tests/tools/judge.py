@@ -10,30 +10,12 @@ va la imitación, o no: por eso es un proceso aparte. En CURSO_PIEZAS, las de BE
 import importlib
 import json
 import os
-import pkgutil
 import sys
 from pathlib import Path
 
 if __name__ == "__main__":  # delante de los demás
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
     sys.path[1:1] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
-
-
-def exercises():
-    """Número → ejercicio."""
-    from course_checkers.engine import catalog
-
-    found = (one for module in catalog.modules() for one in catalog.exercises(module))
-    return {one.number: one for one in found}
-
-
-def corpus():
-    """Las respuestas, por orden."""
-    import answers
-
-    for module in pkgutil.iter_modules(answers.__path__):
-        importlib.import_module(f"answers.{module.name}")
-    return answers.ANSWERS
 
 
 def with_bert():
@@ -48,12 +30,14 @@ def with_bert():
 
 def judged(every=1, names=None):
     """Respuesta → si pasa, su informe y lo que no está imitado. De esas, o una de cada ``every``."""
-    known, refused = exercises(), getattr(importlib.import_module("torch.overrides"), "REFUSED", [])
-    asked = {f"{one.exercise} · {one.name}": one for one in corpus() if one.exercise in known}
+    from helpers_answers import ALL, EXERCISES
+
+    refused = getattr(importlib.import_module("torch.overrides"), "REFUSED", [])
+    asked = {f"{one.exercise} · {one.name}": one for one in ALL if one.exercise in EXERCISES}
     found = {}
     for name in list(asked)[::every] if names is None else names:
         refused.clear()
-        report = known[asked[name].exercise].check(asked[name].code)
+        report = EXERCISES[asked[name].exercise].check(asked[name].code)
         found[name] = [report.ok, str(report), sorted(set(refused))]
     return found
 
