@@ -248,17 +248,8 @@ def test_embeddings_are_those_of_transformers(sentences):
 
 @few
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
-def test_the_ids_are_those_of_transformers(text):
+def test_the_ids_are_those_of_transformers(sentence):
     """El tokenizador sin transformers da los mismos ids y los mismos trozos, con cualquier texto."""
-    same_ids(text)
-
-
-@pytest.mark.parametrize("text", ODD, ids=lambda text: ascii(text)[:12])
-def test_the_ids_of_what_is_odd_too(text):
-    same_ids(text)
-
-
-def same_ids(sentence):
     plain, theirs = load_bert().plain_tokenizer, load_bert().tokenizer
     assert isinstance(plain, PlainTokenizer)
     (ids,) = plain([sentence])["input_ids"]
@@ -328,8 +319,6 @@ def test_which_vector_is_which():
     normalised = (total - mean) / (variance + two.config.layer_norm_eps).sqrt()
     entry = normalised * tables.LayerNorm.weight + tables.LayerNorm.bias
     close(one.encoder_input, entry.detach(), torch.float32)
-    assert torch.equal(one.encoder_input, one.hidden_states[0])
-    assert torch.equal(one.contextual_embeddings, one.hidden_states[-1])
     assert [h.shape for h in one.hidden_states] == [(2, 12, 384)] * 7
     assert [a.shape for a in one.attentions] == [(2, 12, 12, 12)] * 6
     assert repr(one) == "BertEmbeddings(B=2, L=12, d_model=384, capas=6)"

@@ -76,14 +76,6 @@ def test_the_same_numbers_layer_by_layer(smol):
             assert (x - expected.hidden_states[number + 1]).abs().max() < 2e-4, number
 
 
-def test_it_says_paris_and_the_cache_changes_nothing(smol):
-    model, tokenizer = smol
-    ids = encode(tokenizer, PROMPT)
-    written = generate(model, ids, 6)
-    assert tokenizer.decode(written[0].tolist()).startswith(" Paris")
-    assert torch.equal(generate(model, ids, 6, cache=False), written)
-
-
 @pytest.mark.lenta
 @pytest.mark.parametrize("name", ["", *l14_questions.MISBUILT])
 def test_each_text_of_14_4_is_what_that_model_writes(smol, monkeypatch, name):

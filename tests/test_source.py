@@ -57,13 +57,6 @@ def test_without_docstrings_it_is_the_same_code(thing):
     assert "\n\n\n" not in short
 
 
-def test_methods_are_found_by_name():
-    """Un método se pide como objeto o con su nombre, completo o corto; sale sin sangría."""
-    whole = "course_lib.attention.MultiHeadAttention.forward"
-    for way in (MultiHeadAttention.forward, "MultiHeadAttention.forward", whole):
-        assert code_of(show_source(way)).startswith("def forward(self, query, key, value")
-
-
 @pytest.mark.parametrize("module", LIBRARY, ids=lambda module: module.__name__)
 def test_a_whole_module(module):
     assert code_of(show_source(module)) == inspect.getsource(module).rstrip()
