@@ -67,6 +67,12 @@ def make_mask(kind, batch, heads, L_q, L_k):
     }[kind]
 
 
+def qkv(batch, heads, L_q, L_k, d_k, d_v, dtype=torch.float64):
+    """Query, key y value al azar, con gradiente."""
+    shapes = (batch, heads, L_q, d_k), (batch, heads, L_k, d_k), (batch, heads, L_k, d_v)
+    return [torch.randn(shape).to(dtype).requires_grad_() for shape in shapes]
+
+
 def oracle_attention(query, key, value, mask=None):
     """La ecuación 1 del artículo con bucles y números de Python, sin torch: fila a fila."""
     q, k, v = (x.detach().double().numpy() for x in (query, key, value))

@@ -1,7 +1,5 @@
 """La atención del curso es la de torch: salidas, pesos y gradientes, con cualquier máscara."""
 
-import ast
-import inspect
 import re
 
 import numpy as np
@@ -10,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from helpers import (
     MASKS, TOLERANCES, WITH_BLOCKED_ROWS, close, few, leaks, make_mask, named_as_ours,
-    oracle_attention, randomize, same_gradients, seeds, sizes,
+    oracle_attention, qkv, randomize, same_gradients, seeds, sizes,
 )  # fmt: skip
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,12 +32,6 @@ def attend_with_block(query, key, value, mask=None):
 each_way = pytest.mark.parametrize(
     "attention", [scaled_dot_product_attention, attend_with_block], ids=["función", "bloque"]
 )
-
-
-def qkv(batch, heads, L_q, L_k, d_k, d_v, dtype=torch.float64):
-    """Query, key y value al azar, con gradiente."""
-    shapes = (batch, heads, L_q, d_k), (batch, heads, L_k, d_k), (batch, heads, L_k, d_v)
-    return [torch.randn(shape).to(dtype).requires_grad_() for shape in shapes]
 
 
 # --- Producto escalar escalado --------------------------------------------------------------------
@@ -98,14 +90,6 @@ def test_the_block_does_the_same_as_the_function(kind, grad):
     plain = scaled_dot_product_attention(*inputs, mask)
     for ours, reference in zip(attend_with_block(*inputs, mask), plain, strict=True):
         assert (ours - reference).abs().max() <= 1e-6
-
-
-def test_the_function_reads_like_the_paper():
-    """Puntuaciones, escala, softmax y producto, con los nombres que buscan las lecciones 01 y 03."""
-    code = ast.parse(inspect.getsource(scaled_dot_product_attention))
-    names = [node.targets[0].id for node in ast.walk(code) if isinstance(node, ast.Assign)]
-    steps = ["scores", "scaled", "weights", "output"]
-    assert [name for name in names if name in steps][:4] == steps
 
 
 @each_mask
@@ -334,31 +318,25 @@ def test_autocast_and_training_in_half_precision():
 LENGTH = 6
 
 
-def attention_masks():
-    padding = padding_mask(torch.tensor([[1, 1, 1, 1, 0, 0]]))[0, 0]
-    scattered = torch.rand(LENGTH, LENGTH, generator=torch.Generator().manual_seed(0)) > 0.5
-    past = torch.tensor([[j <= i for j in range(LENGTH)] for i in range(LENGTH)])
-    return {"causal": past, "relleno": padding, "cualquiera": scattered}
-
-
-each_leak_mask = pytest.mark.parametrize("mask", attention_masks().values(), ids=attention_masks())
-
-
-def key_value_function(attention, mask, dtype=torch.float32):
-    """Función de las keys y los values, con las queries fijas, para el detector de fugas."""
-    query = torch.randn(2, LENGTH, 5, generator=torch.Generator().manual_seed(1)).to(dtype)
-    return lambda x: attention(query, x, x, mask)
+LEAK_MASKS = {
+    "causal": torch.tensor([[j <= i for j in range(LENGTH)] for i in range(LENGTH)]),
+    "relleno": padding_mask(torch.tensor([[1, 1, 1, 1, 0, 0]]))[0, 0],
+    "cualquiera": torch.rand(LENGTH, LENGTH, generator=torch.Generator().manual_seed(0)) > 0.5,
+}
 
 
 @each_dtype
-@each_leak_mask
+@pytest.mark.parametrize("mask", LEAK_MASKS.values(), ids=LEAK_MASKS)
 @pytest.mark.parametrize("need_weights", [True, False], ids=["pesos", "fundida"])
 def test_no_leak_through_attention(mask, need_weights, dtype):
     """Lo que no se puede ver no mueve ni un bit de la salida; lo que se puede ver, sí la mueve."""
     torch.manual_seed(7)
-    x = torch.randn(2, LENGTH, 5).to(dtype)
+    query, x = (torch.randn(2, LENGTH, 5).to(dtype) for _ in range(2))
     module = ScaledDotProductAttention(5)
-    function = key_value_function(lambda *args: module(*args, need_weights)[0], mask, dtype)
+
+    def function(x):  # de las keys y los values
+        return module(query, x, x, mask, need_weights)[0]
+
     assert leaks(function, x, mask.expand(LENGTH, LENGTH)) == []
     if mask.shape[0] > 1:
         assert leaks(function, x, torch.zeros(LENGTH, LENGTH, dtype=torch.bool)) != []

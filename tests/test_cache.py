@@ -48,17 +48,6 @@ def test_grouped_heads_are_torchs(sizes, seed, causal):
             close(ours, right)
 
 
-def test_consecutive_heads_share():
-    """Las cabezas 0, 1 y 2 comparten la primera de keys y values; 3, 4 y 5, la segunda."""
-    attention = attention_of(6, 2).requires_grad_(False)
-    x = torch.randn(1, 5, 36, dtype=torch.float64)
-    _, before = attention(x, x, x)
-    attention.key_projection.weight[6:] += 1  # la segunda cabeza de keys
-    _, after = attention(x, x, x)
-    moved = (before != after).flatten(2).any(-1)[0]
-    assert moved.tolist() == [False] * 3 + [True] * 3
-
-
 @pytest.mark.parametrize(("heads", "dim", "kv_heads", "words"), [
     *((6, 24, wrong, f"kv_heads = {wrong}") for wrong in (4, 5, 12, 0, -1, True, 2.0)),
     (0, 24, None, "heads = 0 y"),  # los de la multicabeza, con el nombre de quien los da

@@ -3,7 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import MASKS, close, few, make_mask, oracle_attention, seeds, sizes
+from helpers import MASKS, close, few, make_mask, oracle_attention, qkv, seeds, sizes
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -11,11 +11,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from course_lib import causal_mask, flash_attention, scaled_dot_product_attention
 
 blocks = st.sampled_from([1, 2, 3, 5, 128])
-
-
-def qkv(batch, heads, L_q, L_k, d_k, d_v, dtype=torch.float64):
-    shapes = (batch, heads, L_q, d_k), (batch, heads, L_k, d_k), (batch, heads, L_k, d_v)
-    return [torch.randn(shape, dtype=dtype, requires_grad=True) for shape in shapes]
 
 
 @pytest.mark.parametrize("kind", MASKS)

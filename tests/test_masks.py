@@ -4,11 +4,9 @@ import re
 
 import pytest
 import torch
-import torch.nn.functional as F
-from helpers import close, few, oracle_attention, randomize, seeds, sizes
+from helpers import few, seeds, sizes
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import nn
 
 from course_lib import causal_mask, combine_masks, convert_mask, padding_mask, window_mask
 from course_lib.masks import CONVENTIONS, MaskWarning, check_mask
@@ -76,43 +74,6 @@ def test_convert_round_trip(source, target, dims, seed, dtype):
     assert torch.equal(convert_mask(converted, target, source, dtype=dtype), written[source])
     converted.fill_(0)
     assert torch.equal(written[source], copy), "el resultado no comparte memoria con la original"
-
-
-@few
-@given(dims=sizes(4, largest=6), seed=seeds)
-def test_sdpa_with_converted_masks(dims, seed):
-    """F.scaled_dot_product_attention: True = atiende; la aditiva hace lo mismo."""
-    torch.manual_seed(seed)
-    L_q, L_k, d_k, d_v = dims
-    keep = random_mask(seed, L_q, L_k)
-    keep[:, 0] = True
-    q, k, v = (torch.randn(s, dtype=torch.float64) for s in ((L_q, d_k), (L_k, d_k), (L_k, d_v)))
-    expected = oracle_attention(q, k, v, keep)[0]
-    additive = convert_mask(keep, "keep", "additive", dtype=torch.float64)
-    close(F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=keep)[0], expected)
-    close(F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=additive)[0], expected)
-
-
-@few
-@given(dims=sizes(3, largest=6), seed=seeds)
-def test_multihead_with_converted_masks(dims, seed):
-    """nn.MultiheadAttention: True = bloquea; la aditiva hace lo mismo, y con la del curso falla."""
-    torch.manual_seed(seed)
-    batch, L_q, L_k = dims
-    keep = random_mask(seed, L_q, L_k)
-    keep[:, 0] = True
-    module = randomize(nn.MultiheadAttention(6, 2, batch_first=True, dtype=torch.float64))
-    x, y = (torch.randn(batch, length, 6, dtype=torch.float64) for length in (L_q, L_k))
-    for target in ("block", "additive"):
-        mask = convert_mask(keep, "keep", target, dtype=torch.float64)
-        weights = module(x, y, y, attn_mask=mask)[1]
-        assert torch.equal(weights > 0, keep.expand_as(weights))
-        padding = convert_mask(keep[:1].expand(batch, L_k), "keep", target, dtype=torch.float64)
-        weights = module(x, y, y, key_padding_mask=padding)[1]
-        assert torch.equal(weights > 0, keep[:1].expand_as(weights))
-    if not keep.all():
-        wrong = module(x, y, y, attn_mask=keep)[1]  # la polaridad contraria
-        assert not torch.equal(wrong > 0, keep.expand_as(wrong))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64, torch.int64], ids=str)
