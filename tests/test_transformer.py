@@ -36,17 +36,28 @@ def padded(batch, length):
     return (torch.arange(length) < torch.randint(1, length + 1, (batch, 1))).long()
 
 
-def backward_through(*outputs):
-    """El mismo gradiente hacia atrás por todas las salidas."""
-    upstream = torch.randn_like(outputs[0])
-    for output in outputs:
-        output.backward(upstream)
+def same(ours, theirs, shapes, masks, named):
+    """Con los mismos pesos, la misma salida, se pidan o no los de atención, y los mismos gradientes.
 
-
-def pair(*shape):
-    """Dos copias de la misma entrada, cada una con su gradiente."""
-    x = torch.randn(shape, dtype=torch.float64)
-    return x.clone().requires_grad_(), x.clone().requires_grad_()
+    Entran unos tensores de esas formas y las máscaras: ``masks``, las del curso; ``named``, las de torch.
+    Devuelve los pesos de atención.
+    """
+    ours.double().load_state_dict(named_as_ours(randomize(theirs)))
+    inputs = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    copies = [x.detach().clone().requires_grad_() for x in inputs]
+    expected = theirs(*copies, **named)
+    output, weights = ours(*inputs, *masks, need_weights=True)
+    close(output, expected)
+    without, nothing = ours(*inputs, *masks)
+    close(without, expected)
+    assert nothing is None
+    upstream = torch.randn_like(output)
+    for actual in (output, expected):
+        actual.backward(upstream)
+    for x, copy in zip(inputs, copies, strict=True):
+        close(x.grad, copy.grad)
+    same_gradients(ours, theirs)
+    return weights
 
 
 # --- Contra torch ---------------------------------------------------------------------------------
@@ -65,23 +76,13 @@ def test_encoder_is_torchs(stack, with_masks, dims, seed, options):
     if stack:
         theirs = nn.TransformerEncoder(theirs, 3, enable_nested_tensor=False)
         ours = Encoder(heads, heads * d_k, 3, **options)
-    ours.double().load_state_dict(named_as_ours(randomize(theirs)))
-    x, y = pair(batch, length, heads * d_k)
     mask, masks = None, {}
     if with_masks:
         keep = padded(batch, length)
         mask = combine_masks(causal_mask(length), padding_mask(keep))
         causal = convert_mask(causal_mask(length), "keep", "block")
         masks = {"mask" if stack else "src_mask": causal, "src_key_padding_mask": keep == 0}
-    expected = theirs(y, **masks)
-    output, weights = ours(x, mask, need_weights=True)
-    close(output, expected)
-    without, nothing = ours(x, mask)
-    close(without, expected)
-    assert nothing is None
-    backward_through(output, expected)
-    close(x.grad, y.grad)
-    same_gradients(ours, theirs)
+    weights = same(ours, theirs, [(batch, length, heads * d_k)], [mask], masks)
     for each in weights if stack else [weights]:
         assert each.shape == (batch, heads, length, length)
         close(each.sum(-1), torch.ones(batch, heads, length))
@@ -101,8 +102,6 @@ def test_decoder_is_torchs(stack, with_masks, dims, seed, options):
     if stack:
         theirs = nn.TransformerDecoder(theirs, 2)
         ours = Decoder(heads, d_model, 2, **options)
-    ours.double().load_state_dict(named_as_ours(randomize(theirs)))
-    (x, y), (encoded, encoded_too) = pair(batch, m_d, d_model), pair(batch, m_e, d_model)
     mask, source_mask, masks = None, None, {}
     if with_masks:
         target, source = padded(batch, m_d), padded(batch, m_e)
@@ -113,16 +112,8 @@ def test_decoder_is_torchs(stack, with_masks, dims, seed, options):
             "tgt_key_padding_mask": target == 0,
             "memory_key_padding_mask": source == 0,
         }
-    expected = theirs(y, encoded_too, **masks)
-    output, weights = ours(x, encoded, mask, source_mask, need_weights=True)
-    close(output, expected)
-    without, nothing = ours(x, encoded, mask, source_mask)
-    close(without, expected)
-    assert nothing is None
-    backward_through(output, expected)
-    close(x.grad, y.grad)
-    close(encoded.grad, encoded_too.grad)
-    same_gradients(ours, theirs)
+    shapes = (batch, m_d, d_model), (batch, m_e, d_model)
+    weights = same(ours, theirs, shapes, [mask, source_mask], masks)
     assert not stack or len(weights) == 2
     for each_own, each_cross in weights if stack else [weights]:
         assert each_own.shape == (batch, heads, m_d, m_d)
