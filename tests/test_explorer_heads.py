@@ -67,17 +67,6 @@ def test_compute(sentence, layer):
         assert found["met"] == (len(muted) == 2 and bool(change.norm() < smallest))
 
 
-def test_two_heads_can_take_from_each_other():
-    """El reto de la lección: con «it», la 3 y la 4, y ninguna otra pareja; y se ve en el coseno."""
-    data = MultiHeadExplorer().data
-    met = [(a, b) for b in range(12) for a in range(b) if compute(data, 8, [a, b])["met"]]
-    assert met == [(3, 4)]
-    one, other, both = (compute(data, 8, muted)["norm"] for muted in ([3], [4], [3, 4]))
-    assert [round(norm, 2) for norm in (one, other, both)] == [1.22, 1.13, 1.09]
-    turned = compute(data, 8, [3])["turned"]
-    assert (round(turned[4], 2), turned.index(min(turned))) == (-0.57, 4)
-
-
 def test_its_text_says_its_state():
     explorer = MultiHeadExplorer()
     start = "Multicabeza de BERT, capa 3: 12 tokens, h = 12; "

@@ -9,9 +9,7 @@ from helpers_explorers import agrees, in_js, refuses, says
 from nbformat.v4 import new_code_cell
 
 from course_lib import causal_mask
-from course_lib.explorers.influence import (
-    LAYERS, InfluenceExplorer, bert_maps, compute, influence_maps,
-)  # fmt: skip
+from course_lib.explorers.influence import LAYERS, InfluenceExplorer, compute, influence_maps
 from course_lib.transformer import EncoderLayer
 
 
@@ -31,15 +29,6 @@ def test_maps_are_those_of_touching_one_by_one():
                 before, after = layer(before, mask)[0], layer(after, mask)[0]
                 change = (after - before)[0].norm(dim=-1)
                 torch.testing.assert_close(maps[depth, masked, :, j], change, atol=1e-5, rtol=1e-4)
-
-
-def test_the_mask_leaves_exact_zeros_in_bert():
-    tokens, maps = bert_maps()
-    future = ~causal_mask(len(tokens))
-    assert maps.shape == (LAYERS, 2, len(tokens), len(tokens))
-    assert (maps[:, 0] > 0).all()
-    assert (maps[:, 1][:, future] == 0).all()
-    assert (maps[:, 1][:, ~future] > 0).all()
 
 
 @pytest.mark.parametrize("masked", [True, False])

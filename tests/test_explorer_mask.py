@@ -86,15 +86,6 @@ def test_presets_and_their_names(length):
     assert name_of(odd) == "hecha a mano"
 
 
-def test_the_inverted_causal_mask_leaves_the_last_row_empty():
-    opposite = ~causal_mask(4)
-    assert compute(SCORES, V, opposite.tolist())["empty"] == [3]
-    assert repr(MaskExplorer(mask=opposite)) == (
-        "Máscara causal, invertida, escrita como keep: 6 permisos de 16; sin ningún permiso: pan; "
-        "salidas: el (-0.40, 2.00), perro (0.87, 2.38), come (-1.00, 3.00), pan (0.00, 0.00)."
-    )
-
-
 def test_its_traits():
     six = [*WORDS, "y", "pan"]
     explorer = MaskExplorer(
