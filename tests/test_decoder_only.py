@@ -49,20 +49,15 @@ def test_rotary_is_llamas(d_k, length, start):
 
 
 @few
-@given(seed=seeds, shift=st.sampled_from([1, 17, 1000]), base=st.sampled_from([50.0, 1e4, 5e5]))
-def test_only_the_distance_counts(seed, shift, base):
-    """Girar es multiplicar por un número complejo de módulo 1: la oráculo son los complejos."""
+@given(seed=seeds, start=st.sampled_from([0, 17, 1000]), base=st.sampled_from([50.0, 1e4, 5e5]))
+def test_to_turn_is_to_multiply_by_a_complex_number(seed, start, base):
+    """De módulo 1, y solo cuenta la distancia: el oráculo son los complejos."""
     torch.manual_seed(seed)
-    q, k = torch.randn(2, 9, 6, dtype=torch.float64)
-    positions = torch.arange(9)
-    scores = rotary(q, positions, base) @ rotary(k, positions, base).mT
-    moved = positions + shift
-    close(rotary(q, moved, base) @ rotary(k, moved, base).mT, scores)
+    q, positions = torch.randn(9, 6, dtype=torch.float64), torch.arange(start, start + 9)
     spins = torch.polar(torch.ones(9, 3, dtype=torch.float64),
                         torch.outer(positions.double(), base ** (-torch.arange(3.0).double() / 3)))  # fmt: skip
     turned = torch.complex(q[:, :3], q[:, 3:]) * spins
     close(rotary(q, positions, base), torch.cat([turned.real, turned.imag], dim=-1))
-    close(rotary(q, positions, base).norm(dim=-1), q.norm(dim=-1))
 
 
 def test_rotary_errors():

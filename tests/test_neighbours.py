@@ -90,20 +90,6 @@ def test_being_born_decided_is_no_head_start(seed):
     assert bare >= divided
 
 
-def test_the_weights_go_from_grey_to_the_neighbour():
-    first, *_, last = learn_neighbours(1)
-    before = torch.arange(10).roll(1)
-    assert first.weights.max() < 0.5
-    assert last.weights[0].argmax(-1).tolist() == before.tolist()
-    assert last.weights[0][torch.arange(10), before].min() > 0.8
-
-
-def test_each_head_takes_one_neighbour():
-    *_, last = learn_neighbours(2, **BOTH)
-    looks = {tuple(head.argmax(-1).tolist()) for head in last.weights}
-    assert looks == {tuple(torch.arange(10).roll(k).tolist()) for k in (1, -1)}
-
-
 def test_without_positions_one_can_only_bet_on_the_most_repeated():
     """El 31 % de la lección 05: decir el más repetido de los otros nueve."""
     chance = torch.Generator().manual_seed(0)
