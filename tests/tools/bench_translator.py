@@ -3,13 +3,15 @@
 import pytest
 import torch
 
-from course_lib.decoding import CachedDecoder, PlainDecoder
+from course_lib.decoding import greedy_search
 from course_lib.probes import aligned_pairs
 from course_lib.translator import TranslatorError, load_translator
+from course_lib.translator_model.marks import BOS
 from tools.bench_support import HOW, THREADS, clock, compare, registered
 
 torch.set_num_threads(THREADS)
-LENGTH = 30  # tokens que se escriben
+LENGTH = 30  # tokens que se escriben: el mejor cada vez, y sin acabar
+FORBIDDEN, NEVER = [0, 1, 2, 3], -1  # las marcas, y la de fin, que no es ninguna
 CACHE_LIMIT = 1 / 3
 pytestmark = [
     pytest.mark.benchmark(timer=clock, disable_gc=True),
@@ -35,53 +37,41 @@ def sentences():
     return [pair.english for pair in aligned_pairs()]
 
 
-def write(step, forbidden, tokens=LENGTH):
-    """Escribe ``tokens`` tokens, el mejor cada vez y sin dejarle acabar: → lista de ids."""
-    written, token = [], 2
-    for _ in range(tokens):
-        scores = step(torch.tensor([token]))[0]
-        scores[forbidden] = -torch.inf
-        token = scores.argmax().item()
-        written.append(token)
-    return written
+def course(translator, ids, cache):
+    """Como escribe el curso, con caché o sin ella."""
 
-
-def with_decoder(decoder, translator, ids):
     @torch.inference_mode()
     def run():
-        model = translator.model
-        return write(decoder(model, model.encoder(ids)[0]).step, [0, 1, 2, 3])
+        encoded, _ = translator.model.encoder(ids)
+        return greedy_search(translator.model, encoded, LENGTH, (BOS, NEVER, FORBIDDEN), cache)
 
     return run
 
 
-def rereading(scores_of):
-    """Un ``step`` que en cada paso vuelve a leer todo lo escrito."""
-    seen = torch.empty(1, 0, dtype=torch.long)
-
-    def step(token):
-        nonlocal seen
-        seen = torch.cat([seen, token[None]], dim=1)
-        return scores_of(seen)
-
-    return step
-
-
 def naive(translator, ids):
     """El bucle más corto que hay: en cada paso, el modelo entero, también el encoder."""
-    scores_of = lambda seen: translator.model(ids, seen)[0][:, -1]  # noqa: E731
-    return torch.inference_mode()(lambda: write(rereading(scores_of), [0, 1, 2, 3]))
+
+    @torch.inference_mode()
+    def run():
+        seen = [BOS]
+        while len(seen) <= LENGTH:
+            scores = translator.model(ids, torch.tensor([seen]))[0][0, -1]
+            scores[FORBIDDEN] = -torch.inf
+            seen.append(scores.argmax().item())
+        return seen[1:]
+
+    return run
 
 
 @pytest.mark.parametrize("reference", ["solo el decoder", "el modelo entero"])
 def test_cache(benchmark, table, translator, sentences, reference):
     """Con caché y sin ella sale lo mismo; con ella, antes."""
     ids = torch.tensor([translator.tokenizer.encode(sentences[0]).ids + [translator.eos]])
-    course = with_decoder(CachedDecoder, translator, ids)
-    plain = with_decoder(PlainDecoder, translator, ids)
-    other = plain if reference == "solo el decoder" else naive(translator, ids)
-    assert course() == other()
-    measured = compare(benchmark, course, other)
+    alone = reference == "solo el decoder"
+    cached = course(translator, ids, True)
+    other = course(translator, ids, False) if alone else naive(translator, ids)
+    assert cached() == other()
+    measured = compare(benchmark, cached, other)
     what = f"Escribir {LENGTH} tokens con caché; referencia: sin ella, {reference} en cada paso"
-    limit = CACHE_LIMIT if other is not plain else None
+    limit = None if alone else CACHE_LIMIT
     table.add_times(benchmark, what, f"{ids.shape[1]} tokens de origen", measured, limit)
