@@ -14,18 +14,12 @@ from course_lib.training import PAD
 
 
 @functools.cache
-def training():
-    return sentence_pairs(4000, seed=7)
+def set_of(reserved):
+    return sentence_pairs(4000, seed=7, reserved=reserved)
 
 
-@functools.cache
-def validation():
-    return sentence_pairs(4000, seed=7, reserved=True)
-
-
-@functools.cache
 def every_pair():
-    return training() + validation()
+    return set_of(False) + set_of(True)
 
 
 # --- Lo que se sabe de cada lengua sin mirar la gramática -----------------------------------------
@@ -239,9 +233,9 @@ def test_the_same_seed_gives_the_same_sentences():
     assert sentence_pairs(50, seed=3) == sentence_pairs(200, seed=3)[:50]
 
 
-@pytest.mark.parametrize("pairs", [training, validation])
-def test_sentences_do_not_repeat(pairs):
-    assert len({pair.english for pair in pairs()}) == len(pairs()) == 4000
+@pytest.mark.parametrize("reserved", [False, True])
+def test_sentences_do_not_repeat(reserved):
+    assert len({pair.english for pair in set_of(reserved)}) == len(set_of(reserved)) == 4000
 
 
 def met(pair):
@@ -258,11 +252,11 @@ def met(pair):
 
 
 def test_training_has_no_reserved_pair_and_validation_has_some():
-    seen = {couple for pair in training() for couple in met(pair)}
+    seen = {couple for pair in set_of(False) for couple in met(pair)}
     nouns = {noun.english[0]: noun for noun in NOUNS}
     words = {a.english: a for a in ADJECTIVES} | {v.english[0]: v for v in VERBS}
     assert not [(word, noun) for word, noun in seen if is_reserved(words[word], nouns[noun])]
-    for pair in validation():
+    for pair in set_of(True):
         assert pair.reserved
         assert set(pair.reserved) == set(met(pair)) - seen, str(pair)
 
