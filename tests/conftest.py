@@ -59,6 +59,32 @@ def shown(lab):
     lab.close()
 
 
+@pytest.fixture
+def alone(browser):
+    """Abre unos exploradores o unas preguntas en una página suya, sin Jupyter: al acabar, la cierra."""
+    from helpers_explorers import SHOW  # que lee todos los cuadernos
+
+    opened = []
+
+    def show_alone(*made, **options):
+        opened.append(browser.new_page(**options))
+        opened[-1].goto("about:blank")
+        opened[-1].evaluate(SHOW, [one.get_state() for one in made])
+        return opened[-1]
+
+    yield show_alone
+    for page in opened:
+        page.close()
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """El archivo del progreso, que todavía no existe y en el que se apunta."""
+    monkeypatch.setenv("CURSO_PROGRESO", str(tmp_path / "progreso.json"))
+    monkeypatch.setattr("course_checkers.engine.closing._recording", True)
+    return tmp_path / "progreso.json"
+
+
 # --- Cuáles se hacen, y en qué orden --------------------------------------------------------------
 
 # Lo que más tarda, primero: al final, todos los procesos acaban casi a la vez. Lo del navegador va en
@@ -71,15 +97,10 @@ GROUPS = (
     ),
     ("sitio", r"test_sitio\w*\.py"),
     ("corpus", r"test_(answers|imitacion)\.py"),
-    ("lección 10", r"notebooks/10_\w+\.ipynb"),
-    ("lección 14", r"notebooks/14_\w+\.ipynb"),
-    ("lección 13", r"notebooks/13_\w+\.ipynb"),
-    ("lección 12", r"notebooks/12_\w+\.ipynb"),
+    *((f"lección {n}", rf"notebooks/{n}_\w+\.ipynb") for n in (10, 14, 13, 12)),
     ("gráficas", r"test_plots\.py"),
     ("curso.py", r"test_curso\.py"),
-    ("lección 08", r"notebooks/08_\w+\.ipynb"),
-    ("lección 06", r"notebooks/06_\w+\.ipynb"),
-    ("lección 03", r"notebooks/03_\w+\.ipynb"),
+    *((f"lección {n}", rf"notebooks/{n}_\w+\.ipynb") for n in ("08", "06", "03")),
     ("BERT", r"test_bert\.py"),
     ("traductor", r"test_translator\.py"),
     ("lección 11", r"notebooks/11_\w+\.ipynb"),

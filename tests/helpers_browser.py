@@ -192,6 +192,22 @@ ASK = """async ([code, wait, silent]) => {
 }"""
 
 
+# Lo que axe-core encuentra mal en una parte de la página o, si no se dice, en toda, cuando nada se mueve.
+AUDIT = """async part => {
+    const moving = (part ? [] : document.getAnimations())  // el cursor no acaba
+        .filter(one => Number.isFinite(one.effect.getComputedTiming().endTime));
+    await Promise.allSettled(moving.map(one => one.finished));
+    return (await axe.run(part ?? document, {preload: false})).violations.flatMap(({id, nodes}) =>
+        nodes.map(node => `${id}: ${node.target} ${node.html.slice(0, 120)}`));
+}"""
+
+
+def audit(page, part=None):
+    """Lo que axe-core encuentra mal en una página, o en una parte de ella."""
+    page.evaluate(f"() => {{ {AXE} }}")
+    return page.evaluate(AUDIT, part)
+
+
 def find_chromium():
     """Devuelve la ruta de un Chromium de este ordenador, o None: mejor, el que no sabe abrir ventanas."""
     names = "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"

@@ -6,8 +6,8 @@ En un JupyterLab de verdad, con todos a la vez, en un tema claro y en uno oscuro
 import io
 
 import pytest
-from helpers_browser import AXE, PHONE, SWEEP, VIEWPORT, write
-from helpers_explorers import CUT, SHOW
+from helpers_browser import PHONE, SWEEP, VIEWPORT, audit, write
+from helpers_explorers import CUT
 from nbformat.v4 import new_code_cell
 from PIL import Image
 
@@ -50,9 +50,6 @@ EFFECTS = {
 # Lo que se maneja. No están los cuadritos de los mapas, que un ratón puede pulsar: lo que hacen lo
 # hacen otros controles de 24 píxeles.
 TARGETS = "input, button, select, [role=button], [role=radio], [role=slider]"
-
-AUDIT = """async () => (await axe.run('.jp-OutputArea-output')).violations.flatMap(({id, nodes}) =>
-    nodes.map(node => `${id}: ${node.target} ${node.html.slice(0, 120)}`))"""
 
 # El contraste del anillo del foco con el fondo de la página, en cada cosa que recibe el foco.
 RINGS = """() => {
@@ -161,7 +158,6 @@ def page(lab):
     calls = [f"{name}(**{ARGUMENTS[name]})" for name in EFFECTS]
     cells = [new_code_cell(f"from course_lib.explorers import *\n{call}") for call in calls]
     assert lab.faults(write(lab, *cells, new_code_cell(PLOT))) == []
-    lab.page.evaluate(f"() => {{ {AXE} }}")
     yield lab.page
     lab.close()
 
@@ -199,9 +195,9 @@ def test_all_are_here():
 
 def test_axe_finds_nothing(theme, resize):
     """También en una pantalla estrecha, donde hay cajas que se deslizan."""
-    assert theme.evaluate(AUDIT) == []
+    assert audit(theme, ".jp-OutputArea-output") == []
     resize(PHONE)
-    assert theme.evaluate(AUDIT) == []
+    assert audit(theme, ".jp-OutputArea-output") == []
 
 
 def test_in_the_dark_a_plot_is_drawn_for_the_dark(theme):
@@ -235,17 +231,12 @@ def test_a_phone_does_not_slide_sideways(page, resize):
     assert page.evaluate(STUCK) == []
 
 
-def test_nor_does_a_page_without_jupyter(lab):
-    states = [getattr(explorers, name)(**ARGUMENTS[name]).get_state() for name in EFFECTS]
-    page = lab.page.context.new_page()
-    page.set_viewport_size(PHONE)
-    page.goto("about:blank")
-    page.evaluate(SHOW, states)
-    assert page.locator(".exp").count() == len(states)
+def test_nor_does_a_page_without_jupyter(alone):
+    page = alone(*(getattr(explorers, name)(**ARGUMENTS[name]) for name in EFFECTS), viewport=PHONE)
+    assert page.locator(".exp").count() == len(EFFECTS)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= PHONE["width"]
     assert page.evaluate(CUT) == []
     assert page.evaluate(STUCK) == []
-    page.close()
 
 
 def test_a_control_and_what_it_changes_are_seen_together_at_200_percent(page, resize):

@@ -22,11 +22,9 @@ NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 
 
 @pytest.fixture
-def file(tmp_path, monkeypatch):
+def file(kept, tmp_path, monkeypatch):
     """El archivo, en una carpeta nueva: todavía no existe."""
     monkeypatch.setenv("CURSO_CUADERNOS", str(tmp_path))
-    monkeypatch.setenv("CURSO_PROGRESO", str(tmp_path / "progreso.json"))
-    monkeypatch.setattr(closing, "_recording", True)
     return tmp_path.resolve() / "mis_cuadernos/mi_biblioteca.py"
 
 

@@ -713,14 +713,6 @@ def test_an_answer_is_shown_as_it_was_written(answer, shown):
 # --- El progreso ----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    path = tmp_path / "progreso.json"
-    monkeypatch.setenv("CURSO_PROGRESO", str(path))
-    monkeypatch.setattr(closing, "_recording", True)
-    return path
-
-
 def solved(number="5.1"):
     return Report(number, "softmax")
 
@@ -729,9 +721,9 @@ def wrong(number="5.1"):
     return Report(number, "softmax", (Finding("x", "mal"),))
 
 
-def test_what_is_solved_is_kept_and_what_is_not_is_not(place):
+def test_what_is_solved_is_kept_and_what_is_not_is_not(kept):
     closing.finish(Report("5.1", "softmax", unsolved=True))
-    assert not place.exists()
+    assert not kept.exists()
     closing.finish(wrong())
     closing.finish(wrong("5.3"))
     closing.finish(solved())
@@ -785,40 +777,40 @@ def test_an_answer_that_is_the_librarys_is_said(check, theirs, name):
     assert [name in note for note in report.notes] == [True]
 
 
-def test_it_is_forgotten_on_request(place, capsys):
+def test_it_is_forgotten_on_request(kept, capsys):
     closing.finish(solved())
     progress.forget_progress()
     progress.forget_progress()
-    assert not place.exists()
+    assert not kept.exists()
     assert "Olvidado" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '"hola"', ""])
-def test_a_broken_file_does_not_break_anything(place, content):
-    place.write_text(content)
+def test_a_broken_file_does_not_break_anything(kept, content):
+    kept.write_text(content)
     assert "Has resuelto 0 de" in str(progress.show_progress(5))
     closing.finish(solved())
     assert list(saved.solved()) == ["5.1"]
-    assert [path.read_text() for path in place.parent.glob("*-antes-*")] == [content]
+    assert [path.read_text() for path in kept.parent.glob("*-antes-*")] == [content]
 
 
 @pytest.mark.parametrize(("before", "after", "done"), [
     ('{"exercises": {"5.1": {"tries": "muchos"}}}', {"tries": 1, "date": None}, ["5.2"]),
     ('{"5.1": "2026-01-02"}', {"tries": None, "date": "2026-01-02"}, ["5.1", "5.2"]),
 ])  # fmt: skip
-def test_a_strange_file_or_one_of_before_is_read_and_goes_on(place, before, after, done):
-    place.write_text(before)
+def test_a_strange_file_or_one_of_before_is_read_and_goes_on(kept, before, after, done):
+    kept.write_text(before)
     closing.finish(wrong("5.1"))
     closing.finish(solved("5.2"))
     assert (saved.load()["exercises"]["5.1"], list(saved.solved())) == (after, done)
 
 
-def test_only_the_first_prediction_counts(place):
+def test_only_the_first_prediction_counts(kept):
     assert [saved.predicted("05.1", said, said == "b") for said in "ab"] == ["", ""]
     assert saved.load()["predictions"]["05.1"].items() >= {"said": "a", "right": False}.items()
 
 
-def test_two_at_once_lose_nothing(place):
+def test_two_at_once_lose_nothing(kept):
     order = "from course_tools.opening import progress; [progress.tried(f'{%d}.{k}', True) for k in range(40)]"
     both = [subprocess.Popen([sys.executable, "-c", order % n]) for n in (1, 2)]
     assert [one.wait() for one in both] == [0, 0]
@@ -826,7 +818,7 @@ def test_two_at_once_lose_nothing(place):
 
 
 @pytest.mark.parametrize("name", ["archivo/progreso.json", "no/existe.json", "carpeta"])
-def test_a_place_that_cannot_be_written_is_said(place, monkeypatch, tmp_path, name):
+def test_a_place_that_cannot_be_written_is_said(kept, monkeypatch, tmp_path, name):
     (tmp_path / "archivo").touch()
     (tmp_path / "carpeta").mkdir()
     monkeypatch.setenv("CURSO_PROGRESO", str(tmp_path / name))
@@ -844,7 +836,7 @@ def test_progress_is_kept_beside_the_notebooks_of_the_student(monkeypatch, tmp_p
     assert saved.place() == tmp_path.resolve() / ".progreso.json"
 
 
-def test_what_is_right_ends_with_what_comes_next(place, lessons, monkeypatch):
+def test_what_is_right_ends_with_what_comes_next(kept, lessons, monkeypatch):
     assert "Siguiente" not in progress.show_progress(5)._repr_html_()
     report = closing.finish(solved())
     exercise = '<a href="05_una.ipynb#cell-id=c4">Ejercicio 5.2 · a &lt; b</a>'
@@ -861,25 +853,25 @@ def test_what_is_right_ends_with_what_comes_next(place, lessons, monkeypatch):
     assert "Siguiente" not in closing.finish(solved())._repr_html_()
 
 
-def test_nothing_is_kept_if_not_wanted(place, monkeypatch):
+def test_nothing_is_kept_if_not_wanted(kept, monkeypatch):
     closing.without_progress()
     closing.finish(solved())
-    assert not place.exists()
+    assert not kept.exists()
     monkeypatch.setattr(closing, "_recording", True)
     monkeypatch.setenv("CURSO_PROGRESO", "no")
     closing.finish(solved())
     progress.forget_progress()
-    assert not place.exists()
+    assert not kept.exists()
 
 
-def test_when_graded_what_is_wrong_fails_and_what_is_right_does_not(place, monkeypatch, capsys):
+def test_when_graded_what_is_wrong_fails_and_what_is_right_does_not(kept, monkeypatch, capsys):
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     with pytest.raises(closing.NotSolved, match="todavía no") as caught:
         closing.finish(wrong())
     assert all(len(line) <= 80 for line in caught.value._render_traceback_())
     assert closing.finish(solved()) is None
     assert "está bien" in capsys.readouterr().out
-    assert not place.exists()
+    assert not kept.exists()
 
 
 @pytest.mark.parametrize(("answer", "said"), [

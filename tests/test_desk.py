@@ -6,7 +6,7 @@ import re
 
 import nbformat
 import pytest
-from helpers_browser import AXE, ROOT, SCRATCH, open_lab, write
+from helpers_browser import ROOT, SCRATCH, audit, open_lab, write
 from helpers_explorers import saved_explorers
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
@@ -194,8 +194,6 @@ def test_an_explorer_is_saved_once_and_asks_for_its_cell(lab):
 
 # --- El panel del curso, y por dónde iba ----------------------------------------------------------
 
-AUDIT = """async () => (await axe.run('.cu-panel')).violations.flatMap(({id, nodes}) =>
-    nodes.map(node => `${id}: ${node.html.slice(0, 120)}`))"""
 TABS = "[...jupyterapp.shell.widgets('main')].map(({title}) => title.label)"
 
 
@@ -260,11 +258,10 @@ def test_the_panel_finds_words_and_hides_the_code(studying):
     assert not any(one.is_visible() for one in code.all())
     panel.get_by_role("button", name="Mostrar el código").click()
     assert page.locator(".cu-bare").count() == 0
-    page.evaluate(AXE)
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
         page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
         page.wait_for_function(f"document.body.dataset.jpThemeName === '{theme}'")
-        assert page.evaluate(AUDIT) == []
+        assert audit(page, ".cu-panel") == []
 
 
 TOP = "lesson.node.querySelector('.jp-WindowedPanel-outer').scrollTop"

@@ -6,11 +6,11 @@ import itertools
 import pytest
 import torch
 import traitlets
-from helpers_explorers import CUT, SHOW, agrees, ask, in_js, says
+from helpers_explorers import CUT, agrees, ask, in_js, says
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from playwright.sync_api import expect
 
-from course_lib.explorers.cross import CrossAttentionExplorer, compute, looks, show
+from course_lib.explorers.cross import CrossAttentionExplorer, compute, looks
 from course_lib.translator import load_translator
 
 ORIGIN, SEEN, PREDICTED = list("abcde"), ["<inicio>", "x", "y"], ["x", "y", "<fin>"]
@@ -70,12 +70,6 @@ def test_its_text_says_its_state():
 def test_it_stresses_only_what_stands_out(row, words, even):
     said = looks(compute([[row]], 0, 0), "abcdefghijk")
     assert said == f"{words}; a partes iguales, {even})"
-
-
-def test_halves_are_rounded_as_on_the_screen():
-    assert [show(x) for x in (0.125, 0.375, 0.085, 0.995, 1.0)] == [
-        "0.13", "0.38", "0.09", "0.99", "1.00",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("weights", "message"), [
@@ -191,18 +185,15 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     says(page, "(0.40")
 
 
-def test_the_ends_keep_the_focus_and_a_word_shows_only_its_arcs(lab):
+def test_the_ends_keep_the_focus_and_a_word_shows_only_its_arcs(alone):
     """Al llegar al final con Intro, el foco se queda; y una palabra tocada se queda sola."""
-    page = lab.page.context.new_page()
-    page.set_viewport_size({"width": 800, "height": 900})
     weights = torch.full((1, 4, 12), 0.9 / 11)
     weights[:, :, 4] = 0.1  # casi por igual
     weights[:, 2] = torch.eye(12)[4]
     origin = "[CLS] i gave the dog a bone because it was hungry [SEP]".split()
     predicted = ["¡", "pe", "##rro", "</s>"]
     built = CrossAttentionExplorer(origin, ["<s>", *predicted[:-1]], predicted, weights)
-    page.goto("about:blank")
-    page.evaluate(SHOW, [built.get_state()])
+    page = alone(built, viewport={"width": 800, "height": 900})
     box, said, arcs = (page.locator(name) for name in (".exp", ".exp-say", ".c-pair path"))
     wrote, read = box.get_by_role("radiogroup").all()
     back, forward = (box.get_by_role("button", name=name) for name in ("← anterior", "siguiente →"))
@@ -243,7 +234,6 @@ def test_the_ends_keep_the_focus_and_a_word_shows_only_its_arcs(lab):
         with contextlib.suppress(PlaywrightTimeout):  # los arcos se vuelven a dibujar enseguida
             page.wait_for_function(f"!({CUT})().length", timeout=5_000)
         assert page.evaluate(CUT) == []
-    page.close()
 
 
 def test_another_sentence_is_written(lab, shown):
@@ -298,9 +288,6 @@ def test_another_sentence_is_written(lab, shown):
     says(page, "Paso 1")
 
 
-def test_without_a_sentence_there_is_no_box(lab):
-    page = lab.page.context.new_page()
-    page.goto("about:blank")
-    page.evaluate(SHOW, [explorer().get_state(), explorer(sentence="Dog.").get_state()])
-    assert [one.locator("input[type=text]").count() for one in page.locator(".exp").all()] == [0, 1]
-    page.close()
+def test_without_a_sentence_there_is_no_box(alone):
+    boxes = alone(explorer(), explorer(sentence="Dog.")).locator(".exp").all()
+    assert [one.locator("input[type=text]").count() for one in boxes] == [0, 1]

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 import traitlets
-from helpers_explorers import SHOW, agrees, says
+from helpers_explorers import agrees, says
 
 from course_lib import explorers
 from course_lib.explorers.learning import EVERY, SCENES, LearningExplorer, compute
@@ -139,10 +139,9 @@ def test_it_answers_to_the_hand_and_to_the_keys(lab, shown):
     assert explorer.get_by_role("button", name="Ver cómo aprende").is_visible()
 
 
-def test_with_no_kernel_in_print_and_with_calm(browser):
+def test_with_no_kernel_in_print_and_with_calm(alone):
     """Sin Jupyter: en papel, cómo acaba; y si se pide calma, va al final de una vez."""
-    page = browser.new_page(reduced_motion="reduce")
-    page.evaluate(SHOW, [explorers.LearningExplorer("cabezas", heads=2).get_state()])
+    page = alone(explorers.LearningExplorer("cabezas", heads=2), reduced_motion="reduce")
     says(page, "Paso 0: el de antes, 12 %; el de después, 15 %.")
     page.emulate_media(media="print")
     says(page, "Paso 300: el de antes, 100 %")
@@ -152,4 +151,3 @@ def test_with_no_kernel_in_print_and_with_calm(browser):
     says(page, "Con la cabeza 1, la fila 4 mira sobre todo a la 3 (0.95). Reto 2, conseguido.")
     page.get_by_role("radio", name="una").check()
     assert not page.get_by_role("slider", name="Fila, en la cabeza 1").is_visible()
-    page.close()

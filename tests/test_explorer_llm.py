@@ -10,7 +10,7 @@ import pytest
 import torch
 import traitlets
 from helpers_browser import ROOT, show
-from helpers_explorers import CUT, SHOW, in_js, says
+from helpers_explorers import CUT, in_js, says
 from helpers_explorers import ask as ask_for
 
 from course_lib import load_llama
@@ -451,13 +451,12 @@ def test_in_the_site_it_moves_and_says_that_writing_needs_jupyterlab(browser):
 
 
 @pytest.mark.parametrize("width", [320, 1920, *(pytest.param(n, marks=pytest.mark.lenta) for n in (390, 640))])
-def test_nothing_is_cut_with_the_longest_and_the_strangest(browser, width):
-    page = browser.new_page(viewport={"width": width, "height": 800})
+def test_nothing_is_cut_with_the_longest_and_the_strangest(alone, width):
     texts = "word " * 190, "https://" + "x" * 300, " " * 200 + "\n\n", "<b>&amp;</b> \u202e é 😀"
-    page.evaluate(SHOW, [LlmExplorer(text, top_p=0.5).get_state() for text in texts])
+    made = [LlmExplorer(text, top_p=0.5) for text in texts]
+    page = alone(*made, viewport={"width": width, "height": 800})
     page.wait_for_timeout(300)
     assert page.locator(".exp").count() == len(texts)
     assert page.evaluate(CUT) == []
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
     assert page.locator(".l-read").first.inner_text().startswith("Lee 191 tokens: … ")
-    page.close()

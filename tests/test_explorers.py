@@ -1,6 +1,5 @@
 """Los exploradores, todos: cómo están hechos, lo que guardan y que viven sin kernel."""
 
-import contextlib
 import json
 import re
 import shutil
@@ -244,27 +243,23 @@ TOLD = [  # el explorador, lo que le cambia la mano, qué tabla se lee, y lo que
 
 
 @pytest.mark.parametrize(("made", "moved", "which", "given"), TOLD)
-def test_a_screen_reader_reads_the_arcs_in_a_table(browser, made, moved, which, given):
-    with contextlib.closing(browser.new_page()) as page:
-        page.goto("about:blank")
-        page.evaluate(SHOW, [made().get_state()])
-        page.evaluate("traits => Object.entries(traits).forEach(pair => models[0].set(...pair))", moved)
-        table = page.get_by_role("table", name=re.compile("^Los pesos.*cada fila")).nth(which)
-        *names, weights = given()
-        assert [table.get_by_role(role).all_inner_texts() for role in ("rowheader", "columnheader")] == names
-        rows = [row.split("\t")[1:] for row in table.get_by_role("row").all_inner_texts()[1:]]
-        told = torch.tensor([[float(cell) for cell in row] for row in rows])
-        torch.testing.assert_close(told, weights.detach(), atol=0.0051, rtol=0)
+def test_a_screen_reader_reads_the_arcs_in_a_table(alone, made, moved, which, given):
+    page = alone(made())
+    page.evaluate("traits => Object.entries(traits).forEach(pair => models[0].set(...pair))", moved)
+    table = page.get_by_role("table", name=re.compile("^Los pesos.*cada fila")).nth(which)
+    *names, weights = given()
+    assert [table.get_by_role(role).all_inner_texts() for role in ("rowheader", "columnheader")] == names
+    rows = [row.split("\t")[1:] for row in table.get_by_role("row").all_inner_texts()[1:]]
+    told = torch.tensor([[float(cell) for cell in row] for row in rows])
+    torch.testing.assert_close(told, weights.detach(), atol=0.0051, rtol=0)
 
 
-def test_the_widest_fit_a_narrow_page(browser):
-    page = browser.new_page(viewport={"width": 360, "height": 800})
+def test_the_widest_fit_a_narrow_page(alone):
     widest = explorers.BlocksExplorer(block=12), explorers.QKVExplorer("dog " * 22)
-    page.evaluate(SHOW, [one.get_state() for one in widest])
+    page = alone(*widest, viewport={"width": 360, "height": 800})
     sizes = page.locator(".exp").evaluate_all("all => all.map(n => [n.clientWidth, n.scrollWidth])")
     assert len(sizes) == 2
     assert all(inside <= box for box, inside in sizes)
-    page.close()
 
 
 @pytest.mark.turnos

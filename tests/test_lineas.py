@@ -5,7 +5,6 @@ import re
 
 import pytest
 import torch
-from helpers_browser import ROOT
 from IPython.core.interactiveshell import InteractiveShell
 from tools import notebooks, way
 from traitlets.config import Config
@@ -22,11 +21,9 @@ SETUP = "import math\nfrom course_checkers import your_line\nfrom course_checker
 
 
 @pytest.fixture
-def kernel(tmp_path, monkeypatch, capsys):
+def kernel(kept, tmp_path, monkeypatch, capsys):
     """Ejecuta celdas en un cuaderno nuevo, con su progreso, y da lo que se lee."""
     monkeypatch.setenv("CURSO_CUADERNOS", str(tmp_path))
-    monkeypatch.setenv("CURSO_PROGRESO", str(tmp_path / "progreso.json"))
-    monkeypatch.setattr(closing, "_recording", True)
     shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
     for module in (closing, lines):
         monkeypatch.setattr(module, "get_ipython", lambda: shell)
@@ -90,7 +87,7 @@ def test_one_that_would_break_what_follows_does_not_pass(how):
 
 @each_lesson
 def test_each_way_has_three_and_the_lesson_runs_on_them(lesson):
-    nb = notebooks.read(next((ROOT / "notebooks").glob(f"{lesson}_*.ipynb")))
+    nb = notebooks.lesson(lesson)
     codes = [cell.source for cell in way.code_cells(way.part(nb, way.WAY))]
     found = {re.search(r"def (\w+)", code)[1]: k for k, code in enumerate(codes) if way.YOURS.match(code)}
     mine = [one.name for one in LINES.values() if one.number.split(".")[0] == str(int(lesson))]

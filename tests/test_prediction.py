@@ -6,8 +6,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from helpers_browser import AXE, PHONE, ROOT, write
-from helpers_explorers import CUT, SHOW
+from helpers_browser import PHONE, ROOT, audit, write
+from helpers_explorers import CUT
 from nbformat.v4 import new_code_cell
 from playwright.sync_api import expect
 from test_clases import mistakes_of
@@ -24,23 +24,12 @@ LESSONS = sorted({name[:2] for name in KNOWN})
 each = pytest.mark.parametrize("name", KNOWN)
 
 
-def lesson(number):
-    return notebooks.read(next((ROOT / "notebooks").glob(f"{number}_*.ipynb")))
-
-
 @pytest.fixture(autouse=True)
 def as_new(monkeypatch):
     """Como en un kernel recién arrancado."""
     monkeypatch.setattr(prediction, "_last", {})
     monkeypatch.setattr(prediction, "_out", set())
     monkeypatch.setattr(closing, "_recording", True)
-
-
-@pytest.fixture
-def kept(tmp_path, monkeypatch):
-    """El archivo del progreso."""
-    monkeypatch.setenv("CURSO_PROGRESO", str(tmp_path / "progreso.json"))
-    return tmp_path / "progreso.json"
 
 
 def wrong(name):
@@ -50,20 +39,23 @@ def wrong(name):
 # --- Los textos -----------------------------------------------------------------------------------
 
 
-@each
-def test_each_is_whole(name):
-    asked = KNOWN[name]
-    number, answers = asked.get("number"), asked["answers"]
-    says = [say for say, *_ in answers]
+def well_asked(asked, fewest):
+    """Una pregunta con sus respuestas, una sola buena, y de las malas por qué: devuelve las que son."""
+    says = [say for say, *_ in asked["answers"]]
     assert asked["question"].endswith("?")
-    assert len(set(says)) == len(says) >= 2
-    assert len(says) <= 4
-    assert sum(not why for _, *why in answers) == 1
-    for _, *why in answers:
+    assert fewest <= len(set(says)) == len(says) <= 4
+    assert sum(not why for _, *why in asked["answers"]) == 1
+    for _, *why in asked["answers"]:
         assert all(re.fullmatch(r"[^.]+(\.\d[^.]*)*\.", text) for text in why[:1]), "una sola frase"
         for exercise, mistake in (one.split(" · ") for one in why[1:]):
             assert mistake in mistakes_of(exercise)
-    if number:
+    return says
+
+
+@each
+def test_each_is_whole(name):
+    says = well_asked(KNOWN[name], 2)
+    if number := KNOWN[name].get("number"):
         assert number["min"] < number["max"]
         assert all(number["min"] <= float(say) <= number["max"] for say in says)
         assert number["step"] <= number["near"] < (number["max"] - number["min"]) / 4
@@ -82,7 +74,7 @@ def test_the_place_of_the_right_one_says_nothing():
 @pytest.mark.parametrize("number", LESSONS)
 def test_each_is_on_the_way_and_is_answered_below(number):
     """De tres a cinco, en su orden; y nada de ese camino se pregunta de otra forma."""
-    nb = lesson(number)
+    nb = notebooks.lesson(number)
     walked = way.part(nb, way.WAY)
     text = "\n".join(cell.source for cell in walked.cells)
     asked = re.findall(r'^(Prediction|reveal)\("(.+?)"|^ +(reveal)\("(.+?)"', text, re.MULTILINE)
@@ -244,20 +236,17 @@ TOLD = """async ([esm, state, said]) => {
 
 
 @pytest.mark.navegador
-def test_with_no_kernel_it_answers_and_says_the_same_as_python(browser):
-    page = browser.new_page(viewport=PHONE)
-    page.goto("about:blank")
-    states = []
+def test_with_no_kernel_it_answers_and_says_the_same_as_python(alone):
+    page = alone(*map(Prediction, KNOWN), viewport=PHONE)
     for name in KNOWN:
-        states.append(Prediction(name).get_state())
-        says = [one["say"] for one in states[-1]["answers"]]
-        if ends := states[-1]["number"]:
+        state = Prediction(name).get_state()
+        says = [one["say"] for one in state["answers"]]
+        if ends := state["number"]:
             size = round((ends["max"] - ends["min"]) / ends["step"])
             says += [f"{round(ends['min'] + k * ends['step'], 2)}" for k in range(size + 1)]
-        told = page.evaluate(TOLD, [states[-1]["_esm"], prediction.state(name), says])
+        told = page.evaluate(TOLD, [state["_esm"], prediction.state(name), says])
         heard = [prediction.heard(name, say) for say in says]
         assert [(words, hit == "sí") for words, hit in told] == heard
-    page.evaluate(SHOW, states)
     assert page.evaluate(CUT) == []
     ids = page.eval_on_selector_all(".exp [id]", "nodes => nodes.map(node => node.id)")
     assert len(ids) == len(set(ids)) == sum("number" in asked for asked in KNOWN.values())
@@ -273,15 +262,10 @@ def test_with_no_kernel_it_answers_and_says_the_same_as_python(browser):
     page.keyboard.press("Enter")
     expect(one.locator(".exp-say")).to_have_text("")
     assert page.locator(".exp-prediction").nth(0).locator(".exp-say").inner_text() == ""
-    page.close()
 
 
 SAYS = "Has dicho «{}». Ejecuta lo que sigue y mira qué sale."
 THEME = "name => jupyterapp.commands.execute('apputils:change-theme', {theme: name})"
-AUDIT = """async () => (await axe.run('.jp-OutputArea-output')).violations.map(
-    ({id, nodes}) => `${id}: ${nodes[0].html}`)"""
-
-
 RUN = "k => (lesson.content.activeCellIndex = k, void jupyterapp.commands.execute('notebook:run-cell'))"
 RESTART = "lesson.sessionContext.session.kernel.restart()"
 
@@ -339,14 +323,13 @@ def test_in_jupyter_axe_finds_nothing(lab, theme):
     calls = ("Prediction('05.3')", f"Prediction('{NUMBER}')")
     cells = [new_code_cell(f"from course_checkers import *\n{call}") for call in calls]
     assert lab.faults(write(lab, *cells)) == []
-    lab.page.evaluate(f"() => {{ {AXE} }}")
     lab.page.evaluate(THEME, theme)
     lab.page.wait_for_function(
         "name => document.body.dataset.jpThemeName === name", arg=theme, timeout=60_000
     )
     for size in (lab.page.viewport_size, PHONE):
         lab.page.set_viewport_size(size)
-        assert lab.page.evaluate(AUDIT) == []
+        assert audit(lab.page, ".jp-OutputArea-output") == []
         assert lab.page.evaluate(CUT) == []
     lab.page.evaluate(THEME, "JupyterLab Light")
     lab.close()

@@ -1,7 +1,6 @@
 """Lo que se vuelve a preguntar: el banco, cuáles tocan, lo que se apunta y que lo fallado vuelve, también en la página."""
 
 import json
-import re
 from collections import Counter
 
 import pytest
@@ -9,29 +8,18 @@ from helpers_browser import PHONE, ROOT, write
 from helpers_explorers import CUT, SHOW
 from nbformat.v4 import new_code_cell
 from playwright.sync_api import expect
-from test_clases import mistakes_of
+from test_prediction import well_asked
 from test_serie import computes
 from tools import notebooks, way
 
 from course_checkers import Questions
-from course_checkers.engine import asking, closing
+from course_checkers.engine import asking
 from course_tools.opening import progress
 
 BANK = asking.bank()
 LESSONS = [f"{lesson:02}" for lesson in range(16)]
 each = pytest.mark.parametrize("name", BANK)
 each_lesson = pytest.mark.parametrize("lesson", LESSONS)
-
-
-def lesson_of(number):
-    return notebooks.read(next((ROOT / "notebooks").glob(f"{number}_*.ipynb")))
-
-
-@pytest.fixture
-def kept(tmp_path, monkeypatch):
-    monkeypatch.setenv("CURSO_PROGRESO", str(tmp_path / "progreso.json"))
-    monkeypatch.setattr(closing, "_recording", True)
-    return tmp_path / "progreso.json"
 
 
 def wrong(name):
@@ -44,20 +32,13 @@ def wrong(name):
 @each
 def test_each_is_whole_and_something_computes_it(name):
     asked = BANK[name]
-    says = [say for say, *_ in asked["answers"]]
-    assert asked["question"].endswith("?")
+    well_asked(asked, 3)
     assert len(asked["question"].split()) <= 45, "se lee en diez segundos"
-    assert 3 <= len(set(says)) == len(says) <= 4
-    assert sum(not why for _, *why in asked["answers"]) == 1
-    for _, *why in asked["answers"]:
-        assert all(re.fullmatch(r"[^.]+(\.\d[^.]*)*\.", text) for text in why[:1]), "una sola frase"
-        for exercise, mistake in (one.split(" · ") for one in why[1:]):
-            assert mistake in mistakes_of(exercise)
     where, what = asked["shown"].split(" · ")
     if where.endswith(".py"):
         assert f"def {what}(" in (ROOT / where).read_text(encoding="utf-8")
     else:
-        assert [computes(cell) for cell in lesson_of(where).cells if cell.id == what] == [True]
+        assert [computes(cell) for cell in notebooks.lesson(where).cells if cell.id == what] == [True]
 
 
 def test_there_are_enough_and_no_more():
@@ -69,7 +50,7 @@ def test_there_are_enough_and_no_more():
 
 @each_lesson
 def test_each_lesson_opens_with_earlier_ones_and_closes_with_its_own(lesson):
-    codes = [cell.source for cell in way.code_cells(way.part(lesson_of(lesson), way.WAY))]
+    codes = [cell.source for cell in way.code_cells(way.part(notebooks.lesson(lesson), way.WAY))]
     asked = [code for code in codes if code.startswith("Questions(")]
     opens = [f'Questions("{lesson}")'] * (lesson != "00")
     assert asked == [*opens, f'Questions("{lesson}", closing=True)']

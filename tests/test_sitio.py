@@ -11,7 +11,7 @@ from unittest import mock
 from urllib.parse import urlsplit
 
 import pytest
-from helpers_browser import AXE, PHONE, ROOT
+from helpers_browser import PHONE, ROOT, audit
 from helpers_explorers import CUT, LESSONS, answers, controls
 from helpers_sitio import (
     LAPTOP, NOTEBOOKS, OPEN_ALL, SCROLL, SHIFTS, ask, broken_links, build, contents, explorers,
@@ -995,12 +995,6 @@ def test_the_statement_says_how_many_pages_are_watched():
     assert f"de {len(WATCHED) * len(LOOKS)} veces, en 0 encuentra algo" in text
 
 
-AUDIT = """async () => await Promise.allSettled(document.getAnimations()
-        .filter(one => Number.isFinite(one.effect.getComputedTiming().endTime))  // el cursor no acaba
-        .map(one => one.finished)) && (await axe.run({preload: false})).violations.flatMap(({id, nodes}) =>
-    nodes.map(node => `${id}: ${node.target} ${node.html.slice(0, 120)}`))"""
-
-
 @lenta
 @turnos
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
@@ -1010,8 +1004,7 @@ def test_axe_finds_nothing(browser, whole, name, width, scheme):
     with reading(browser, whole[2]["servidor"], f"{name}.html", **options) as page:
         if name != DECK:  # que solo enseña uno
             explorers(page)
-        page.evaluate(f"() => {{ {AXE} }}")
-        assert page.evaluate(AUDIT) == []
+        assert audit(page) == []
 
 
 @lenta

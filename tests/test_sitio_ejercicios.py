@@ -11,13 +11,12 @@ import zipfile
 import pytest
 from helpers_answers import ALL as ANSWERS
 from helpers_answers import EXERCISES, report_of
-from helpers_browser import AXE, PHONE, ROOT
+from helpers_browser import PHONE, ROOT, audit
 from helpers_firefox import find_firefox, open_firefox
 from helpers_sitio import LAPTOP, OPEN_ALL, reading, serve, small_site
 from playwright.sync_api import expect
 from test_imitacion import compared
 from test_plots import EXAMPLES
-from test_sitio import AUDIT
 
 from aula.calificar import submissions
 from course_tools.cells import answered
@@ -645,8 +644,7 @@ def test_axe_finds_nothing(browser, folder, size, scheme):
     with reading(browser, f"{folder.as_uri()}/", f"{LESSON}.html", **options) as page:
         hand(page, "8464e5df")
         write(page, GOOD)
-        page.evaluate(f"() => {{ {AXE} }}")
-        assert page.evaluate(AUDIT) == []
+        assert audit(page) == []
         assert page.evaluate("document.scrollingElement.scrollWidth") <= size["width"]
 
 
@@ -755,7 +753,8 @@ def judged_inside(browser, names):
     """Lo que se dice de unas respuestas con la imitación, dentro de Chromium."""
     tests = ROOT / "tests"
     corpus = {f"answers/{path.name}": path.read_text("utf-8") for path in (tests / "answers").glob("*.py")}
-    corpus["judge.py"] = (tests / "tools/judge.py").read_text("utf-8")
+    for path in (tests / "tools/judge.py", tests / "helpers_answers.py"):
+        corpus[path.name] = path.read_text("utf-8")
     given = {"curso.zip": exercises.course_zip(), "corpus": json.dumps(corpus), "": "<!doctype html>"}
     given["numpy.whl"] = next(exercises.PYODIDE.glob("*.whl")).read_bytes()
 

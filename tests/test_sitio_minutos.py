@@ -5,10 +5,9 @@ import json
 import re
 
 import pytest
-from helpers_browser import AXE, PHONE, ROOT
+from helpers_browser import PHONE, ROOT, audit
 from helpers_sitio import LAPTOP, NOTEBOOKS, reading, small_site
 from playwright.sync_api import expect
-from test_sitio import AUDIT
 
 from course_lib.explorers import AttentionExplorer
 from imagenes.draw import FIGURES
@@ -204,6 +203,5 @@ def test_axe_finds_nothing(browser, folder, name, size, scheme):
     options = {"viewport": size, "color_scheme": scheme}
     with reading(browser, f"{folder.as_uri()}/", name, **options) as page:
         page.locator(".exp-say").first.wait_for()
-        page.evaluate(f"() => {{ {AXE} }}")
-        assert page.evaluate(AUDIT) == []
+        assert audit(page) == []
         assert page.evaluate("document.scrollingElement.scrollWidth") <= size["width"]

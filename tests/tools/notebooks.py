@@ -259,6 +259,11 @@ def _way_problems(nb, name):
 # --- Los archivos ---------------------------------------------------------------------------------
 
 
+def lesson(number):
+    """La lección de ese número, leída: «05»."""
+    return read(next((ROOT / "notebooks").glob(f"{number}_*.ipynb")))
+
+
 def course_notebooks():
     """Devuelve las rutas de todos los cuadernos del curso."""
     folders = "", "clases", "soluciones"
