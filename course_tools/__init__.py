@@ -14,5 +14,6 @@
 - ``download_models``: la orden que deja listos BERT y SmolLM2, o los descarga si su paquete falta.
 - ``record_learning``: la orden que graba los entrenamientos que enseña un explorador.
 - ``write_smollm``: cómo se escribe SmolLM2 para que se lea sin copiarlo.
+- ``senses``: los modelos que miran y escuchan, puestos con una orden.
 - ``training``: el programa que entrenó el traductor.
 """

@@ -15,6 +15,6 @@
 - ``shapes``: el viaje de las formas por la multicabeza, y un ``einsum`` con sus letras.
 - ``strokes``: los trazos que comparten todas.
 
-Lo que no sale de aquí: ``insignias`` se hace a mano; ``capturas`` y ``exploradores``, con
+Lo que no sale de aquí: ``insignias`` se hace a mano; ``muestras`` es de otros, y dice de quién; ``capturas`` y ``exploradores``, con
 ``tests/tools/record_explorers.py`` y ``tests/tools/explorer_pictures.py``.
 """

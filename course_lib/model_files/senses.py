@@ -10,7 +10,7 @@ from pathlib import Path
 from course_lib.model_files import ModelUnavailableError
 from course_lib.model_files.embedded import sha256
 
-SAMPLES = Path(__file__).parents[1] / "samples"  # las fotografías y los sonidos del curso
+SAMPLES = Path(__file__).parents[2] / "imagenes/muestras"  # las fotografías y los sonidos del curso
 FOLDER = Path(sys.prefix, "share", "atencion-paso-a-paso", "ver-y-oir")
 GET = "«python curso.py abrir --ver-y-oir» lo pone: descarga 250 MB, una sola vez. Sin él, la lección se lee entera."
 
