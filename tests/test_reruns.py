@@ -18,7 +18,7 @@ LESSONS = [path for path in PATHS if notebooks.is_lesson(path)]
 TIMED = "# sin comparar: es tiempo"  # lo demás que nbval no compara, aquí sale igual
 SAME = {"respuesta-2-c"}  # hace otra vez la u de antes, igual: en la diapositiva se ve
 # Lo que tarda de ocho segundos en adelante en un ordenador tranquilo.
-SLOW = "una-contra-dos entrena-resulta aprende-quietas 8ba8cf8c 35291881 13a10004 1302000b 13a70002 15a00006 15a00010 15a00038 c13-b4 c15-02".split()
+SLOW = "una-contra-dos una-y-relu entrena-resulta aprende-quietas 8ba8cf8c 35291881 13a10004 1302000b 13a70002 15a00006 15a00010 15a00038 c13-b4 c15-02".split()
 
 
 def names(source):
