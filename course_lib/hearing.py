@@ -18,7 +18,7 @@ from course_lib.cache import DecoderCache
 from course_lib.masks import causal_mask
 from course_lib.model_files import ModelUnavailableError
 from course_lib.model_files.folders import read_plain_tokenizer
-from course_lib.model_files.senses import FOLDER, GET, sample, weights_of
+from course_lib.model_files.senses import FOLDER, GET, sample_path, weights_of
 from course_lib.model_files.weights import WithoutDraws
 from course_lib.pre_norm import PreNormLayer
 
@@ -146,7 +146,7 @@ def read_sound(path):
         raise ModelUnavailableError(f"Falta lo que lee sonidos, soundfile. {GET}") from None
     name = getattr(path, "name", path)
     try:
-        with soundfile.SoundFile(sample(path)) as file:
+        with soundfile.SoundFile(sample_path(path)) as file:
             rate, seconds = file.samplerate, file.frames / file.samplerate
             found = torch.from_numpy(file.read(SECONDS * rate, "float32", always_2d=True)).mean(dim=1)
     except (soundfile.SoundFileError, OSError, TypeError, ValueError):

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.checks import check_decimals
-from course_lib.model_files.senses import sample, weights_of
+from course_lib.model_files.senses import sample_path, weights_of
 from course_lib.model_files.weights import WithoutDraws
 from course_lib.pre_norm import PreNormLayer
 
@@ -122,7 +122,7 @@ def read_picture(path, side=224):
 
     name, quiet = getattr(path, "name", path), {"category": Image.DecompressionBombWarning}
     try:
-        with warnings.catch_warnings(action="ignore", **quiet), Image.open(sample(path)) as image:
+        with warnings.catch_warnings(action="ignore", **quiet), Image.open(sample_path(path)) as image:
             image.draft("RGB", (2 * side, 2 * side))  # de un JPEG enorme, solo lo que hace falta
             width, height = image.size
             if width * height > LARGEST:

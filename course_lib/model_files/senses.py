@@ -35,7 +35,7 @@ def sealed(name):
     return path.is_file() and seal.is_file() and seal.read_text() == sha256(path)
 
 
-def sample(path):
+def sample_path(path):
     """El archivo de una muestra del curso, si ``path`` es su nombre, como «café»; si no, ``path``."""
     plain = unicodedata.normalize("NFKD", str(path)).encode("ascii", "ignore").decode()
     return next(SAMPLES.glob(f"{plain}.*"), path) if plain.isidentifier() else path
