@@ -29,7 +29,7 @@ def plot_patches(picture, weights, *, patch=None, title=None):
     if any(len(row) != side**2 for row in rows):
         raise ValueError(f"plot_patches: weights tiene {len(rows[0])} pesos y no es un cuadrado. Quita el del principio.")
     patch = inputs.index_in(patch, side**2, "patch")
-    grey = picture.mean(-1, keepdims=True).repeat(3, -1)
+    grey = (picture.mean(-1, keepdims=True) * 12).round().repeat(3, -1) / 12  # con pocos grises ocupa mucho menos
     mark, told = np.array([int(palette.VERMILION[i : i + 2], 16) / 255 for i in (1, 3, 5)]), []
     with drawing():
         many = 1 + len(rows)

@@ -4,7 +4,7 @@
 
 Los avisos son los de ``asterisk-core-sounds-es`` 1.6.1, la carpeta ``es_MX_f_Allison``: con el curso vienen
 tres. Se oyen, sin elegir, todos los que duran de 8 a 15 segundos y dicen diez palabras o más. Tarda unos
-diez minutos, y escribe ``course_lib/samples/calladas.json``: solo textos. De contarlos se ocupa la lección.
+minutos, y escribe ``course_lib/samples/calladas.json``: solo textos. De contarlos se ocupa la lección.
 """
 
 import json
