@@ -1,20 +1,16 @@
 """16.1 · Una fotografía, en trozos: {en qué ejes se lee} × {en qué orden se dejan} × {qué se aplana}."""
 
-import itertools
-
 import torch
 
 from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, laws, told
 from course_checkers.engine.properties import each_output, right_shape
-from course_checkers.steps.numbers import itself, rounded
 
 OWN, LAWS = told(__file__, "16.1"), laws(__file__, "16.1 propiedades")
 # Los ejes: el lote, los colores, las filas de trozos, las de dentro de uno, sus columnas y las de dentro.
 READ, GOOD = "bcryks", "brkcys"
-KNOWN = {
-    "bkrcys": "por-columnas", "brkysc": "colores-al-final", "brkcsy": "trozo-tumbado", "brkycs": "colores-en-medio", "brkscy": "colores-en-medio",
-    "brksyc": ("colores-al-final", "trozo-tumbado"), "bkrcsy": ("por-columnas", "trozo-tumbado"),
-    "bkrysc": ("por-columnas", "colores-al-final"),
+INSIDE = {  # lo de dentro de un trozo, en otro orden: qué error es
+    "cys": [], "csy": ["trozo-tumbado"], "ycs": ["colores-en-medio"], "scy": ["colores-en-medio", "trozo-tumbado"],
+    "ysc": ["colores-al-final"], "syc": ["colores-al-final", "trozo-tumbado"],
 }  # fmt: skip
 
 
@@ -36,18 +32,11 @@ def moved(order, read=READ):
     return way
 
 
-def named(order):
-    """El error de dejar así los ejes, si tiene nombre; si no, que el orden es otro."""
-    name = KNOWN.get(order, "otro-orden")
-    return tuple(OWN[one] for one in name) if isinstance(name, tuple) else OWN[name]
-
-
 def ways():
-    yield Option(moved(GOOD))
-    for inside in itertools.permutations("cys"):
-        for grid in ("rk", "kr"):
-            if (order := "b" + grid + "".join(inside)) != GOOD:
-                yield Option(moved(order), named(order))
+    """Lo de dentro, y los trozos, en cualquier orden, y lo que no es cortar."""
+    for inside, wrong in INSIDE.items():
+        yield Option(moved("brk" + inside), tuple(OWN[name] for name in wrong) or None)
+        yield Option(moved("bkr" + inside), tuple(OWN[name] for name in ["por-columnas", *wrong]))
     for name, form in OTHERS:
         yield Option(form, OWN[name])
 
@@ -96,10 +85,7 @@ class Patches(Exercise):
     """
 
     number, title, points = "16.1", "una fotografía, en trozos", 3
-    axes = {
-        "way": [*ways()],
-        "finish": [Option(itself), *(Option(rounded(k), OWN["redondea"]) for k in (1, 2, 3))],
-    }
+    axes = {"way": [*ways()]}
     stages = (Stage(("way",), tuple(case(*each) for each in ((2, 2, 3, 4), (1, 3, 2, 5), (3, 2, 2, 2), (2, 4, 3, 3)))),)
     extra = (case(2, 16, 12, 14), case(1, 1, 1, 4))
     tiny = (case(1, 1, 2, 2), case(1, 2, 2, 2))
@@ -113,4 +99,4 @@ class Patches(Exercise):
         return p > 0 and not any(n % p for n in pictures.shape[2:]) and pictures.shape[1] == 3
 
     def compute(self, choice, pictures, p):
-        return {"output": choice["finish"](choice["way"](pictures, p))}
+        return {"output": choice["way"](pictures, p)}

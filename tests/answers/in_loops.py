@@ -434,6 +434,30 @@ def my_patched(layers, clean, other, layer, place):
     return clean
 
 
+def my_patches(pictures, p):
+    B, C, H, W = pictures.shape
+    out = torch.zeros(B, (H // p) * (W // p), C * p * p)
+    for b in range(B):
+        for c in range(C):
+            for i in range(H):
+                for j in range(W):
+                    place = c * p * p + (i % p) * p + j % p
+                    out[b, (i // p) * (W // p) + j // p, place] = pictures[b, c, i, j]
+    return out
+
+
+def my_moments(weights, heads):
+    out = []
+    for t in range(weights.shape[2]):
+        best, most = 0, -1.0
+        for j in range(weights.shape[3]):
+            total = sum(weights[layer, head, t, j].item() for layer, head in heads)
+            if total > most:
+                best, most = j, total
+        out.append(0.02 * best)
+    return out
+
+
 def slowly(code, seconds=0.05):
     """La misma respuesta, que espera en cada llamada."""
     if isinstance(code, type):
@@ -482,4 +506,6 @@ NAMES = {
     "15.1": "my_induction_score",
     "15.2": "my_logit_lens",
     "15.3": "my_patched",
+    "16.1": "my_patches",
+    "16.2": "my_moments",
 }
