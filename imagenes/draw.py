@@ -103,11 +103,11 @@ FIGURES = (
         ),
         "mapa-del-curso.svg": (
             scenes.course_map,
-            "Mapa del curso, de la lección 00 a la 15. Sobre la fórmula softmax(Q·Kᵀ partido por la "
+            "Mapa del curso, de la lección 00 a la 16. Sobre la fórmula softmax(Q·Kᵀ partido por la "
             "raíz de d_k, más máscara)·V, el número de la lección que explica cada pieza: 01 el "
             "producto Q·Kᵀ, 02 las matrices Q, K y V, 03 la softmax y la raíz, 04 la máscara, 05 el "
             "producto por V y el conjunto; después, varias cabezas (06 a 08), el modelo completo (09 a 12) y "
-            "la atención de hoy (13 a 15).",
+            "la atención de hoy (13 a 16).",
         ),
         "softmax-suma-ponderada.svg": (
             scenes.weighted_sum,

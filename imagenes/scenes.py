@@ -194,6 +194,7 @@ LESSONS = (
     ("La atención barata", c.MIST),
     ("Leer un LLM", c.MIST),
     ("Dentro de un LLM", c.MIST),
+    ("Se ve y se oye", c.MIST),
 )
 
 

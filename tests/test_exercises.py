@@ -77,7 +77,7 @@ def test_a_lesson_has_its_exercises(path):
 @each_lesson
 def test_one_is_on_a_trained_model_and_one_asks_for_an_answer(path):
     text = "\n".join(cell.source for cell in section(path))
-    assert re.search("BERT|traductor|juguete|SmolLM2", text)
+    assert re.search("BERT|traductor|juguete|SmolLM2|Whisper", text)
     assert "check_answer(" in text
 
 

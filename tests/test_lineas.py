@@ -14,7 +14,7 @@ from course_checkers.engine import closing, lines, mine
 from course_tools.opening import library, progress
 
 LINES = lines.lines()
-LESSONS = [f"{lesson:02}" for lesson in range(1, 8)]
+LESSONS = [*(f"{lesson:02}" for lesson in range(1, 8)), "16"]
 each = pytest.mark.parametrize("one", LINES.values(), ids=lambda one: one.number)
 each_lesson = pytest.mark.parametrize("lesson", LESSONS)
 SETUP = "import math\nfrom course_checkers import your_line\nfrom course_checkers.lessons.l03_lines import scale"

@@ -17,7 +17,7 @@ from course_checkers.engine import asking
 from course_tools.opening import progress
 
 BANK = asking.bank()
-LESSONS = [f"{lesson:02}" for lesson in range(16)]
+LESSONS = [f"{lesson:02}" for lesson in range(17)]
 each = pytest.mark.parametrize("name", BANK)
 each_lesson = pytest.mark.parametrize("lesson", LESSONS)
 

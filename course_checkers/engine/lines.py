@@ -1,4 +1,4 @@
-"""Tus líneas: tres en cada camino, de la 01 a la 07, escritas donde aparece su idea.
+"""Tus líneas: tres en cada camino, de la 01 a la 07 y en la 16, escritas donde aparece su idea.
 
 Una línea es una función muy corta, con puntos donde va lo tuyo. ``your_line`` la prueba al ejecutarla: si
 está bien, la lección sigue con ella; si no, dice qué error es y la lección sigue con la del curso.
