@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from matplotlib.patches import Rectangle
 
 from course_lib.plots import inputs, palette
 from course_lib.plots.figure import CourseFigure, canvas, drawing, titled
@@ -27,7 +28,7 @@ def plot_patches(picture, weights, *, patch=None, title=None):
     names, rows = inputs.as_series(weights, "weights", 1) if weights else ([], [])
     side = round(len(rows[0]) ** 0.5) if rows else 16
     if any(len(row) != side**2 for row in rows):
-        raise ValueError(f"plot_patches: weights tiene {len(rows[0])} pesos y no es un cuadrado. Quita el del principio.")
+        raise ValueError(f"plot_patches: hay {len(rows[0])} pesos, y no son los de un cuadrado. Quita el del principio.")
     patch = inputs.index_in(patch, side**2, "patch")
     grey = (picture.mean(-1, keepdims=True) * 12).round().repeat(3, -1) / 12  # con pocos grises ocupa mucho menos
     mark, told = np.array([int(palette.VERMILION[i : i + 2], 16) / 255 for i in (1, 3, 5)]), []
@@ -55,19 +56,13 @@ def plot_patches(picture, weights, *, patch=None, title=None):
                 ax.hlines(np.arange(0.5, side - 1), -0.5, side - 0.5, "white", linewidth=0.6)
             if patch is not None:
                 row, column = divmod(patch, side)
-                ax.add_patch(square(column, row))
+                box = {"fill": False, "edgecolor": palette.BLUE, "linewidth": 1.8}
+                ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, **box))
     who = "" if patch is None else f" Mira el trozo de la fila {patch // side}, columna {patch % side}."
     named = f" Título: {inputs.visible(title)}." if title else ""
     looks = f" A quién mira más, {'; '.join(told)}." if told else ""
     figure.description = f"Una fotografía en {side} × {side} trozos.{named}{who}{looks}"
     return figure
-
-
-def square(column, row):
-    """El recuadro de un trozo."""
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=palette.BLUE, linewidth=1.8)
 
 
 def plot_seconds(matrix, row_labels=None, *, seconds=None, title=None, row_title="banda"):
