@@ -34,8 +34,9 @@ def plot_patches(picture, weights, *, patch=None, title=None):
     mark, told = np.array([int(palette.VERMILION[i : i + 2], 16) / 255 for i in (1, 3, 5)]), []
     with drawing():
         many = 1 + len(rows)
-        figure = CourseFigure(figsize=(PANEL * min(4, many) + 0.2, (PANEL + 0.35) * math.ceil(many / 4)))
-        axes = figure.subplots(math.ceil(many / 4), min(4, many), squeeze=False, gridspec_kw={"wspace": 0.06}).flat
+        tall, wide = math.ceil(many / 5), min(5, many)
+        figure = CourseFigure(figsize=(PANEL * wide + 0.2, (PANEL + 0.35) * tall))
+        axes = figure.subplots(tall, wide, squeeze=False, gridspec_kw={"wspace": 0.06}).flat
         for k, ax in enumerate(axes):
             ax.set_axis_off()
             if k >= many:
@@ -43,8 +44,8 @@ def plot_patches(picture, weights, *, patch=None, title=None):
             shown = picture
             if k:
                 share = (rows[k - 1] / rows[k - 1].max()).reshape(side, side)
-                tall, wide = (-(-n // side) for n in picture.shape[:2])
-                share = share.repeat(tall, 0).repeat(wide, 1)[: picture.shape[0], : picture.shape[1], None]
+                high, long = (-(-n // side) for n in picture.shape[:2])
+                share = share.repeat(high, 0).repeat(long, 1)[: picture.shape[0], : picture.shape[1], None]
                 shown = (0.45 + 0.4 * grey) * (1 - share) + share * mark
                 place = divmod(int(rows[k - 1].argmax()), side)
                 told.append(f"{names[k - 1]}: a la fila {place[0]}, columna {place[1]}, {inputs.number_text(rows[k - 1].max(), 2)}")
