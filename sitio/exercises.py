@@ -62,7 +62,7 @@ def runnable(name):
 
 
 ELSEWHERE = {  # por qué una celda no se ejecuta en la página, como lo dice celdas.txt
-    "llm": "Pide el LLM", "traductor": "Pide el traductor", "transformers": "Pide transformers", "tarda": "Aquí tarda demasiado",
+    "llm": "Pide el LLM", "modelos": "Pide dos modelos", "traductor": "Pide el traductor", "transformers": "Pide transformers", "tarda": "Aquí tarda demasiado",
     "torch": "Pide torch entero", "distinto": "Aquí sale distinto", "azar": "Cambia cada vez",
 }  # fmt: skip
 

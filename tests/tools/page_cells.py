@@ -100,6 +100,7 @@ def in_page(page, name, chosen=None):
 
 
 WHY = {  # de lo que no se ejecuta: en qué se nota, y cómo se llama en celdas.txt
+    "modelos": r"load_vision|load_whisper|read_picture|read_sound|'full'|'ears'|«(voices|sample|ALIGNMENT|RATE)»",
     "llm": r"llama|[Ll]lm_|llm\b|gguf|SmolLM|sha256|'model'", "transformers": "transformers|output_hidden_states|encoder.layer.0",
     "tarda": "tarda más de", "torch": r"\['torch|en la página no está",
 }  # fmt: skip

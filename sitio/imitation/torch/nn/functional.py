@@ -65,6 +65,16 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 
 @heard
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    """Los cuadrados de un lote de imágenes, en columnas: (B, C, H, W) → (B, C·k·k, L)."""
+    tall, wide, down, along = (n if isinstance(n, int) else n[i] for n in (kernel_size, stride) for i in (0, 1))
+    if dilation not in (1, (1, 1)) or padding not in (0, (0, 0)):
+        refuse("torch.nn.functional.unfold(dilation, padding)")
+    cut = input.unfold(2, tall, down).unfold(3, wide, along)  # (B, C, filas, columnas, k, k)
+    return cut.permute(0, 1, 4, 5, 2, 3).flatten(4).flatten(1, 3)
+
+
+@heard
 def pad(input, pad, mode="constant", value=None):
     if mode != "constant":
         refuse(f"torch.nn.functional.pad(mode='{mode}')")
