@@ -1,4 +1,4 @@
-"""16.1 · Una fotografía, en trozos: {en qué ejes se lee} × {en qué orden se dejan} × {qué se aplana}."""
+"""16.1 · Una fotografía, en trozos: {en qué orden se leen y se dejan los ejes} × {qué se aplana}."""
 
 import torch
 
@@ -14,22 +14,21 @@ INSIDE = {  # lo de dentro de un trozo, en otro orden: qué error es
 }  # fmt: skip
 
 
-def sizes(x, p):
-    B, c, H, W = x.shape
-    if H % p or W % p:
-        raise ValueError
-    return {"b": B, "c": c, "r": H // p, "y": p, "k": W // p, "s": p}
-
-
 def moved(order, read=READ):
     """Leer la fotografía con esos ejes y dejarlos en ese orden: (B, L, 3·p²)."""
 
     def way(x, p):
-        size = sizes(x, p)
+        B, c, H, W = x.shape
+        size = dict(zip(READ, (B, c, H // p, p, W // p, p)))
         cut = x.reshape([size[axis] for axis in read]).permute([read.index(axis) for axis in order])
-        return cut.reshape(size["b"], size["r"] * size["k"], -1)
+        return cut.reshape(B, size["r"] * size["k"], -1)
 
     return way
+
+
+def after(change):
+    """Los trozos buenos, y algo más: recibe los trozos, (B, L, 3·p²), la fotografía y el lado."""
+    return lambda x, p: change(moved(GOOD)(x, p), x, p)
 
 
 def ways():
@@ -37,30 +36,23 @@ def ways():
     for inside, wrong in INSIDE.items():
         yield Option(moved("brk" + inside), tuple(OWN[name] for name in wrong) or None)
         yield Option(moved("bkr" + inside), tuple(OWN[name] for name in ["por-columnas", *wrong]))
-    for name, form in OTHERS:
-        yield Option(form, OWN[name])
-
-
-def grid(x, p):
-    return moved(GOOD)(x, p).unflatten(1, (x.shape[2] // p, -1))
+    yield from (Option(form, OWN[name]) for name, form in OTHERS)
 
 
 OTHERS = (
-    ("sin-mover", lambda x, p: x.reshape(len(x), sizes(x, p)["r"] * sizes(x, p)["k"], -1)),
-    ("salteados", moved("bysc" + "rk", "bcryks")), ("salteados", moved(GOOD, "bcyrsk")),
-    ("trozos-por-color", lambda x, p: moved(GOOD)(x, p).unflatten(2, (3, -1)).transpose(1, 2).flatten(1, 2)),
-    ("sin-trasponer", lambda x, p: moved(GOOD)(x, p).mT),
-    ("sin-aplanar-la-rejilla", grid),
-    ("sin-aplanar-el-trozo", lambda x, p: moved(GOOD)(x, p).unflatten(2, (3, p, p))),
-    ("sin-aplanar-el-trozo", lambda x, p: moved(GOOD)(x, p).unflatten(2, (3, p * p))),
-    ("sin-aplanar-nada", lambda x, p: grid(x, p).unflatten(3, (3, p, p))),
+    ("sin-mover", moved(READ)), ("salteados", moved("byscrk")), ("salteados", moved(GOOD, "bcyrsk")),
+    ("trozos-por-color", after(lambda t, x, p: t.unflatten(2, (3, -1)).transpose(1, 2).flatten(1, 2))),
+    ("sin-trasponer", after(lambda t, x, p: t.mT)),
+    ("sin-aplanar-la-rejilla", after(lambda t, x, p: t.unflatten(1, (x.shape[2] // p, -1)))),
+    ("sin-aplanar-el-trozo", after(lambda t, x, p: t.unflatten(2, (3, p, p)))),
+    ("sin-aplanar-el-trozo", after(lambda t, x, p: t.unflatten(2, (3, p * p)))),
+    ("sin-aplanar-nada", after(lambda t, x, p: t.unflatten(2, (3, p, p)).unflatten(1, (x.shape[2] // p, -1)))),
     ("píxel-a-píxel", lambda x, p: x.flatten(2).mT), ("píxel-a-píxel", lambda x, p: x.flatten(2)),
     ("franjas", lambda x, p: x.unflatten(2, (-1, p)).transpose(1, 2).flatten(2)),
     ("se-solapan", lambda x, p: x.unfold(2, p, 1).unfold(3, p, 1).permute(0, 2, 3, 1, 4, 5).flatten(3).flatten(1, 2)),
-    ("sin-color", lambda x, p: moved(GOOD)(x, p)[..., : p * p]),
-    ("sin-color", lambda x, p: moved(GOOD)(x, p).unflatten(2, (3, -1)).mean(2)),
-    ("promedia-el-trozo", lambda x, p: moved(GOOD)(x, p).unflatten(2, (3, -1)).mean(3)),
-    ("sin-lote", lambda x, p: moved(GOOD)(x, p)[0]), ("junta-el-lote", lambda x, p: moved(GOOD)(x, p).flatten(0, 1)),
+    ("sin-color", after(lambda t, x, p: t[..., : p * p])), ("sin-color", after(lambda t, x, p: t.unflatten(2, (3, -1)).mean(2))),
+    ("promedia-el-trozo", after(lambda t, x, p: t.unflatten(2, (3, -1)).mean(3))),
+    ("sin-lote", after(lambda t, x, p: t[0])), ("junta-el-lote", after(lambda t, x, p: t.flatten(0, 1))),
 )  # fmt: skip
 
 

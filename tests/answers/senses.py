@@ -292,12 +292,37 @@ def averages_the_tokens(weights, heads):
     return chosen(weights, heads).mean(1).argmax(-1) * 0.02
 
 
+@wrong("16.2", "el-segundo")
+def second_best(weights, heads):
+    return chosen(weights, heads).mean(0).argsort(-1)[:, -2] * 0.02
+
+
+@wrong("16.2", "mediana-de-cabezas")
+def median_head(weights, heads):
+    return chosen(weights, heads).median(0).values.argmax(-1) * 0.02
+
+
+@wrong("16.2", "producto-de-cabezas")
+def multiplied(weights, heads):
+    return chosen(weights, heads).prod(0).argmax(-1) * 0.02
+
+
+@wrong("16.2", "mínimo-de-cabezas")
+def weakest_head(weights, heads):
+    return chosen(weights, heads).amin(0).argmax(-1) * 0.02
+
+
+@wrong("16.2", "en-diagonal")
+def one_after_another(weights, heads):
+    return torch.arange(weights.shape[2]) * 0.02
+
+
 @wrong("16.2", "voto")
 def votes(weights, heads):
     return chosen(weights, heads).argmax(-1).mode(0).values * 0.02
 
 
-@wrong("16.2", "media-de-momentos")
+@wrong("16.2", "media-de-posiciones")
 def averages_the_moments(weights, heads):
     return chosen(weights, heads).argmax(-1).float().mean(0) * 0.02
 
@@ -312,7 +337,7 @@ def transposed(weights, heads):
     return chosen(weights, heads).mean(0).T.argmax(-1) * 0.02
 
 
-@wrong("16.2", "momento-medio")
+@wrong("16.2", "posición-media")
 def expected_moment(weights, heads):
     table = chosen(weights, heads).mean(0)
     return table @ (torch.arange(table.shape[-1]) * 0.02)
@@ -388,5 +413,5 @@ def evenly_spread(weights, heads):
 
 
 @odd("16.2")
-def second_best(weights, heads):
-    return chosen(weights, heads).mean(0).argsort(-1)[:, -2] * 0.02
+def backwards(weights, heads):
+    return stack_mean_argmax(weights.flip(-1), heads)

@@ -17,10 +17,11 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from course_lib.hearing import ALIGNMENT, RATE, load_whisper, read_sound, transcribe  # noqa: E402
+from course_lib.hearing import ALIGNMENT, RATE, load_whisper, read_sound, spectrogram, transcribe  # noqa: E402
 from course_lib.probes.heads import hooked, saying  # noqa: E402
 
 FILE = ROOT / "course_lib/samples/calladas.json"
+WAYS = {"zero": torch.zeros_like, "mean": lambda usual: usual}  # qué dicen, calladas: nada, o lo de siempre
 SHORTEST, LONGEST, WORDS, DRAWS, TOKENS = 8, 15, 10, 4, 80
 
 
@@ -46,7 +47,7 @@ def changed(model, heads, says):
 def main(folder):
     torch.set_num_threads(1)
     model, tokenizer = load_whisper()
-    encode, kept = model.encode, {}
+    encode = model.encode
     every = [(layer, head) for layer in range(6) for head in range(8)]
     sums, many = torch.zeros(6, 8, 64), torch.zeros(6, 8)
 
@@ -72,26 +73,18 @@ def main(folder):
 
     found = []
     for number, (name, sound, text) in enumerate(voices):
-        heard = encode(read_spectrogram(sound))
+        heard = encode(spectrogram(sound))
         model.encode = lambda *_, heard=heard: heard
         others = [drawn(DRAWS * number + turn) for turn in range(DRAWS)]
         one = {"name": name, "text": text, "drawn": others}
-        for way, says in (("zero", lambda *_: 0 * _[2]), ("mean", lambda layer, head, said: mean[layer, head].expand_as(said))):
-            with torch.inference_mode():
-                texts = []
-                for heads in (ALIGNMENT, *others):
-                    with changed(model, heads, says):
-                        texts.append(write(sound))
-            one[way] = texts
+        for way, says in WAYS.items():
+            one[way] = []
+            for heads in (ALIGNMENT, *others):
+                with changed(model, heads, lambda layer, head, said, says=says: says(mean[layer, head]).expand_as(said)):
+                    one[way].append(write(sound))
         found.append(one)
         print(json.dumps(one, ensure_ascii=False), flush=True)
     FILE.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-
-
-def read_spectrogram(sound):
-    from course_lib.hearing import spectrogram
-
-    return spectrogram(sound)
 
 
 if __name__ == "__main__":
