@@ -4,7 +4,7 @@
 
 Los avisos son los de ``asterisk-core-sounds-es`` 1.6.1, la carpeta ``es_MX_f_Allison``: con el curso vienen
 tres. Se oyen, sin elegir, todos los que duran de 8 a 15 segundos y dicen diez palabras o más. Tarda unos
-minutos, y escribe ``course_lib/samples/calladas.json``: solo textos. De contarlos se ocupa la lección.
+minutos, y escribe ``imagenes/muestras/calladas.json``: solo textos. De contarlos se ocupa la lección.
 """
 
 import json
@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 from course_lib.hearing import ALIGNMENT, RATE, load_whisper, read_sound, spectrogram, transcribe  # noqa: E402
 from course_lib.probes.heads import hooked, saying  # noqa: E402
 
-FILE = ROOT / "course_lib/samples/calladas.json"
+FILE = ROOT / "imagenes/muestras/calladas.json"
 WAYS = {"zero": torch.zeros_like, "mean": lambda usual: usual}  # qué dicen, calladas: nada, o lo de siempre
 SHORTEST, LONGEST, WORDS, DRAWS, TOKENS = 8, 15, 10, 4, 80
 
