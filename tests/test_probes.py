@@ -39,7 +39,7 @@ KEYS = {  # qué mira de cada argumento quien quiere saber si ya lo ha visto
     "extremos": measured(lambda x: (float(x.min()), float(x.max()))),
     "redondeados": measured(lambda x: tuple((10 * x).round().tolist())),
 }
-WHOLE = {"0.1", "4.2", "4.3", "8.1", "11.1"}  # entran o salen enteros: redondear no se nota
+WHOLE = {"0.1", "4.2", "4.3", "8.1", "11.1", "16.2"}  # entran o salen enteros: redondear no se nota
 NO_TENSORS = {"2.1", "4.1", "10.2"}
 VIEWS = {"6.1"}  # lo que devuelve es lo mismo que recibe, puesto de otra forma
 

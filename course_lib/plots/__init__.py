@@ -5,7 +5,7 @@ Aceptan tensores (con gradiente o sin él), arrays y listas. Cada una devuelve u
 ``CourseFigure``: en un cuaderno se ve como imagen, con su descripción como texto alternativo.
 Lo que no se puede dibujar es un ``ValueError`` que dice qué ha llegado y qué hace falta.
 
-- ``heatmaps``, ``charts``, ``vectors`` y ``senses``: las gráficas.
+- ``heatmaps``, ``charts`` y ``vectors``: las gráficas.
 - ``figure``: la figura que devuelven; ``inputs``, lo que comprueban de lo que reciben.
 - ``palette``: los colores y la letra de todo el curso, también los de ``imagenes``.
 - ``source``: enseñar el código de la biblioteca, con ``show_source``.
@@ -17,7 +17,7 @@ from course_lib import lazy
 _MODULE_OF = {
     "CourseFigure": "figure", "describe": "figure", "plot_distributions": "charts",
     "plot_heads": "heatmaps", "plot_heatmap": "heatmaps", "plot_lines": "charts",
-    "plot_patches": "senses", "plot_rows": "charts", "plot_seconds": "senses", "plot_stacks": "charts",
+    "plot_patches": "heatmaps", "plot_rows": "charts", "plot_seconds": "heatmaps", "plot_stacks": "charts",
     "plot_vectors": "vectors",
 }  # fmt: skip
 __all__ = sorted(_MODULE_OF)

@@ -1,14 +1,16 @@
-"""Mapas de calor: una matriz de atención, o las de varias cabezas."""
+"""Mapas de calor: una matriz de atención, las de varias cabezas, una fotografía o un sonido."""
 
 import math
 
 import numpy as np
 from matplotlib import colormaps
-from matplotlib.colors import Normalize, to_hex
+from matplotlib.colors import Normalize, to_hex, to_rgb
 from matplotlib.patches import Rectangle
 
 from course_lib.plots import inputs, palette
 from course_lib.plots.figure import CourseFigure, canvas, drawing, titled
+
+PANEL = 1.9  # pulgadas de lado de una fotografía
 
 
 def plot_heatmap(
@@ -125,6 +127,71 @@ def plot_heads(
     maps = f"{len(heads)} mapas" if len(heads) > 1 else "Un mapa"
     size = f"{len(tokens)} × {len(col_tokens)}{each}{where}"
     figure.description = f"{maps} de calor de {size}; de cada uno, {what}. {'; '.join(lines)}."
+    return figure
+
+
+def plot_patches(picture, weights, *, patch=None, title=None):
+    """Una fotografía, ``(3, H, W)``, y a su lado, de cada fila de pesos, a qué trozos mira.
+
+    Args:
+        picture: de 0 a 1.
+        weights: diccionario de nombre → ``(L,)``, los pesos de los trozos, por filas; vacío, se dibujan los cortes.
+        patch: el número del trozo que mira, que se recuadra.
+        title: título.
+    """
+    picture = inputs.as_array(picture, "picture", 3).clip(0, 1).transpose(1, 2, 0)
+    names, rows = inputs.as_series(weights, "weights", 1) if weights else ([], [])
+    side = round(len(rows[0]) ** 0.5) if rows else 16
+    grey = 0.45 + (picture.mean(-1, keepdims=True) * 12).round().repeat(3, -1) / 30  # con pocos grises ocupa menos
+    box, told = (0, side, side, 0), []
+    with drawing():
+        figure = CourseFigure(figsize=(PANEL * (1 + len(rows)) + 0.2, PANEL + 0.35))
+        axes = figure.subplots(1, 1 + len(rows), squeeze=False, gridspec_kw={"wspace": 0.06})[0]
+        for ax, name, row in zip(axes, [title or "", *names], [None, *rows]):
+            ax.imshow(picture if row is None else grey, extent=box, interpolation="nearest")
+            if row is not None:
+                (y, x), most = divmod(int(row.argmax()), side), inputs.number_text(row.max(), 2)
+                told.append(f"{name}: a la fila {y}, columna {x}, {most}")
+                ink = np.full((side, side, 3), to_rgb(palette.VERMILION))
+                ax.imshow(np.dstack([ink, row.reshape(side, side) / row.max()]), extent=box, interpolation="nearest")
+            if not rows:
+                ax.hlines(range(1, side), 0, side, "white", linewidth=0.6)
+                ax.vlines(range(1, side), 0, side, "white", linewidth=0.6)
+            if patch is not None:
+                y, x = divmod(patch, side)
+                ax.add_patch(Rectangle((x, y), 1, 1, fill=False, edgecolor=palette.BLUE, linewidth=1.8))
+            ax.set_title(inputs.fitted(name, 30), fontsize=10, pad=4)
+            ax.set_axis_off()
+    who = "" if patch is None else f" Mira el trozo de la fila {patch // side}, columna {patch % side}."
+    looks = f" A quién mira más, {'; '.join(told)}." if told else ""
+    figure.description = f"Una fotografía en {side} × {side} trozos. {inputs.visible(title or '')}.{who}{looks}"
+    return figure
+
+
+def plot_seconds(matrix, row_labels=None, *, seconds, title=None, row_title="banda"):
+    """Lo que pasa en cada momento de un sonido, ``(filas, columnas)``: el tiempo, de izquierda a derecha.
+
+    Args:
+        matrix: bandas de un espectrograma, o pesos de cada token.
+        row_labels: las etiquetas de las filas; sin ellas, la primera va abajo, como en un espectrograma.
+        seconds: cuánto dura lo dibujado.
+        title, row_title: título, y qué son las filas.
+    """
+    matrix = inputs.as_array(matrix, "matrix", 2, finite=True)
+    tall, wide = matrix.shape
+    rows = [] if row_labels is None else inputs.check_labels(row_labels, tall, "row_labels")
+    ends = (tall - 0.5, -0.5) if rows else (-0.5, tall - 0.5)
+    with canvas(7.6, 0.19 * tall + 1.1 if rows else 2.6) as (figure, ax):
+        ax.imshow(matrix[:: 1 if rows else -1], cmap=palette.SEQUENTIAL, aspect="auto", extent=(0, seconds, *ends),
+                  interpolation="nearest")  # fmt: skip
+        if rows:
+            ax.set_yticks(range(tall), rows, fontsize=9)
+        ax.set(xlabel="segundos", ylabel=row_title)
+        named = titled(ax, title)
+    tops = (matrix.argmax(axis=1) + 0.5) * seconds / wide
+    where = "; ".join(f"«{name}», {inputs.number_text(at, 1)} s" for name, at in zip(rows, tops))
+    figure.description = f"De izquierda a derecha, {seconds} segundos. {named}Filas: {row_title}."
+    figure.description += f" Dónde está lo más oscuro: {where}." if rows else ""
     return figure
 
 
