@@ -4,12 +4,15 @@ from course_lib import lazy
 
 # Módulo → sus nombres. Se importa al usarlo: así, nada carga lo que no usa.
 _NAMES = {
-    "case": ("Case", "Look", "drawn"),
+    "case": ("Case", "Look", "drawn", "whole"),
     "closing": ("finish",),
-    "comparing": ("difference", "same", "show"),
+    "comparing": ("clone", "difference", "same", "show", "show_both"),
     "exercise": ("Attempt", "Exercise"),
     "mistakes": ("Option", "messages", "stepping", "told", "ways"),
-    "properties": ("finite", "laws", "right_shape"),
+    "properties": (
+        "TORCH", "each_output", "finite", "gives", "half_precision", "hits",
+        "laws", "not_by_hand", "promised", "related", "right_shape",
+    ),
     "questions": ("question",),
     "reading": ("NOTHING", "Numbers", "Pair", "Several", "Tensors"),
     "report": ("Finding",),

@@ -10,9 +10,7 @@ from operator import itemgetter
 import numpy as np
 import torch
 
-from course_checkers.engine import Case, Exercise, Raised, Stage, laws, show, stepping, told
-from course_checkers.engine.properties import hits
-from course_checkers.engine.reading import Tensors
+from course_checkers.engine import Case, Exercise, Raised, Stage, Tensors, hits, laws, show, stepping, told
 
 
 def in_its_row(look):

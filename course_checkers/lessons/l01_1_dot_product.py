@@ -1,7 +1,6 @@
 """1.1 · El producto escalar. Las formas de dar sus pasos están en ``steps.vectors``."""
 
-from course_checkers.engine import Exercise, Numbers, Stage, laws, stepping, told
-from course_checkers.engine.properties import related
+from course_checkers.engine import Exercise, Numbers, Stage, laws, related, stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps import vectors as steps
 

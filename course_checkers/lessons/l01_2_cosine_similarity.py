@@ -2,9 +2,8 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, stepping, told
-from course_checkers.engine.comparing import show_both
-from course_checkers.engine.properties import each_output, gives, not_by_hand, related
+from course_checkers.engine import Case, Exercise, Numbers, Stage, show_both, stepping, told
+from course_checkers.engine.properties import each_output, gives, laws, not_by_hand, related
 from course_checkers.steps import numbers
 from course_checkers.steps import vectors as steps
 from course_checkers.steps.vectors import both_ways, product_of

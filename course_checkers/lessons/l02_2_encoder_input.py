@@ -9,9 +9,8 @@ import math
 import torch
 
 import course_lib
-from course_checkers.engine import Case, Exercise, Stage, stepping, told
-from course_checkers.engine.comparing import same, show, show_both
-from course_checkers.engine.mistakes import mistakes
+from course_checkers.engine import Case, Exercise, Stage, same, show, show_both
+from course_checkers.engine.mistakes import mistakes, stepping, told
 from course_checkers.engine.properties import each_output, finite, half_precision, laws, right_shape
 from course_checkers.steps.numbers import mean_square
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Several, Stage, stepping, told, ways
-from course_checkers.engine.case import drawn, whole
+from course_checkers.engine import Case, Exercise, Option, Several, Stage, drawn, stepping, told, ways, whole
 from course_checkers.steps import parts
 
 TOLD = told(__file__, "2.4")

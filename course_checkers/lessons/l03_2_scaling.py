@@ -8,10 +8,9 @@ from itertools import product
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Stage, drawn, laws, messages
-from course_checkers.engine.comparing import same, show, show_both
-from course_checkers.engine.mistakes import stepping, told
-from course_checkers.engine.properties import finite, half_precision, promised, right_shape
+from course_checkers.engine import Exercise, Option, Stage, messages, same, show, show_both, stepping, told
+from course_checkers.engine.case import Case, drawn
+from course_checkers.engine.properties import finite, half_precision, laws, promised, right_shape
 from course_checkers.steps import attention as steps
 
 # --- Los errores ----------------------------------------------------------------------------------

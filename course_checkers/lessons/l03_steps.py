@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_checkers.engine import show, stepping, told
-from course_checkers.engine.comparing import show_both
+from course_checkers.engine import show, show_both, stepping, told
 
 # --- Lo que pasa en la salida, en números ---------------------------------------------------------
 

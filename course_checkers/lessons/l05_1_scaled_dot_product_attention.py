@@ -9,10 +9,8 @@ import math
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Raised, Stage, drawn, laws, same
-from course_checkers.engine.mistakes import messages
-from course_checkers.engine.properties import TORCH, finite, not_by_hand, promised, right_shape
-from course_checkers.engine.reading import Pair
+from course_checkers.engine import Case, Exercise, Option, Pair, Raised, Stage, drawn, messages, same
+from course_checkers.engine.properties import TORCH, finite, laws, not_by_hand, promised, right_shape
 from course_checkers.steps import attention as steps
 from course_checkers.steps import hiding
 from course_checkers.steps.pair import RETURNED, both, wrong_pair

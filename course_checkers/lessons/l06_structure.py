@@ -1,7 +1,6 @@
 """6.2 · Lo que falla en las capas de la clase, y no en la cuenta: dónde se guardan y si aprenden."""
 
-from course_checkers.engine import running, told
-from course_checkers.engine.comparing import clone
+from course_checkers.engine import clone, running, told
 from course_checkers.inside import layers
 from course_checkers.lessons.l06_cases import WIDE
 from course_checkers.steps.sources import OWN, ROLES

@@ -2,8 +2,7 @@
 
 import torch
 
-from course_checkers.engine import Case, Option, Pair, drawn, told, ways
-from course_checkers.engine.properties import finite, laws, right_shape
+from course_checkers.engine import Case, Option, Pair, drawn, finite, laws, right_shape, told, ways
 from course_checkers.steps import attention as one
 from course_checkers.steps import heads
 from course_checkers.steps.pair import RETURNED

@@ -2,9 +2,8 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, same, show
-from course_checkers.engine.mistakes import stepping, told
-from course_checkers.engine.properties import each_output, laws, right_shape
+from course_checkers.engine import Case, Exercise, Stage, Tensors, each_output, laws, right_shape, same, show
+from course_checkers.engine.mistakes import Option, stepping, told
 
 
 def row_example(look):

@@ -5,9 +5,8 @@ La familia: {x·W_Q, x·W_K…} × {÷√d_k…} × {softmax…} × {quién se v
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Pair, laws, show, told, ways
-from course_checkers.engine.comparing import show_both
-from course_checkers.engine.properties import right_shape
+from course_checkers.engine import Exercise, Option, Pair, laws, right_shape, show, show_both, told, ways
+from course_checkers.engine.case import Case
 from course_checkers.steps import one_head as head
 from course_checkers.steps.attention import not_a_number, within_values
 from course_checkers.steps.hiding import leaked_weight, own_mask, triangle

@@ -7,9 +7,7 @@ import functools
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Pair, laws, show, told, ways
-from course_checkers.engine.comparing import difference
-from course_checkers.engine.properties import right_shape
+from course_checkers.engine import Case, Exercise, Pair, difference, laws, right_shape, show, told, ways
 from course_checkers.steps import one_head as head
 from course_checkers.steps.attention import within_values
 from course_checkers.steps.hiding import leaked_weight, own_mask, triangle

@@ -10,10 +10,8 @@ from math import log
 import torch
 from torch.nn import functional as F
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, stepping, told
-from course_checkers.engine.comparing import same, show
-from course_checkers.engine.mistakes import mistakes
-from course_checkers.engine.properties import gives, related
+from course_checkers.engine import Case, Exercise, Numbers, Stage, gives, laws, related, same, show
+from course_checkers.engine.mistakes import mistakes, stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 

@@ -6,9 +6,8 @@ predice, la de al lado} × {el mayor peso de la fila, de la columna…}.
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, drawn, laws, stepping, told
-from course_checkers.engine.comparing import same, show
-from course_checkers.engine.properties import each_output, hits
+from course_checkers.engine import Case, Exercise, Numbers, Stage, drawn, each_output, hits, laws, same, show
+from course_checkers.engine.mistakes import stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself
 

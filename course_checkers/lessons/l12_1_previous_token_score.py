@@ -5,8 +5,7 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, drawn, laws, same, stepping, told
-from course_checkers.engine.properties import gives
+from course_checkers.engine import Case, Exercise, Numbers, Stage, drawn, gives, laws, same, stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from course_checkers.engine import Case, Exercise, Several, Stage, drawn, laws, running
-from course_checkers.engine.case import whole
+from course_checkers.engine import Exercise, Several, Stage, laws, running, stepping, told, ways
+from course_checkers.engine.case import Case, drawn, whole
 from course_checkers.engine.comparing import same, show_both
-from course_checkers.engine.mistakes import stepping, told, ways
 from course_checkers.steps import attention as steps
 from course_checkers.steps import parts
 from course_checkers.steps.heads import SOFTMAX_OPTIONS

@@ -4,12 +4,8 @@ la primera…} × {todas las queries, la media de cada grupo…} × los pasos de
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Stage, drawn, finite, laws, right_shape
-from course_checkers.engine.case import whole
-from course_checkers.engine.comparing import clone
-from course_checkers.engine.mistakes import stepping, told, ways
-from course_checkers.engine.properties import TORCH, not_by_hand
-from course_checkers.engine.reading import Pair
+from course_checkers.engine import Case, Exercise, Pair, Stage, clone, drawn, stepping, told, ways, whole
+from course_checkers.engine.properties import TORCH, finite, laws, not_by_hand, right_shape
 from course_checkers.steps import attention as steps
 from course_checkers.steps.heads import SOFTMAX_OPTIONS
 from course_checkers.steps.pair import RETURNED, wrong_pair

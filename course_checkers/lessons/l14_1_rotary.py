@@ -4,9 +4,8 @@ import math
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Stage, Tensors, drawn, laws, messages
+from course_checkers.engine import Case, Exercise, Stage, Tensors, drawn, laws, messages, stepping, told
 from course_checkers.engine import properties as law
-from course_checkers.engine.mistakes import stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 

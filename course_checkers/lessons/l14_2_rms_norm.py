@@ -2,10 +2,9 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, laws, show
+from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, laws, messages, stepping, told
+from course_checkers.engine.comparing import show, show_both
 from course_checkers.engine import properties as law
-from course_checkers.engine.comparing import show_both
-from course_checkers.engine.mistakes import messages, stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, mean_square, rounded
 

@@ -2,10 +2,9 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, drawn, laws
+from course_checkers.engine import Exercise, Numbers, Stage, laws, messages, show_both, stepping, told
+from course_checkers.engine.case import Case, drawn
 from course_checkers.engine import properties as law
-from course_checkers.engine.comparing import show_both
-from course_checkers.engine.mistakes import messages, stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 

@@ -5,8 +5,7 @@
 
 import torch
 
-from course_checkers.engine import Case, Stage, drawn, laws, stepping, told
-from course_checkers.engine.properties import gives
+from course_checkers.engine import Case, Stage, drawn, gives, laws, stepping, told
 from course_checkers.lessons.l12_1_previous_token_score import PreviousToken
 from course_checkers.steps import numbers
 

@@ -5,8 +5,7 @@ import functools
 import torch
 import torch.nn.functional as F
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, same, stepping, told
-from course_checkers.engine.properties import related
+from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, related, same, stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, mean_square, rounded
 

@@ -2,9 +2,8 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Option, Stage, drawn, laws, stepping, told
-from course_checkers.engine.comparing import show
-from course_checkers.engine.properties import each_output
+from course_checkers.engine import Exercise, Numbers, Option, Stage, each_output, laws, show, stepping, told
+from course_checkers.engine.case import Case, drawn
 from course_checkers.lessons.l11_1_alignment import AVERAGES, CHOICES, HEADS
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself

@@ -9,9 +9,7 @@ import math
 import torch
 from torch.nn.functional import normalize
 
-from course_checkers.engine.comparing import same, show, show_both
-from course_checkers.engine.mistakes import Option, told, ways
-from course_checkers.engine.properties import each_output, laws
+from course_checkers.engine import Option, each_output, laws, same, show, show_both, told, ways
 
 STORIES, LAWS = told(__file__, "stories"), laws(__file__, "propiedades")
 

@@ -9,8 +9,7 @@ import math
 
 import torch
 
-from course_checkers.engine import Option, Stage, case, finite, told, ways
-from course_checkers.engine.comparing import clone
+from course_checkers.engine import Option, Stage, case, clone, finite, told, ways
 from course_checkers.engine.properties import NOT_FINITE
 from course_checkers.steps import attention as steps
 from course_checkers.steps.hiding import searched_fill
