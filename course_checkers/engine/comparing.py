@@ -73,9 +73,7 @@ def shape_of(value):
     return tuple(value.shape) if isinstance(value, torch.Tensor) else type(value)
 
 
-def difference(
-    look, name="tu salida", expected="tenía que medir", wanted="tenía que valer", more=""
-):
+def difference(look, name="tu salida", expected="tenía que medir", wanted="tenía que valer", more=""):
     """Dónde se aparta más la salida de la buena, en una frase; ``more``, su final."""
     yours, right = look.yours, look.right
     if isinstance(right, tuple):

@@ -102,9 +102,7 @@ def half_precision(attempt):
     """Que la cuenta no se haga con 16 bits: se acerca a la buena, y todo cabe justo en ellos."""
     trace = attempt.exercise.trace
     pairs = [(value, trace({}, case)["output"]) for case, value in attempt.outputs()]
-    near = [
-        v.shape == g.shape and bool((v - g).abs().max() < 0.02 * g.abs().max()) for v, g in pairs
-    ]
+    near = [v.shape == g.shape and bool((v - g).abs().max() < 0.02 * g.abs().max()) for v, g in pairs]
     for kind in (torch.bfloat16, torch.float16):
         if 2 * sum(near) > len(near) and all(same(v, v.to(kind).float(), 0, 0) for v, _ in pairs):
             text = f"Has hecho la cuenta en {str(kind)[6:]}, y pierde decimales: hazla en float32."

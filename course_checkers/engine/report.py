@@ -105,10 +105,7 @@ class Report:
             + "</li>"
             for finding in self.findings
         )
-        parts = [
-            f"<p><strong>{escape(self.head)}</strong></p>",
-            f"<ol>{items}</ol>" if items else "",
-        ]
+        parts = [f"<p><strong>{escape(self.head)}</strong></p>", f"<ol>{items}</ol>" if items else ""]
         parts += [f"<p>Nota: {linked(note)}</p>" for note in self.notes]
         if self.printed:
             lines = escape("\n".join(self.printed_lines()))

@@ -158,9 +158,7 @@ def members(exercise, axes, stage, number, known=None, measured=None):
         styles = stage.styles is None or axis in stage.styles
         ids = stage.only.get(axis)
         right[axis] = [o for o in axes[axis] if not o.mistakes][: None if styles else 1]
-        wrong[axis] = [
-            o for o in axes[axis] if o.mistakes and (ids is None or o.mistakes[0].id in ids)
-        ]
+        wrong[axis] = [o for o in axes[axis] if o.mistakes and (ids is None or o.mistakes[0].id in ids)]
     if measured:
         right[measured] = []
     if number > 2:

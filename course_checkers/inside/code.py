@@ -70,10 +70,7 @@ class Heard(TorchFunctionMode):
 
     def __torch_function__(self, function, types, arguments=(), options=None):
         name = getattr(function, "__name__", "")
-        self.names |= {
-            name,
-            *(f"{name}, {key}" for key, on in (options or {}).items() if on is True),
-        }
+        self.names |= {name, *(f"{name}, {key}" for key, on in (options or {}).items() if on is True)}
         return function(*arguments, **(options or {}))
 
 

@@ -107,10 +107,7 @@ AXES = {
     "layout": step(
         (whole, lambda r, c, L, d: (r, c % 2, c // 2, c % 2)),
         ("mitades", (whole, lambda r, c, L, d: (r, 2 * c // d, c % (d // 2), 2 * c // d))),
-        (
-            "mitades-en-filas",
-            (lambda L, d: (2 * L, d // 2), lambda r, c, L, d: (r % L, r // L, c, r // L)),
-        ),
+        ("mitades-en-filas", (lambda L, d: (2 * L, d // 2), lambda r, c, L, d: (r % L, r // L, c, r // L))),
         ("paridad-de-la-fila", (whole, lambda r, c, L, d: (r, r % 2, c // 2, c % 2))),
         ("media-tabla", (lambda L, d: (L, d // 2), lambda r, c, L, d: (r, 0, c, 0))),
     ),

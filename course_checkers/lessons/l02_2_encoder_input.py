@@ -85,9 +85,7 @@ AXES = {
         ("suma-de-más", lambda parts, norm: sum(parts) + norm(sum(parts))),
         ("producto", lambda parts, norm: norm(math.prod(parts))),
     ),
-    "axis": step(
-        (-1,), ("norma-otro-eje", (-2,), (0,), (0, 1)), ("norma-todo", (-2, -1), (0, 1, 2))
-    ),
+    "axis": step((-1,), ("norma-otro-eje", (-2,), (0,), (0, 1)), ("norma-todo", (-2, -1), (0, 1, 2))),
     # Si se resta la media en lo que se divide, y en lo que se usa para medir la desviación.
     "center": step((True, True), ("sin-centrar", (False, True), (False, False))),
     "spread": step(

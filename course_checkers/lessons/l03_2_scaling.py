@@ -72,10 +72,7 @@ AXES = {
         *((option.mistake.id, over(option.value)) for option in SHARED),
         ("escala-d_model", lambda s, q, k: s / (q.shape[-3] * q.shape[-1])),
         ("escala-d_model", lambda s, q, k: s / (q.shape[1] * q.shape[-1])),
-        (
-            "escala-d_model",
-            lambda s, q, k: s / (q.shape[-1] * (q.shape[-3] if q.dim() == 4 else 1)),
-        ),
+        ("escala-d_model", lambda s, q, k: s / (q.shape[-1] * (q.shape[-3] if q.dim() == 4 else 1))),
         ("escala-otro-eje", lambda s, q, k: s / q.shape[-2]),
         ("escala-otro-eje", lambda s, q, k: s / q.shape[0], lambda s, q, k: s / k.shape[0]),
         ("escala-otro-eje", lambda s, q, k: s / q.shape[1], lambda s, q, k: s / k.shape[1]),

@@ -203,10 +203,7 @@ AXES = {
         ("redondeo", *(lambda w, x, dims, n=n: w.round(decimals=n) for n in range(5))),
         ("por-100", lambda w, x, dims: w * 100),
         ("logaritmo", lambda w, x, dims: w.log(), log_softmax),
-        (
-            "solo-la-mayor",
-            lambda w, x, dims: torch.zeros_like(x).scatter(-1, x.argmax(**LAST), 1.0),
-        ),
+        ("solo-la-mayor", lambda w, x, dims: torch.zeros_like(x).scatter(-1, x.argmax(**LAST), 1.0)),
         ("complemento", lambda w, x, dims: 1 - w),
         ("traspuesta", lambda w, x, dims: w.mT),
     ),

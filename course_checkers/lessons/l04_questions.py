@@ -26,9 +26,7 @@ def last_weights():
 
 def right_letter():
     right = last_weights()
-    return next(
-        letter for letter, row in OPTIONS.items() if same(right, torch.tensor(row).to(right))
-    )
+    return next(letter for letter, row in OPTIONS.items() if same(right, torch.tensor(row).to(right)))
 
 
 WRONG = {

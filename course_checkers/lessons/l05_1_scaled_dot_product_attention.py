@@ -77,10 +77,7 @@ for group, leading, seed, say in (
 MIXED = torch.tensor([[True, False, True], [True, True, False]])
 THIN = (
     ("(h, 1, L_k)", draw(44, (3, 2), 4, 3, 6, 7, MIXED[:, None])),
-    (
-        "(B, 1, L_q, L_k)",
-        draw(45, (2, 3), 2, 3, 6, 7, torch.stack([MIXED, MIXED.roll(1, 0)])[:, None]),
-    ),
+    ("(B, 1, L_q, L_k)", draw(45, (2, 3), 2, 3, 6, 7, torch.stack([MIXED, MIXED.roll(1, 0)])[:, None])),
 )
 LONG = causal_mask(60).expand(2, 60, 60).clone()
 ONE, TWO, VALUES = torch.tensor([[1.0]]), torch.tensor([[0.0], [2.0]]), torch.tensor([[1.0], [3.0]])

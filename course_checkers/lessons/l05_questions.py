@@ -43,9 +43,7 @@ CAT = question(
 def letter():
     """Qué cambia los pesos: multiplicar Q por 3, o sumar el mismo vector a todas las keys."""
     q, k, c = drawn(20, (3, 4), (5, 4), (1, 4))
-    weights, longer, moved = (
-        (q_ @ k_.mT / 2).softmax(-1) for q_, k_ in ((q, k), (3 * q, k), (q, k + c))
-    )
+    weights, longer, moved = ((q_ @ k_.mT / 2).softmax(-1) for q_, k_ in ((q, k), (3 * q, k), (q, k + c)))
     changes = not torch.allclose(weights, longer), not torch.allclose(weights, moved)
     return {(True, False): "b", (False, True): "a", (True, True): "c", (False, False): "d"}[changes]
 

@@ -165,10 +165,7 @@ class SplitHeads(Exercise):
     axes = {"way": [*split_options(), *OTHERS]}
     stages = (Stage(("way",), tuple(case(*sizes) for sizes in SIZES)),)
     tiny = (case(1, 1, 2, 2), case(1, 2, 2, 2), case(1, 2, 4, 2))
-    must = (
-        right_shape(output_shape, "La forma de tu salida no es (B, h, L, d_k).", "06 §5"),
-        only_moved,
-    )
+    must = (right_shape(output_shape, "La forma de tu salida no es (B, h, L, d_k).", "06 §5"), only_moved)
     extra = (case(2, 48, 60, 5), Case("números con decimales y negativos", (DECIMALS, 3)))
     reader, returned, also = Listed(pair=True), (listed,), ("lista-de-cabezas",)
 

@@ -129,9 +129,7 @@ class MultiHead(heads.Heads):
         "source_v": [Option("value"), *(Option(role, OTHER_SOURCE) for role in ROLES[:2])],
         "projections": PAIR_OPTIONS,
         "project_v": VALUE_PROJECTIONS,
-        "output": output_options(
-            SAID, ("W_O-sin-su-sesgo", "no-bias"), ("W_O-sin-trasponer", "turned")
-        ),
+        "output": output_options(SAID, ("W_O-sin-su-sesgo", "no-bias"), ("W_O-sin-trasponer", "turned")),
         "batch": [Option(False), Option(True, SAID["lote-por-tokens"])],
         "mask": heads.MASK_OPTIONS,
     }

@@ -32,10 +32,7 @@ COLUMNS = step(
 )
 AXES = {
     "columns": COLUMNS,
-    "heads": step(
-        itself,
-        ("una-de-las-cabezas", lambda heads: heads[:1], lambda heads: heads[-1:]),
-    ),
+    "heads": step(itself, ("una-de-las-cabezas", lambda heads: heads[:1], lambda heads: heads[-1:])),
     "rest": step(itself, ("las-demás", torch.logical_not)),
     # De la capa que se pide y de cuántas hay, en cuáles.
     "when": step(

@@ -76,10 +76,7 @@ AXES = {
         ("divide-el-bloque", lambda w, v: w @ v / w.sum(-1, True)),
     ),
     # De la suma de antes, t, y la nueva: por cuánto va la salida de antes, y por cuánto se divide.
-    "divided": step(
-        lambda t, new: (1, 1),
-        ("divide-ya", lambda t, new: (1, new), lambda t, new: (t, new)),
-    ),
+    "divided": step(lambda t, new: (1, 1), ("divide-ya", lambda t, new: (1, new), lambda t, new: (t, new))),
     "told": step(lambda m, n: n, ("devuelve-el-máximo-de-antes", lambda m, n: m)),
     "back": step(
         itself,
@@ -158,10 +155,7 @@ class OnlineSoftmax(Exercise):
     extra = (block_case(8, 30, 200, 70, 8),)
     tiny = tuple(Case("", tuple(torch.tensor([[x]]) for x in given)) for given in TINY)
     reader, notes = Several(State._fields), (hidden_block,)
-    must = (
-        *parts.must(lambda *given: {n: x.shape for n, x in zip(State._fields, given)}),
-        by_pieces,
-    )
+    must = (*parts.must(lambda *given: {n: x.shape for n, x in zip(State._fields, given)}), by_pieces)
 
     def compute(self, choice, *given):
         return {"output": step(choice, *given)}

@@ -36,10 +36,7 @@ step = stepping(TOLD)
 HIDDEN, HIDE_OPTIONS = own_mask(TOLD["sin-máscara"], None)
 AXES = {
     # De la query, la key y el value nuevos, lo que va a la caché.
-    "new": step(
-        lambda q, k, v: (k, v),
-        ("guarda-la-query", lambda q, k, v: (q, v)),
-    ),
+    "new": step(lambda q, k, v: (k, v), ("guarda-la-query", lambda q, k, v: (q, v))),
     "join": step(
         lambda kept, new: torch.cat([kept, new], 2),
         ("nuevo-delante", lambda kept, new: torch.cat([new, kept], 2)),

@@ -76,10 +76,7 @@ AXES = {
         ("media-de-salidas", lambda x, h, h_kv: grouped(x, h_kv).mean(2)),
         ("media-de-salidas", lambda x, h, h_kv: in_place(grouped(x, h_kv).mean(2), h)),
         ("suma-de-salidas", lambda x, h, h_kv: grouped(x, h_kv).sum(2)),
-        (
-            "cabezas-en-otro-orden",
-            lambda x, h, h_kv: grouped(x, h_kv).transpose(1, 2).flatten(1, 2),
-        ),
+        ("cabezas-en-otro-orden", lambda x, h, h_kv: grouped(x, h_kv).transpose(1, 2).flatten(1, 2)),
         ("sin-juntar-los-grupos", lambda x, h, h_kv: grouped(x, h_kv)),
         ("sin-juntar-los-grupos", lambda x, h, h_kv: grouped(x, h_kv).transpose(1, 2)),
         ("sin-juntar-los-grupos", lambda x, h, h_kv: grouped(x, h // h_kv)),

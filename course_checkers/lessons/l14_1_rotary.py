@@ -78,10 +78,7 @@ AXES = {
         ("solo-coseno", lambda x, y, t, s: x * t.cos()),
         ("solo-seno", lambda x, y, t, s: s * y * t.sin(), lambda x, y, t, s: x * t.sin()),
         # El segundo, con el primero ya cambiado.
-        (
-            "lee-lo-ya-girado",
-            lambda x, y, t, s: turned(x, y if s < 0 else turned(y, x, t, -1), t, s),
-        ),
+        ("lee-lo-ya-girado", lambda x, y, t, s: turned(x, y if s < 0 else turned(y, x, t, -1), t, s)),
         ("gira-un-solo-lado", lambda x, y, t, s: turned(x, y, t, s) if s < 0 else x),
         ("gira-un-solo-lado", lambda x, y, t, s: turned(x, y, t, s) if s > 0 else x),
         ("por-el-ángulo", lambda x, y, t, s: x * t),

@@ -192,9 +192,7 @@ class Sampling(Exercise):
         scores_case(326, 1.3, 60, 0.9, 2, 300),
         scores_case(42, 1.0, 40, 0.5, 2, 1, 1, 1, 40),
     )
-    tiny = tuple(
-        Case("", (torch.tensor(x), 2.0, k, p)) for x in TINY for k, p in ((2, 0.65), (1, 0.3))
-    )
+    tiny = tuple(Case("", (torch.tensor(x), 2.0, k, p)) for x in TINY for k, p in ((2, 0.65), (1, 0.3)))
     measured = {"finish": numbers.by_a_number("14 §8")}
     reader = Numbers("las probabilidades, (..., V)")
     silent, also = (numbers.constant,), tuple(numbers.KNOWN)

@@ -11,9 +11,7 @@ def told(name):
     clues, found = {}, {}
     for label, (numbers, clue) in lines(texts_of(__file__))[name].items():
         clues[label] = clue
-        for first, _, last in (
-            one.partition("-") for one in numbers.split(", ") if label != "dónde"
-        ):
+        for first, _, last in (one.partition("-") for one in numbers.split(", ") if label != "dónde"):
             for number in range(int(first), int(last or first) + 1):
                 found.setdefault(number, []).append(label)
     return clues, found

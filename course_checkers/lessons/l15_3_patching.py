@@ -43,10 +43,7 @@ AXES = {
         ("suma-el-de-la-otra", lambda theirs, i, x: x + theirs[i]),
     ),
     # De la capa que se pide y de cuántas hay, las que se dan.
-    "rest": step(
-        lambda layer, n: range(n),
-        ("se-para-ahí", lambda layer, n: range(layer)),
-    ),
+    "rest": step(lambda layer, n: range(n), ("se-para-ahí", lambda layer, n: range(layer))),
     "output": step(
         lambda x, place, plain: x,
         ("solo-la-posición", lambda x, place, plain: x[place], lambda x, place, plain: x[[place]]),

@@ -135,10 +135,7 @@ MERGE_OPTIONS = ways(  # de las cabezas, del lote y de la longitud
     ("sin-juntar", lambda x, *_: x, lambda x, *_: x.transpose(1, 2)),
 )
 # Con este reparto, juntar así es lo que toca: el error es solo uno.
-EXPECTED_MERGE = {
-    "falta-trasponer": "junta-sin-trasponer",
-    "cabezas-intercaladas": "junta-intercalando",
-}
+EXPECTED_MERGE = {"falta-trasponer": "junta-sin-trasponer", "cabezas-intercaladas": "junta-intercalando"}
 
 # --- La máscara -----------------------------------------------------------------------------------
 

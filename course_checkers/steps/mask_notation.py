@@ -205,9 +205,7 @@ def permissions(look):
     alone = int((right.any(-1) & ~yours.any(-1)).sum())
     yours, right = thin(yours, right)
     opened, closed = wrong_cells(yours, right)
-    said = [f"deja mirar en {opened} de las {int((~right).sum())} casillas prohibidas"] * (
-        opened > 0
-    )
+    said = [f"deja mirar en {opened} de las {int((~right).sum())} casillas prohibidas"] * (opened > 0)
     said += [f"tapa {closed} de las {int(right.sum())} permitidas"] * (closed > 0)
     story = f"Con {look.case.name}, tu máscara {' y '.join(said)}" if said else ""
     if alone:
