@@ -10,8 +10,8 @@ _NAMES = {
     "exercise": ("Attempt", "Exercise"),
     "mistakes": ("Option", "messages", "stepping", "told", "ways"),
     "properties": (
-        "TORCH", "each_output", "finite", "gives", "half_precision", "hits",
-        "laws", "not_by_hand", "promised", "related", "right_shape",
+        "TORCH", "differs", "each_output", "finite", "gives", "gives_nan", "half_precision",
+        "hits", "laws", "not_by_hand", "promised", "related", "right_shape",
     ),
     "questions": ("question",),
     "reading": ("NOTHING", "Numbers", "Pair", "Several", "Tensors"),

@@ -66,6 +66,12 @@ def flat(value):
     return torch.as_tensor(value).double().flatten()
 
 
+def has_nan(value):
+    """Si en un resultado, o en una de sus partes, hay algún NaN."""
+    parts = value if isinstance(value, tuple) else (value,)
+    return any(isinstance(x, torch.Tensor) and x.isnan().any() for x in parts)
+
+
 def shape_of(value):
     """La forma de un resultado: dos con formas distintas no se comparan."""
     if isinstance(value, tuple | list):

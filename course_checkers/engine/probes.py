@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 
 from course_checkers.engine.case import Case
-from course_checkers.engine.comparing import same
+from course_checkers.engine.comparing import has_nan, same
 
 SIZES = 1, 2, 17, 65, 300
 ANY = {"con la misma fila, corrida": lambda x: shifted(x) if x.dim() > 1 else x}
@@ -67,12 +67,7 @@ def solved(exercise, made):
     """Las que el enunciado admite, con lo que tienen que dar."""
     made = [probe for probe in made if exercise.possible(*probe.case.arguments)]
     found = [probe._replace(right=exercise.trace({}, probe.case)) for probe in made]
-    return [probe for probe in found if probe.right and finite(probe.right["output"])]
-
-
-def finite(output):
-    parts = output if isinstance(output, tuple) else (output,)
-    return not any(isinstance(x, torch.Tensor) and x.isnan().any() for x in parts)
+    return [probe for probe in found if probe.right and not has_nan(probe.right["output"])]
 
 
 def rich(case):

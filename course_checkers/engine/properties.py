@@ -5,7 +5,8 @@ Cada una es una función de un ``Attempt`` que da un ``Finding`` si falla.
 
 import torch
 
-from course_checkers.engine.comparing import clone, same, show_both
+from course_checkers.engine.case import Case
+from course_checkers.engine.comparing import clone, has_nan, same, show_both
 from course_checkers.engine.mistakes import lines, texts_of
 from course_checkers.engine.report import Finding
 from course_checkers.inside.code import Heard
@@ -83,6 +84,23 @@ def gives(law, arguments, right):
         yours = attempt.ask(*arguments)
         if yours is not None and not same(yours, right):
             yield law.saying(yours=show_both(yours, right)[0])
+
+    return look
+
+
+def gives_nan(note, *arguments):
+    """La nota de quien da algún NaN con estos argumentos: no está mal, y conviene saberlo."""
+    return lambda attempt: [note] if has_nan(attempt.ask(*arguments)) else []
+
+
+def differs(note, *arguments):
+    """La nota de quien, con estos argumentos, no da lo que la cuenta buena."""
+    case = Case("", arguments)
+
+    def look(attempt):
+        value = attempt.ask(*arguments)
+        if value is None or not attempt.exercise.agrees({}, case, value):
+            yield note
 
     return look
 

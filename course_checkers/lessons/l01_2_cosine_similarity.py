@@ -3,7 +3,7 @@
 import torch
 
 from course_checkers.engine import Case, Exercise, Numbers, Stage, show_both, stepping, told
-from course_checkers.engine.properties import each_output, gives, laws, not_by_hand, related
+from course_checkers.engine.properties import each_output, gives, gives_nan, laws, not_by_hand, related
 from course_checkers.steps import numbers
 from course_checkers.steps import vectors as steps
 from course_checkers.steps.vectors import both_ways, product_of
@@ -49,12 +49,7 @@ def within_limits(output, a, b):
         yield "propiedad-límites", {"yours": show_both(output, 1.0)[0]}
 
 
-def null_vector(attempt):
-    value = attempt.ask(torch.zeros(2), torch.ones(2))
-    if value is not None and value.isnan().any():
-        yield "con un vector nulo tu salida es NaN, porque 0 / 0 no existe: ese ángulo tampoco."
-
-
+NULL = "con un vector nulo tu salida es NaN, porque 0 / 0 no existe: ese ángulo tampoco."
 READY_MADE = "usas cosine_similarity, que ya da el coseno. Prueba también a escribir la cuenta."
 
 
@@ -87,7 +82,7 @@ class CosineSimilarity(Exercise):
         gives(LAWS["propiedad-consigo"], (A, A), torch.tensor(1.0)),
         related(LAWS["propiedad-tamaño"], CASE, (3 * A, B)),
     )
-    notes = (null_vector, not_by_hand(["cosine_similarity"], READY_MADE))
+    notes = (gives_nan(NULL, torch.zeros(2), torch.ones(2)), not_by_hand(["cosine_similarity"], READY_MADE))
 
     def compute(self, choice, a, b):
         chosen = [choice[axis] for axis in ("other", "center", "pair", "reduction", "divisor")]

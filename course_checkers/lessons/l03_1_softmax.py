@@ -12,7 +12,7 @@ import torch
 from course_checkers.engine import Case, Exercise, Option, Stage, Tensors, finite, laws, right_shape
 from course_checkers.engine.comparing import show, show_both
 from course_checkers.engine.mistakes import messages, mistakes
-from course_checkers.engine.properties import each_output, half_precision, not_by_hand, promised
+from course_checkers.engine.properties import each_output, gives_nan, half_precision, not_by_hand, promised
 from course_checkers.lessons import l03_steps as steps
 from course_checkers.lessons.l03_steps import TOLD, Share, highest, total
 
@@ -197,16 +197,11 @@ def exactly_zero(attempt, choice):
     return []
 
 
-def nobody(attempt):
-    """Una fila prohibida entera: no hay una respuesta buena; se dice cuál da."""
-    value = attempt.ask(torch.tensor([[-torch.inf] * 2, [0.0, 1.0]]))
-    if value is not None and value.isnan().any():
-        yield LAWS["fila-vacía"].text
-
-
 ZERO = "menos-infinito-no-es-0"
 MADE = ("softmax", "log_softmax", "_softmax", "softmin", "scaled_dot_product_attention")
 MADE += ("special_softmax", "special_log_softmax")
+# Una fila prohibida entera: no hay una respuesta buena; se dice cuál da.
+NOBODY = gives_nan(LAWS["fila-vacía"].text, torch.tensor([[-torch.inf] * 2, [0.0, 1.0]]))
 SHAPE = "Tu salida no mide lo mismo que las puntuaciones.", "03 §1"
 same_shape = right_shape(lambda scores: scores.shape, *SHAPE)
 EXTREMES = ("shift", "arithmetic", "nans")
@@ -242,7 +237,7 @@ class Softmax(Exercise):
     reader = Tensors(numpy=True)
     groups = messages(__file__, "3.1 grupos")
     besides, returned = (promised,), (exactly_zero,)
-    notes = (not_by_hand(MADE, LAWS["ya-hecha"].text), nobody)
+    notes = (not_by_hand(MADE, LAWS["ya-hecha"].text), NOBODY)
     skip = staticmethod(steps.redundant)
     also = ("temperatura", "base-otra", "épsilon", "épsilon-en-pesos", "recorta", "tapado", ZERO)
 

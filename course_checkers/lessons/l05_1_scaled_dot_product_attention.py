@@ -9,7 +9,8 @@ import math
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Pair, Raised, Stage, drawn, messages, same
+from course_checkers.engine import Case, Exercise, Option, Pair, Raised, Stage, differs, drawn, gives_nan, same
+from course_checkers.engine.mistakes import messages
 from course_checkers.engine.properties import TORCH, finite, laws, not_by_hand, promised, right_shape
 from course_checkers.steps import attention as steps
 from course_checkers.steps import hiding
@@ -139,18 +140,12 @@ def hides_the_future(attempt):
     return []
 
 
-def nobody_to_see(attempt):
-    nobody = torch.tensor([[False] * 3, [True] * 3])
-    output = attempt.ask(*draw(30, (1, 1), 2, 3, 4, 5, nobody))
-    if isinstance(output, torch.Tensor) and output.isnan().any():
-        yield LAWS["nadie-a-quien-mirar"].text
-
-
-def one_row(attempt):
-    given = Case("", draw(43, (2,), 4, 3, 6, 7, MIXED[0]))
-    output = attempt.ask(*given.arguments)
-    if output is None or not attempt.exercise.agrees({}, given, output):
-        yield LAWS["una-fila"].text
+NOBODY = draw(30, (1, 1), 2, 3, 4, 5, torch.tensor([[False] * 3, [True] * 3]))
+NOTES = (
+    gives_nan(LAWS["nadie-a-quien-mirar"].text, *NOBODY),
+    differs(LAWS["una-fila"].text, *draw(43, (2,), 4, 3, 6, 7, MIXED[0])),
+    not_by_hand((TORCH,), LAWS["ya-hecha"].text),
+)
 
 
 class Attention(Exercise):
@@ -200,7 +195,7 @@ class Attention(Exercise):
     reader = Pair(steps.output_shape, "la pareja (salida, pesos), dos tensores")
     groups = messages(__file__, "5.1 grupos")
     besides = (promised,)
-    notes = (nobody_to_see, one_row, not_by_hand((TORCH,), LAWS["ya-hecha"].text))
+    notes = NOTES
     returned = (wrong_pair, both)
     also = (*steps.FOUND_SCALES, hiding.ALWAYS_CAUSAL.id, *RETURNED, "sin-los-pesos")
 

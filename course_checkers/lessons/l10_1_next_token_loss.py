@@ -10,7 +10,7 @@ from math import log
 import torch
 from torch.nn import functional as F
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, gives, laws, related, same, show
+from course_checkers.engine import Case, Exercise, Numbers, Stage, differs, gives, laws, related, same, show
 from course_checkers.engine.mistakes import mistakes, stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
@@ -230,13 +230,6 @@ def overflows(attempt):
         yield NOTES["recorta"].saying(yours=show(value)).text
 
 
-def padded_first(attempt):
-    arguments = LOGITS.flip(1), TARGETS.flip(1), PAD
-    value, right = attempt.ask(*arguments), attempt.exercise.trace({}, Case("", arguments))
-    if value is None or not same(value, right["output"]):
-        yield NOTES["relleno-delante"].text
-
-
 class NextTokenLoss(Exercise):
     """Comprueba la pérdida de un modelo que predice el token siguiente.
 
@@ -270,7 +263,7 @@ class NextTokenLoss(Exercise):
         related(LAWS["propiedad-constante"], CASES[0], (LOGITS + 3.0, TARGETS, PAD)),
         gives(LAWS["propiedad-uniforme"], (LOGITS * 0, TARGETS, PAD), torch.tensor(log(7))),
     )
-    notes = (overflows, padded_first)
+    notes = (overflows, differs(NOTES["relleno-delante"].text, LOGITS.flip(1), TARGETS.flip(1), PAD))
 
     def possible(self, logits, targets, pad):
         """El relleno va al final, y nada es casi imposible: hay quien suma un épsilon."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Several, Stage, drawn, laws, stepping, told
+from course_checkers.engine import Case, Exercise, Several, Stage, drawn, gives_nan, laws, stepping, told
 from course_checkers.engine.comparing import same, show_both
 from course_checkers.steps import parts
 from course_checkers.steps.numbers import itself
@@ -114,6 +114,9 @@ def block_case(seed, L_q, before, b, d_v, shift=0.0):
 SIZES = ((4, 3, 5, 2), (3, 0, 4, 5), (4, 6, 1, 3), (5, 2, 5, 5), (1, 7, 2, 4), (2, 1, 3, 1))
 SHIFTED = block_case(6, 4, 4, 3, 2, 300.0), block_case(7, 3, 5, 4, 2, -300.0)
 CASES = (*(block_case(seed, *sizes) for seed, sizes in enumerate(SIZES)), *SHIFTED)
+*SEEN, SCORES, VALUES = CASES[0].arguments
+# Un bloque entero tapado, cuando ya se había visto algo.
+HIDDEN = gives_nan(TOLD["bloque-tapado"].text, *SEEN, torch.full_like(SCORES, -torch.inf), VALUES)
 TINY = (-torch.inf, 0.0, 0.0, 2.0, 10.0), (2.0, 1.0, 10.0, 1.0, 4.0), (2.0, 1.0, 10.0, 3.0, 4.0)
 
 
@@ -131,14 +134,6 @@ def by_pieces(attempt):
             yield LAWS["propiedad-trozos"].saying(row=row, one=one, other=other)
 
 
-def hidden_block(attempt):
-    """Un bloque entero tapado, cuando ya se había visto algo."""
-    *state, scores, values = CASES[0].arguments
-    found = attempt.ask(*state, torch.full_like(scores, -torch.inf), values)
-    if found and any(part.isnan().any() for part in found):
-        yield TOLD["bloque-tapado"].text
-
-
 class OnlineSoftmax(Exercise):
     """Comprueba un paso de la softmax en línea.
 
@@ -154,7 +149,7 @@ class OnlineSoftmax(Exercise):
     stages = (Stage(tuple(AXES), CASES, most=2),)
     extra = (block_case(8, 30, 200, 70, 8),)
     tiny = tuple(Case("", tuple(torch.tensor([[x]]) for x in given)) for given in TINY)
-    reader, notes = Several(State._fields), (hidden_block,)
+    reader, notes = Several(State._fields), (HIDDEN,)
     must = (*parts.must(lambda *given: {n: x.shape for n, x in zip(State._fields, given)}), by_pieces)
 
     def compute(self, choice, *given):
