@@ -111,7 +111,7 @@ class Questions(Explorer):
         old = change["old"] if isinstance(change["old"], dict) else {}
         for name, said in change["new"].items():
             if said != old.get(name):
-                fault = closing.asked(name, said, said == right(name), self.lesson)
+                fault = closing.noted(progress.asked, name, said, said == right(name), self.lesson)
                 self.note = fault and f"No se ha apuntado: {fault}."
 
     def describe(self):

@@ -98,14 +98,9 @@ def alike(task, learner, space, name, code):
     return ran.fatal or wanted is None or given is not None and same(given, wanted)
 
 
-def predicted(name, said, hit):
-    """Apunta lo dicho en una predicción. Da por qué no se ha podido, o nada."""
-    return progress.predicted(name, said, hit) if _recording else ""
-
-
-def asked(name, said, hit, lesson):
-    """Apunta lo contestado a una pregunta que vuelve, y en qué lección. Da por qué no se ha podido, o nada."""
-    return progress.asked(name, said, hit, lesson) if _recording else ""
+def noted(note, *said):
+    """Apunta con ``note`` lo dicho en una predicción o una pregunta. Da por qué no se ha podido, o nada."""
+    return note(*said) if _recording else ""
 
 
 def without_progress():

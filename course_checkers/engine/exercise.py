@@ -122,6 +122,7 @@ class Exercise:
         stages: en qué orden se averiguan, y con qué pruebas.
         measured: paso → función de un ``Attempt`` que da las ``Option`` que se miden en la respuesta.
         also: los errores que se nombran sin estar en ``axes``.
+        unused: los pasos que no da quien hace otra cuenta, la que dice el paso ``other``.
         reader: cómo se lee lo que devuelve.
         groups: grupo de pruebas → lo que se dice si el código no lo admite.
         extra: las pruebas que solo se hacen si todo lo demás está bien: el ejemplo del enunciado,
@@ -145,6 +146,7 @@ class Exercise:
     stages: tuple = ()
     measured: dict = {}
     also: tuple = ()
+    unused: tuple = ()
     reader = Tensors()
     groups: dict = {}
     extra: tuple = ()
@@ -166,8 +168,9 @@ class Exercise:
         raise NotImplementedError
 
     def skip(self, choice):
-        """Si este miembro de la familia repite otro más sencillo, y por eso sobra."""
-        return False
+        """Si este miembro de la familia repite otro más sencillo, y por eso sobra: quien hace otra cuenta se
+        equivoca, además, en un paso que esa cuenta no tiene."""
+        return any(choice[axis].mistakes for axis in self.unused if choice["other"].mistakes)
 
     def admits(self, choice):
         """Si este miembro cuenta. Un mismo error en dos pasos sería contarlo una vez y cometerlo dos."""

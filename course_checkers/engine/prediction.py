@@ -139,7 +139,7 @@ class Prediction(Explorer):
         elif out and not (first or self.early):
             self.note = LATE
         else:  # y lo ya apuntado se juzga otra vez
-            fault = closing.predicted(self.name, self.said, heard(self.name, self.said)[1])
+            fault = closing.noted(progress.predicted, self.name, self.said, heard(self.name, self.said)[1])
             self.note = fault and f"No se ha apuntado: {fault}." * (not first)
 
     def describe(self):

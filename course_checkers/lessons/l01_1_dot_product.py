@@ -36,6 +36,7 @@ class DotProduct(Exercise):
         "finish": step(numbers.itself, *steps.ENDINGS),
         "shape": steps.SHAPES,
     }
+    unused = ("pair", "reduction", "divisor")
     stages = (Stage(tuple(axes), steps.VECTORS, most=2),)
     extra, tiny = steps.EXTRA, steps.TINY
     reader, silent, also = Numbers(), (numbers.constant,), tuple(numbers.KNOWN)
@@ -50,6 +51,3 @@ class DotProduct(Exercise):
         chosen = (choice[axis] for axis in ("pair", "reduction", "divisor"))
         total = steps.quotient(choice["other"], None, *chosen, a, b)
         return {"output": choice["shape"](choice["finish"](total))}
-
-    def skip(self, choice):
-        return numbers.out_of_place(choice, "pair", "reduction", "divisor")

@@ -72,6 +72,7 @@ class CosineSimilarity(Exercise):
         "finish": step(numbers.itself, *steps.ENDINGS, *steps.ANGLES),
         "shape": steps.SHAPES,
     }
+    unused = ("center", "pair", "reduction", "divisor")
     stages = (Stage(tuple(axes), steps.VECTORS, most=2),)
     extra, tiny = (*PROMISED, Case("dos vectores iguales", (A, A)), *steps.EXTRA), steps.TINY
     reader, silent, also = Numbers(), (numbers.constant,), tuple(numbers.KNOWN)
@@ -89,6 +90,3 @@ class CosineSimilarity(Exercise):
         if chosen[0]:
             chosen[-1] = None  # quien mide otra cosa no la divide
         return {"output": choice["shape"](choice["finish"](steps.quotient(*chosen, a, b)))}
-
-    def skip(self, choice):
-        return numbers.out_of_place(choice, "center", "pair", "reduction", "divisor")

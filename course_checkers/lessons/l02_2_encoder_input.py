@@ -9,7 +9,7 @@ import math
 import torch
 
 import course_lib
-from course_checkers.engine import Case, Exercise, Stage, same, show, show_both
+from course_checkers.engine import Case, Exercise, Stage, drawn, same, show, show_both
 from course_checkers.engine.mistakes import mistakes, stepping, told
 from course_checkers.engine.properties import each_output, finite, half_precision, laws, right_shape
 from course_checkers.steps.numbers import mean_square
@@ -116,11 +116,8 @@ AXES = {
 
 def vectors(seed, shape, eps, factor=1.0, plain=True):
     """Tres lotes de vectores, γ, β y ε. ``plain``: γ y β son unos."""
-    generator = torch.Generator().manual_seed(seed)
-    parts = [torch.randn(shape, generator=generator) * factor for _ in range(3)]
-    gamma, beta = torch.randn(2, shape[-1], generator=generator)
-    ones = torch.ones(shape[-1])
-    return (*parts, *((ones, ones.clone()) if plain else (gamma, beta)), eps)
+    *parts, affine = drawn(seed, *[shape] * 3, (2, shape[-1]))
+    return (*(part * factor for part in parts), *(torch.ones_like(affine) if plain else affine), eps)
 
 
 def constant(eps):

@@ -89,10 +89,6 @@ CASES = (
 SMALL = [[[1.0, 2.0]]], *[[[0.0, 1.0], [3.0, 0.0]]] * 3, *[[10.0, 20.0]] * 3
 
 
-def shapes_of(x, W_Q, W_K, W_V, *biases):
-    return {n: (*x.shape[:-1], W.shape[-1]) for n, W in zip(LETTERS, (W_Q, W_K, W_V))}
-
-
 class Projections(Exercise):
     """Comprueba la proyección de una frase a sus queries, sus keys y sus values.
 
@@ -107,7 +103,8 @@ class Projections(Exercise):
     stages = (Stage(tuple(AXES), CASES, most=3, frequent=9, usual=6),)
     tiny = (whole(case(4, 1, 1, 1, 1, 1)), whole(case(7, 1, 1, 2, 2, 2)))
     extra = (Case("el ejemplo del enunciado", tuple(map(torch.tensor, SMALL))),)
-    reader, must = Several(Projected._fields), parts.must(shapes_of)
+    reader = Several(Projected._fields)
+    must = parts.must(lambda x, *given: {n: (*x.shape[:-1], W.shape[-1]) for n, W in zip(LETTERS, given)})
 
     def skip(self, choice):
         """Si todas salen mal de la misma forma, cada una no cuenta por su lado."""

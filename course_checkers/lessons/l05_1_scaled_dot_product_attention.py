@@ -9,8 +9,8 @@ import math
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Option, Pair, Raised, Stage, differs, drawn, gives_nan, same
-from course_checkers.engine.mistakes import messages
+from course_checkers.engine import Case, Exercise, Pair, Raised, Stage, differs, drawn, gives_nan, same
+from course_checkers.engine.mistakes import Option, messages
 from course_checkers.engine.properties import TORCH, finite, laws, not_by_hand, promised, right_shape
 from course_checkers.steps import attention as steps
 from course_checkers.steps import hiding

@@ -111,13 +111,6 @@ def so_far(values):
     return values.cummin(1).values, values.cummax(1).values
 
 
-def sentences_apart(attempt):
-    """Que tocar una frase del lote no mueva la salida de otra."""
-    gap = head.moved_by(attempt, head.drawn(21, 2, (3,), 4, 4, 4), 0, 1)
-    if gap is not None and gap[0].max() > 1e-5:
-        yield LAWS["propiedad-lote"].saying(gap=show(gap[0].max()))
-
-
 # --- El ejercicio ---------------------------------------------------------------------------------
 
 
@@ -151,7 +144,7 @@ class MaskedSelfAttention(Exercise):
         right_shape(output_shape, "La forma de tu salida no es (B, L, d_v).", "08 §5.1"),
         head.ALL_FINITE,
         influence,
-        sentences_apart,
+        head.apart(LAWS["propiedad-lote"], head.drawn(21, 2, (3,), 4, 4, 4), where=1, others=0),
         within_values(lambda x, *W: x @ W[-1], LAWS["propiedad-media"], so_far),
     )
     silent = (head.only_nan,)

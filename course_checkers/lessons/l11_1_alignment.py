@@ -151,7 +151,7 @@ class Alignment(Exercise):
             ("sobran-ejes", lambda x: x[None], lambda x: x[..., None]),
         ),
     }
-    stages = (Stage(tuple(axes), CASES, most=2),)
+    stages, unused = (Stage(tuple(axes), CASES, most=2),), ("heads", "choice")
     extra, tiny = EXTRA, tuple(Case("", (torch.tensor(weights),)) for weights in TINY)
     reader = Numbers("un tensor de enteros, (m_D,)", noting=has_decimals)
     silent, returned, also = (numbers.constant,), (not_integers,), ("siempre-lo-mismo",)
@@ -168,6 +168,3 @@ class Alignment(Exercise):
         else:
             found = choice["choice"](choice["row"](choice["heads"](table)))
         return {"output": choice["shape"](choice["finish"](found)).float()}
-
-    def skip(self, choice):
-        return numbers.out_of_place(choice, "heads", "choice")

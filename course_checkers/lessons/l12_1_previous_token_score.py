@@ -97,6 +97,7 @@ class PreviousToken(Exercise):
 
     number, title = "12.1", "cuánto mira al anterior"
     letters = ("h L L",)
+    possible = staticmethod(lambda w: w.shape[-1] > 1 and same(w.sum(-1), torch.ones(w.shape[:-1])))
     axes = {
         "again": step(itself, ("softmax-de-más", lambda w: w.softmax(-1))),
         "pick": PICKS,
@@ -121,9 +122,6 @@ class PreviousToken(Exercise):
         gives(LAWS["propiedad-igual"], (torch.full((2, 4, 4), 1 / 4),), torch.full((2,), 1 / 4)),
         gives(LAWS["propiedad-todo"], (SHIFTED,), torch.ones(1)),
     )
-
-    def possible(self, weights):
-        return weights.shape[-1] > 1 and same(weights.sum(-1), torch.ones(weights.shape[:-1]))
 
     def compute(self, choice, weights):
         values = choice["pick"](choice["again"](weights))

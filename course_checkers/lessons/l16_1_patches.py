@@ -77,6 +77,7 @@ class Patches(Exercise):
     """
 
     number, title, points = "16.1", "una fotografía, en trozos", 3
+    possible = staticmethod(lambda x, p: p > 0 and not any(n % p for n in x.shape[2:]) and x.shape[1] == 3)
     axes = {"way": [*ways()]}
     stages = (Stage(("way",), tuple(case(*each) for each in ((2, 2, 3, 4), (1, 3, 2, 5), (3, 2, 2, 2), (2, 4, 3, 3)))),)
     extra = (case(2, 16, 12, 14), case(1, 1, 1, 4))
@@ -86,9 +87,6 @@ class Patches(Exercise):
         right_shape(lambda x, p: (len(x), x[0, 0].numel() // p**2, 3 * p * p), "La forma de tu salida no es (B, L, 3·p²).", "16 §1"),
         only_moved,
     )
-
-    def possible(self, pictures, p):
-        return p > 0 and not any(n % p for n in pictures.shape[2:]) and pictures.shape[1] == 3
 
     def compute(self, choice, pictures, p):
         return {"output": choice["way"](pictures, p)}

@@ -77,7 +77,7 @@ class Moments(Exercise):
 
     number, title, points = "16.2", "cuándo se dijo cada palabra", 3
     axes = AXES
-    stages = (Stage(tuple(AXES), CASES, most=2),)
+    stages, unused = (Stage(tuple(AXES), CASES, most=2),), ("heads", "choice")
     extra = (moment_case(5, 6, 8, 20, 450, (3, 1), (4, 2), (5, 6)), moment_case(6, 2, 2, 1, 9, (1, 0)))
     tiny = (Case("", (torch.tensor([[[[0.1, 0.7, 0.2], [0.2, 0.2, 0.6]]]]), [(0, 0)])),)
     reader = Numbers("un tensor de segundos, (T,)")
@@ -92,6 +92,3 @@ class Moments(Exercise):
         table = choice["which"](weights, heads)
         found = choice["other"](table) if choice["other"] else choice["choice"](choice["heads"](table))
         return {"output": choice["finish"](choice["unit"](found, weights.shape[-1])).float()}
-
-    def skip(self, choice):
-        return numbers.out_of_place(choice, "heads", "choice")

@@ -200,11 +200,7 @@ def output_shape(query, key, value, mask=None):
     return (*query.shape[:-1], value.shape[-1])
 
 
-def least_and_most(value):
-    return value.amin(-2, keepdim=True), value.amax(-2, keepdim=True)
-
-
-def within_values(values, law=LAWS["propiedad-media"], bounds=least_and_most):
+def within_values(values, law=LAWS["propiedad-media"], bounds=lambda v: (v.amin(-2, True), v.amax(-2, True))):
     """Que cada salida esté entre el menor y el mayor de los values, o entre los que da ``bounds``."""
 
     @each_output({"": law})

@@ -30,11 +30,6 @@ def constant(attempt):
     return isinstance(first, torch.Tensor) and all(same(first, other) for other in others)
 
 
-def out_of_place(choice, *steps):
-    """Si quien hace otra cuenta se equivoca, además, en un paso que esa cuenta no tiene."""
-    return bool(choice["other"].mistakes) and any(choice[step].mistakes for step in steps)
-
-
 def by_a_number(read):
     """La salida buena por un número fijo, o más un número fijo: se mide cuál."""
     known = {name: replace(mistake, read=read) for name, mistake in KNOWN.items()}

@@ -9,7 +9,7 @@ import math
 
 import torch
 
-from course_checkers.engine import Option, Stage, case, clone, finite, told, ways
+from course_checkers.engine import Option, Stage, case, clone, finite, show, told, ways
 from course_checkers.engine.properties import NOT_FINITE
 from course_checkers.steps import attention as steps
 from course_checkers.steps.hiding import searched_fill
@@ -214,3 +214,14 @@ def moved_by(attempt, arguments, which, where):
     base, other = attempt.ask(*arguments), attempt.ask(*touched)
     known = base is not None and other is not None and base.shape == other.shape
     return (other - base).abs().amax(-1) if known and base.dim() == 3 else None
+
+
+def apart(law, arguments, where, others):
+    """Que sumar 1 a una parte del primer argumento no mueva otras salidas; ``{gap}``, lo que se mueven."""
+
+    def look(attempt):
+        gap = moved_by(attempt, arguments, 0, where)
+        if gap is not None and gap[others].max() > 1e-5:
+            yield law.saying(gap=show(gap[others].max()))
+
+    return look
