@@ -32,8 +32,6 @@ def said(value):
 KNOWN, LAWS = told(__file__, "0.1", in_its_row), laws(__file__, "0.1 propiedades")
 step = stepping(KNOWN)
 
-# --- Los pasos ------------------------------------------------------------------------------------
-
 # De los pesos, w, los tokens, t, y la posición que pregunta, p, la fila que se mira.
 ROWS = step(
     lambda w, t, p: w[p],
@@ -99,8 +97,6 @@ RESULTS = step(
     ("devuelve-todos", lambda f: f.t),
     ("devuelve-la-fila", lambda f: [weight for _, weight in f.pairs]),
 )
-
-# --- Las pruebas ----------------------------------------------------------------------------------
 
 SENTENCES = (
     "[CLS] it slept [SEP]",

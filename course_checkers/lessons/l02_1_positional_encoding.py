@@ -44,9 +44,6 @@ step = stepping(TOLD)
 sin, cos, zero = np.sin, np.cos, np.zeros_like
 
 
-# --- Los pasos ------------------------------------------------------------------------------------
-
-
 def whole(L, d):
     return L, d
 
@@ -119,8 +116,6 @@ AXES = {
     ),
     "swapped": step(False, ("argumentos-cambiados", True)),
 }
-
-# --- Lo que se mira en la respuesta ---------------------------------------------------------------
 
 
 def found_bases(attempt):

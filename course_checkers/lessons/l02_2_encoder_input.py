@@ -46,8 +46,6 @@ STORIES = dict.fromkeys(OF_MEAN, average) | dict.fromkeys(OF_DEVIATION, deviatio
 TOLD, LAWS = told(__file__, "2.2", **STORIES), laws(__file__, "2.2 propiedades")
 step = stepping(TOLD)
 
-# --- Los pasos ------------------------------------------------------------------------------------
-
 
 def spread(correction=0, root=True):
     """La desviación de ``x``, ya con su media quitada si toca: (inside, outside) son los dos ε."""
@@ -111,8 +109,6 @@ AXES = {
     ),
 }
 
-# --- Las pruebas ----------------------------------------------------------------------------------
-
 
 def vectors(seed, shape, eps, factor=1.0, plain=True):
     """Tres lotes de vectores, γ, β y ε. ``plain``: γ y β son unos."""
@@ -156,8 +152,6 @@ TINY = (
     tiny("un vector de 2 números", [1.0, 3.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]),
     tiny("un vector de 2 números, con γ y β", [1.0, 2.0], [1.0, 2.0], [2.0, 3.0], [0.0, 1.0]),
 )
-
-# --- Lo que se mira en la respuesta ---------------------------------------------------------------
 
 
 @each_output(LAWS)

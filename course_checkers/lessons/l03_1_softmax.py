@@ -18,8 +18,6 @@ from course_checkers.lessons.l03_steps import TOLD, Share, highest, total
 
 LAWS = laws(__file__, "3.1 propiedades")
 
-# --- Las pruebas ----------------------------------------------------------------------------------
-
 
 def draw(seed, *shape):
     return 1.5 * torch.randn(*shape, generator=torch.Generator().manual_seed(seed))

@@ -31,8 +31,6 @@ SCALES = told(steps.__file__, "scale", size) | told(__file__, "3.2 escala", size
 TOLD, LAWS = told(__file__, "3.2") | SCALES, laws(__file__, "3.2 propiedades")
 step = stepping(TOLD)
 
-# --- Los pasos ------------------------------------------------------------------------------------
-
 
 def over(divisor):
     """Dividir por un número, a partir de la query y la key: sin mirar las puntuaciones."""
@@ -107,9 +105,6 @@ AXES = {
     ),
 }
 
-# --- Las pruebas ----------------------------------------------------------------------------------
-
-
 KINDS = (("frase", "en una frase suelta"), ("lote", "en un lote"), ("cabezas", "con cabezas"))
 
 
@@ -133,8 +128,6 @@ CASES = (
     case("4 queries, 4 keys y d_k = 4", 22, (), 4, 4, 4),
     Case("la query y la key del enunciado", EXAMPLE, "frase"),
 )
-
-# --- Lo que se mira en la respuesta ---------------------------------------------------------------
 
 
 def divisor(attempt, d_k):

@@ -70,8 +70,6 @@ OTHERS = {"sin_exponencial": lowest_weight, "tapado": blocked_weight}
 TOLD = told(__file__, "3.1", top_weight, **OTHERS) | SUMS | EXTREMES
 step = stepping(TOLD)
 
-# --- Los pasos ------------------------------------------------------------------------------------
-
 LAST = {"dim": -1, "keepdim": True}
 
 

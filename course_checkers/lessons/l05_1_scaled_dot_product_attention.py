@@ -19,8 +19,6 @@ from course_lib.masks import causal_mask, padding_mask
 
 LAWS = laws(__file__, "5.1")
 
-# --- Las pruebas ----------------------------------------------------------------------------------
-
 
 def draw(seed, leading, L_q, L_k, d_k, d_v, mask=None, factor=1.0):
     """Q, K, V y máscara con números sembrados: ni saturan la softmax ni la dejan plana."""

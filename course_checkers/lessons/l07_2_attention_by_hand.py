@@ -23,8 +23,6 @@ PIECES = [Option(how, kind_mistake(how, ROLES, KINDS)) for how in ("sliced", "sh
 BY_HEADS = ("matriz-repartida-con-view", "reparte-antes", "reparte-antes-y-comparte")
 PAIR_OPTIONS, VALUE_PROJECTIONS = projection_options(KINDS)
 
-# --- Las pruebas ----------------------------------------------------------------------------------
-
 
 def case(name, seed, batch, length, width, heads, factor=1.0):
     x, *matrices = drawn(seed, (batch, length, width), *[(width, width)] * 4)

@@ -21,8 +21,6 @@ TOLD = told(__file__, "8.1", row_example)
 step = stepping(TOLD)
 SEEN, LAWS = told(__file__, "8.1 propiedades"), laws(__file__, "8.1 propiedades")
 
-# --- Los pasos ------------------------------------------------------------------------------------
-
 
 def full(rows, bos):
     return torch.full_like(rows[:, :1], bos)
@@ -87,8 +85,6 @@ LINES = step(
     ("eje-del-lote", (lambda ids: ids.mT, lambda moved, ids: moved.mT)),
     ("todo-seguido", (lambda ids: ids.reshape(1, -1), lambda moved, ids: moved.reshape(ids.shape))),
 )
-
-# --- Las pruebas ----------------------------------------------------------------------------------
 
 
 def draw(rows, length, seed, largest=29000):

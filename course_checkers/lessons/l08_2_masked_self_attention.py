@@ -39,8 +39,6 @@ ALLOWED = ways(
     ("solo-su-value", lambda x, W_Q: torch.eye(x.shape[1], dtype=torch.bool)),
 )
 
-# --- Las pruebas ----------------------------------------------------------------------------------
-
 
 def scores(first):
     """Puntuaciones enteras: 200 por cada número de ``first``."""
@@ -63,8 +61,6 @@ CASES = (
     Case("puntuaciones muy negativas y un futuro mayor", scores([-12.0, -11.0, -9.0, 0.0])),
 )
 ONE = torch.ones(1, 1)
-
-# --- Lo que se mide, y lo que se ve cuando no se reconoce nada ------------------------------------
 
 
 def one_number(attempt, token, *matrices):
@@ -109,9 +105,6 @@ def influence(attempt):
 def so_far(values):
     """El menor y el mayor de los que ve cada token."""
     return values.cummin(1).values, values.cummax(1).values
-
-
-# --- El ejercicio ---------------------------------------------------------------------------------
 
 
 class MaskedSelfAttention(Exercise):

@@ -13,8 +13,6 @@ from course_checkers.steps.attention import within_values
 from course_checkers.steps.hiding import leaked_weight, own_mask, triangle
 from course_checkers.steps.pair import wrong_pair
 
-# --- Los pasos ------------------------------------------------------------------------------------
-
 
 def shape_story(look):
     """Lo que mide la salida, si no es lo que tenía que medir."""
@@ -59,8 +57,6 @@ NO_FUTURE = ways(
     ("máscara-causal-de-más", lambda m_D, m_E: triangle(m_D, m_D)),
     ("máscara-causal-de-más", lambda m_D, m_E: triangle(m_E, m_E)),
 )
-
-# --- Las pruebas ----------------------------------------------------------------------------------
 
 
 def pair(seed, B, m_D, m_E, d, d_k, d_v, real=None, blank=None, left=False):
@@ -111,9 +107,6 @@ def sources(order, decoder_x, encoder_x):
     return tuple(decoder_x if name == "D" else encoder_x for name in order)
 
 
-# --- Lo que se mide, y lo que se ve cuando no se reconoce nada ------------------------------------
-
-
 def one_number(attempt, token, *matrices):
     """La salida de un token, si es un número; el primero no puede ver el segundo."""
     x, mask = torch.eye(2)[None], None if token else torch.tensor([[True, False]])
@@ -146,9 +139,6 @@ def what_moves(attempt):
             row = int(bad(gap).nonzero()[0, -1])
             yield LAWS[name].saying(**where, row=row, gap=show(gap.max()))
             return
-
-
-# --- El ejercicio ---------------------------------------------------------------------------------
 
 
 class CrossAttention(Exercise):

@@ -12,8 +12,6 @@ from course_checkers.engine.properties import finite, not_by_hand, right_shape
 from course_checkers.steps import one_head as head
 from course_checkers.steps.numbers import mean_square
 
-# --- Los pasos ------------------------------------------------------------------------------------
-
 
 def moments(look):
     """Del vector que más se aparta, la media y la desviación típica, sin ``weight`` ni ``bias``."""
@@ -103,8 +101,6 @@ CENTERS = ways(
 KEEPS = ways(TOLD, (True, True), ("sin-keepdim", (False, False), (False, True), (True, False)))
 CONSTANT_EPS = (1e-3, 1e-5, 1e-6, 1e-8, 1.0)
 
-# --- Las pruebas ----------------------------------------------------------------------------------
-
 
 def vectors(seed, B, L, d, *eps, size=1.0, same_numbers=False):
     """x, la subcapa, ``weight``, ``bias`` y, si se da, eps."""
@@ -133,8 +129,6 @@ CASES = (
 )
 X, SUBLAYER, WEIGHT, *OTHERS = vectors(8, 2, 3, 4, 0.2)
 TINY = (([1.0, 0.0], [0.0, 0.0]), ([1.0, 0.0], [2.0, 1.0]), ([3.0, -1.0], [2.0, 5.0]))
-
-# --- Lo que se mide, y lo que se ve cuando no se reconoce nada ------------------------------------
 
 
 def measured_eps(attempt, *eps):
@@ -183,9 +177,6 @@ def standard(attempt):
         worst = deviation[(deviation - 1).abs().argmax()]
         if mean > 1e-3 or abs(worst - 1) > 1e-3:
             yield LAWS["propiedad-momentos"].saying(mean=mean, worst=worst)
-
-
-# --- El ejercicio ---------------------------------------------------------------------------------
 
 
 class AddAndNormalise(Exercise):

@@ -19,8 +19,6 @@ step = stepping(told(__file__, "10.1"))
 LAWS = laws(__file__, "10.1 propiedades")
 NOTES = told(__file__, "10.1 notas")
 
-# --- Los pasos ------------------------------------------------------------------------------------
-
 SOFTMAXES = step(
     lambda x: x.log_softmax(-1),
     ("softmax-otro-eje", lambda x: x.log_softmax(1), lambda x: x.log_softmax(0)),
@@ -175,8 +173,6 @@ OTHERS = step(
     ("logaritmo-de-la-media", lambda x, ids, pad: -of(x.softmax(-1), ids).mean().log()),
     ("ejes-de-cross_entropy", *with_their_axes()),
 )
-
-# --- Las pruebas ----------------------------------------------------------------------------------
 
 
 def batch(seed, lengths, V, pad, m_D=None):

@@ -41,7 +41,6 @@ TOLD = told(__file__, "10.2", compared)
 step = stepping(TOLD)
 SEEN = told(__file__, "10.2 propiedades")
 
-# --- Los pasos ------------------------------------------------------------------------------------
 # De cada error, primero la forma más corriente: con tres errores a la vez se buscan solo esas.
 
 # Qué se le da: de lo escrito y las dos marcas.
@@ -135,8 +134,6 @@ SHAPES = step(
     ("cuántos", len),
     ("sobran-ejes", lambda ids: (ids,), lambda ids: tuple((token,) for token in ids)),
 )
-
-# --- Las pruebas ----------------------------------------------------------------------------------
 
 
 def write(model, feed, choose, stop, limit, bos, eos, longest):

@@ -76,8 +76,6 @@ AXES = {
     "naive": ways({"softmax-inestable": steps.UNSTABLE}, False, ("softmax-inestable", True)),
 }
 
-# --- Las pruebas ----------------------------------------------------------------------------------
-
 
 def cache_case(seed, n, L, B=2, h=3, d_k=4, d_v=5, low=0.0):
     """``low``: cuánto se multiplican unas puntuaciones que son todas negativas."""

@@ -86,8 +86,6 @@ AXES = {
     "naive": ways({"softmax-inestable": steps.UNSTABLE}, False, ("softmax-inestable", True)),
 }
 
-# --- Las pruebas ----------------------------------------------------------------------------------
-
 
 def shared_case(seed, h, h_kv, L_q, L_k, d_k, d_v, B=2, low=0.0):
     """``low``: cuánto se multiplican unas puntuaciones que son todas negativas."""

@@ -25,8 +25,6 @@ EVERY = (
 ALSO = ("escala-fija", "escala-de-más", "escala-otra", "máscara-poco-negativa", *RETURNED)
 ALL_FINITE = finite("04 §7", f"{NOT_FINITE} Recuerda que 0·(−∞) es NaN.")
 
-# --- Las pruebas ----------------------------------------------------------------------------------
-
 
 def drawn(seed, B, lengths, d, d_k, d_v, size=1.0, blank=None):
     """Un lote de frases de cada longitud, W_Q, W_K y W_V. ``blank``: el token que es 0 en el último."""
