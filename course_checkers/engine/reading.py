@@ -111,6 +111,9 @@ class Tensors:
     def main(self, value, case):
         return value
 
+    def refused(self, what):
+        return None, Finding("tipo", f"Tu código devuelve {what} y tiene que devolver {self.returns}.")
+
     def settle(self, attempt):
         """Los ``Finding`` de cómo está escrita la respuesta entera, vistas todas las pruebas."""
         return []
@@ -120,8 +123,7 @@ class Tensors:
             return None, NOTHING
         if isinstance(value, tuple) and self.pair:
             if any(isinstance(item, tuple) for item in value):
-                text = f"Tu código devuelve una tupla dentro de otra, y tiene que devolver {self.returns}."
-                return None, Finding("tipo", text)
+                return self.refused("una tupla dentro de otra,")
             read = [(None, None) if item is None else self.read(item, case) for item in value]
             problems = [problem for _, problem in read if problem]
             return (None, problems[0]) if problems else (tuple(item for item, _ in read), None)
@@ -129,9 +131,7 @@ class Tensors:
         if self.numpy and kind in ("ndarray", "float32", "float64", "float", "int", "bool_"):
             value = torch.as_tensor(value)
         if not isinstance(value, torch.Tensor):
-            name = "un array de NumPy" if kind == "ndarray" else f"un «{kind}»"
-            text = f"Tu código devuelve {name} y tiene que devolver {self.returns}."
-            return None, Finding("tipo", text)
+            return self.refused("un array de NumPy" if kind == "ndarray" else f"un «{kind}»")
         if problem := self.wrong_dtype(value.dtype):
             return None, Finding("dtype", problem)
         return (value if self.dtype else value.float()), None
@@ -171,8 +171,7 @@ class Pair(Tensors):
 
     def read(self, value, case):
         if isinstance(value, tuple) and not 1 <= len(value) <= 3:
-            text = f"Tu código devuelve un «tuple» y tiene que devolver {self.returns}."
-            return None, Finding("tipo", text)
+            return self.refused("un «tuple»")
         return super().read(value, case)
 
     def main(self, value, case):
@@ -199,9 +198,7 @@ class Numbers(Tensors):
             return None, NOTHING
         tensor = to_tensor(value)
         if tensor is None:
-            kind = type(value).__name__
-            text = f"Tu código devuelve un «{kind}» y tiene que devolver {self.returns}."
-            return None, Finding("tipo", text)
+            return self.refused(f"un «{type(value).__name__}»")
         if (kind := str(getattr(value, "dtype", ""))).endswith("float16"):  # también el de NumPy
             return None, Finding("dtype", lost_decimals(kind.removeprefix("torch.")))
         return (self.noting(value), tensor) if self.noting else tensor, None
@@ -227,9 +224,7 @@ class Several(Numbers):
         if len(parts) == self.many and all(problem.id == "dtype" for problem in problems):
             whole = tuple(part.clone() for part, _ in read if not problems)
             return (None, problems[0]) if problems else (whole, None)
-        kinds = ", ".join(type(part).__name__ for part in parts)
-        text = f"Tu código devuelve ({kinds}) y tiene que devolver {self.returns}."
-        return None, Finding("tipo", text)
+        return self.refused(f"({', '.join(type(part).__name__ for part in parts)})")
 
 
 def to_tensor(value):

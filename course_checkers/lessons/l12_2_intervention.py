@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Stage, Tensors, drawn, laws, stepping, told
+from course_checkers.engine import Case, Exercise, Stage, drawn, laws, stepping, told
 from course_checkers.inside.model import FakeEncoder, has_hooks
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
@@ -121,7 +121,6 @@ class Intervention(Exercise):
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, most=2),)
     extra = encoder_case(3, 1, 3, 2, 4, 0, [0, 1]), encoder_case(4, 6, 12, 12, 8, 3, [1])
-    reader = Tensors()
     also = ("deja-el-hook", *numbers.KNOWN)
     silent = (numbers.constant,)
     measured = {"finish": numbers.by_a_number("12 §4.2")}

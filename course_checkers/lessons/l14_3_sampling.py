@@ -6,6 +6,7 @@ from course_checkers.engine import Exercise, Numbers, Stage, laws, messages, sho
 from course_checkers.engine.case import Case, drawn
 from course_checkers.engine import properties as law
 from course_checkers.steps import numbers
+from course_checkers.steps.attention import proportional
 from course_checkers.steps.numbers import itself, rounded
 
 LAWS = laws(__file__, "14.3 propiedades")
@@ -32,10 +33,6 @@ def with_first(keep):
 def largest(x, k):
     """Quiénes son los k mayores de su fila."""
     return x.argsort(-1, descending=True).argsort(-1) < k
-
-
-def share(x):
-    return x / x.sum(-1, keepdim=True)
 
 
 AXES = {
@@ -114,7 +111,7 @@ AXES = {
         ("tapa-con-0", lambda keep, y, z, p: softmax(y * keep)),
         ("softmax-otra-vez", lambda keep, y, z, p: softmax(softmax(z) * keep)),
         ("softmax-otra-vez", lambda keep, y, z, p: softmax(only(softmax(z), keep))),
-        ("a-partes-iguales", lambda keep, y, z, p: share(keep * 1.0)),
+        ("a-partes-iguales", lambda keep, y, z, p: proportional(keep * 1.0)),
         ("devuelve-quiénes", lambda keep, y, z, p: keep * 1.0, lambda keep, y, z, p: ~keep * 1.0),
         ("devuelve-puntuaciones", lambda keep, y, z, p: only(y, keep)),
         ("devuelve-puntuaciones", lambda keep, y, z, p: y * keep),

@@ -76,6 +76,7 @@ class Moments(Exercise):
     """
 
     number, title, points = "16.2", "cuándo se dijo cada palabra", 3
+    possible = staticmethod(lambda w, heads: all(i < w.shape[0] and j < w.shape[1] for i, j in heads))
     axes = AXES
     stages, unused = (Stage(tuple(AXES), CASES, most=2),), ("heads", "choice")
     extra = (moment_case(5, 6, 8, 20, 450, (3, 1), (4, 2), (5, 6)), moment_case(6, 2, 2, 1, 9, (1, 0)))
@@ -84,9 +85,6 @@ class Moments(Exercise):
     silent, also = (numbers.constant,), tuple(numbers.KNOWN)
     measured = {"finish": numbers.by_a_number("16 §4")}
     must = (*numbers.must("16 §4", lambda weights, heads: weights.shape[2:3]), inside_the_sound)
-
-    def possible(self, weights, heads):
-        return all(layer < weights.shape[0] and head < weights.shape[1] for layer, head in heads)
 
     def compute(self, choice, weights, heads):
         table = choice["which"](weights, heads)
