@@ -87,7 +87,8 @@ def says(page, text):
 
 def controls(explorer):
     """Los controles que se manejan igual en todos; al final, lo que se elige."""
-    kinds = "input[type=range]:enabled, input[type=checkbox], button:enabled, [role=slider]", "input[type=radio]"
+    first = "input[type=range]:enabled, input[type=checkbox], button:enabled, [role=slider]"
+    kinds = first, "input[type=radio]"
     return [control for kind in kinds for control in explorer.locator(kind).all()]
 
 

@@ -94,7 +94,8 @@ export function sentence({ weights, top, rest }, data, row) {
   const said = data.tokens && `«${visible(data.tokens[row].trim())}»`;
   const asker = said || `El trozo de la ${named(row, data)},`;
   const out = said ? 'silencio que sigue al sonido' : 'token del principio';
-  const name = j => `${said ? 'a' : 'al de la'} ${named(j, data)} (${show(weights[j])})`;
+  const whom = j => (said ? 'a' : j === row ? 'a sí mismo, el de la' : 'al de la');
+  const name = j => `${whom(j)} ${named(j, data)} (${show(weights[j])})`;
   const best = top.slice(0, 3).filter((j, n) => n === 0 || weights[j] >= 0.005);
   const told = join(best.map(name));
   if (rest > 0.5) return `${asker} mira sobre todo al ${out} (${show(rest)}); después, ${told}.`;

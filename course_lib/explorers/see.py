@@ -1,4 +1,4 @@
-"""La atención, vista y oída: adónde mira un trozo de una fotografía, y a qué segundo cada token que se oye."""
+"""La atención, vista y oída: adónde mira un trozo de una fotografía, y a qué segundo cada token."""
 
 import base64
 import zlib
@@ -18,8 +18,8 @@ def compute(saved, heads, row):
     Returns:
         Diccionario: ``weights``, los C pesos; ``top``, los cinco mayores; y ``rest``, lo que mira fuera.
     """
-    whole = torch.frombuffer(bytearray(zlib.decompress(base64.b64decode(saved["numbers"]))), dtype=torch.uint8)
-    whole = whole.double().view(len(saved["heads"]), len(saved["rows"]), -1)
+    raw = bytearray(zlib.decompress(base64.b64decode(saved["numbers"])))
+    whole = torch.frombuffer(raw, dtype=torch.uint8).double().view(len(saved["heads"]), len(saved["rows"]), -1)
     whole = whole[[saved["heads"].index(pair) for pair in heads], saved["rows"].index(row)]
     rest, most = ((256 * whole[:, :2] + whole[:, 2:4]) / 65_535).unbind(-1)
     weights = (most[:, None] * whole[:, 4:] / 255).mean(0)
@@ -38,7 +38,7 @@ class SeeExplorer(AskingExplorer):
         row: el trozo, por filas desde 0, o el token.
 
     Raises:
-        traitlets.TraitError: si la capa, la cabeza o el trozo no existen. Si falla otra cosa, se lee en su sitio.
+        traitlets.TraitError: si la capa, la cabeza o el trozo no existen. Lo demás se lee en su sitio.
     """
 
     _esm = esm("see")
@@ -73,7 +73,7 @@ class SeeExplorer(AskingExplorer):
 
     @traitlets.observe("layer", "head", "row")
     def _fill(self, _change=None):
-        """Guarda lo que se mira: de un sonido, todos los tokens; de una fotografía, uno de cada cuatro trozos."""
+        """Guarda lo que se mira: de un sonido, todos los tokens; de una fotografía, un trozo de cada cuatro."""
         kept, heads, rows = self.saved, self._heads(), range(self._sizes()[2])
         if not self.data or all(pair in kept.get("heads", ()) for pair in heads) and self.row in kept["rows"]:
             return

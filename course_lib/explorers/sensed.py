@@ -63,7 +63,7 @@ def look(source):
 
 
 def hear(source):
-    """Oye un sonido. Devuelve lo que se dibuja; y lo que cada token mira al silencio de detrás y a cada columna."""
+    """Oye un sonido. Devuelve lo que se dibuja; y lo que cada token mira al silencio y a cada columna."""
     from course_lib.hearing import ALIGNMENT, FRAME, load_whisper, read_sound, spectrogram, transcribe
 
     sound, notes = with_warnings(read_sound, source, UserWarning)
@@ -111,8 +111,8 @@ def address(kind, file):
 
 
 def packed(rest, seen, heads, rows):
-    """Unos pesos para el viaje a la página, comprimidos: cada fila, lo de fuera y el mayor en 16 bits, y todos
-    en 8, a la escala del mayor.
+    """Unos pesos para el viaje a la página, comprimidos: de cada fila, lo de fuera y el mayor, en
+    16 bits; y todos, en 8, a la escala del mayor.
 
     Args:
         rest: ``(Nx, h, L)``, lo que cada fila mira fuera de lo que se dibuja.
