@@ -87,7 +87,8 @@ def says(page, text):
 
 def controls(explorer):
     """Los controles que se manejan igual en todos; al final, lo que se elige."""
-    kinds = "input[type=range], input[type=checkbox], button:enabled", "input[type=radio]"
+    first = "input[type=range]:enabled, input[type=checkbox], button:enabled, [role=slider]"
+    kinds = first, "input[type=radio]"
     return [control for kind in kinds for control in explorer.locator(kind).all()]
 
 
@@ -95,7 +96,7 @@ def answers(page, explorer, control):
     """Dice si tocar un control con el teclado cambia lo que se lee: como mucho, en un segundo."""
     before = explorer.inner_text()
     control.focus()
-    moves = control.evaluate("node => node.matches('select, [type=range]')")
+    moves = control.evaluate("node => node.matches('select, [type=range], [role=slider]')")
     page.keyboard.press("ArrowRight" if moves else "Space")
     for _ in range(20):
         if explorer.inner_text() != before:

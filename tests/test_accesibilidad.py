@@ -44,6 +44,7 @@ EFFECTS = {
     "MaskExplorer": {".m-cell": "table[aria-label^=pesos]", "*": ".m-grid"},
     "MultiHeadExplorer": {"*": ".h-detail > *"},
     "QKVExplorer": {"*": "table"},
+    "SeeExplorer": {"*": ".s-stage"},
     "SoftmaxExplorer": {"*": "svg[aria-hidden=true]"},
 }
 

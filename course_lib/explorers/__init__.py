@@ -16,7 +16,8 @@ _MODULE_OF = {
     "AttentionExplorer": "attention", "BlocksExplorer": "blocks",
     "CrossAttentionExplorer": "cross", "GeometryExplorer": "geometry",
     "InfluenceExplorer": "influence", "LearningExplorer": "learning", "LlmExplorer": "llm",
-    "MaskExplorer": "mask", "MultiHeadExplorer": "heads", "QKVExplorer": "qkv", "SoftmaxExplorer": "softmax",
+    "MaskExplorer": "mask", "MultiHeadExplorer": "heads", "QKVExplorer": "qkv", "SeeExplorer": "see",
+    "SoftmaxExplorer": "softmax",
 }  # fmt: skip
 __all__ = sorted(_MODULE_OF)
 __getattr__, __dir__ = lazy(__name__, _MODULE_OF)

@@ -18,6 +18,7 @@ SHARED = {"sync": True, "echo_update": False}
 ALSO = dict.fromkeys(["cross", "llm", "qkv"], ["sentences"]) | {
     "attention": ["sentences", "arcs"], "heads": ["sentences", "goals"],
     "geometry": ["goals"], "influence": ["heatmap"], "learning": ["goals", "heatmap"],
+    "see": ["sentences", "sound"],
 }  # fmt: skip
 
 

@@ -93,6 +93,11 @@ globalThis.course ??= {};
       cabeza: ['head', HEAD],
       token: ['query', TOKEN],
     },
+    SeeExplorer: {
+      capa: ['layer', (x, { saved }) => saved.heads.some(([layer]) => layer === x)],
+      cabeza: ['head', (x, { saved }) => x === -1 || saved.heads.some(([, head]) => head === x)],
+      fila: ['row', (x, { saved }) => saved.rows.includes(x)],
+    },
     SoftmaxExplorer: {
       x: ['logits', list(real(-10, 10), 8, 2)],
       temperatura: ['temperature', real(0.1, 10)],
