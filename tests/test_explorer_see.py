@@ -83,7 +83,7 @@ def test_what_it_does_not_take_is_said(tiny, monkeypatch, tmp_path):
         assert reason in repr(SeeExplorer(*made, layer=2))
     monkeypatch.undo()
     monkeypatch.setattr(senses, "FOLDER", tmp_path)
-    sensed._kept.cache_clear()
+    sensed.loaded.cache_clear()
     assert SeeExplorer().error.startswith("Falta el modelo dinov2, o está dañado. «python curso.py abrir")
 
 
