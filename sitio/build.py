@@ -65,7 +65,7 @@ NAMES = {  # lo que el tema y sus amigos no dicen en español, y oye quien usa u
 }
 POLICY = {"default-src": ["'none'"], "base-uri": ["'none'"]}  # nada de fuera
 POLICY |= {f"{what}-src": ["'self'"] for what in ("script", "font", "connect")} | {"form-action": ["'self'"]}
-POLICY |= {"style-src": ["'self'", "'unsafe-inline'"], "img-src": ["'self'", "data:"]}
+POLICY |= {"style-src": ["'self'", "'unsafe-inline'"], "img-src": ["'self'", "data:"], "media-src": ["data:"]}
 
 
 def build(site, **settings):
