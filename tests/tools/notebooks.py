@@ -39,7 +39,7 @@ KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3
 CELL_METADATA = ("deletable", "editable", "jupyter", way.FOLDED, "nbgrader", "slideshow", "tags")
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
-MAX_WIDGETS_BYTES = 415_000
+MAX_WIDGETS_BYTES = 380_000
 
 VALID_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}")
