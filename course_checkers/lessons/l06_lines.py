@@ -1,4 +1,4 @@
-"""Las tres líneas de la lección 06: repartir, juntar y escribir."""
+"""Las tres líneas de la lección 06: repartir, juntar y lo que escribe cada cabeza."""
 
 import torch
 
@@ -13,8 +13,18 @@ def join(heads):
     return heads.transpose(1, 2).flatten(2)
 
 
-def write(joined, W_O):
-    return joined @ W_O
+def write(heads, W_O):
+    return heads @ W_O.unflatten(0, (heads.shape[1], -1))
+
+
+def first_piece(heads, W_O):
+    """Lo que escribirían todas con el trozo de la primera."""
+    return heads @ W_O[: heads.shape[-1]]
+
+
+def alternate_pieces(heads, W_O):
+    """A cada cabeza, una fila de cada h, y no las suyas, que son seguidas."""
+    return heads @ W_O.unflatten(0, (-1, heads.shape[1])).transpose(0, 1)
 
 
 def numbers(*shape, turn=7):
@@ -35,9 +45,11 @@ LINES = (
         "tokens-en-fila": lambda heads: heads.flatten(1, 2),
         "sumadas": lambda heads: heads.sum(dim=1),
     }),
-    line(__file__, "6.c", write, ((numbers(2, 5, 6), numbers(6, 6)), (numbers(1, 3, 4), numbers(4, 4, turn=5))), {
-        "traspuesta": lambda joined, W_O: joined @ W_O.mT,
-        "sin-W_O": lambda joined, W_O: joined,
-        "suma-la-entrada": lambda joined, W_O: joined + joined @ W_O,
+    line(__file__, "6.d", write, ((numbers(2, 3, 5, 4), numbers(12, 12)), (numbers(1, 2, 4, 3), numbers(6, 6, turn=5))), {
+        "ya-sumadas": lambda heads, W_O: join(heads) @ W_O,
+        "traspuesta": lambda heads, W_O: write(heads, W_O.mT),
+        "el-primer-trozo": first_piece,
+        "trozos-intercalados": alternate_pieces,
+        "sin-W_O": lambda heads, W_O: heads,
     }),
 )  # fmt: skip
