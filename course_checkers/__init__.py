@@ -3,12 +3,13 @@
 Cada ``check_*`` recibe tu función (o tu clase), la ejecuta con entradas pensadas para distinguir
 unos errores de otros y devuelve un ``Report``: ``.ok`` y, si algo falla, ``.findings``.
 
-De abajo arriba, en cuatro cuartos:
+De abajo arriba, en cinco cuartos:
 
 - ``inside``: lo que acompaña al código de quien aprende, también en la jaula, sin ninguna respuesta.
 - ``engine``: el motor: ejecuta la respuesta, la compara y busca qué errores explican lo que da.
 - ``steps``: los pasos de la atención, con los errores que se cometen en cada uno.
 - ``lessons``: un archivo por ejercicio, y otro con las preguntas de cada lección.
+- ``inventory``: qué sabe de la atención quien contesta, antes y después, y para quien enseña, sus papeles y cuentas.
 """
 
 import re
@@ -26,6 +27,7 @@ _MODULE_OF = {
     "check_answer": "engine.questions",
     "your_line": "engine.lines",
     "Questions": "engine.asking",
+    "Inventory": "inventory.inventory",
     "Prediction": "engine.prediction",
     "reveal": "engine.prediction",
     "my_pieces": "engine.mine",

@@ -51,7 +51,7 @@ def alone(body, lesson):
 def program():
     """El de todos los exploradores, en uno: lo comparten todas las páginas, con lo común una vez."""
     kinds = {kind: getattr(explorers, kind).__module__ for kind in explorers.__all__}
-    names = {kind: name.rpartition(".")[2] for kind, name in kinds.items()} | {"Prediction": "prediction", "Questions": "asking"}
+    names = {kind: name.rpartition(".")[2] for kind, name in kinds.items()} | {"Prediction": "prediction", "Questions": "asking", "Inventory": "inventory"}
     code = "\n".join(f"course.explorers.{kind} = (() => {{\n{own(name)}\n}})();" for kind, name in names.items())
     code = LEADING.sub("", f"{{\n{source('common')}\n{code}\n}}\n")
     return "'use strict';\nglobalThis.course ??= {};\ncourse.explorers = {};\n" + code

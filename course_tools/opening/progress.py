@@ -4,6 +4,7 @@ Es el archivo ``.progreso.json`` de ``copies.student_folder``. La variable de en
 dice otro, y «no», ninguno. Dice, de cada ejercicio, cuántas veces se ha comprobado hasta estar bien
 (``tries``) y, si ya lo está, el día (``date``), como de cada línea (``lines``); de cada predicción, lo que se
 dijo (``said``), si era lo que sale (``right``) y el día; y de lo que se vuelve a preguntar (``asked``), lo mismo.
+Del inventario (``inventory``), lo que se va diciendo de cada forma y lo entregado cada día.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ from pathlib import Path
 from course_tools.opening.copies import beside, student_folder
 
 PLACE = "CURSO_PROGRESO"
-KINDS = "exercises", "predictions", "lines", "asked"
+KINDS = "exercises", "predictions", "lines", "asked", "inventory"
 
 
 def place():
@@ -105,6 +106,21 @@ def asked(name, said, right, lesson):
         new = {"said": said, "right": right and not missed, "date": date.today().isoformat(), "lesson": lesson}
         found["asked"][name] = new
         return old != new
+
+    return _change(add)
+
+
+def taken(name, record):
+    """Apunta lo dicho en el inventario: de una forma, lo que se va diciendo; con su día, lo entregado, una vez.
+
+    Da por qué no se ha podido, o nada.
+    """
+
+    def add(found):
+        old = found["inventory"].get(name, {})
+        if not old.get("date"):
+            found["inventory"][name] = record
+        return found["inventory"][name] != old
 
     return _change(add)
 

@@ -67,7 +67,7 @@ globalThis.course ??= {};
       if (file.size < 2e7) found = object((await file.text()).replace(/^\uFEFF/, ''));
     } catch {} // no se deja leer
     if (found.course !== COURSE) return (status.textContent = `«${file.name}» no es un ${NAME} de este curso. No ha cambiado nada.`);
-    for (const name of ['exercises', 'predictions', 'lines', 'asked', 'read', 'written'])
+    for (const name of ['exercises', 'predictions', 'lines', 'asked', 'inventory', 'read', 'written'])
       found[name] = object(JSON.stringify(found[name] ?? {}));
     found.library = list(JSON.stringify(found.library ?? []));
     const [changes, two] = merged(found);

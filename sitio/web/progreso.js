@@ -6,7 +6,7 @@ globalThis.course ??= {};
 
   const { lesson } = document.currentScript.dataset; // la de esta página, si es una lección
   const root = new URL('..', document.currentScript.src);
-  const KINDS = ['exercises', 'predictions', 'lines', 'asked'];
+  const KINDS = ['exercises', 'predictions', 'lines', 'asked', 'inventory'];
   const STAY = 2000; // ms que se está en un apartado para haberlo leído
 
   // De quién es: si el ordenador es de varios, lo de cada uno va aparte (quien.js); en un aula virtual, de su
@@ -108,6 +108,14 @@ globalThis.course ??= {};
     keep(DONE, all);
   }
 
+  /** Apunta lo dicho en el inventario: lo que se va diciendo de una forma; lo entregado un día, una vez. */
+  function taken(name, record) {
+    const all = load();
+    if (all.inventory[name]?.date) return;
+    all.inventory[name] = record;
+    keep(DONE, all);
+  }
+
   // --- Lo que falta ---------------------------------------------------------------------------------
 
   const NAMES = [
@@ -202,7 +210,7 @@ globalThis.course ??= {};
       return name ? make('a', { href: `${root}${name}.html#${section}` }, part) : part;
     });
 
-  course.progress = { DONE, READ, object, names, load, tried, predicted, opens, asked, after };
+  course.progress = { DONE, READ, object, names, load, tried, predicted, opens, asked, taken, after };
   draw();
   if (lesson)
     for (const kind of ['scroll', 'visibilitychange'])

@@ -392,6 +392,7 @@ def refresh_explorers(path):
             normal. El archivo se queda como estaba.
     """
     from course_checkers.engine import asking, prediction
+    from course_checkers.inventory import inventory
     from course_lib.explorers import learning
 
     path, nb = Path(path), read(path)
@@ -410,6 +411,10 @@ def refresh_explorers(path):
                 files |= {"asked": asking.first(state["lesson"], state["closing"])}
                 [data] = [data for data in shown if data[WIDGET_VIEW]["model_id"] == key]
                 data["text/plain"] = asking.described(files["asked"])
+            if name.endswith(".Inventory"):  # y lo del inventario, en el suyo
+                files |= {"items": inventory.shown(state["form"], state["language"])}
+                [data] = [data for data in shown if data[WIDGET_VIEW]["model_id"] == key]
+                data["text/plain"] = inventory.described(files["items"])
             changed |= any(state.get(trait) != value for trait, value in files.items())
             state.update(files)
     if not changed:
@@ -426,7 +431,7 @@ def _explorer_files(name):
     from course_lib.explorers import _MODULE_OF, base
 
     *_, module, class_name = name.split(".")
-    asked = {"Prediction": "prediction", "Questions": "asking"}
+    asked = {"Prediction": "prediction", "Questions": "asking", "Inventory": "inventory"}
     if (_MODULE_OF | asked).get(class_name) != module:
         raise NotebookError(f"guarda un explorador que ya no existe, {name}: vuelve a ejecutarlo.")
     return {"_esm": base.esm(module), "_css": base.css()}
