@@ -16,6 +16,7 @@ BROUGHT = {
     "predictions": {"03.1": {"said": "0.67", "right": True, "date": "2026-03-01"}},
     "lines": {"3.a": {"tries": 1, "date": "2026-03-01"}},
     "asked": {},
+    "inventory": {},
     "read": {LESSON: ["la-temperatura"]},
     "written": {f"{LESSON}/3.1": ANSWER, f"{LESSON}/tuya-share": LINE},
     "library": [PIECE],

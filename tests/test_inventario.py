@@ -30,11 +30,11 @@ each = pytest.mark.parametrize(("form", "item"), EVERY, ids=lambda one: getattr(
 
 
 def test_there_are_24_concepts_each_with_its_why_in_two_languages():
-    assert len(CONCEPTS) == 24 and [*inventory.SITUATIONS] and {*inventory.SITUATIONS} == {*CONCEPTS}
+    assert len(CONCEPTS) == 24
     for one in inventory.concepts()[0].values():
         assert re.fullmatch(r"\d\d §[\d.]+", one["leccion"])
         for language in LANGUAGES:
-            assert {*one[language]} == {"titulo", "definicion", "dificil", "pregunta"} and all(one[language].values())
+            assert {*one[language]} - {*FORMS} == {"titulo", "definicion", "dificil", "pregunta"} and all(one[language].values())
     assert all(not re.search("[áéíóúñ¿]", one.question) for form in FORMS for one in inventory.items(form, "en"))
 
 
@@ -94,7 +94,7 @@ BLIND = {
 @pytest.mark.parametrize("way", BLIND)
 def test_who_knows_how_tests_are_made_and_not_attention_stays_at_chance(form, way):
     hits = sum(BLIND[way](one) == one.right for one in inventory.items(form))
-    assert hits / 24 <= 0.42, f"{hits} de 24 con «{way}»"
+    assert hits / 24 <= 0.4, f"{hits} de 24 con «{way}»"
 
 
 # --- En papel y para Moodle -----------------------------------------------------------------------

@@ -17,7 +17,7 @@ from course_lib import explorers
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = notebooks.course_notebooks()
-LESSONS = [path for path in NOTEBOOKS if path.parent.name == "notebooks"]
+LESSONS = [path for path in NOTEBOOKS if notebooks.is_lesson(path)]
 MAX_EXEMPT = 0.03
 MAX_LINES = 25
 MAX_LETTERS = 110  # de una línea de código: más no cabe al proyectarla

@@ -13,9 +13,12 @@ from pathlib import Path
 from course_checkers.engine.case import Case
 from course_checkers.engine.catalog import exercises, modules
 from course_checkers.engine.lines import lines
-from course_checkers.inventory.situations import SITUATIONS, vector
+from course_checkers.inventory import situations
+from course_checkers.inventory.situations import table, vector
 
 FORMS = "A", "B"
+SALT = 2150  # con este, las buenas quedan repartidas entre los lugares
+AND = {"es": " y ", "en": " and "}
 VERSION = 1  # con otra, las respuestas de antes no se comparan
 
 
@@ -63,12 +66,14 @@ def counted(number, mistake=None, what="output"):
 def answer(concept, form, wrong=""):
     """Lo que sale de la cuenta de una pregunta; con ``wrong``, como ``"5.1 · máscara-después"``, a quien comete ese error."""
     number, _, mistake = wrong.partition(" · ")
-    values = concepts()[0][concept][form]
+    one = concepts()[0][concept]
 
     def use(asked, what="output"):
         return counted(asked, mistake if asked == number else None, what)
 
-    return SITUATIONS[concept](use, **values)
+    if "cuenta" in one:
+        return vector(use(one["cuenta"])(*map(table, one[form].values())))
+    return getattr(situations, concept.replace("-", "_"))(use, **one[form])
 
 
 @cache
@@ -81,20 +86,19 @@ def item(concept, form, language):
     found, words = concepts()
     one = found[concept]
     ways = ["", *one["malas"]]
-    random.Random(f"{concept} {form}").shuffle(ways)  # noqa: S311 (barajar no es cifrar)
+    random.Random(f"{concept} {form} {SALT}").shuffle(ways)  # noqa: S311 (barajar no es cifrar)
     raw = [answer(concept, form, way) for way in ways]
     said = tuple(words.get(text, {}).get(language, text) for text in raw)
-    shown = {name: spoken(value) for name, value in one[form].items()}
+    shown = {name: spoken(value, language) for name, value in one[form].items()} | one[language].get(form, {})
     question = one[language]["pregunta"].format(**shown)
     return Item(concept, form, one["leccion"], question, said, ways.index(""), tuple(ways))
 
 
-def spoken(value):
+def spoken(value, language):
     """Un número, un vector o una tabla, como se lee en la pregunta."""
-    if isinstance(value, list) and isinstance(value[0], list):
-        return " · ".join(map(vector, value))
     if isinstance(value, dict):
-        return "; ".join(f"{name}, {spoken(one)}" for name, one in value.items())
-    if isinstance(value, list):
-        return " ".join(value) if isinstance(value[0], str) else vector(value)
-    return f"{value}".replace("-", "−")
+        return "; ".join(f"{name}, {spoken(one, language)}" for name, one in value.items())
+    if isinstance(value, list) and isinstance(value[0], list):
+        *most, last = map(vector, value)
+        return ", ".join(most) + AND[language] + last
+    return vector(value) if isinstance(value, list) and not isinstance(value[0], str) else f"{value}".replace("-", "−")

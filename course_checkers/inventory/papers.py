@@ -19,8 +19,8 @@ ol {{ margin: .6mm 0 0; padding-left: 6mm; list-style: lower-alpha }} .key {{ fo
 footer {{ font-size: 8pt }}</style>
 <h1>{title} · {form}</h1><p>{who}</p><main>{asked}</main><footer>CC BY 4.0 · Atención paso a paso · {version}</footer></html>
 """
-WHO = {"es": "Nombre: ……………………………… Fecha: ……………… Diez minutos; lo que no sepas, en blanco.",
-       "en": "Name: ……………………………… Date: ……………… Ten minutes; leave blank what you do not know."}  # fmt: skip
+WHO = {"es": "Nombre: ……………………………… Fecha: ……………… Diez minutos; lo que no sepas, en blanco. En las tablas, cada fila es de quien mira. Con dos decimales.",
+       "en": "Name: ……………………………… Date: ……………… Ten minutes; leave blank what you do not know. In tables, each row is of the one that looks. Two decimals."}  # fmt: skip
 
 
 def name_of(place, one):
