@@ -10,7 +10,6 @@ Lo que enseñan las lecciones, en su orden. Cada módulo se lee de una sentada:
 - ``transformer``: con todas ellas, el encoder, el decoder y el Transformer entero.
 - ``cache``: las keys y los values que un decoder guarda mientras escribe.
 - ``training``: cómo se entrena un Transformer.
-- ``grammar``: el juguete que se entrena en un minuto, una gramática de dos lenguas.
 - ``decoding``: cómo escribe un Transformer entrenado, token a token.
 - ``bert``: embeddings de un BERT real, sin red, calculados por el encoder de aquí arriba.
 - ``translator``: un traductor entrenado que dice adónde ha mirado.

@@ -1,4 +1,4 @@
-"""Lo que abre el curso y lo que entrena su traductor: nada de esto lo enseña una lección.
+"""Lo que abre el curso y lo que entrena sus modelos: nada de esto lo enseña una lección.
 
 - ``opening``: lo que abre el curso a quien estudia: su copia de las lecciones y JupyterLab.
 - ``cells``: qué es cada celda de una lección, como lo dicen sus etiquetas.
@@ -7,6 +7,7 @@
 - ``code``: qué crea, qué cambia y qué necesita el código de una celda, como lo lee Jupyter.
 - ``outside``: una instrucción de una celda, escrita para que valga fuera de su cuaderno.
 - ``listing``: código ajeno, con sus instrucciones numeradas, cuáles se ejecutan y sus etiquetas.
+- ``grammar``: el juguete que se entrena en un minuto, una gramática de dos lenguas.
 - ``foreign``: lo que escriben otros programas: nombres, zips y cuadernos.
 - ``homework``: la tarea, qué se pide, cuánto vale y hasta cuándo.
 - ``notebook``: las celdas de un cuaderno y, si en él falta un nombre, la que lo crea.

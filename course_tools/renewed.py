@@ -8,7 +8,8 @@ import re
 MOVED = {  # lo que importan las lecciones: dónde estaba → dónde está
     "course_lib.checkers": "course_checkers",
     "course_lib.bert_files": "course_lib.model_files",
-    "course_lib.translator_model.grammar": "course_lib.grammar",
+    "course_lib.translator_model.grammar": "course_tools.grammar",
+    "course_lib.grammar": "course_tools.grammar",
     "course_lib.translator_model.training": "course_lib.training",
 }
 

@@ -22,7 +22,7 @@ RUNNABLE = dict(line.split(":") for line in (ROOT / "sitio/celdas.txt").read_tex
 # Lo que hace falta del curso para comprobar. Ni las lecciones ni los modelos.
 COURSE = (
     "course_checkers/**/*", "course_lib/plots/*", "course_lib/explorers/*.py", "course_lib/explorers/*.js*", "course_lib/explorers/*.css",
-    "course_lib/translator_model/*.py", "course_lib/translator_model/config.json", "course_lib/translator_model/*.md", "course_lib/model_files/*.py", "course_lib/*.py", "course_lib/probes/*", "course_tools/*.py", "course_tools/opening/*.py", "course_lib/checks/*.py",
+    "course_lib/translator_model/*.py", "course_lib/translator_model/config.json", "course_lib/translator_model/*.md", "course_lib/model_files/*.py", "course_lib/*.py", "course_lib/probes/*", "course_tools/*.py", "course_tools/grammar.txt", "course_tools/opening/*.py", "course_lib/checks/*.py",
 )  # fmt: skip
 OWN_LINE = re.compile(r"@your_line\ndef (\w+)")
 PREDICTION = re.compile(r"Prediction\(\"([\d.]+)\"\)")

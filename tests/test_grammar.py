@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from prose import is_in
 
-from course_lib.grammar import (
+from course_tools.grammar import (
     ADJECTIVES, BOS, EOS, MARKS, NOUNS, VERBS, is_reserved, sentence_pairs, toy_vocabulary,
 )  # fmt: skip
 from course_lib.training import PAD

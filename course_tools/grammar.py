@@ -61,7 +61,7 @@ class Verb(NamedTuple):
     to_whom: str  # «gives him a book»: si se dice a quién nunca, a veces o siempre
 
 
-TEXT = Path(__file__).with_name("probes").joinpath("grammar.txt").read_text(encoding="utf-8")
+TEXT = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 PARTS = [part.splitlines() for part in TEXT.split("\n\n")]
 TABLES = {name.strip("[]"): [row.split() for row in rows] for name, *rows in PARTS}
 
