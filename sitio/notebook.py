@@ -100,7 +100,7 @@ def for_the_web(notebook, name, linked, lessons):
             if tagged(cell, UNSOLVED):  # lo que enseñaría quien lo resolviera
                 cell["metadata"]["tags"].remove(UNSOLVED)
                 cell["outputs"] = outputs = []
-            bare = lesson and (source.startswith(UNSEEN) or tagged(cell, SETUP))
+            bare = source.startswith("Inventory(") or lesson and (source.startswith(UNSEEN) or tagged(cell, SETUP))
             if bare or tagged(cell, SETUP) or tagged(cell, LOOKING):
                 cell["metadata"].setdefault("tags", []).append("remove-input" if bare else "hide-input")
             if tagged(cell, LOOKING):  # su primera línea dice qué hay dentro
