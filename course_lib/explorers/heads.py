@@ -29,7 +29,7 @@ def pack(sentence):
     tokens, hidden, notes = qkv.read(sentence)
     Q, K, V = qkv.project(sentence, LAYER)  # (h, L, d_k)
     outputs, _ = scaled_dot_product_attention(Q, K, V)  # (h, L, d_k)
-    pieces = qkv.block(LAYER).output_projection.weight.detach().T.double().view(len(V), V.shape[-1], -1)
+    pieces = qkv.blocks()[LAYER].output_projection.weight.detach().T.double().view(len(V), V.shape[-1], -1)
     given = outputs @ pieces  # (h, L, d_model)
     unit = F.normalize(given, dim=-1)
     drawn = {"x": hidden[LAYER][0].double(), "q": Q, "outputs": outputs}
@@ -75,7 +75,7 @@ def compute(data, query, muted=()):
 
 
 def _some_heads(_explorer, name, value):
-    last = qkv.block(LAYER).heads - 1
+    last = qkv.blocks()[LAYER].heads - 1
     numbers = list(value) if isinstance(value, (list, tuple, set)) else [None]
     if not all(is_whole(head) and head <= last for head in numbers):
         raise wrong("MultiHeadExplorer", name, value, f"una lista de cabezas: enteros entre 0 y {last}")
@@ -97,7 +97,7 @@ class MultiHeadExplorer(AskingExplorer):
     notes = traitlets.List().tag(**SHARED)  # los avisos del tokenizador
     sentence = Checked(qkv.DEFAULT, lambda _self, _name, sentence: sentence if pack(sentence) else "")
     query = number(1, 0, lambda self: len(qkv.read(self.sentence)[0]) - 1)
-    head = number(1, 0, lambda _self: qkv.block(LAYER).heads - 1)
+    head = number(1, 0, lambda _self: qkv.blocks()[LAYER].heads - 1)
     station = number(1, 1, len(STATIONS))
     muted = Checked([], _some_heads)
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 import torch
 import traitlets
 
-from course_lib.bert import encoder_from_bert, extract_embeddings, load_bert
+from course_lib.bert import extract_embeddings, load_bert
 from course_lib.explorers.base import SHARED, Explorer, esm, number
 from course_lib.masks import causal_mask
 
@@ -43,7 +43,7 @@ def influence_maps(layers, x):
 def bert_maps():
     """Los tokens y los mapas de las primeras capas de BERT, con la frase del curso."""
     hungry = extract_embeddings(SENTENCE)
-    layers = encoder_from_bert(load_bert()).encoder.encoder_layers[:LAYERS]
+    layers = load_bert().encoder.encoder.encoder_layers[:LAYERS]
     with torch.no_grad():
         maps = influence_maps(layers, hungry.encoder_input)
     return hungry.tokens[0], maps

@@ -2,12 +2,11 @@
 
 import base64
 import math
-from functools import lru_cache
 
 import torch
 import traitlets
 
-from course_lib.bert import encoder_from_bert, load_bert
+from course_lib.bert import load_bert
 from course_lib.explorers.base import SHARED, AskingExplorer, Checked, esm, number
 from course_lib.explorers.typed import check_sentence, longer_than, read_with_bert, shortened
 
@@ -36,11 +35,6 @@ def compute(q, keys):
     }
 
 
-@lru_cache(maxsize=2)
-def _layers(_model_name):
-    return encoder_from_bert(load_bert()).encoder.encoder_layers
-
-
 def read(sentence):
     """Los tokens de una frase, lo que entra en cada capa de BERT y los avisos."""
     check_sentence("QKVExplorer", sentence, too_long, "The cat sat")
@@ -48,14 +42,14 @@ def read(sentence):
     return embeddings.tokens[0], embeddings.hidden_states, notes
 
 
-def block(layer):
-    """La multicabeza de una capa."""
-    return _layers(load_bert().name)[layer].multi_head_attention
+def blocks():
+    """La multicabeza de cada capa de BERT."""
+    return [layer.multi_head_attention for layer in load_bert().encoder.encoder.encoder_layers]
 
 
 def project(sentence, layer):
     """Q, K y V de todas las cabezas de una capa: tres tensores ``(h, L, d_k)``."""
-    inside = block(layer)
+    inside = blocks()[layer]
     projections = (inside.query_projection, inside.key_projection, inside.value_projection)
     with torch.no_grad():
         X = read(sentence)[1][layer]
@@ -98,8 +92,8 @@ class QKVExplorer(AskingExplorer):
 
     _esm = esm("qkv")
     sentence = Checked(DEFAULT, lambda _self, _name, sentence: sentence if read(sentence) else "")
-    layer = number(0, 0, lambda _self: load_bert().model.config.num_hidden_layers - 1)
-    head = number(2, 0, lambda _self: load_bert().model.config.num_attention_heads - 1)
+    layer = number(0, 0, lambda _self: len(blocks()) - 1)
+    head = number(2, 0, lambda _self: blocks()[0].heads - 1)
     query = number(1, 0, lambda self: len(read(self.sentence)[0]) - 1)
     data = traitlets.Dict().tag(**SHARED)  # lo que hace `pack`
     layers = traitlets.Int(0).tag(**SHARED)
@@ -113,7 +107,7 @@ class QKVExplorer(AskingExplorer):
     def _fill(self, _change=None):
         tokens = read(self.sentence)[0]
         with self.hold_sync():  # llega a la página de una vez
-            self.layers = load_bert().model.config.num_hidden_layers
+            self.layers = len(blocks())
             self.data, self.error = pack(self.sentence, self.layer), ""
             self.query = min(self.query, len(tokens) - 1)
 
