@@ -10,7 +10,7 @@ from helpers_explorers import agrees, ask, in_js, refuses, says
 
 from course_lib.bert import encoder_from_bert, extract_embeddings, load_bert
 from course_lib.explorers import qkv
-from course_lib.explorers.heads import LAYER, MAX_TOKENS, MultiHeadExplorer, compute, pack
+from course_lib.explorers.heads import LAYER, MultiHeadExplorer, compute, pack
 
 SENTENCES = (qkv.DEFAULT, "the dog", "one two three four five six seven eight nine ten", "It barks; it bites")
 
@@ -87,14 +87,6 @@ def test_what_it_takes():
         assert explorer.muted == kept
     explorer.muted.append(0)
     assert MultiHeadExplorer().muted == []
-
-
-def test_what_is_saved_fits_in_a_page():
-    state = MultiHeadExplorer(SENTENCES[2], station=6).get_state()
-    data = {name: value for name, value in state.items() if name not in ("_esm", "_css")}
-    assert len(state["data"]["tokens"]) == MAX_TOKENS
-    assert len(str(data).encode()) < 40_000
-    assert len(str(state).encode()) < 75_000
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -2,14 +2,12 @@
 
 import json
 import math
-import re
 from functools import cache
 from unittest import mock
 
 import pytest
 import torch
 import traitlets
-from helpers_browser import ROOT, show
 from helpers_explorers import CUT, in_js, says
 from helpers_explorers import ask as ask_for
 
@@ -17,7 +15,6 @@ from course_lib import load_llama
 from course_lib.explorers import llm
 from course_lib.explorers.llm import LlmExplorer, Reader, pack
 from course_lib.model_files import ModelUnavailableError
-from sitio.explorers import explorer_html, program
 
 TEXT = "The capital of France is"
 VOCABULARY = 600
@@ -386,46 +383,6 @@ def test_it_asks_the_kernel_for_texts(lab, shown):
     page.wait_for_function("document.querySelectorAll('.l-read span span').length === 4")
     assert box.input_value() == "otra cosa"
     assert lab.prints("print(len(explorer.written))", "1")
-
-
-# Lo dice JupyterLab; si el kernel se para antes de que se entere de que hay exploradores, el explorador.
-NO_KERNEL = re.compile("Para contestar hace falta el kernel|El kernel no contesta")
-
-
-def test_the_page_alone(lab):
-    """Sin kernel, la capa, la temperatura y los cortes se mueven; escribir lo pide, y nada se pierde."""
-    page, explorer = lab.page, show(lab, "LlmExplorer(top_k=3)")
-    says(page, "Con top-k = 3, pueden salir 3 tokens")
-    page.evaluate("lesson.sessionContext.shutdown()")
-    page.wait_for_function("!lesson.sessionContext.session?.kernel")
-    page.get_by_text("No Kernel").first.wait_for()
-    explorer.get_by_label("top-k").press("End")
-    says(page, "Lo más probable es que siga «␣Paris»")
-    explorer.get_by_role("button", name="capa 24").click()
-    says(page, "capa 24")
-    explorer.locator("button.l-bar").first.click()
-    page.get_by_text(NO_KERNEL).wait_for()
-    assert explorer.locator(".l-read span span").count() == 5
-    lab.close()
-
-
-def test_in_the_site_it_moves_and_says_that_writing_needs_jupyterlab(browser):
-    page = browser.new_page()
-    explorer = LlmExplorer()
-    page.set_content(explorer_html(explorer.get_state(), repr(explorer)))
-    page.add_script_tag(content=program())
-    page.add_script_tag(path=ROOT / "sitio/web/modelo.js")
-    said = page.locator(".exp-say")
-    says(page, "Lo más probable es que siga «␣Paris» (0.77)")
-    page.get_by_label("top-k").press("Home")
-    says(page, "Con top-k = 1, solo puede salir «␣Paris»")
-    before = said.inner_text()
-    for press in (page.locator("button.l-bar").first, page.get_by_role("button", name="Sortear")):
-        press.click()
-        page.get_by_text("abre la lección en JupyterLab").wait_for()
-        assert said.inner_text() == before
-        assert page.locator(".l-read span span").count() == 5
-    page.close()
 
 
 @pytest.mark.parametrize("width", [320, 1920, *(pytest.param(n, marks=pytest.mark.lenta) for n in (390, 640))])
