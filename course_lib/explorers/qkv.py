@@ -103,10 +103,9 @@ class QKVExplorer(AskingExplorer):
         first = {"query": 6} if sentence == DEFAULT else {}  # «bone»
         told = {"data": pack(sentence, 0), "layers": len(blocks())}
         super().__init__(sentence=sentence, **told | first | state)
-        self._fill()
 
     @traitlets.observe("sentence", "layer")
-    def _fill(self, _change=None):
+    def _fill(self, _change):
         tokens = read(self.sentence)[0]
         with self.hold_sync():  # llega a la página de una vez
             self.data, self.error = pack(self.sentence, self.layer), ""
