@@ -11,7 +11,17 @@ from contextlib import suppress
 
 from course_lib.model_files import ModelUnavailableError, embedded
 from course_lib.model_files import smollm as smollm_files
-from course_tools.write_smollm import write_smollm
+from course_tools import write_smollm as writing
+
+# El LLM, antes de pasar a 4 bits, para donde el paquete no se puede tener.
+REPOSITORY = "HuggingFaceTB/SmolLM2-135M-Instruct"
+REVISION = "12fd25f77366fa6b3b4b768ec3050bf629380bac"  # en Hugging Face
+SMOLLM_SHA256 = {
+    "config.json": "8eb740e8bbe4cff95ea7b4588d17a2432deb16e8075bc5828ff7ba9be94d982a",
+    "tokenizer.json": "9ca9acddb6525a194ec8ac7a87f24fbba7232a9a15ffa1af0c1224fcd888e47c",
+    "tokenizer_config.json": "4ec77d44f62efeb38d7e044a1db318f6a939438425312dfa333b8382dbad98df",
+    "model.safetensors": "5af571cbf074e6d21a03528d2330792e532ca608f24ac70a143f6b369968ab8c",
+}
 
 
 def bert():
@@ -34,12 +44,11 @@ def smollm():
         smollm_files.smollm_folder()
         return None
     try:
-        path = smollm_files.gguf_file()
+        path = writing.gguf_file()
     except ModelUnavailableError:
-        files = smollm_files
-        return _download(files.REPOSITORY, files.REVISION, files.SHA256, files.FOLDER, write_smollm)
+        return _download(REPOSITORY, REVISION, SMOLLM_SHA256, smollm_files.FOLDER, writing.write_smollm)
     try:
-        return write_smollm(path.parent, path.name)
+        return writing.write_smollm(path.parent, path.name)
     except ModelUnavailableError as error:
         return str(error)
 

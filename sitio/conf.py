@@ -11,6 +11,7 @@ from pathlib import Path
 
 from docutils import nodes
 
+from course_lib.explorers import EXPLORERS
 from course_lib.explorers.base import HERE
 from course_lib.plots.palette import sheet
 from course_tools.opening.doors import badges
@@ -118,18 +119,20 @@ def write_math(self, node):
     raise nodes.SkipNode
 
 
-# Lo que hace contestar a cada explorador. Los que no están aquí no piden nada, salvo el del LLM, cuyo
-# modelo no cabe en el sitio: `modelo.js` lo dice.
-READS = ("cuentas", "wordpiece", "bert", "respuestas")
-WRITES = ("cuentas", "bpe", "comprobaciones", "traductor")
-ANSWERS = {"Attention": READS, "QKV": READS, "MultiHead": READS, "CrossAttention": WRITES}
+# Lo que hace contestar a un explorador. Los demás no piden nada, salvo el del LLM, cuyo modelo no cabe
+# en el sitio: `modelo.js` lo dice.
+ANSWERS = {
+    "bert": ["cuentas", "wordpiece", "bert", "respuestas"],
+    "translator": ["cuentas", "bpe", "comprobaciones", "traductor"],
+}
 
 
 def add_scripts(app, pagename, templatename, context, doctree):
     """Cada página lleva solo los programas que usa, y ninguno la hace esperar."""
     body = context.get("body", "")
-    kinds = set(re.findall(r'data-explorer="(\w+?)(?:Explorer)?"', body))
-    needed = [name for kind in sorted(kinds) for name in ANSWERS.get(kind, ())]
+    kinds = set(re.findall(r'data-explorer="(\w+)"', body))
+    answering = sorted({EXPLORERS[kind][-1] for kind in kinds & EXPLORERS.keys()})
+    needed = [name for one in answering for name in ANSWERS.get(one, ())]
     answers = 'class="exercise"' in body
     scripts = dict.fromkeys([*(["piezas"] if needed or answers else []), *needed])
     keeps = ["quien", "equipaje"] if 'class="answers-kept"' in body and not answers else []

@@ -6,6 +6,7 @@ import re
 
 from course_lib import explorers
 from course_lib.explorers.base import ALSO, HERE
+from course_lib.explorers.declared import Declared
 
 LEADING = re.compile(r"^[ \t]+|^[ \t]*//[^\n]*\n|^[ \t]*/\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)  # lo que no se ejecuta
 
@@ -48,13 +49,20 @@ def alone(body, lesson):
         yield found[2], NEAR.sub(link, question), NEAR.sub(link, found[0].replace(found[1], ""))
 
 
+def moves(kind):
+    """Lo que se puede mover de un explorador en su dirección: cómo se llama en ella → cuál es y qué vale."""
+    declared = {name: one for name, one in vars(getattr(explorers, kind)).items() if isinstance(one, Declared)}
+    return {one.key: {"trait": name, "rule": one.page} for name, one in declared.items() if one.key}
+
+
 def program():
     """El de todos los exploradores, en uno: lo comparten todas las páginas, con lo común una vez."""
     kinds = {kind: getattr(explorers, kind).__module__ for kind in explorers.__all__}
     names = {kind: name.rpartition(".")[2] for kind, name in kinds.items()} | {"Prediction": "prediction", "Questions": "asking", "Inventory": "inventory"}
     code = "\n".join(f"course.explorers.{kind} = (() => {{\n{own(name)}\n}})();" for kind, name in names.items())
     code = LEADING.sub("", f"{{\n{source('common')}\n{code}\n}}\n")
-    return "'use strict';\nglobalThis.course ??= {};\ncourse.explorers = {};\n" + code
+    told = json.dumps({kind: moves(kind) for kind in explorers.__all__}, ensure_ascii=False)
+    return f"'use strict';\nglobalThis.course ??= {{}};\ncourse.explorers = {{}};\ncourse.moves = {told};\n{code}"
 
 
 def source(name):

@@ -227,3 +227,11 @@ def cut_network(monkeypatch):
         monkeypatch.setattr(socket.socket, name, refuse)
     for name in ("create_connection", "getaddrinfo"):
         monkeypatch.setattr(socket, name, refuse)
+
+
+def contrast(*colors):
+    """Cuánto se distinguen dos colores, «#RRGGBB» (WCAG 2.2, §1.4.3)."""
+    shades = np.array([[int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)] for color in colors])
+    linear = np.where(shades <= 0.04045, shades / 12.92, ((shades + 0.055) / 1.055) ** 2.4)
+    dark, light = sorted(linear @ (0.2126, 0.7152, 0.0722))
+    return (light + 0.05) / (dark + 0.05)

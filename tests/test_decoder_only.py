@@ -250,16 +250,6 @@ def test_a_name_that_gives_nothing(monkeypatch, tmp_path, name, error, said):
         load_llama(name)
 
 
-def test_another_kind_of_model_or_damaged(llama_folder, tmp_path):
-    transformers.GPT2Config().save_pretrained(tmp_path)
-    with pytest.raises(ModelUnavailableError, match="«gpt2», y hace falta un «llama»"):
-        load_llama(tmp_path)
-    transformers.LlamaConfig(**CONFIG).save_pretrained(tmp_path)
-    (tmp_path / "model.safetensors").write_bytes((llama_folder / "model.safetensors").read_bytes()[:-9])
-    with pytest.raises(ModelUnavailableError, match="incompletos o dañados"):
-        load_llama(tmp_path)
-
-
 # --- Escribir ---------------------------------------------------------------------------------------
 
 

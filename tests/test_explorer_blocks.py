@@ -5,7 +5,7 @@ import random
 
 import pytest
 import torch
-from helpers_explorers import agrees, refuses, says
+from helpers_explorers import agrees, says
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.explorers.blocks import BlocksExplorer, compute
@@ -91,19 +91,6 @@ def test_its_text_says_its_state():
     assert "bloques de 5, causal: «it» (posición 8) ha visto 2 de 2 bloques" in repr(explorer)
     assert "se separa 0.00. En memoria, 35 números" in repr(explorer)
     assert "sin empezar" in BlocksExplorer(step=0).describe()
-
-
-@pytest.mark.parametrize(("name", "value", "message"), [
-    ("query", 12, "query = 12, y tiene que ser un entero entre 0 y 11"),
-    ("query", -1, "query = -1"),
-    ("block", 0, "block = 0, y tiene que ser un entero entre 1 y 12"),
-    ("block", 13, "block = 13"),
-    ("step", 13, "step = 13, y tiene que ser un entero entre 0 y 12"),
-    ("step", 1.5, "step"),
-    ("causal", "no", "causal"),
-])  # fmt: skip
-def test_wrong_values_are_refused(name, value, message):
-    refuses(BlocksExplorer, name, value, message)
 
 
 # --- En un navegador ------------------------------------------------------------------------------

@@ -140,13 +140,6 @@ def test_what_cannot_be_translated_is_refused(sentence, message):
     assert (built.error, built.sentence) == ("", "The dog slept.")
 
 
-@pytest.mark.parametrize(("name", "value"), [("step", -1), ("step", 3), ("head", -2), ("head", 2)])
-def test_wrong_values_are_refused(name, value):
-    built = explorer()
-    with pytest.raises(traitlets.TraitError, match=f"{name} = {value}"):
-        setattr(built, name, value)
-
-
 # --- En un navegador ------------------------------------------------------------------------------
 
 

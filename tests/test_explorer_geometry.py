@@ -94,10 +94,6 @@ def test_its_text_says_its_state():
 
 
 @pytest.mark.parametrize(("name", "value", "said"), [
-    ("part", "todo", "uno de estos: 'producto', 'pesos', 'softmax', 'salida'"),
-    ("part", 1, "uno de estos"),
-    ("asks", 3, "uno de estos: 0, 1, 2"),
-    ("asks", True, "uno de estos"),
     ("K", [[1, 2]], "tres pares de números entre −3 y 3"),
     ("Q", [[1, 2], [1, 2], [1, 4]], "tres pares de números entre −3 y 3"),
     ("V", [[1, 2], [1, 2], [1, -2]], "tres pares de números entre −1 y 2"),

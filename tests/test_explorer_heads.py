@@ -10,7 +10,7 @@ from helpers_explorers import agrees, ask, in_js, refuses, says
 
 from course_lib.bert import encoder_from_bert, extract_embeddings, load_bert
 from course_lib.explorers import qkv
-from course_lib.explorers.heads import LAYER, MAX_TOKENS, STATIONS, MultiHeadExplorer, compute, pack
+from course_lib.explorers.heads import LAYER, MultiHeadExplorer, compute, pack
 
 SENTENCES = (qkv.DEFAULT, "the dog", "one two three four five six seven eight nine ten", "It barks; it bites")
 
@@ -82,28 +82,11 @@ def test_its_text_says_its_state():
 
 def test_what_it_takes():
     explorer = MultiHeadExplorer()
-    for name, values in (
-        ("query", range(12)), ("head", range(12)), ("station", range(1, 1 + len(STATIONS))),
-    ):  # fmt: skip
-        for value in values:
-            setattr(explorer, name, value)
-            assert getattr(explorer, name) == value
-            assert STATIONS[explorer.station - 1] in explorer.describe()
     for value, kept in (([], []), ((2, 0, 2), [0, 2]), ({1}, [1]), (list(range(12)), list(range(12)))):
         explorer.muted = value
         assert explorer.muted == kept
     explorer.muted.append(0)
     assert MultiHeadExplorer().muted == []
-    with pytest.raises(traitlets.TraitError):  # sus números no se cambian a medias
-        explorer.data = {}
-
-
-def test_what_is_saved_fits_in_a_page():
-    state = MultiHeadExplorer(SENTENCES[2], station=6).get_state()
-    data = {name: value for name, value in state.items() if name not in ("_esm", "_css")}
-    assert len(state["data"]["tokens"]) == MAX_TOKENS
-    assert len(str(data).encode()) < 40_000
-    assert len(str(state).encode()) < 75_000
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -149,20 +132,10 @@ def test_a_wrong_sentence_is_refused(sentence, message):
     assert explorer.error.startswith("algo ha fallado")
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [(name, value, message)
-     for name, message, wrong in (
-         ("query", "un entero entre 0 y 11", [-1, 12, 1.0, "1", None, True]),
-         ("head", "un entero entre 0 y 11", [-1, 12, 0.5, "0", None, False]),
-         ("station", "un entero entre 1 y 6", [0, 7, 2.0, "X", None, True]),
-         ("muted", "una lista de cabezas: enteros entre 0 y 11",
-          [1, None, "0", [12], [-1], [0, "1"], [True], {0: 1}]))
-     for value in wrong],
-)  # fmt: skip
-def test_wrong_values_are_refused(name, value, message):
-    shown = re.escape(f"{name} = {value!r}")
-    refuses(MultiHeadExplorer, name, value, f"{shown}.*{re.escape(message)}")
+@pytest.mark.parametrize("muted", [1, None, "0", [12], [-1], [0, "1"], [True], {0: 1}])
+def test_what_is_not_a_list_of_heads_is_refused(muted):
+    shown = re.escape(f"muted = {muted!r}")
+    refuses(MultiHeadExplorer, "muted", muted, f"{shown}.*una lista de cabezas: enteros entre 0 y 11")
 
 
 # --- En un navegador ------------------------------------------------------------------------------

@@ -123,12 +123,6 @@ def test_its_traits():
     ("mask", [[1] * 4] * 4, "booleanos"),
     ("mask", convert_mask(causal_mask(4), "keep", "additive"), "booleanos"),
     ("mask", None, "booleanos"),
-    ("padding", 0, "un entero entre 1 y 2: tokens del final"),
-    ("padding", 3, "un entero entre 1 y 2: tokens del final"),
-    ("padding", True, "un entero entre 1 y 2: tokens del final"),
-    ("padding", 1.0, "un entero entre 1 y 2: tokens del final"),
-    ("convention", "torch", "uno de estos: 'keep', 'block', 'additive'"),
-    ("convention", None, "uno de estos: 'keep', 'block', 'additive'"),
 ])  # fmt: skip
 def test_what_is_wrong_is_refused(name, wrong, message):
     refuses(MaskExplorer, name, wrong, message)

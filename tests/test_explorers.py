@@ -1,6 +1,7 @@
 """Los exploradores, todos: cómo están hechos, lo que guardan y que viven sin kernel."""
 
 import json
+import math
 import re
 import shutil
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 import torch
 from helpers_browser import ROOT, write
 from helpers_explorers import (
-    CUT, FOLDER, LESSONS, SAVED, SHOW, WIDGETS, answers, controls, drawn, saved_explorers,
+    CUT, FOLDER, LESSONS, SAVED, SHOW, WIDGETS, answers, controls, drawn, refuses, saved_explorers,
 )  # fmt: skip
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell
@@ -20,18 +21,19 @@ from course_lib.bert import extract_embeddings
 from course_lib.explorers import base
 from course_lib.explorers.attention import DEFAULT
 from course_lib.explorers.base import esm
+from course_lib.explorers.declared import Declared
 from course_lib.translator import ALIGNMENT_LAYER
+from sitio.explorers import program
 
-PRETTIER = FOLDER / ".prettierrc"
 MAX_STATE = 140_000  # bytes de estado guardado por explorador
 
 # Los que no se pueden crear sin decirles nada.
 EXAMPLES = {
     "CrossAttentionExplorer": {
         "source_tokens": ["dog", "bone"],
-        "seen": ["<inicio>"],
-        "predicted": ["perro"],
-        "weights": [[[0.9, 0.1]]],
+        "seen": ["<inicio>", "el", "perro"],
+        "predicted": ["el", "perro", "<fin>"],
+        "weights": [[[0.9, 0.1]] * 3] * 4,
     }
 }
 
@@ -49,21 +51,6 @@ def test_it_has_a_sentence_and_a_docstring(name):
     assert getattr(explorers, name).__doc__
 
 
-@each_class
-def test_changing_a_trait_never_breaks_it(name):
-    """Un error en lo que se ejecuta al cambiar un control no se ve en el cuaderno: aquí, sí."""
-    explorer = getattr(explorers, name)(**EXAMPLES.get(name, {}))
-    for trait in explorer.traits(sync=True):
-        if not trait.startswith("_") and trait not in ("layout", "tabbable", "tooltip"):
-            # Con eco, lo que llega tarde desharía lo que la mano ya ha movido.
-            assert explorer.trait_metadata(trait, "echo_update") is False
-            explorer.notify_change(
-                {"name": trait, "old": None, "new": getattr(explorer, trait), "owner": explorer,
-                 "type": "change"}
-            )  # fmt: skip
-    assert explorer.describe()
-
-
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.js")), ids=lambda path: path.name)
 def test_javascript_brings_nothing_from_outside_and_writes_no_html(path):
     text = path.read_text(encoding="utf-8")
@@ -72,21 +59,6 @@ def test_javascript_brings_nothing_from_outside_and_writes_no_html(path):
     for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
         assert forbidden not in text
     assert not re.search(r"^\s*import\b|\bimport\(|\bfetch\(|XMLHttpRequest", text, re.MULTILINE)
-
-
-@pytest.mark.parametrize(
-    "path", sorted([*FOLDER.glob("*.js"), *FOLDER.glob("*.css")]), ids=lambda path: path.name
-)
-def test_its_files_are_tidy(path):
-    """Lo que se puede exigir sin node: del formato entero se encarga prettier (course_lib/explorers/README.md)."""
-    widest = int(re.search(r"^printWidth: (\d+)$", PRETTIER.read_text("utf-8"), re.MULTILINE)[1])
-    assert widest <= 120
-    text = path.read_text(encoding="utf-8")
-    assert text.endswith("\n")
-    assert not text.endswith("\n\n")
-    lines = enumerate(text.splitlines(), 1)
-    untidy = [n for n, x in lines if len(x) > widest or "\t" in x or x != x.rstrip()]
-    assert untidy == [], f"{path.name}: más de {widest} columnas, o espacios de más, en {untidy}"
 
 
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: f"{path.parent.stem}-{path.stem}")
@@ -110,6 +82,116 @@ def test_each_has_its_picture():
     assert sorted(files) == sorted(explorer_pictures.pictures())
     assert len(files) == sum(len(drawn(path)) for path in LESSONS)
     assert max(files.values()) <= explorer_pictures.MAX_BYTES
+
+
+# --- Lo que vale y lo que no ----------------------------------------------------------------------
+
+# De cada rasgo, sus dos puntas, enteras o con decimales, o lo que puede ser; al final, ``None`` si también vale.
+# A mano: de lo que declara cada explorador saldría siempre bien.
+YES_OR_NO = [False, True]
+TAKES = {
+    "AttentionExplorer": {
+        "layer": (0, 5), "head": (0, 11), "query": (0, 11), "shown": (0, 1), "view": ["entero", "arcos"],
+    },
+    "BlocksExplorer": {"query": (0, 11), "block": (1, 12), "step": (0, 12), "causal": YES_OR_NO},
+    "CrossAttentionExplorer": {"step": (0, 2), "head": (-1, 3)},
+    "GeometryExplorer": {"asks": (0, 2), "scaled": YES_OR_NO, "part": ["producto", "pesos", "softmax", "salida"]},
+    "InfluenceExplorer": {"token": (0, 11), "layers": (1, 3), "masked": YES_OR_NO},
+    "LearningExplorer": {
+        "scene": ["nace"], "positions": [True], "mask": [False], "scaled": [True], "birth": ["×1"],
+        "rate": [0.001], "heads": [1], "seed": (0, 2), "step": (0, 300),
+    },
+    "LlmExplorer": {
+        "layer": (0, 29, None), "temperature": (0.0, 2.0), "top_k": (1, 40, None), "top_p": (0.01, 1.0, None),
+    },
+    "MaskExplorer": {"padding": (1, 2), "convention": ["keep", "block", "additive"]},
+    "MultiHeadExplorer": {"query": (0, 11), "head": (0, 11), "station": (1, 6)},
+    "QKVExplorer": {"layer": (0, 5), "head": (0, 11), "query": (0, 11)},
+    "SoftmaxExplorer": {"temperature": (0.1, 10.0), "shift": (-20.0, 20.0)},
+}  # fmt: skip
+# Los que piden algo más lo prueba cada uno; el que mira y escucha, con sus modelos pequeños, todos.
+OWN = {
+    "AttentionExplorer": {"sentences"}, "CrossAttentionExplorer": {"note", "sentence"},
+    "GeometryExplorer": {"Q", "K", "V"}, "LlmExplorer": {"text", "written"},
+    "MaskExplorer": {"words", "scores", "values", "mask"}, "MultiHeadExplorer": {"sentence", "muted"},
+    "QKVExplorer": {"sentence"}, "SeeExplorer": {"layer", "head", "row"}, "SoftmaxExplorer": {"logits"},
+}  # fmt: skip
+KNOWN = [(name, trait, takes) for name in TAKES for trait, takes in TAKES[name].items()]
+
+
+def beyond(takes):
+    """Lo que no vale, por poco o por mucho; y lo que tiene que ser."""
+    low, high, *empty = takes if isinstance(takes, tuple) else (0, 0)
+    wrong = ["otra", b"a", [low], math.nan, math.inf, *([] if empty else [None])]
+    if isinstance(takes, list):
+        alike = [int(one) if isinstance(one, bool) else bool(one) for one in takes if isinstance(one, int)]
+        return [*wrong, 7, *alike, *(f"{one} " for one in takes)], "uno de estos: "
+    whole = isinstance(low, int)
+    step = 1 if whole else 0.005
+    wrong += [low - step, high + step, str(low), True, *([low + 0.5, float(low)] if whole else [])]
+    return wrong, re.escape(f"un {'entero' if whole else 'número'} entre {low:g} y {high:g}".replace("-", "−"))
+
+
+@pytest.mark.parametrize(("name", "trait", "takes"), KNOWN, ids=lambda one: one if isinstance(one, str) else "")
+def test_it_takes_what_it_can_and_refuses_the_rest(name, trait, takes):
+    """Ni al crearlo ni después; y sigue como estaba."""
+    made = lambda **state: getattr(explorers, name)(**EXAMPLES.get(name, {}), **state)  # noqa: E731
+    made.__name__, explorer = name, made()
+    for value in takes:
+        setattr(explorer, trait, value)
+        assert getattr(explorer, trait) == value
+        assert explorer.describe() == made(**{trait: value}).describe()
+    wrong, wanted = beyond(takes)
+    for value in wrong:
+        shown = re.escape(f"{name}: {trait} = {value!r}, y tiene que ser ")
+        refuses(made, trait, value, f"^{shown}{wanted}")
+
+
+@each_class
+def test_every_limit_is_tried(name):
+    """Un rasgo nuevo pide su fila en ``TAKES`` o, si pide algo más, su prueba y su sitio en ``OWN``."""
+    traits = getattr(explorers, name).class_traits(sync=True)
+    declared = {trait for trait, one in traits.items() if isinstance(one, Declared)}
+    own = set(traits) - set(base.anywidget.AnyWidget.class_traits(sync=True))
+    # Con eco, lo que llega tarde desharía lo que la mano ya ha movido.
+    assert [trait for trait in own if traits[trait].metadata.get("echo_update") is not False] == []
+    assert declared == {*TAKES.get(name, ()), *OWN.get(name, ())}
+
+
+SERVES = """([kind, state, tried]) => tried.map(([key, value]) =>
+    course.serves(course.moves[kind][key].rule, value, state))"""
+ALSO_TRIED = {  # de los que piden algo más, lo que vale en una dirección y lo que no
+    "AttentionExplorer": {"frase": ([["a"], ["a", "b"]], [[], ["a", "b", "c"], ["a", " "], ["a" * 1001], "a", [3]])},
+    "CrossAttentionExplorer": {"frase": (["a", "a" * 1000], ["", " ", "a" * 1001, 3, ["a"]])},
+    "GeometryExplorer": {
+        "Q": ([[[3, -3]] * 3], [[[1, 2]], [[1, 2], [1, 2], [1, 4]], [[1, 2, 3]] * 3, 7, [["1", 2]] * 3]),
+        "V": ([[[-1, 2]] * 3], [[[-1.1, 2]] * 3, [[0, 2.1]] * 3]),
+    },
+    "MaskExplorer": {"mascara": ([[YES_OR_NO * 2] * 4], [[YES_OR_NO * 2] * 3, [YES_OR_NO] * 4, [[1, 0, 1, 0]] * 4])},
+    "MultiHeadExplorer": {"apagadas": ([[], [11], [*range(12)]], [[12], [-1], [True], ["0"], 3, [0] * 13])},
+    "SoftmaxExplorer": {"x": ([[-10, 10], [0] * 8], [[1], [0] * 9, [1, 11], [1, "2"], "123"])},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TAKES)
+def test_an_address_takes_what_python_takes(browser, name):
+    """Lo que de fuera pone una dirección del sitio no pasa de donde llega la mano."""
+    kind, tried = getattr(explorers, name), []
+    keys = {trait: one.key for trait, one in kind.class_traits().items() if getattr(one, "key", "")}
+    for trait, takes in TAKES[name].items():
+        same = lambda value: isinstance(value, bytes) or isinstance(value, float) and value.is_integer()  # noqa: E731
+        wrong = [value for value in beyond(takes)[0] if not same(value)]  # en JSON no hay bytes, y 1.0 es 1
+        tried += [(keys[trait], value, True) for value in takes if trait in keys]
+        tried += [(keys[trait], value, False) for value in wrong if trait in keys]
+    for key, (good, bad) in ALSO_TRIED.get(name, {}).items():
+        tried += [(key, value, True) for value in good] + [(key, value, False) for value in bad]
+    page = browser.new_page()
+    page.add_script_tag(content=program())
+    page.add_script_tag(path=ROOT / "sitio/web/enlaces.js")
+    state = {key: value for key, value in kind(**EXAMPLES.get(name, {})).get_state().items() if key[0] != "_"}
+    found = page.evaluate(SERVES, [name, state, [one[:2] for one in tried]])
+    assert [one for one, good in zip(tried, found, strict=True) if one[2] != good] == []
+    page.close()
 
 
 # --- Ponerlos al día sin ejecutar -----------------------------------------------------------------

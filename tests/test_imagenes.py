@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from helpers import contrast
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.font_manager import findfont
 from PIL import Image, ImageFont, ImageSequence
 
 from course_lib.plots import palette
-from course_lib.plots.heatmaps import _contrast
 from imagenes import animations, draw, scenes, serving
 from tools import notebooks
 
@@ -183,7 +183,7 @@ def test_text_stands_out_from_its_background(name):
         for element in under(root, text):
             opacity = float(element.get("fill-opacity", 1))
             background = opacity * np.array(to_rgb(element.get("fill"))) + (1 - opacity) * background
-        assert _contrast(to_hex(background), to_hex(text.get("fill"))) >= MINIMUM_CONTRAST, words(text)
+        assert contrast(to_hex(background), to_hex(text.get("fill"))) >= MINIMUM_CONTRAST, words(text)
 
 
 @each_svg

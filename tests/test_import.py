@@ -41,6 +41,13 @@ def test_importing_is_light(code):
     assert heavy_after(code) == []
 
 
+def test_an_explorer_reads_with_the_encoder_of_the_course():
+    """Los que leen una frase no esperan a transformers: sus números ya los da el encoder de aquí."""
+    names = "AttentionExplorer", "InfluenceExplorer", "MultiHeadExplorer", "QKVExplorer"
+    made = "; ".join(f"explorers.{name}()" for name in names)
+    assert "transformers" not in heavy_after(f"from course_lib import explorers; {made}")
+
+
 # --- El kernel de las lecciones -------------------------------------------------------------------
 
 LOADED = """import sys

@@ -14,6 +14,7 @@ import matplotlib
 import numpy as np
 import pytest
 import torch
+from helpers import contrast
 from matplotlib import colormaps
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
@@ -24,7 +25,7 @@ from course_lib.plots import (
     describe, palette, plot_distributions, plot_heads, plot_heatmap, plot_lines, plot_rows,
     plot_stacks, plot_vectors,
 )  # fmt: skip
-from course_lib.plots.heatmaps import _contrast, _text_color
+from course_lib.plots.heatmaps import _text_color
 
 TOKENS = ["[CLS]", "i", "gave", "the", "dog", "a", "bone", "because", "it", "was", "old", "[SEP]"]
 
@@ -241,7 +242,7 @@ def test_letters_are_big_enough(name):
 def test_cell_text_contrasts_with_any_cell(name):
     for value in np.linspace(0, 1, 101):
         background = colormaps[name](value)
-        assert _contrast(_text_color(background), to_hex(background)) >= 4.5
+        assert contrast(_text_color(background), to_hex(background)) >= 4.5
 
 
 @pytest.mark.parametrize(("call", "words"), [

@@ -39,7 +39,7 @@ def apart(monkeypatch, tmp_path):
     folder = tmp_path / "share" / "SmolLM2"
     for module in (smollm, write_smollm):
         monkeypatch.setattr(module, "FOLDER", folder)
-    monkeypatch.setattr(smollm, "find_spec", lambda name: None)
+    monkeypatch.setattr(write_smollm, "find_spec", lambda name: None)
     monkeypatch.delenv("CURSO_LLAMA", raising=False)
     smollm.smollm_folder.cache_clear()
     yield folder
@@ -49,9 +49,9 @@ def apart(monkeypatch, tmp_path):
 def package(monkeypatch, folder, data):
     """Un paquete con esos bytes en lugar del GGUF."""
     folder.mkdir()
-    (folder / smollm.GGUF).write_bytes(data)
+    (folder / write_smollm.GGUF).write_bytes(data)
     spec = SimpleNamespace(origin=str(folder / "__init__.py"))
-    monkeypatch.setattr(smollm, "find_spec", lambda name: spec)
+    monkeypatch.setattr(write_smollm, "find_spec", lambda name: spec)
 
 
 # --- Es el de transformers ------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def test_the_tokens_are_those_of_transformers_and_come_back(smol, text):
 
 def test_four_bits_by_hand():
     """``gguf.dequantize`` da lo que dice el formato: escala y mínimo en 16 bits y 32 números de 4 bits."""
-    tensors = gguf.GGUFReader(smollm.gguf_file()).tensors
+    tensors = gguf.GGUFReader(write_smollm.gguf_file()).tensors
     tensor = next(one for one in tensors if one.name == "blk.3.attn_k.weight")
     blocks = np.asarray(tensor.data).reshape(-1, 20)
     scale, low = (blocks[:, at : at + 2].copy().view(np.float16).astype(np.float32) for at in (0, 2))
@@ -145,15 +145,15 @@ def test_without_it_one_sentence(apart):
     with pytest.raises(ModelUnavailableError, match=r"^Falta el LLM.*curso\.py abrir.*el resto del curso"):
         load_llama()
     with pytest.raises(ModelUnavailableError, match="Falta el LLM"):
-        smollm.gguf_file()
+        write_smollm.gguf_file()
 
 
 @pytest.mark.parametrize("data", [b"", b"GGUF" + bytes(100)])
 def test_another_file_is_not_read(apart, monkeypatch, tmp_path, data):
     package(monkeypatch, tmp_path / "paquete", data)
     cut_network(monkeypatch)
-    with pytest.raises(ModelUnavailableError, match=f"{smollm.GGUF}, está dañado"):
-        smollm.gguf_file()
+    with pytest.raises(ModelUnavailableError, match=f"{write_smollm.GGUF}, está dañado"):
+        write_smollm.gguf_file()
     assert "comprueba la conexión" in download_models.smollm()
     assert not apart.exists()
 
@@ -161,7 +161,7 @@ def test_another_file_is_not_read(apart, monkeypatch, tmp_path, data):
 @pytest.mark.lenta  # lo escribe entero dos veces
 def test_it_is_written_once_and_mended_if_it_breaks(apart, monkeypatch):
     monkeypatch.undo()
-    path = smollm.gguf_file()
+    path = write_smollm.gguf_file()
     shutil.copytree(smollm.FOLDER, apart)  # como se escribió al instalar
     for module in (smollm, write_smollm):
         monkeypatch.setattr(module, "FOLDER", apart)

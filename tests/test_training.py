@@ -11,9 +11,7 @@ from safetensors.torch import load_file
 from course_lib import Transformer, padding_mask
 from course_lib.training import PAD, learning_rate, pad_ids, shift_right, target_loss
 from course_lib.translator import read_translator
-from course_lib.translator_model.marks import EOS
 from course_tools.training import train_translator as trainer
-from course_tools.training.sentences import batches_by_length
 
 
 def test_shift_right():
@@ -43,18 +41,6 @@ def test_learning_rate_rises_and_falls():
     assert rates[55] == pytest.approx(0.25)  # a mitad de la bajada, la mitad
     assert 0 < rates[-1] < 0.001
     assert learning_rate(500, 100, 0.5, 10) == 0
-
-
-def test_batches_have_everything_once_and_little_padding():
-    rng = random.Random(0)
-    pairs = [([4] * rng.randint(1, 30), [4] * rng.randint(1, 30)) for _ in range(1000)]
-    batches = batches_by_length(pairs, 200, seed=1)
-    assert sorted(i for batch in batches for i in batch) == list(range(1000))
-    sizes = [len(batch) * max(max(map(len, pairs[i])) for i in batch) for batch in batches]
-    assert max(sizes) <= 200
-    spread = [max(len(pairs[i][1]) for i in b) - min(len(pairs[i][1]) for i in b) for b in batches]
-    assert sum(spread) / len(spread) < 2
-    assert batches == batches_by_length(pairs, 200, seed=1) != batches_by_length(pairs, 200, seed=2)
 
 
 # --- El traductor ---------------------------------------------------------------------------------
@@ -191,58 +177,6 @@ def test_pairs_that_do_not_fit_are_left_out(tmp_path, capsys):
     assert f"1 parejas de {len(PAIRS) + 1} pasan" in told
     with pytest.raises(ValueError, match="Ninguna pareja cabe en 32 tokens"):
         trainer.train(PAIRS, [long], tmp_path / "otra", SMALL, recipe)
-
-
-def test_each_parameter_has_one_optimizer():
-    """Muon, las matrices; Adam, la tabla (que también es la salida), los sesgos y las normas."""
-    model = trainer.new_model(SMALL)
-    adam, muon = (
-        {id(p) for group in optimizer.param_groups for p in group["params"]}
-        for optimizer in trainer.new_optimizers(model, QUICK)
-    )
-    assert not adam & muon
-    for name, parameter in model.named_parameters():
-        matrix = parameter.ndim == 2 and "table" not in name
-        assert id(parameter) in (muon if matrix else adam), name
-
-
-def test_split_tokens_are_the_same_text():
-    tokenizer = trainer.train_tokenizer(PAIRS, 120)
-    halves = trainer.halves(tokenizer)
-    for text in {text for pair in PAIRS for text in pair}:
-        ids = trainer.encode(tokenizer, [text])[0]
-        whole = trainer.split_tokens(ids, halves, 0.0, random.Random(0))
-        some = trainer.split_tokens(ids, halves, 0.5, random.Random(0))
-        letters = trainer.split_tokens(ids, halves, 1.0, random.Random(0))
-        assert whole == ids
-        assert len(ids) < len(some) < len(letters)
-        assert all(len(tokenizer.id_to_token(i)) == 1 for i in letters[:-1])
-        assert some[-1] == letters[-1] == EOS
-        assert {tokenizer.decode(pieces) for pieces in (some, letters)} == {text}
-        assert some == trainer.split_tokens(ids, halves, 0.5, random.Random(0))
-
-
-@pytest.mark.parametrize("half", [True, False])
-def test_what_each_epoch_sees(tmp_path, monkeypatch, half):
-    """La última, palabras enteras; y los productos, en 16 bits solo si se pide."""
-    fractions, sixteen, split, loss = [], set(), trainer.split_tokens, trainer.target_loss
-
-    def spy_split(ids, halves, fraction, rng):
-        fractions.append(fraction)
-        return split(ids, halves, fraction, rng)
-
-    def spy_loss(model, *arguments):
-        if model.training:
-            sixteen.add(torch.is_autocast_enabled("cpu"))
-        return loss(model, *arguments)
-
-    monkeypatch.setattr(trainer, "split_tokens", spy_split)
-    monkeypatch.setattr(trainer, "target_loss", spy_loss)
-    recipe = {**QUICK, "split": 0.3, "whole_epochs": 1, "epochs": 3, "bfloat16": half}
-    trainer.train(PAIRS, PAIRS[:9], tmp_path, SMALL, recipe)
-    sentences = 2 * len(PAIRS)
-    assert fractions == [0.3] * 2 * sentences + [0.0] * sentences
-    assert sixteen == {half}
 
 
 @pytest.mark.lenta  # entrena de verdad

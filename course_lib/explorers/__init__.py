@@ -12,12 +12,21 @@ no hay controles, y lo que comparan las pruebas.
 
 from course_lib import lazy
 
-_MODULE_OF = {
-    "AttentionExplorer": "attention", "BlocksExplorer": "blocks",
-    "CrossAttentionExplorer": "cross", "GeometryExplorer": "geometry",
-    "InfluenceExplorer": "influence", "LearningExplorer": "learning", "LlmExplorer": "llm",
-    "MaskExplorer": "mask", "MultiHeadExplorer": "heads", "QKVExplorer": "qkv", "SeeExplorer": "see",
-    "SoftmaxExplorer": "softmax",
-}  # fmt: skip
+# De cada uno: sus archivos; los de JavaScript que solo llevan algunos; y quién le contesta en el sitio.
+EXPLORERS = {
+    "AttentionExplorer": ("attention", ["sentences", "arcs"], "bert"),
+    "BlocksExplorer": ("blocks", [], ""),
+    "CrossAttentionExplorer": ("cross", ["sentences"], "translator"),
+    "GeometryExplorer": ("geometry", ["goals"], ""),
+    "InfluenceExplorer": ("influence", ["heatmap"], ""),
+    "LearningExplorer": ("learning", ["goals", "heatmap"], ""),
+    "LlmExplorer": ("llm", ["sentences"], ""),
+    "MaskExplorer": ("mask", [], ""),
+    "MultiHeadExplorer": ("heads", ["sentences", "goals"], "bert"),
+    "QKVExplorer": ("qkv", ["sentences"], "bert"),
+    "SeeExplorer": ("see", ["sentences", "sound"], ""),
+    "SoftmaxExplorer": ("softmax", [], ""),
+}
+_MODULE_OF = {name: module for name, (module, *_) in EXPLORERS.items()}
 __all__ = sorted(_MODULE_OF)
 __getattr__, __dir__ = lazy(__name__, _MODULE_OF)

@@ -7,11 +7,12 @@ import torch
 import traitlets
 
 from course_lib.bert import load_bert
-from course_lib.explorers.base import SHARED, AskingExplorer, Checked, choice, esm, number, wrong
-from course_lib.explorers.typed import fault, longer_than, read_with_bert, shortened
+from course_lib.explorers.base import AskingExplorer, esm
+from course_lib.explorers.declared import SHARED, TEXT, Choice, Declared, Whole, last, wrong
+from course_lib.explorers.typed import fault, read_with_bert, shortened
 
 DEFAULT = [f"I gave the dog a bone because it was {word}" for word in ("hungry", "old")]
-too_long = longer_than(64, 1000)
+ROOM = 64, 1000  # los tokens y las letras que caben
 STEPS = 65535  # cada peso viaja como un entero de 16 bits: el error no llega a 0.00001
 ORDINALS = ("primera", "segunda")
 
@@ -47,7 +48,7 @@ def read(sentences):
         raise wrong("AttentionExplorer", "sentences", sentences, wanted)
     names = [f"La {ordinal} frase" for ordinal in ORDINALS] if len(sentences) > 1 else ["La frase"]
     for name, text in zip(names, sentences):
-        if reason := fault(name, text, too_long):
+        if reason := fault(name, text, *ROOM):
             raise traitlets.TraitError(reason)
     return [_read(text, load_bert().name) for text in sentences]
 
@@ -63,10 +64,6 @@ def _one_or_two(_explorer, _name, value):
     return value if read(value) else None
 
 
-def _longest(readings):
-    return max(len(tokens) for tokens, *_ in readings)
-
-
 class AttentionExplorer(AskingExplorer):
     """A quién mira cada token, en cualquier capa y cabeza del BERT del curso.
 
@@ -79,19 +76,20 @@ class AttentionExplorer(AskingExplorer):
     """
 
     _esm = esm("attention")
-    sentences = Checked([], _one_or_two)
-    layer = number(3, 0, lambda self: len(read(self.sentences)[0][1]) - 1)
-    head = number(1, 0, lambda self: read(self.sentences)[0][1].shape[1] - 1)
-    query = number(1, 0, lambda self: _longest(read(self.sentences)) - 1)
-    view = choice("entero", ("entero", "arcos"))
-    shown = choice(0, (0, 1))
+    sentences = Declared({"list": TEXT, "between": [1, 2]}, [], check=_one_or_two, key="frase")
+    layer = Whole(0, last("data.0.shape.0"), 3, key="capa")
+    head = Whole(0, last("data.0.shape.1"), 1, key="cabeza")
+    query = Whole(0, last("data.*.tokens"), 1, key="token")
+    view = Choice(("entero", "arcos"))
+    shown = Whole(0, last("sentences"), key="vista")
     data = traitlets.List().tag(**SHARED)  # lo que `pack` hace de cada frase
     _failed = "No he podido calcular los pesos"
 
     def __init__(self, sentences=DEFAULT, **traits):
         sentences = list(sentences) if isinstance(sentences, (list, tuple)) else [sentences]
         first = {"query": 8} if sentences == DEFAULT else {}  # «it»
-        super().__init__(sentences=sentences, **first | traits)
+        data = [pack(*reading) for reading in read(sentences)]
+        super().__init__(sentences=sentences, data=data, **first | traits)
 
     @traitlets.observe("sentences")
     def _fill(self, _change):
@@ -102,7 +100,8 @@ class AttentionExplorer(AskingExplorer):
             query = min(places, key=lambda place: abs(place - query))
         with self.hold_sync():  # llega a la página de una vez
             self.data, self.error = [pack(*reading) for reading in readings], ""
-            self.query = min(query, _longest(readings) - 1)
+            self.query = min(query, max(len(tokens) for tokens, *_ in readings) - 1)
+            self.shown = min(self.shown, len(readings) - 1)
 
     def _take(self, asked):
         first, second = (*asked["sentences"], "")[:2]

@@ -5,7 +5,8 @@ import math
 import torch
 import traitlets
 
-from course_lib.explorers.base import SHARED, Explorer, esm, number
+from course_lib.explorers.base import Explorer, esm
+from course_lib.explorers.declared import NO_YES, SHARED, Choice, Whole, count, last
 from course_lib.explorers.qkv import DEFAULT, project, read
 from course_lib.masks import causal_mask
 
@@ -73,10 +74,10 @@ class BlocksExplorer(Explorer):
     tokens = traitlets.List(traitlets.Unicode()).tag(**SHARED)
     scores = traitlets.List().tag(**SHARED)
     values = traitlets.List().tag(**SHARED)
-    query = number(8, 0, lambda self: len(self.tokens) - 1)
-    block = number(4, 1, lambda self: len(self.tokens))
-    causal = traitlets.Bool(False).tag(**SHARED)
-    step = number(1, 0, lambda self: len(self.tokens))
+    query = Whole(0, last("tokens"), 8, key="token")
+    block = Whole(1, count("tokens"), 4, key="bloque")
+    causal = Choice(NO_YES, key="causal")
+    step = Whole(0, count("tokens"), 1, key="paso")
 
     def __init__(self, **state):
         Q, K, V = (tensor[HEAD] for tensor in project(DEFAULT, LAYER))

@@ -5,7 +5,8 @@ from decimal import ROUND_HALF_UP, Decimal
 import torch
 import traitlets
 
-from course_lib.explorers.base import SHARED, AskingExplorer, esm, number, refusal
+from course_lib.explorers.base import AskingExplorer, esm
+from course_lib.explorers.declared import SHARED, TEXT, Declared, Whole, last, refusal
 from course_lib.explorers.typed import with_warnings
 from course_lib.translator import ALIGNMENT_LAYER, load_translator
 from course_lib.translator_model.checks import TranslatorError, TranslatorWarning
@@ -99,10 +100,10 @@ class CrossAttentionExplorer(AskingExplorer):
     seen = traitlets.List(traitlets.Unicode()).tag(**SHARED)
     predicted = traitlets.List(traitlets.Unicode()).tag(**SHARED)
     weights = traitlets.List().tag(**SHARED)
-    step = number(0, 0, lambda self: len(self.seen) - 1)
-    head = number(-1, -1, lambda self: len(self.weights) - 1)
-    note = traitlets.Unicode("").tag(**SHARED)
-    sentence = traitlets.Unicode("").tag(**SHARED)
+    sentence = Declared(TEXT, "", key="frase")
+    head = Whole(-1, last("weights"), key="cabeza")
+    step = Whole(0, last("seen"), key="paso")
+    note = Declared(TEXT, "")
     notes = traitlets.List().tag(**SHARED)  # los avisos del traductor
 
     def __init__(self, source_tokens, seen, predicted, weights, **state):

@@ -7,7 +7,8 @@ import traitlets
 
 from course_lib import scaled_dot_product_attention
 from course_lib.example import TOKENS, W_K, W_Q, W_V, X
-from course_lib.explorers.base import SHARED, Checked, Explorer, choice, esm, listed, written, wrong
+from course_lib.explorers.base import Explorer, esm, listed, written
+from course_lib.explorers.declared import NO_YES, SHARED, Choice, Items, Real, Whole
 
 PARTS = ("producto", "pesos", "softmax", "salida")  # qué se enciende: lecciones 01, 00, 03 y 05
 LIMITS = {"Q": (-3.0, 3.0), "K": (-3.0, 3.0), "V": (-1.0, 2.0)}  # hasta dónde llegan, en cada eje
@@ -90,16 +91,10 @@ def degrees(angle):
     return f"{angle:.{decimals}f}°"
 
 
-def _arrows(_explorer, name, value):
-    try:
-        rows = [[float(x) + 0.0, float(y) + 0.0] for x, y in value]
-    except (TypeError, ValueError):
-        rows = []
-    low, high = LIMITS[name]
-    if len(rows) != len(TOKENS) or not all(low <= z <= high for row in rows for z in row):
-        pairs = f"tres pares de números entre −{-low:g} y {high:g}"
-        raise wrong("GeometryExplorer", name, value, pairs)
-    return rows
+def _arrows(name):
+    """Las tres flechas de un nombre."""
+    pair = Items(Real(*LIMITS[name]), 2, 2)
+    return Items(pair, 3, 3, "tres pares de números {}", default=EXAMPLE[name], key=name)
 
 
 class GeometryExplorer(Explorer):
@@ -115,15 +110,15 @@ class GeometryExplorer(Explorer):
     """
 
     _esm = esm("geometry")
-    part = choice("salida", PARTS)
-    Q, K, V = (Checked([], _arrows) for _ in ARROWS)
-    asks = choice(1, tuple(range(len(TOKENS))))
-    scaled = traitlets.Bool(True).tag(**SHARED)
+    part = Choice(PARTS, "salida")
+    Q, K, V = map(_arrows, ARROWS)
+    asks = Whole(0, len(TOKENS) - 1, 1, key="token")
+    scaled = Choice(NO_YES, True, key="dividir")
     words = traitlets.List(TOKENS).tag(**SHARED)
     start = traitlets.Dict().tag(**SHARED)  # a donde se vuelve
 
     def __init__(self, part="salida", **state):
-        super().__init__(part=part, **EXAMPLE | state)
+        super().__init__(part=part, **state)
         self.start = {name: getattr(self, name) for name in ARROWS}
 
     def describe(self):

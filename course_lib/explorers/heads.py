@@ -5,14 +5,13 @@ import torch.nn.functional as F
 import traitlets
 
 from course_lib.attention import scaled_dot_product_attention
-from course_lib.checks import is_whole
 from course_lib.explorers import qkv
-from course_lib.explorers.base import SHARED, AskingExplorer, Checked, esm, number, written, wrong
-from course_lib.explorers.typed import check_sentence, longer_than
+from course_lib.explorers.base import AskingExplorer, esm, written
+from course_lib.explorers.declared import SHARED, TEXT, Declared, Items, Whole, count, last
+from course_lib.explorers.typed import check_sentence
 
 LAYER, MAX_TOKENS = 3, 12
 STATIONS = ("X", "proyectar", "repartir", "atender", "concat", "mezclar")
-too_long = longer_than(MAX_TOKENS, 200)
 
 
 def pack(sentence):
@@ -25,11 +24,11 @@ def pack(sentence):
         ``(h, L)``, la de lo que escribe cada cabeza en cada uno; y ``cosines``, ``(L, h, h)``, entre lo que
         escriben dos. Aparte, los avisos del tokenizador.
     """
-    check_sentence("MultiHeadExplorer", sentence, too_long, "the cat sat")
+    check_sentence("MultiHeadExplorer", sentence, MAX_TOKENS, 200)
     tokens, hidden, notes = qkv.read(sentence)
     Q, K, V = qkv.project(sentence, LAYER)  # (h, L, d_k)
     outputs, _ = scaled_dot_product_attention(Q, K, V)  # (h, L, d_k)
-    pieces = qkv.block(LAYER).output_projection.weight.detach().T.double().view(len(V), V.shape[-1], -1)
+    pieces = qkv.blocks()[LAYER].output_projection.weight.detach().T.double().view(len(V), V.shape[-1], -1)
     given = outputs @ pieces  # (h, L, d_model)
     unit = F.normalize(given, dim=-1)
     drawn = {"x": hidden[LAYER][0].double(), "q": Q, "outputs": outputs}
@@ -74,14 +73,6 @@ def compute(data, query, muted=()):
     return {name: tensor.tolist() for name, tensor in numbers.items()} | {"total": total, "norm": norm, "met": met}
 
 
-def _some_heads(_explorer, name, value):
-    last = qkv.block(LAYER).heads - 1
-    numbers = list(value) if isinstance(value, (list, tuple, set)) else [None]
-    if not all(is_whole(head) and head <= last for head in numbers):
-        raise wrong("MultiHeadExplorer", name, value, f"una lista de cabezas: enteros entre 0 y {last}")
-    return sorted(set(map(int, numbers)))
-
-
 class MultiHeadExplorer(AskingExplorer):
     """Sigue a un token por las doce cabezas de la capa 3 del BERT del curso, en seis estaciones.
 
@@ -93,25 +84,27 @@ class MultiHeadExplorer(AskingExplorer):
     """
 
     _esm = esm("heads")
-    data = traitlets.Dict(read_only=True).tag(**SHARED)  # lo que hace `pack`
+    data = traitlets.Dict().tag(**SHARED)  # lo que hace `pack`
     notes = traitlets.List().tag(**SHARED)  # los avisos del tokenizador
-    sentence = Checked(qkv.DEFAULT, lambda _self, _name, sentence: sentence if pack(sentence) else "")
-    query = number(1, 0, lambda self: len(qkv.read(self.sentence)[0]) - 1)
-    head = number(1, 0, lambda _self: qkv.block(LAYER).heads - 1)
-    station = number(1, 1, len(STATIONS))
-    muted = Checked([], _some_heads)
+    sentence = Declared(TEXT, qkv.DEFAULT, check=lambda _self, _name, text: pack(text) and text, key="frase")
+    query = Whole(0, last("data.tokens"), 1, key="token")
+    head = Whole(0, last("data.heads"), 1, key="cabeza")
+    station = Whole(1, len(STATIONS), key="estacion")
+    muted = Items(
+        Whole(0, last("data.heads")), 0, count("data.heads"), "una lista de cabezas: enteros {}",
+        once=True, key="apagadas",
+    )  # fmt: skip
 
     def __init__(self, sentence=qkv.DEFAULT, **state):
         first = {"query": 8} if sentence == qkv.DEFAULT else {}  # «it»
-        super().__init__(sentence=sentence, **first | {"muted": []} | state)
-        self._fill()
+        data, notes = pack(sentence)
+        super().__init__(sentence=sentence, data=data, notes=notes, **first | state)
 
     @traitlets.observe("sentence")
-    def _fill(self, _change=None):
+    def _fill(self, _change):
         data, notes = pack(self.sentence)
         with self.hold_sync():  # llega a la página de una vez
-            self.set_trait("data", data)
-            self.notes, self.error = notes, ""
+            self.data, self.notes, self.error = data, notes, ""
             self.query = min(self.query, len(data["tokens"]) - 1)
 
     def _take(self, asked):

@@ -5,8 +5,9 @@ from functools import lru_cache
 import torch
 import traitlets
 
-from course_lib.bert import encoder_from_bert, extract_embeddings, load_bert
-from course_lib.explorers.base import SHARED, Explorer, esm, number
+from course_lib.bert import extract_embeddings, load_bert
+from course_lib.explorers.base import Explorer, esm
+from course_lib.explorers.declared import NO_YES, SHARED, Choice, Whole, count, last
 from course_lib.masks import causal_mask
 
 SENTENCE = "I gave the dog a bone because it was hungry"
@@ -43,7 +44,7 @@ def influence_maps(layers, x):
 def bert_maps():
     """Los tokens y los mapas de las primeras capas de BERT, con la frase del curso."""
     hungry = extract_embeddings(SENTENCE)
-    layers = encoder_from_bert(load_bert()).encoder.encoder_layers[:LAYERS]
+    layers = load_bert().encoder.encoder.encoder_layers[:LAYERS]
     with torch.no_grad():
         maps = influence_maps(layers, hungry.encoder_input)
     return hungry.tokens[0], maps
@@ -79,9 +80,9 @@ class InfluenceExplorer(Explorer):
     _esm = esm("influence")
     tokens = traitlets.List(traitlets.Unicode()).tag(**SHARED)
     maps = traitlets.List().tag(**SHARED)
-    token = number(8, 0, lambda self: len(self.tokens) - 1)
-    layers = number(1, 1, LAYERS)
-    masked = traitlets.Bool(True).tag(**SHARED)
+    token = Whole(0, last("tokens"), 8, key="token")
+    layers = Whole(1, count("maps"), key="capas")
+    masked = Choice(NO_YES, True, key="causal")
 
     def __init__(self, **state):
         tokens, maps = bert_maps()

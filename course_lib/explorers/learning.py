@@ -8,12 +8,13 @@ import json
 
 import traitlets
 
-from course_lib.explorers.base import HERE, SHARED, Checked, Explorer, choice, esm
+from course_lib.explorers import declared
+from course_lib.explorers.base import HERE, Explorer, esm
+from course_lib.explorers.declared import NO_YES, SHARED, Choice, Declared, Whole, count
 
 EVERY, SEEDS = 25, 3  # cada cuántos pasos se ha mirado, y cuántos nacimientos hay
+STEPS = f"un entero {{}}, de {EVERY} en {EVERY}"
 SCENES = json.loads((HERE / "learning.json").read_text(encoding="utf-8"))
-# Los mandos, y cómo están si la escena no los mueve.
-KNOBS = {"positions": True, "mask": False, "scaled": True, "birth": "×1", "rate": 0.001, "heads": 1}
 
 
 def compute(run, rows, step):
@@ -42,14 +43,9 @@ def compute(run, rows, step):
 
 
 def _one_of(explorer, name, value):
-    """Lo que vale en su escena; la escena, que no cambia, es la que se ha dicho al crearlo."""
-    if name == "scene":
-        valid = [explorer.data["scene"]] if explorer.data else list(SCENES)
-    elif explorer.scene not in SCENES:
-        return value  # lo que no sirve es la escena
-    else:
-        valid = explorer.options().get(name, [KNOBS.get(name)])
-    return choice(valid[0], valid).check(explorer, name, value)
+    """Lo que vale en su escena; la escena no cambia, y lo que ella no mueve, tampoco."""
+    valid = explorer.options().get(name, [explorer.traits()[name].default_value])
+    return declared.checked(explorer, name, value, {"of": valid}, declared.ONE_OF)
 
 
 class LearningExplorer(Explorer):
@@ -64,20 +60,25 @@ class LearningExplorer(Explorer):
     """
 
     _esm = esm("learning")
-    scene = Checked("nace", _one_of)
-    positions, mask, scaled, birth, rate, heads = (Checked(value, _one_of) for value in KNOBS.values())
-    seed = choice(0, tuple(range(SEEDS)))
-    step = Checked(0, _one_of)
+    scene = Choice(list(SCENES), check=_one_of)
+    positions = Choice(NO_YES, True, check=_one_of, key="posiciones")
+    mask = Choice(NO_YES, check=_one_of, key="mascara")
+    scaled = Choice(NO_YES, True, check=_one_of, key="dividir")
+    birth = Choice(["×1", "×√128", "÷√128"], check=_one_of, key="nace")
+    rate = Choice([0.001, 0.01], check=_one_of, key="velocidad")
+    heads = Choice([1, 2], check=_one_of, key="cabezas")
+    seed = Whole(0, SEEDS - 1, key="nacimiento")
+    step = Declared({"between": [0, count("data.steps")], "step": EVERY}, 0, STEPS, key="paso")
     data = traitlets.Dict().tag(**SHARED)  # la escena, con sus entrenamientos
 
     def __init__(self, scene="nace", **state):
-        super().__init__(scene=scene, **state)
-        self.data = SCENES[self.scene] | {"scene": self.scene}
+        declared.checked(self, "scene", scene, {"of": list(SCENES)}, declared.ONE_OF)
+        super().__init__(scene=scene, data=SCENES[scene] | {"scene": scene}, **state)
 
     def options(self):
-        """Los valores de cada mando de la escena, y los pasos."""
-        known = {name: [value for value, _ in labels] for name, _, labels in SCENES[self.scene]["knobs"]}
-        return known | {"step": list(range(0, SCENES[self.scene]["steps"] + 1, EVERY))}
+        """Los valores de cada mando de la escena, y la escena."""
+        known = {name: [value for value, _ in labels] for name, _, labels in self.data["knobs"]}
+        return known | {"scene": [self.data["scene"]]}
 
     def describe(self):
         options, names = self.options(), [name for name, *_ in self.data["knobs"]]

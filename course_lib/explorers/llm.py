@@ -8,7 +8,8 @@ import traitlets
 
 from course_lib.cache import DecoderCache
 from course_lib.checks import is_whole
-from course_lib.explorers.base import SHARED, AskingExplorer, Checked, esm, number, refusal
+from course_lib.explorers.base import AskingExplorer, esm
+from course_lib.explorers.declared import SHARED, TEXT, Declared, Real, Whole, last, refusal
 from course_lib.explorers.typed import with_warnings
 from course_lib.llama import ENVIRONMENT_VARIABLE, encode, load_llama
 from course_lib.masks import causal_mask
@@ -85,17 +86,18 @@ class LlmExplorer(AskingExplorer):
     """
 
     _esm = esm("llm")
-    text = Checked("", _readable)
-    written = Checked((), _readable)
-    layer = number(None, 0, lambda self: len(self._now()[1]["ids"]) - 1, optional=True)
-    temperature = number(1, 0, 2, "número")
-    top_k = number(None, 1, SHOWN, optional=True)
-    top_p = number(None, 0.01, 1, "número", optional=True)
+    text = Declared(TEXT, "", check=_readable)
+    written = Declared(None, (), check=_readable)
+    layer = Whole(0, last("data.ids"), optional=True, key="capa")
+    temperature = Real(0, 2, 1.0, key="temperatura")
+    top_k = Whole(1, SHOWN, optional=True, key="k")
+    top_p = Real(0.01, 1, optional=True, key="p")
     data = traitlets.Dict().tag(**SHARED)  # lo que da `pack`, y los tokens leídos
     _failed, _luck = "No he podido leerlo", torch.Generator()
 
     def __init__(self, text="The capital of France is", **state):
-        super().__init__(text=text, **state)
+        data = self._read(text, state.get("written", ()))[1]
+        super().__init__(text=text, data=data, **state)
 
     def _read(self, text, written):
         reader = _reader(os.environ.get(ENVIRONMENT_VARIABLE))

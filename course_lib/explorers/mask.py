@@ -6,11 +6,14 @@ import torch
 import traitlets
 
 from course_lib.attention import scaled_dot_product_attention
-from course_lib.explorers.base import Checked, Explorer, choice, esm, number, wrong
+from course_lib.explorers.base import Explorer, esm
+from course_lib.explorers.declared import NO_YES, Choice, Declared, Whole, count, wrong
 from course_lib.masks import CONVENTIONS, causal_mask, combine_masks, convert_mask, padding_mask
 
 TABLES = "scores", "values", "mask"
 PRESETS = "sin máscara", "causal", "relleno", "las dos"
+LENGTH = {"between": [count("words"), count("words")]}
+TABLE = {"list": {"list": {"of": NO_YES}, **LENGTH}, **LENGTH}
 LIMIT = 1000  # lo que puede medir un número
 SCORES = [[2.0, 3, 0.5, 3], [2, 1, 3.5, 3], [1, 3, 2.5, 2], [3.5, 1, 0, 5]]  # del cuaderno 04
 
@@ -84,12 +87,12 @@ class MaskExplorer(Explorer):
     """
 
     _esm = esm("mask")
-    words = Checked(["el", "perro", "come", "pan"], _check)
-    scores = Checked(SCORES, _check)
-    values = Checked([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0], [-1.0, 3.0]], _check)
-    mask = Checked([], _check)
-    padding = number(1, 1, lambda self: _length(self.words) - 2, advice=": tokens del final")
-    convention = choice("keep", CONVENTIONS)
+    words = Declared(None, ["el", "perro", "come", "pan"], check=_check)
+    scores = Declared(None, SCORES, check=_check)
+    values = Declared(None, [[1.0, 0.0], [0.0, 1.0], [2.0, 2.0], [-1.0, 3.0]], check=_check)
+    mask = Declared(TABLE, [], check=_check, key="mascara")
+    padding = Whole(1, ("words", -2), 1, "un entero {}: tokens del final", key="relleno")
+    convention = Choice(CONVENTIONS, key="convenio")
 
     @traitlets.default("mask")
     def _causal(self):

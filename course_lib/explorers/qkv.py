@@ -2,17 +2,17 @@
 
 import base64
 import math
-from functools import lru_cache
 
 import torch
 import traitlets
 
-from course_lib.bert import encoder_from_bert, load_bert
-from course_lib.explorers.base import SHARED, AskingExplorer, Checked, esm, number
-from course_lib.explorers.typed import check_sentence, longer_than, read_with_bert, shortened
+from course_lib.bert import load_bert
+from course_lib.explorers.base import AskingExplorer, esm
+from course_lib.explorers.declared import SHARED, TEXT, Declared, Whole, last
+from course_lib.explorers.typed import check_sentence, read_with_bert, shortened
 
 DEFAULT = "I gave the dog a bone because it was hungry"
-too_long = longer_than(24, 400)
+ROOM = 24, 400  # los tokens y las letras que caben
 
 
 def compute(q, keys):
@@ -36,26 +36,21 @@ def compute(q, keys):
     }
 
 
-@lru_cache(maxsize=2)
-def _layers(_model_name):
-    return encoder_from_bert(load_bert()).encoder.encoder_layers
-
-
 def read(sentence):
     """Los tokens de una frase, lo que entra en cada capa de BERT y los avisos."""
-    check_sentence("QKVExplorer", sentence, too_long, "The cat sat")
+    check_sentence("QKVExplorer", sentence, *ROOM)
     embeddings, notes = read_with_bert(sentence)
     return embeddings.tokens[0], embeddings.hidden_states, notes
 
 
-def block(layer):
-    """La multicabeza de una capa."""
-    return _layers(load_bert().name)[layer].multi_head_attention
+def blocks():
+    """La multicabeza de cada capa de BERT."""
+    return [layer.multi_head_attention for layer in load_bert().encoder.encoder.encoder_layers]
 
 
 def project(sentence, layer):
     """Q, K y V de todas las cabezas de una capa: tres tensores ``(h, L, d_k)``."""
-    inside = block(layer)
+    inside = blocks()[layer]
     projections = (inside.query_projection, inside.key_projection, inside.value_projection)
     with torch.no_grad():
         X = read(sentence)[1][layer]
@@ -97,23 +92,22 @@ class QKVExplorer(AskingExplorer):
     """
 
     _esm = esm("qkv")
-    sentence = Checked(DEFAULT, lambda _self, _name, sentence: sentence if read(sentence) else "")
-    layer = number(0, 0, lambda _self: load_bert().model.config.num_hidden_layers - 1)
-    head = number(2, 0, lambda _self: load_bert().model.config.num_attention_heads - 1)
-    query = number(1, 0, lambda self: len(read(self.sentence)[0]) - 1)
+    sentence = Declared(TEXT, DEFAULT, check=lambda _self, _name, text: read(text) and text, key="frase")
+    layer = Whole(0, last("layers"), key="capa")
+    head = Whole(0, last("data.q.shape.0"), 2, key="cabeza")
+    query = Whole(0, last("data.tokens"), 1, key="token")
     data = traitlets.Dict().tag(**SHARED)  # lo que hace `pack`
     layers = traitlets.Int(0).tag(**SHARED)
 
     def __init__(self, sentence=DEFAULT, **state):
         first = {"query": 6} if sentence == DEFAULT else {}  # «bone»
-        super().__init__(sentence=sentence, **first | state)
-        self._fill()
+        told = {"data": pack(sentence, 0), "layers": len(blocks())}
+        super().__init__(sentence=sentence, **told | first | state)
 
     @traitlets.observe("sentence", "layer")
-    def _fill(self, _change=None):
+    def _fill(self, _change):
         tokens = read(self.sentence)[0]
         with self.hold_sync():  # llega a la página de una vez
-            self.layers = load_bert().model.config.num_hidden_layers
             self.data, self.error = pack(self.sentence, self.layer), ""
             self.query = min(self.query, len(tokens) - 1)
 

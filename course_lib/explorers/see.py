@@ -7,9 +7,11 @@ import torch
 import traitlets
 
 from course_lib.explorers import sensed
-from course_lib.explorers.base import SHARED, AskingExplorer, esm, number
+from course_lib.explorers.base import AskingExplorer, esm
+from course_lib.explorers.declared import SHARED, Whole, last
 
 STRONGEST = 5  # los que se nombran
+NOTHING = {"sizes": (12, 12, 448)}  # si no se ha podido mirar nada, lo que se mediría
 
 
 def compute(saved, heads, row):
@@ -44,41 +46,38 @@ class SeeExplorer(AskingExplorer):
     _esm = esm("see")
     data = traitlets.Dict().tag(**SHARED)  # lo que se dibuja
     saved = traitlets.Dict().tag(**SHARED)  # lo que da `packed`
-    layer = number(3, 0, lambda self: self._sizes()[0] - 1)
-    head = number(-1, -1, lambda self: self._sizes()[1] - 1)
-    row = number(0, 0, lambda self: self._sizes()[2] - 1)
+    # Sin kernel, solo lo que viaja.
+    layer = Whole(0, last("data.sizes.0"), 3, key="capa", page={"of": "saved.heads.*.0"})
+    head = Whole(-1, last("data.sizes.1"), key="cabeza", page={"of": "saved.heads.*.1", "or": -1})
+    row = Whole(0, last("data.sizes.2"), key="fila", page={"of": "saved.rows.*"})
     recorded = traitlets.Any(None).tag(**SHARED, from_json=lambda value, _: value and bytes(value))  # un WAV
     _failed = "No he podido oírlo"
 
     def __init__(self, picture="gata", sound=None, **state):
         first = {"head": 1, "row": 119} if sound is None else {}
-        data, error = {}, ""
         try:
-            data = self._read(sensed.look, picture) if sound is None else self._read(sensed.hear, sound)
+            first["data"] = self._read(sensed.look, picture) if sound is None else self._read(sensed.hear, sound)
         except traitlets.TraitError as problem:
-            error = problem.reason
-        super().__init__(data=data, error=error, **first | state)
+            first |= {"data": NOTHING, "error": problem.reason}
+        super().__init__(**first | state)
         self._fill()
 
     def _read(self, sense, source):
         data, self._rest, self._seen = sensed.read(sense, source)
         return data
 
-    def _sizes(self):
-        return self.data.get("sizes", (12, 12, 448))
-
     def _heads(self):
-        every = [[self.layer, head] for head in range(self._sizes()[1])]
+        every = [[self.layer, head] for head in range(self.data["sizes"][1])]
         return self.data.get("following", every) if self.head < 0 else [[self.layer, self.head]]
 
     @traitlets.observe("layer", "head", "row")
     def _fill(self, _change=None):
         """Guarda lo que se mira: de un sonido, todos los tokens; de una fotografía, un trozo de cada cuatro."""
-        kept, heads, rows = self.saved, self._heads(), range(self._sizes()[2])
-        if not self.data or all(pair in kept.get("heads", ()) for pair in heads) and self.row in kept["rows"]:
+        kept, heads, rows = self.saved, self._heads(), range(self.data["sizes"][2])
+        if "image" not in self.data or all(pair in kept.get("heads", ()) for pair in heads) and self.row in kept["rows"]:
             return
         if "side" in self.data:
-            side, heads = self.data["side"], [[self.layer, head] for head in range(self._sizes()[1])]
+            side, heads = self.data["side"], [[self.layer, head] for head in range(self.data["sizes"][1])]
             rows = [i for i in rows if not (i // side - self.row // side) % 2 and not (i - self.row) % 2]
         else:
             heads = self.data["following"] + [pair for pair in heads if pair not in self.data["following"]]
@@ -94,7 +93,7 @@ class SeeExplorer(AskingExplorer):
         self._fill()
 
     def describe(self):
-        if not self.data:
+        if "image" not in self.data:
             return f"Lo que se ve y lo que se oye: {self.error}"
         found, step = compute(self.saved, self._heads(), self.row), self.data.get("step", 0)
         name = (lambda j: f"{step * j:.2f} s") if step else self._place

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-from course_lib.explorers.base import refusal
+from course_lib.explorers.declared import refusal
 from course_lib.explorers.typed import with_warnings
 from course_lib.model_files import ModelUnavailableError
 
@@ -23,19 +23,15 @@ QUALITIES = (("VARIABLE", 0.5), ("CONSTANT", 0.9), ("CONSTANT", 0.97))  # el pri
 loaded = lru_cache(maxsize=1)(lambda load: load())  # el último modelo: con dos a la vez, no hay sitio
 
 
-class Loose(io.BytesIO):
-    """Unos bytes sin archivo."""
-
-    name = "lo que has dado"
-
-
 def read(sense, source):
     """Mira o escucha, con ``look`` o ``hear``: lo que dan, con su nombre y sus tamaños, ``(Nx, h, L)``.
 
     Raises:
         traitlets.TraitError: si no se puede; dice por qué.
     """
-    source = Loose(source) if isinstance(source, bytes) else source
+    if isinstance(source, bytes):
+        source = io.BytesIO(source)
+        source.name = "lo que has dado"
     try:
         data, rest, seen = sense(source)
     except (ModelUnavailableError, ValueError) as problem:

@@ -4,12 +4,10 @@ import math
 
 import torch
 
-from course_lib.explorers.base import Checked, Explorer, esm, listed, number, written, wrong
+from course_lib.explorers.base import Explorer, esm, listed, written
+from course_lib.explorers.declared import Items, Real
 
 LIMIT = 10.0  # hasta dónde llega una puntuación, a los dos lados de 0
-FEWEST, MOST = 2, 8  # cuántas puntuaciones caben
-HEAT = 0.1, 10.0  # entre cuáles está la temperatura
-SHIFT_LIMIT = 20.0  # la constante que se suma a todas
 TIE = 1e-9  # por debajo, dos puntuaciones son iguales y una suma es 0
 
 
@@ -39,18 +37,6 @@ def compute(logits, temperature=1.0, shift=0.0):
     }  # fmt: skip
 
 
-def _logits(_explorer, name, value):
-    """Los números de una lista, una tupla o un tensor."""
-    try:
-        numbers = [float(x + 0.0) for x in value]
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        numbers = []
-    if not FEWEST <= len(numbers) <= MOST or not all(abs(x) <= LIMIT for x in numbers):
-        wanted = f"una lista de {FEWEST} a {MOST} números entre −{LIMIT:g} y {LIMIT:g}"
-        raise wrong("SoftmaxExplorer", name, value, f"{wanted}. Por ejemplo, [1, 2, 3]")
-    return numbers
-
-
 class SoftmaxExplorer(Explorer):
     """De dos a ocho puntuaciones que se arrastran, y los pesos que les da la softmax.
 
@@ -61,9 +47,9 @@ class SoftmaxExplorer(Explorer):
     """
 
     _esm = esm("softmax")
-    logits = Checked([], _logits)
-    temperature = number(1.0, *HEAT, "número", ". Con 1, las puntuaciones no cambian")
-    shift = number(0.0, -SHIFT_LIMIT, SHIFT_LIMIT, "número", ". Con 0, no se suma nada")
+    logits = Items(Real(-LIMIT, LIMIT), 2, 8, "una lista de 2 a 8 números {}. Por ejemplo, [1, 2, 3]", key="x")
+    temperature = Real(0.1, 10, 1.0, "un número {}. Con 1, las puntuaciones no cambian", key="temperatura")
+    shift = Real(-20, 20, 0.0, "un número {}. Con 0, no se suma nada", key="c")
 
     def __init__(self, logits=(1, 2, 3), **state):
         super().__init__(logits=logits, **state)

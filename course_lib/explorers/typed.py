@@ -4,43 +4,28 @@ import warnings
 from functools import lru_cache
 
 from course_lib.bert import extract_embeddings, load_bert
-from course_lib.explorers.base import refusal, wrong
+from course_lib.explorers.declared import refusal, wrong
 from course_lib.model_files import sentences
 
 
-def check_sentence(explorer, sentence, refuse, example):
+def check_sentence(explorer, sentence, tokens, letters):
     """Comprueba que es un texto y que sirve (véase ``fault``); si no, lo dice un ``TraitError``."""
     if not isinstance(sentence, str):
-        raise wrong(explorer, "sentence", sentence, f"un texto, como «{example}»")
-    if reason := fault("la frase", sentence, refuse):
+        raise wrong(explorer, "sentence", sentence, "un texto, como «The cat sat»")
+    if reason := fault("la frase", sentence, tokens, letters):
         raise refusal(explorer, reason)
 
 
-def longer_than(most, letters):
-    """Lo que se dice de una frase en la que no caben tantos tokens y letras (véase ``fault``)."""
-
-    def refuse(name, *size):
-        fits = size[0] <= most and size[1] <= letters
-        has, room = (f"{a} tokens y {b} caracteres" for a, b in (size, (most, letters)))
-        return "" if fits else f"{name} tiene {has}, y aquí caben {room}. Escribe una más corta."
-
-    return refuse
-
-
-def fault(name, sentence, refuse):
-    """Por qué no sirve una frase, como lo dice ``model_files.sentences``; si sirve, nada.
-
-    ``refuse`` recibe su nombre y cuántos tokens y letras tiene, y dice lo mismo si no caben.
-    """
+def fault(name, sentence, tokens, letters):
+    """Por qué no sirve una frase en la que caben tantos tokens y letras; si sirve, nada."""
     if reason := sentences.why_broken(name, sentence):
         return reason
     tokenizer = load_bert().plain_tokenizer
     ids = tokenizer([sentence], verbose=False)["input_ids"][0]
-    return (
-        refuse(name, len(ids), len(sentence))
-        or sentences.why_blank(name, sentence)
-        or sentences.why_invisible(name, sentence, ids, tokenizer)
-    )
+    if len(ids) > tokens or len(sentence) > letters:
+        has, room = (f"{a} tokens y {b} caracteres" for a, b in ((len(ids), len(sentence)), (tokens, letters)))
+        return f"{name} tiene {has}, y aquí caben {room}. Escribe una más corta."
+    return sentences.why_blank(name, sentence) or sentences.why_invisible(name, sentence, ids, tokenizer)
 
 
 def read_with_bert(sentence):

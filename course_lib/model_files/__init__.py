@@ -8,7 +8,6 @@ Y solo de BERT:
 - ``embedded``: el modelo del curso, con la huella de cada archivo.
 - ``sentences``: de las frases a los ids.
 - ``weights``: cómo se llama cada peso en el encoder del curso.
-- ``lighter``: lo que torch carga de más.
 
 Y solo de SmolLM2, ``smollm``: dónde está el LLM del curso. De los que miran y escuchan, ``senses``.
 """

@@ -54,14 +54,13 @@ def plot_rows(rows, labels, *, title=None, highlight=None, ylabel="peso"):
     return figure
 
 
-def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
+def plot_distributions(samples, *, bins=60, title=None, xlabel=None):
     """Histogramas superpuestos, con media y desviación típica en la leyenda.
 
     Args:
         samples: diccionario de nombre → muestras, de cualquier forma.
         bins: número de intervalos, comunes a todos.
         title, xlabel: título y nombre del eje.
-        log: si el eje vertical es logarítmico.
     """
     names, samples = inputs.as_series(samples, "samples", None, finite=True)
     samples = [x.ravel() for x in samples]
@@ -71,7 +70,7 @@ def plot_distributions(samples, *, bins=60, title=None, xlabel=None, log=False):
     with canvas(7.6, 3.8) as (figure, ax):
         for i, x in enumerate(samples):
             color, style = palette.series(i, ("-", "--", ":", "-."))
-            ax.hist(x, edges, density=True, histtype="step", linewidth=2.2, log=log, color=color,
+            ax.hist(x, edges, density=True, histtype="step", linewidth=2.2, color=color,
                     linestyle=style)  # fmt: skip
         ax.set(xlabel=inputs.visible(xlabel or ""), ylabel="densidad")
         add_legend(ax, ax.patches, facts, "upper left", (0, -0.15))  # debajo

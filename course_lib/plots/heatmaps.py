@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 from matplotlib import colormaps
-from matplotlib.colors import Normalize, to_hex, to_rgb
+from matplotlib.colors import Normalize, to_rgb
 from matplotlib.patches import Rectangle
 
 from course_lib.plots import inputs, palette
@@ -60,7 +60,6 @@ def plot_heatmap(
 
 def plot_heads(
     weights, tokens, col_tokens=None, *, heads=None, titles=None, highlight_row=None, layer=None,
-    max_columns=4,
 ):  # fmt: skip
     """Los pesos de varias cabezas, una al lado de otra.
 
@@ -72,7 +71,6 @@ def plot_heads(
         titles: un título por cabeza dibujada; por defecto, su número.
         highlight_row: índice de la fila que se recuadra.
         layer: número de capa, para el título.
-        max_columns: cabezas por fila.
     """
     weights = inputs.as_array(weights, "weights", 3)
     inputs.check_weights(weights, "weights")
@@ -87,7 +85,7 @@ def plot_heads(
     each = ", uno por cabeza" if titles is None else ""
     titles = [f"cabeza {i}" for i in heads] if titles is None else titles
     titles = inputs.check_labels(titles, len(heads), "titles")
-    n_cols = min(max_columns, len(heads))
+    n_cols = min(4, len(heads))
     n_rows = math.ceil(len(heads) / n_cols)
     side = max(2.0, 0.2 * len(tokens), 0.2 * len(col_tokens))
     with drawing():
@@ -235,17 +233,9 @@ def _heatmap(ax, matrix, rows, cols, kind, decimals, highlight_row, size=11):
 
 def _text_color(background):
     """Negro o blanco: el que más contraste con el fondo (WCAG 2.2, §1.4.3: al menos 4.5)."""
-    return max(("#000000", palette.PAPER), key=lambda color: _contrast(color, to_hex(background)))
-
-
-def _contrast(a, b):
-    def luminance(color):
-        channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in background[:3]]
+    luminance = np.dot((0.2126, 0.7152, 0.0722), linear)
+    return "#000000" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else palette.PAPER  # a medio camino de los dos
 
 
 def _describe_matrix(matrix, rows, cols, decimals, highlight_row):

@@ -2,107 +2,34 @@
 globalThis.course ??= {};
 {
   // La dirección de un explorador lleva lo que la mano ha movido en él: «#cabeza=2&paso=3». Al abrirla,
-  // se pone otra vez. Lo que dice es de fuera: solo vale lo que aquí se dice que vale.
+  // se pone otra vez. Lo que dice es de fuera: solo vale lo que su explorador declara que vale, que está en
+  // `course.moves`: de cada nombre en la dirección, su trait y su regla.
 
-  const whole =
-    (high, low = 0) =>
-    (x, state) =>
-      Number.isInteger(x) && x >= low && x <= (typeof high === 'number' ? high : high(state));
-  const real = (low, high) => x => Number.isFinite(x) && x >= low && x <= high;
-  const either = x => typeof x === 'boolean';
-  const last = name => state => state[name].length - 1;
-  const maybe = check => (x, state) => x === null || check(x, state);
-  const list = (check, most, least = most) => {
-    const fits = whole(most, least);
-    return (x, state) => Array.isArray(x) && fits(x.length, state) && x.every(one => check(one, state));
-  };
-  const arrows = (low, high) => list(list(real(low, high), 2), 3);
-  const words = x => typeof x === 'string' && x.trim() !== '' && x.length <= 1000;
-  const LAYER = whole(({ data, layers }) => (layers ?? data[0].shape[0]) - 1);
-  const HEAD = whole(({ data }) => (data[0]?.shape[1] ?? data.heads ?? data.q.shape[0]) - 1);
-  const TOKEN = whole(
-    ({ data, tokens }) =>
-      Math.max(...[data ?? { tokens }].flat().map(one => one.tokens.length)) - 1,
-  );
+  /** Lo que hay en un sitio del estado, como «data.tokens»; con «*», lo de cada uno. */
+  const found = (path, state) =>
+    path
+      .split('.')
+      .reduce((all, key) => all.flatMap(one => (key === '*' ? one : [one[key]])), [state]);
 
-  // De cada explorador: cómo se llama en la dirección, el trait, y qué valores puede tener. Lo primero
-  // que hay que pedir al modelo es la frase.
-  const ASKS = { frase: ['sentence', words] };
-  const MOVES = {
-    AttentionExplorer: {
-      frase: ['sentences', list(words, 2, 1)],
-      capa: ['layer', LAYER],
-      cabeza: ['head', HEAD],
-      token: ['query', TOKEN],
-      vista: ['shown', whole(last('sentences'))],
-    },
-    BlocksExplorer: {
-      token: ['query', TOKEN],
-      bloque: ['block', whole(({ tokens }) => tokens.length, 1)],
-      causal: ['causal', either],
-      paso: ['step', whole(({ tokens }) => tokens.length)],
-    },
-    CrossAttentionExplorer: {
-      ...ASKS,
-      cabeza: ['head', whole(last('weights'), -1)],
-      paso: ['step', whole(last('seen'))],
-    },
-    GeometryExplorer: {
-      Q: ['Q', arrows(-3, 3)],
-      K: ['K', arrows(-3, 3)],
-      V: ['V', arrows(-1, 2)],
-      token: ['asks', whole(2)],
-      dividir: ['scaled', either],
-    },
-    InfluenceExplorer: {
-      token: ['token', TOKEN],
-      capas: ['layers', whole(({ maps }) => maps.length, 1)],
-      causal: ['masked', either],
-    },
-    LearningExplorer: {
-      posiciones: ['positions', either],
-      mascara: ['mask', either],
-      dividir: ['scaled', either],
-      nace: ['birth', x => ['×1', '×√128', '÷√128'].includes(x)],
-      velocidad: ['rate', x => [0.001, 0.01].includes(x)],
-      cabezas: ['heads', whole(2, 1)],
-      nacimiento: ['seed', whole(2)],
-      paso: ['step', (x, { data }) => whole(data.steps)(x) && x % 25 === 0],
-    },
-    LlmExplorer: {
-      capa: ['layer', maybe(whole(({ data }) => data.ids.length - 1))],
-      temperatura: ['temperature', real(0, 2)],
-      k: ['top_k', maybe(whole(40, 1))],
-      p: ['top_p', maybe(real(0.01, 1))],
-    },
-    MaskExplorer: {
-      mascara: ['mask', (x, s) => list(list(either, s.words.length), s.words.length)(x)],
-      relleno: ['padding', whole(({ words }) => words.length - 2, 1)],
-      convenio: ['convention', x => ['keep', 'block', 'additive'].includes(x)],
-    },
-    MultiHeadExplorer: {
-      ...ASKS,
-      token: ['query', TOKEN],
-      cabeza: ['head', HEAD],
-      estacion: ['station', whole(6, 1)],
-      apagadas: ['muted', list(HEAD, ({ data }) => data.heads, 0)],
-    },
-    QKVExplorer: {
-      ...ASKS,
-      capa: ['layer', LAYER],
-      cabeza: ['head', HEAD],
-      token: ['query', TOKEN],
-    },
-    SeeExplorer: {
-      capa: ['layer', (x, { saved }) => saved.heads.some(([layer]) => layer === x)],
-      cabeza: ['head', (x, { saved }) => x === -1 || saved.heads.some(([, head]) => head === x)],
-      fila: ['row', (x, { saved }) => saved.rows.includes(x)],
-    },
-    SoftmaxExplorer: {
-      x: ['logits', list(real(-10, 10), 8, 2)],
-      temperatura: ['temperature', real(0.1, 10)],
-      c: ['shift', real(-20, 20)],
-    },
+  /** Lo que vale un límite: un número; o un sitio, y lo que se suma a cuántos hay en él. */
+  const measured = (limit, state) =>
+    typeof limit === 'number'
+      ? limit
+      : Math.max(...found(limit[0], state).map(one => one.length ?? one)) + limit[1];
+
+  /** Si un valor sirve: lo mismo que en Python mira `kept`, en declared.py, que da también las reglas. */
+  course.serves = (rule, x, state) => {
+    if (x === undefined || x === null) return x === null && Boolean(rule.optional);
+    if (x === rule.or) return true;
+    if (rule.text) return typeof x === 'string' && x.trim() !== '' && x.length <= rule.text;
+    if (rule.of) return (typeof rule.of === 'string' ? found(rule.of, state) : rule.of).includes(x);
+    const [low, high] = rule.between.map(limit => measured(limit, state));
+    const fits = number => low <= number && number <= high;
+    if (rule.list)
+      return (
+        Array.isArray(x) && fits(x.length) && x.every(one => course.serves(rule.list, one, state))
+      );
+    return Number.isFinite(x) && fits(x) && (!rule.step || x % rule.step === 0);
   };
 
   // Un texto va como es, y dos, en dos líneas; lo demás, en JSON.
@@ -140,10 +67,10 @@ globalThis.course ??= {};
   /** Pone lo que dice la dirección. Devuelve si todo se ha podido. */
   async function restore(host, model, moves) {
     const found = said(host).map(([key, text]) => {
-      const [trait, check] = Object.hasOwn(moves, key) ? moves[key] : [];
-      return { trait, check, value: trait && decode(text, model.get(trait)) };
+      const { trait, rule } = Object.hasOwn(moves, key) ? moves[key] : {};
+      return { trait, rule, value: trait && decode(text, model.get(trait)) };
     });
-    const fits = ({ trait, check, value }) => trait && check(value, model.state);
+    const fits = ({ trait, rule, value }) => trait && course.serves(rule, value, model.state);
     const isAsked = ({ trait }) =>
       trait?.startsWith('sentence') || (trait === 'layer' && model.get('layers')); // QKV la pide
     const asked = found.filter(isAsked).filter(fits);
@@ -162,7 +89,7 @@ globalThis.course ??= {};
   /** Un explorador ya vivo: se pone como dice la dirección, y desde entonces la dirección lo sigue. */
   course.link = (host, model) => {
     const { make } = course;
-    const moves = MOVES[host.dataset.explorer];
+    const moves = course.moves[host.dataset.explorer];
     if (!host.id || !moves) return;
     const start = structuredClone(model.state);
     const status = make('p', { role: 'status' });
@@ -171,8 +98,8 @@ globalThis.course ??= {};
     /** Lo que ha cambiado, como se escribe en una dirección. */
     function moved() {
       const same = trait => JSON.stringify(model.get(trait)) === JSON.stringify(start[trait]);
-      const now = Object.entries(moves).filter(([, [trait]]) => !same(trait));
-      return new URLSearchParams(now.map(([key, [trait]]) => [key, encode(model.get(trait))]));
+      const now = Object.entries(moves).filter(([, { trait }]) => !same(trait));
+      return new URLSearchParams(now.map(([key, { trait }]) => [key, encode(model.get(trait))]));
     }
 
     function fill() {
@@ -217,7 +144,7 @@ globalThis.course ??= {};
     restore(host, model, moves).then(good => {
       const text = 'En la dirección hay algo que este explorador no tiene: se ve lo demás.';
       if (!good) host.prepend(make('p', { className: 'course-note', role: 'status' }, text));
-      Object.values(moves).forEach(([trait]) => model.on(`change:${trait}`, follow));
+      Object.values(moves).forEach(({ trait }) => model.on(`change:${trait}`, follow));
     });
     addEventListener('hashchange', () => said(host).length && location.reload());
   };
