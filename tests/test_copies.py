@@ -17,7 +17,7 @@ from tools import notebooks
 from course_tools.opening import copies
 from course_tools.renewed import MOVED, aged, renewed
 
-LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
+LESSONS = [path for path in notebooks.course_notebooks() if notebooks.is_lesson(path)]
 
 # --- Cuadernos de mentira -------------------------------------------------------------------------
 

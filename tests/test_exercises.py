@@ -21,7 +21,7 @@ from course_tools import notebook
 from course_tools.code import Code, needed
 
 ROOT = Path(__file__).resolve().parents[1]
-LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
+LESSONS = [path for path in notebooks.course_notebooks() if notebooks.is_lesson(path)]
 CATALOG = catalog.catalog()
 HINTS = ("Pista 1: una pregunta", "Pista 2: por dónde", "Pista 3: casi")
 

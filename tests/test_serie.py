@@ -12,7 +12,7 @@ from course_checkers.engine import prediction
 from imagenes.draw import FIGURES
 
 ROOT = Path(__file__).resolve().parents[1]
-LESSONS = [path for path in notebooks.course_notebooks() if path.parent.name == "notebooks"]
+LESSONS = [path for path in notebooks.course_notebooks() if notebooks.is_lesson(path)]
 
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 

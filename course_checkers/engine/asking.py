@@ -48,16 +48,21 @@ def opening(lesson, noted):
 
 
 def spread(lesson, skipped):
-    """Tres de lecciones distintas, si las hay: las dos últimas y una más atrás; de las saltadas, ninguna."""
-    by_lesson = {}
+    """Tres de lecciones distintas, si las hay: las dos últimas y una más atrás; de las saltadas, ninguna.
+
+    De cada lección, la que menos veces ha salido ya, al cerrarla o al abrir otra; y entre iguales, la más antigua.
+    """
+    by_lesson, seen = {}, {}  # y de cada pregunta, cuántas veces y dónde fue la última
     for name in (name for name in bank() if name[:2] not in skipped):
         by_lesson.setdefault(int(name[:2]), []).append(name)
-    before = sorted((k for k in by_lesson if k < lesson), reverse=True)
-    older = 2 + lesson % max(1, len(before) - 2)
-    for turn, back in enumerate((0, 1, older)):
-        mine = by_lesson[before[back % len(before)]]
-        mine = not turn and mine[MANY:] or mine  # de la última, las que no la han cerrado
-        yield mine[(lesson + turn) % len(mine)]
+    for here in range(1, lesson + 1):
+        seen |= dict.fromkeys(by_lesson.get(here - 1, [])[:MANY], (1, here - 1))
+        before, found = sorted((k for k in by_lesson if k < here), reverse=True), []
+        for back in (0, 1, 2 + here % max(1, len(before) - 2)):
+            mine = [name for name in by_lesson[before[back % len(before)]] if name not in found]
+            found.append(min(mine, key=lambda name: seen.get(name, (0, 0))))
+            seen[found[-1]] = seen.get(found[-1], (0, 0))[0] + 1, here
+    yield from found
     yield from (name for k in before for name in by_lesson[k])  # si se repiten
 
 
