@@ -721,6 +721,7 @@ def test_in_firefox(folder):
         page.drag(x, y, 60)  # la punta va con el dedo, y la página se queda
         assert list(map(round, json.loads(page.evaluate(spot)))) == pytest.approx([x, y + 60, top], abs=6)
         page.goto(f"{folder.as_uri()}/{PIECES}.html")
+        page.evaluate("document.querySelectorAll('details').forEach(fold => (fold.open = true))")  # va en «Para profundizar»
         page.evaluate("document.querySelector(\"[data-cell='07c00002'] .open\").click()")
         assert "0 de 3 piezas son tuyas" in done("[data-cell='07c00002']")
 
