@@ -63,6 +63,7 @@ def counted(number, mistake=None, what="output"):
     return run
 
 
+@cache
 def answer(concept, form, wrong=""):
     """Lo que sale de la cuenta de una pregunta; con ``wrong``, como ``"5.1 · máscara-después"``, a quien comete ese error."""
     number, _, mistake = wrong.partition(" · ")
