@@ -54,6 +54,19 @@ def test_each_wrong_answer_is_what_its_mistake_gives_and_no_two_are_the_same(for
     assert (other.right, other.mistakes, len(other.answers)) == (item.right, item.mistakes, len(item.answers))
 
 
+BY_HAND = {  # con papel y lápiz, y no con las cuentas del curso
+    "A": "7; mar; 9; (5, 2); (3, 3, 5); uno que no salía antes en ningún lugar; 0.67; baja; 3; ×1; todas; 1 1 0 0; 0.73; "
+         "0.88; 1 1 1 0; 0 0 0 0; 0 1 1 0; #3, #4, #5; (5, 3); (1, 2); mar; (4.5, 1); (7, 8, 9); (−1, 6); 3 × 5",
+    "B": "9; oro; 7; (2, 10); (4, 2, 3); uno que no salía antes en ningún lugar; 0.58; sube; 6; ×1; todas; 1 1 1 0 0; 0.88; "
+         "0.73; 1 1 0 0; 0 0 0 0; 0 0 1 1 0; #2, #3, #4; (5, 7); (3, 3); luna; (3, 5.5); (9, 10); (−2, 13); 6 × 4",
+}  # fmt: skip
+
+
+@each
+def test_the_right_answers_are_those_worked_out_by_hand(form):
+    assert "; ".join(one.answers[one.right] for one in inventory.items(form)) == BY_HAND[form]
+
+
 def test_a_mistake_that_an_exercise_cannot_make_is_said():
     with pytest.raises(LookupError, match="5.1 no sabe cometer «ninguno»"):
         inventory.counted("5.1", "ninguno")
