@@ -183,7 +183,14 @@ def moodle_answers(path, *people, word="Respuesta"):
 @pytest.mark.parametrize("word", ["Respuesta", "Response"])
 def test_what_moodle_gives_back_is_read_by_its_words(tmp_path, word):
     people = [person("A", 5), person("B", 20)]
-    assert results.read(moodle_answers(tmp_path / "r.csv", *people, word=word)) == people
+    path = moodle_answers(tmp_path / "r.csv", *people, word=word)
+    assert results.read(path) == people
+    rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
+    text = io.StringIO()  # la misma, guardada por una hoja de cálculo: otro separador, la coma y el menos del teclado
+    csv.writer(text, delimiter=";").writerows([[cell.replace(".", ",").replace("−", "-") for cell in row] for row in rows])
+    path.write_bytes(text.getvalue().encode("cp1252"))
+    assert results.read(path) == people
+    assert all(len({*map(results.bare, one.answers)}) == len(one.answers) for form in FORMS for one in inventory.items(form))
 
 
 def test_what_was_handed_in_is_read_and_a_draft_or_another_version_is_not(tmp_path):
@@ -195,7 +202,8 @@ def test_what_was_handed_in_is_read_and_a_draft_or_another_version_is_not(tmp_pa
     for name in "bcfg":
         with pytest.raises(ValueError, match=rf"{name}.json: no hay ninguna respuesta del inventario"):
             results.read(tmp_path / f"{name}.json")
-    for name in "de":
+    (tmp_path / "h.csv").write_bytes(bytes(range(128, 256)) * 3)
+    for name in "deh":
         with pytest.raises(ValueError, match="el CSV de respuestas de Moodle"):
             results.read(tmp_path / f"{name}.csv")
 

@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 
 from course_checkers.inventory import VERSION, items
 
-LETTERS = "abcdefgh"
 TITLE = {"es": "Inventario de la atención", "en": "Attention inventory"}
 PAGE = """<!doctype html><html lang="{language}"><meta charset="utf-8"><title>{title}</title>
 <style>@page {{ size: A4; margin: 14mm }} body {{ font: 9.5pt/1.3 sans-serif }} h1 {{ font-size: 13pt; margin: 0 }}

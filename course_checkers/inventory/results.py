@@ -4,7 +4,6 @@ Lee lo que da cada cual: los ``mi_progreso.json`` o el CSV de respuestas de Mood
 de un grupo de menos de ``FEW``.
 """
 
-import csv
 import json
 import random
 import statistics
@@ -12,6 +11,7 @@ from collections import Counter
 
 from course_checkers.inventory import FORMS, VERSION, items
 from course_checkers.inventory.inventory import whole
+from course_tools.foreign import Unreadable, tables
 
 FEW = 5
 DRAWS = 2000  # sorteos del intervalo
@@ -23,10 +23,9 @@ def read(path):
     Raises:
         ValueError: si no se entiende: dice qué archivo es y qué se esperaba.
     """
-    text = path.read_text(encoding="utf-8-sig")
     try:
-        found = json.loads(text) if path.suffix == ".json" else list(csv.reader(text.splitlines()))
-    except ValueError:
+        found = json.loads(tables.read_text(path)[0]) if path.suffix == ".json" else tables.read_table(path)[0]
+    except (ValueError, Unreadable):
         found = None
     given = list(of_progress(found) if isinstance(found, dict) else of_moodle(found or []))
     if not given:
@@ -57,8 +56,13 @@ def of_moodle(rows):
 
 
 def chosen(form, language, texts):
-    asked = zip(items(form, language), texts)
-    return {one.concept: one.answers.index(said) for one, said in asked if said in one.answers}
+    ways = ((one.concept, [*map(bare, one.answers)], bare(said)) for one, said in zip(items(form, language), texts))
+    return {concept: answers.index(said) for concept, answers, said in ways if said in answers}
+
+
+def bare(said):
+    """Una respuesta, como sea que la haya escrito una hoja de cálculo: 0,67 por 0.67, o el menos del teclado."""
+    return "".join(said.split()).replace(",", ".").replace("−", "-").lower()
 
 
 def scores(given):
