@@ -165,8 +165,8 @@ def sized(*sizes):
 
 # Las últimas: la del enunciado, y más largas y más anchas que cualquier tabla escrita a mano.
 CASES = sized((6, 4), (4, 8), (6, 6), (12, 10), (2, 4), (130, 4), (4, 40))
-NUMBERS = "02 §6", "Tu tabla tiene números que no son finitos."
-SHAPE = "La forma de tu tabla no es (L, d_model).", "02 §6", "Con {name} mide {yours}."
+NUMBERS = "02 §8", "Tu tabla tiene números que no son finitos."
+SHAPE = "La forma de tu tabla no es (L, d_model).", "02 §8", "Con {name} mide {yours}."
 
 
 @functools.cache

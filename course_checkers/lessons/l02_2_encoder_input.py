@@ -174,7 +174,7 @@ def like_bert(attempt):
         yield "con las tablas de BERT, sale justo lo que entra en su primera capa."
 
 
-SHAPE = "La forma de tu salida no es (B, L, d_model).", "02 §8"
+SHAPE = "La forma de tu salida no es (B, L, d_model).", "02 §6"
 same_shape = right_shape(lambda token, *rest: token.shape, *SHAPE)
 SUMMED = ("token", "position", "type")
 
@@ -198,7 +198,7 @@ class EncoderInput(Exercise):
     )
     extra = (Case("números minúsculos y ε = 1e-12", vectors(7, (2, 3, 5), 1e-12, 1e-5)),)
     tiny = TINY
-    must = (half_precision, same_shape, finite("02 §8"), mean_one)
+    must = (half_precision, same_shape, finite("02 §6"), mean_one)
     notes = (like_bert,)
 
     def skip(self, choice):

@@ -26,5 +26,5 @@ WRONG = {
 }
 QUESTIONS = (question(
     __file__, "2.3", "los dos «the»", lambda: equal_stops(CHASE, CHASE, "the"), WRONG,
-    kind="un número entero", read="02 §9",
+    kind="un número entero", read="02 §7",
 ),)  # fmt: skip

@@ -36,5 +36,5 @@ WRONG = {
 }
 QUESTIONS = (question(
     __file__, "4.4", "una fila prohibida entera", right_letter, WRONG,
-    kind="una letra: a, b, c o d", read="04 §7", options="abcd",
+    kind="una letra: a, b, c o d", read="04 §8", options="abcd",
 ),)  # fmt: skip

@@ -23,7 +23,7 @@ EVERY = (
     ("sin-proyectar", "ninguna"),
 )
 ALSO = ("escala-fija", "escala-de-más", "escala-otra", "máscara-poco-negativa", *RETURNED)
-ALL_FINITE = finite("04 §7", f"{NOT_FINITE} Recuerda que 0·(−∞) es NaN.")
+ALL_FINITE = finite("04 §8", f"{NOT_FINITE} Recuerda que 0·(−∞) es NaN.")
 
 
 def drawn(seed, B, lengths, d, d_k, d_v, size=1.0, blank=None):
