@@ -25,10 +25,6 @@ ANSWER_ENDS = re.compile(r"^(\(celda-.*\n)?(#|\*\*Antes de)", re.MULTILINE)
 ASKED = re.compile(r'Prediction\("([\d.]+)"\)')
 YOURS = "@your_line"  # una línea de quien aprende: ni ella ni el párrafo que la pide esperan a nada
 LAST = re.compile(r"[^\n]+\s*\Z")  # el último párrafo
-# En la web, un cuaderno con su número, y «este», es una lección, y su artículo es femenino.
-NOTEBOOK = re.compile(r"`[^`]*`|\b((del|al|el|un|los) +\[?)?cuadernos?(?= +\[?\d\d\b)|\beste cuaderno\b", re.I)
-FEMININE = {"del": "de la", "al": "a la", "el": "la", "un": "una", "los": "las", "este": "esta"}
-FEMININE |= {"cuaderno": "lección", "cuadernos": "lecciones"}
 # «lección 04» es un enlace, si no está ya en uno ni en un trozo de código.
 LESSON = re.compile(r"\[[^\]]*\]\([^)]*\)|`[^`]*`|^#.*|\blección (\d\d)\b", re.MULTILINE)
 # Las frases que mandan a las teclas, a las órdenes o a las celdas de JupyterLab no se pueden seguir aquí.
@@ -189,7 +185,7 @@ def _prose(cell, source, name, linked, lessons):
         stem = lessons.get(found[1])
         return f"[lección {found[1]}]({up}{stem}.ipynb)" if stem else found[0]
 
-    source = LESSON.sub(link, NOTEBOOK.sub(_feminine, source))
+    source = LESSON.sub(link, source)
     if BY_HAND.search(source):
         lines = [(line, _what_can_be_done(line)) for line in source.split("\n")]
         source = "\n".join(now for line, now in lines if now or not line)
@@ -204,14 +200,6 @@ def _prose(cell, source, name, linked, lessons):
     if lesson and (name[:2], cell["id"]) in linked:
         source = f"(celda-{name[:2]}-{cell['id']})=\n{source}"
     return source
-
-
-def _feminine(found):
-    if found[0][0] == "`":
-        return found[0]
-    words = re.split(r"(\W+)", found[0])
-    text = "".join(FEMININE.get(word.lower(), word) for word in words)
-    return text[0].upper() + text[1:] if found[0][0].isupper() else text
 
 
 def _what_can_be_done(line):

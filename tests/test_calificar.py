@@ -400,7 +400,7 @@ def test_a_name_of_a_zip_is_read_as_it_was_written(whole, made, tmp_path):
     files = {f"{'' if whole else 'clase/'}{name}/05_atención.ipynb": tiny(GOOD) for name in WHOLE}
     raw_zip(tmp_path / "e.zip", files, **made)
     people = submissions.gather(tmp_path / "e.zip", tmp_path_of(tmp_path))
-    assert [(name, list(books)) for name, _, books, _ in people] == [(name, ["05"]) for name in WHOLE]
+    assert [(name, list(books)) for name, _, books, *_ in people] == [(name, ["05"]) for name in WHOLE]
     roll = [(unicodedata.normalize("NFD", name.upper()), "") for name in WHOLE]
     assert marking.call_roll([{"name": one[0], "id": "", "told": []} for one in people], roll) == []
 
@@ -445,7 +445,7 @@ def test_one_person_by_any_form_of_the_name_and_nobody_is_another(names, people,
         (tmp_path / name).write_text(PERCENT if name.endswith(".py") else made)
     roll = [("Martín Alonso", ""), ("Alonso Martín", "")]
     found = submissions.gather(tmp_path, "", roll)
-    assert {name + "·" * (ident == "2"): sorted(books) for name, ident, books, _ in found} == people
+    assert {name + "·" * (ident == "2"): sorted(books) for name, ident, books, *_ in found} == people
     merged = len(names) > 1 and len(found) == 1 and len({Path(name).parts[0].casefold() for name in names}) > 1
     if merged and "\u0303" not in str(names):  # se dice, si no se escriben igual
         assert any("se han juntado" in text for text in found[0][3]) or len(names) > 3
@@ -487,7 +487,7 @@ def test_a_zip_of_a_student_is_opened_with_the_same_limits(tmp_path, monkeypatch
     for name in ("más.rar", "05.ipynb.gz"):
         (tmp_path / "e/eva" / name).write_bytes(b"Rar!")
     monkeypatch.setattr(submissions.notebooks, "MOST_RAW", 10**5)
-    found = {name: (list(books), told) for name, _, books, told in submissions.gather(tmp_path / "e", tmp_path_of(tmp_path))}
+    found = {name: (list(books), told) for name, _, books, told, _ in submissions.gather(tmp_path / "e", tmp_path_of(tmp_path))}
     assert found["ana"] == (["05"], [])
     assert "a.zip trae demasiado" in found["bea"][1][0]
     assert "lleva contraseña" in found["cid"][1][0]

@@ -1,6 +1,7 @@
 """Importar el curso es barato, y todo lo público está explicado."""
 
 import ast
+import importlib
 import inspect
 import subprocess
 import sys
@@ -95,6 +96,19 @@ def test_every_name_resolves():
     for name in course_lib.__all__:
         assert getattr(course_lib, name) is not None
     assert set(course_lib.__all__) <= set(dir(course_lib))
+
+
+def test_what_every_notebook_imports_exists():
+    """De día también: las lecciones largas solo se ejecutan de noche."""
+    lost = []
+    for path in sorted((ROOT / "notebooks").rglob("*.ipynb")):
+        for cell in nbformat.read(path, 4).cells:
+            plain = "\n".join(line for line in cell.source.splitlines() if not line.startswith("%"))
+            for node in ast.walk(ast.parse(plain)) if cell.cell_type == "code" else ():
+                if isinstance(node, ast.ImportFrom) and node.module.startswith("course_"):
+                    given = importlib.import_module(node.module)
+                    lost += [f"{path.name}: {node.module}.{one.name}" for one in node.names if not hasattr(given, one.name)]
+    assert lost == []
 
 
 def test_unknown_name():

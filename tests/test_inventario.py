@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 from collections import Counter
 from xml.etree import ElementTree
@@ -13,6 +14,7 @@ from helpers_explorers import CUT, SHOW
 from nbformat.v4 import new_code_cell
 from playwright.sync_api import expect
 
+from aula.calificar import pages, submissions
 from course_checkers import Inventory, inventory
 from course_checkers.engine.catalog import mistakes
 from course_checkers.engine.lines import lines
@@ -206,6 +208,25 @@ def test_what_was_handed_in_is_read_and_a_draft_or_another_version_is_not(tmp_pa
     for name in "deh":
         with pytest.raises(ValueError, match="el CSV de respuestas de Moodle"):
             results.read(tmp_path / f"{name}.csv")
+
+
+def test_the_class_report_counts_those_who_hand_in_their_progress_and_names_nobody(tmp_path):
+    for k in range(6):
+        (tmp_path / f"Ana {k}").mkdir()
+        takes = {}
+        for form, right, day in (("B", 14 + k, "2026-05-01"), ("A", 6 + k, "2026-03-01")):    # la de después, antes
+            takes[f"{form} {day}"] = {"form": form, "version": inventory.VERSION, "date": day, "said": person(form, right)[1]}
+        (tmp_path / f"Ana {k}/mi_progreso (1).json").write_text(json.dumps({"inventory": takes}))
+    (tmp_path / "Ana 0/mi_progreso.json").write_text("[" * 10**5)
+    os.utime(tmp_path / "Ana 0/mi_progreso (1).json", (1, 1))
+    people = [{"name": who, "lessons": {}, "took": took} for who, *_, took in submissions.gather(tmp_path, "")]
+    page = pages.class_report(people, with_names=False)
+    assert "Gana +33%" in page and "6 personas" in page and "Ana" not in page
+    assert "con menos de 5 no se dice nada" in pages.class_report(people[:4], with_names=True)
+    for one in people[2:]:
+        one["took"][0]["inventory"].popitem()      # solo dos, más de una vez: las primeras de todos
+    assert "Gana" not in pages.class_report(people, with_names=False)
+    assert "El inventario" not in pages.class_report([one | {"took": [{"inventory": 3}]} for one in people], with_names=False)
 
 
 def test_of_a_group_it_says_how_many_the_mistake_and_the_gain_and_of_few_nothing(tmp_path, capsys):

@@ -30,7 +30,7 @@ def sound_notebook():
     """Un cuaderno pequeño que cumple todas las reglas."""
     stream = new_output("stream", name="stdout", text="0.53\n")
     cells = [
-        new_markdown_cell("# 00 · Prueba\n\n## En este cuaderno\n\nVerás un número."),
+        new_markdown_cell("# 00 · Prueba\n\n## En esta lección\n\nVerás un número."),
         new_markdown_cell(
             "![El bloque de la atención](../imagenes/sdpa.svg) de [aquí](../README.md#licencia)"
         ),
@@ -235,8 +235,8 @@ def structure_faults(nb):
     if [level for level, _ in headings].count("#") != 1 or not nb.cells[0].source.startswith("# "):
         yield "no empieza con un título, y solo uno"
     titles = [title for _, title in headings]
-    if titles[1:2] != ["En este cuaderno"]:
-        yield "tras el título falta «En este cuaderno»"
+    if titles[1:2] != ["En esta lección"]:
+        yield "tras el título falta «En esta lección»"
     if titles[-2:] != ["Resumen", "Siguiente"]:
         yield "no acaba con «Resumen» y «Siguiente»"
 

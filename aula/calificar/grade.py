@@ -113,14 +113,14 @@ def read_class(options, folder, caged, space):
     task = getattr(options, "homework", homework.Homework(homework.known()))
     found = submissions.gather(options.entregas, space, getattr(options, "roll", ()))
     names = [line(name) for name, *_ in found]
-    for k, (_, ident, books, told) in enumerate(found):
+    for k, (_, ident, books, told, took) in enumerate(found):
         shown, same = names[k], names.count(names[k]) > 1
         shown += f" ({ident or names[: k + 1].count(shown)})" if same else ""
         while shown in {person["name"] for person in people}:  # alguien se llama «Eva (2)»
             shown += " bis"
         label = ident and f"Participante {ident}"
         person = {"name": shown, "id": ident, "label": label, "lessons": {}, "marks": {}}
-        people.append(person | {"told": told})
+        people.append(person | {"told": told, "took": took})
         for _, (book, source) in sorted(books.items()):
             told += plain(book.told)
             if asked := list(task.of(book.lesson)):

@@ -108,8 +108,19 @@ def again(found):
     return sorted(pointed.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
+def inventory(kept):
+    """Lo que la clase contesta al inventario, con lo que guarda cada cual; nada, si nadie lo ha contestado."""
+    if not any(one.get("inventory") for one in kept):
+        return ""
+    from course_checkers.inventory import results  # carga PyTorch: solo si hace falta
+
+    groups = results.of_class([[*results.of_progress(one)] for one in kept])
+    return results.report(*groups) if groups[0] else ""
+
+
 def class_report(people, with_names):
     """La página de la clase."""
     found = tallies(people, with_names)
     given = {"found": found, "ranking": again(found), "many": len(people)}
+    given["took"] = inventory([one["took"][0] for one in people if one.get("took")])
     return page("clase.html", "Qué ha entendido la clase", with_names=with_names, **given)

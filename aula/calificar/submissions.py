@@ -22,12 +22,14 @@ from course_tools.foreign import names, notebooks, zips
 from course_tools.foreign.names import MOODLE, spelled, words
 from course_tools.foreign.zips import BOOK, every_file, inner, opened, visible
 from course_tools.homework import lesson_of
+from course_tools.opening import luggage
 from course_tools.renewed import renewed
 
 ROOT = Path(__file__).resolve().parents[2]
 SAID = SAYS["archivos"]
 MOST_FILES, MOST_ZIP = 20_000, 4 * 2**30  # archivos de un zip, y bytes al abrirlo
 CELLS = 3000  # celdas de un cuaderno
+MOST_PROGRESS = 4 << 20  # bytes de un mi_progreso.json
 MAYBE = {".json", ".txt", ".py", ""}  # lo que se mira por si es un cuaderno, y no hay otro de su lección
 PACKED = {".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zipx", ".z01"}
 CHECKS = re.compile(r"^check_\w+\(.*\)$", re.MULTILINE)
@@ -173,12 +175,12 @@ def is_book(one):
 
 
 def gather(path, space, roll=()):
-    """De cada persona: su nombre, su identificador, sus cuadernos y lo que hay que decir.
+    """De cada persona: su nombre, su identificador, sus cuadernos, lo que hay que decir y su progreso.
 
     Dos nombres con las mismas palabras («Pérez Luis», «Luis Pérez») son una persona si no entregan lo mismo y la
     lista no dice que son dos.
     """
-    people = [(*who, *collect(files)) for who, files in students(path, space).items()]
+    people = [(*who, *collect(files), took(files)) for who, files in students(path, space).items()]
     known, same = Counter(words(name) for name, _ in roll), defaultdict(list)
     for one in people:
         if not one[1] and known[words(one[0])] < 2:
@@ -192,8 +194,20 @@ def gather(path, space, roll=()):
                 continue
             first[2].update(other[2])
             first[3].extend([*other[3], SAID["formas"].format(names)])
+            first[4].extend(other[4])
             people.remove(other)
     return people
+
+
+def took(files):
+    """Lo que dice el ``mi_progreso.json`` de una persona, el último, si lo entrega y se entiende."""
+    kept = [f for f in files if isinstance(f, Path) and f.match(luggage.FOUND) and stat.S_ISREG(f.lstat().st_mode)]
+    for file in sorted(kept, key=lambda one: one.lstat().st_mtime, reverse=True):
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            if file.lstat().st_size < MOST_PROGRESS:
+                found = json.loads(file.read_text(encoding="utf-8"))
+                return [found] if isinstance(found, dict) else []
+    return []
 
 
 class Notebook(NamedTuple):

@@ -68,7 +68,4 @@ def whole(record):
 
 def described(asked):
     """Las preguntas y sus respuestas, en texto."""
-    lines = []
-    for place, one in enumerate(asked, 1):
-        lines += [f"{place}. {one['question']}", *(f"  ○ {answer}" for answer in one["answers"])]
-    return "\n".join(lines)
+    return "\n".join("\n  ○ ".join([f"{k}. {one['question']}", *one["answers"]]) for k, one in enumerate(asked, 1))

@@ -1,8 +1,4 @@
-"""El inventario, para quien enseña: qué sabe el grupo, qué error se elige más y cuánto se ha ganado.
-
-Lee lo que da cada cual: los ``mi_progreso.json`` o el CSV de respuestas de Moodle. No dice nada de nadie, ni nada
-de un grupo de menos de ``FEW``.
-"""
+"""El inventario, para quien enseña. No dice nada de nadie, ni de un grupo de menos de ``FEW``."""
 
 import json
 import random
@@ -35,11 +31,17 @@ def read(path):
 
 
 def of_progress(found):
-    """Lo entregado, en un archivo del progreso."""
+    """Lo entregado, en un archivo del progreso, en el orden en que se entregó."""
     takes = found.get("inventory")
-    for one in takes.values() if isinstance(takes, dict) else ():
-        if whole(one) and one.get("date") and one.get("version") == VERSION:
-            yield one["form"], one["said"]
+    given = [one for one in takes.values() if whole(one) and one.get("date")] if isinstance(takes, dict) else []
+    given.sort(key=lambda one: str(one["date"]))
+    return [(one["form"], one["said"]) for one in given if one.get("version") == VERSION]
+
+
+def of_class(takes):
+    """Los grupos de ``report``: la primera vez y la última de quien lo repite; o, si son pocas, la primera de todos."""
+    twice = [(each[0], each[-1]) for each in takes if len(each) > 1]
+    return [[*group] for group in zip(*twice)] if len(twice) >= FEW else [[each[0] for each in takes if each]]
 
 
 def of_moodle(rows):

@@ -15,7 +15,7 @@ PRESETS = "sin máscara", "causal", "relleno", "las dos"
 LENGTH = {"between": [count("words"), count("words")]}
 TABLE = {"list": {"list": {"of": NO_YES}, **LENGTH}, **LENGTH}
 LIMIT = 1000  # lo que puede medir un número
-SCORES = [[2.0, 3, 0.5, 3], [2, 1, 3.5, 3], [1, 3, 2.5, 2], [3.5, 1, 0, 5]]  # del cuaderno 04
+SCORES = [[2.0, 3, 0.5, 3], [2, 1, 3.5, 3], [1, 3, 2.5, 2], [3.5, 1, 0, 5]]  # de la lección 04
 
 
 def preset(name, length, padding=1):
