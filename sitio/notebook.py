@@ -19,9 +19,7 @@ LINK = re.compile(r"(?<![./\w-])([./\w-]*?)((\d\d)_\w+)\.ipynb#cell-id=([\w-]+)"
 PAGE = re.compile(r'(href="[^"]*)\.ipynb')
 # Un enlace a lo que el sitio no tiene.
 OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+(?!\.\./|imagenes/|\d\d_)[^)]*\)")
-PREDICT, PREDICT_HERE = "**Antes de ejecutar", "**Antes de mirar"
-# Hasta dónde llega la respuesta a una predicción: al título siguiente o a la predicción siguiente.
-ANSWER_ENDS = re.compile(r"^(\(celda-.*\n)?(#|\*\*Antes de)", re.MULTILINE)
+ANSWER_ENDS = re.compile(r"^(\(celda-.*\n)?#", re.MULTILINE)  # la respuesta a una predicción: en el título siguiente
 ASKED = re.compile(r'Prediction\("([\d.]+)"\)')
 YOURS = "@your_line"  # una línea de quien aprende: ni ella ni el párrafo que la pide esperan a nada
 LAST = re.compile(r"[^\n]+\s*\Z")  # el último párrafo
@@ -85,8 +83,7 @@ def for_the_web(notebook, name, linked, lessons):
                     open_, text = True, text[len(answer) :]
             if open_:
                 cells.append(prose_cell(cell, "cierra", CLOSE))
-            predicting = told = tagged(cell, PREDICTION)
-            open_ = False
+            predicting = told = open_ = False
             cells += [cell | {"source": text}] if text.strip() else []
             if lesson and tagged(cell, EXERCISES):
                 cells.append(_html(cell, "guarda", lesson_html(name)))
@@ -177,7 +174,7 @@ def _html(cell, what, text):
 def _prose(cell, source, name, linked, lessons):
     """El texto de una celda, con sus enlaces y con las palabras de quien lee y no ejecuta."""
     lesson = "/" not in name
-    source = OUTSIDE.sub(r"\1", NAVIGATION.sub("\n", source)).replace(PREDICT, PREDICT_HERE)
+    source = OUTSIDE.sub(r"\1", NAVIGATION.sub("\n", source))
     source = LINK.sub(r"#celda-\3-\4", source)
     up = "" if lesson else "../"
 

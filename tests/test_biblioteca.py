@@ -239,7 +239,7 @@ LLAMA = {"02": ("my_projections",), "06": ("my_split_heads",)}
 LLAMA |= {"13": ("my_cached_attention", "my_grouped_query_attention"), "14": ("my_rotary", "my_rms_norm")}
 ASSEMBLED = [
     ("07", BERT, "bed32305 mis-lineas atender-cabezas 3df22a77 9b2ecbdb tres-palabras linea-multi-head 2a128b0c capa-bert "
-     "con-sesgo a7298b88 07c00002", "multi_head: «it», [0.42, 0.11"),
+     "con-un-uno con-sesgo a7298b88 07c00002", "multi_head: «it», [0.42, 0.11"),
     ("12", WHOLE, "744b4142 e63e755c 17d4dc1e b549017d 12d00002 12d00003", "7 estados"),
     ("14", LLAMA, "14a00002 14b00002 14f00002 14f00003", "los mismos tokens: ' Paris."),
 ]  # fmt: skip

@@ -68,10 +68,6 @@ def markdown(text, id="aaaa", *tags):
     return cell | {"source": text.splitlines(True)}
 
 
-def predict(text):
-    return markdown(text, "aaaa", cells.PREDICTION)
-
-
 def code(text, *outputs, **metadata):
     data = [{"output_type": "execute_result", "metadata": {}, "data": data} for data in outputs]
     cell = {"cell_type": "code", "id": f"c{text}", "metadata": metadata}
@@ -144,33 +140,6 @@ def test_what_hands_do_in_jupyterlab_is_not_told(text, shown):
     assert cell["source"] == shown
 
 
-def test_the_answer_to_a_prediction_waits():
-    given = [code("1", {}), predict("**Antes de ejecutar:** ¿qué sale?"), code("2", {}), code("3")]
-    given += [predict("Sale 2.\n\n**Antes de ejecutar:** ¿y ahora?"), code("4", {})]
-    given += [markdown("Un 4.\n\n## Ejercicios\n\n**Antes de ejecutar:** ¿y esto?"), code("5", {})]
-    shown = for_the_web("05_x", {"cells": given, "metadata": {}})
-    told = [(source(cell).partition("\n")[0], len(cell.get("outputs", ""))) for cell in shown]
-    assert told == [
-        ("1", 1),
-        ("**Antes de mirar:** ¿qué sale?", 0),
-        ("2", 0),  # lo escrito; lo que sale, dentro
-        (pages.OPEN, 0),
-        ("2", 1),
-        ("3", 0),
-        ("Sale 2.", 0),
-        (pages.CLOSE, 0),
-        ("**Antes de mirar:** ¿y ahora?", 0),
-        ("4", 0),
-        (pages.OPEN, 0),
-        ("4", 1),
-        ("Un 4.", 0),
-        (pages.CLOSE, 0),
-        ("## Ejercicios", 0),
-        ("5", 1),  # en un ejercicio no se esconde nada: debajo van las pistas
-    ]
-    assert shown[4]["metadata"] == {"tags": ["remove-input"]}
-
-
 def test_what_a_prediction_answers_waits_too():
     """La que se contesta se ve; lo que sale en la celda de debajo, no. Y no lleva foto."""
     state = Prediction("05.3").get_state()
@@ -233,15 +202,8 @@ def test_no_line_of_ones_own_waits_for_a_prediction(name):
         assert asked not in texts.get(given[i - 1]["id"] + "-contesta", "")
 
 
-def test_to_speak_of_predictions_is_not_one():
-    given = [markdown("Donde diga **Antes de ejecutar**, para."), code("2", {})]
-    shown = for_the_web("05_x", {"cells": given, "metadata": {}})
-    assert [source(cell) for cell in shown] == ["Donde diga **Antes de mirar**, para.", "2"]
-    assert shown[1]["outputs"]
-
-
 def test_a_title_after_a_prediction_keeps_its_anchor():
-    given = [predict("**Antes de ejecutar:** ¿qué sale?"), code("2", {}), markdown("## Título", "b0")]
+    given = [code(ASKS, tags=[cells.PREDICTION]), code("2", {}), markdown("## Título", "b0")]
     shown = for_the_web("05_x", {"cells": given, "metadata": {}}, {("05", "b0")})
     assert [source(cell) for cell in shown[-2:]] == [pages.CLOSE, "(celda-05-b0)=\n## Título"]
 

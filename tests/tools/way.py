@@ -17,7 +17,7 @@ HEADING = re.compile(r"^(#{1,6}) (.*)$", re.MULTILINE)
 OPENS_ASIDE = re.compile(r"(?:\d+(?:\.\d+)?\.? )?Para profundizar\b")
 AHEAD = re.compile(r"^\*Puedes saltártelo: \[[^\n]*\]\([^\n]*\)\.\*$", re.MULTILINE)
 TRY = "Para profundizar: pruébalo"
-PREDICTION = re.compile(r"\*\*Antes de ejecutar:|^Prediction\(", re.MULTILINE)
+PREDICTION = re.compile(r"^Prediction\(", re.MULTILINE)
 CHECKING = re.compile(r"^(show_progress\(|from course_checkers import)", re.MULTILINE)
 UNSOLVED = "Cuando esté resuelto"
 LOOKING = re.compile(r"# Se (comprueba|dibuja): .")  # la primera línea de lo que se pliega, que lo cuenta
@@ -30,7 +30,7 @@ FOR_HOME = re.compile(r"\*\*Para casa:\*\* el (\d+\.\d+)")
 WORDS_A_MINUTE = 160  # leer despacio un texto técnico
 SECONDS_A_LINE = 10  # leer una línea de código
 SECONDS_A_FIGURE = 30  # mirar una figura o una fórmula
-SECONDS_A_PREDICTION = 45  # pensar un «Antes de ejecutar», o contestarlo
+SECONDS_A_PREDICTION = 45  # pensar la respuesta, y darla
 SECONDS_A_LINE_OF_YOURS = 60  # escribir una línea, y leer qué se dice de ella
 SECONDS_A_QUESTION = 10  # contestar una de las que vuelven
 SECONDS_AN_EXPLORER = 120  # mover un explorador hasta ver la respuesta
@@ -196,7 +196,7 @@ def minutes(nb):
     figures = len(re.findall(r"!\[", text)) + drawn
     prose = re.sub(r"\$\$.*?\$\$|\$[^$]*\$|!\[[^]]*\]|\]\([^)]*\)|<[^>]*>", " ", text, flags=re.DOTALL)
     seconds = SECONDS_A_LINE * lines(nb)
-    asked = text.count("Antes de ejecutar:") + sum(c.source.count("Prediction(") for c in codes)
+    asked = sum(c.source.count("Prediction(") for c in codes)
     seconds += SECONDS_A_PREDICTION * asked
     seconds += SECONDS_A_LINE_OF_YOURS * sum(len(YOURS.findall(c.source)) for c in codes)
     seconds += 3 * SECONDS_A_QUESTION * sum(c.source.startswith("Questions(") for c in codes)
