@@ -78,9 +78,7 @@ class DecoderOnlyLayer(nn.Module):
     Fuente: Touvron et al. (2023), §2.2.
     """
 
-    def __init__(
-        self, heads, dim_embedding, dim_hidden, *, kv_heads=None, rotary_base=1e4, eps=1e-6
-    ):
+    def __init__(self, heads, dim_embedding, dim_hidden, *, kv_heads=None, rotary_base=1e4, eps=1e-6):
         super().__init__()
         self.normalization_1 = RMSNorm(dim_embedding, eps)
         self.attention = GroupedQueryAttention(

@@ -115,9 +115,7 @@ def watched(who, optimizer, loss, look, steps, every):
             torch.set_num_threads(threads)
 
 
-def learn_neighbours(
-    heads, dim_embedding=32, *, steps=300, every=25, rate=1e-3, batch=64, seed=0, **options
-):
+def learn_neighbours(heads, dim_embedding=32, *, steps=300, every=25, rate=1e-3, batch=64, seed=0, **options):
     """Aprende con frases nuevas en cada paso, y enseña cómo va.
 
     Args:

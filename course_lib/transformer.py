@@ -35,9 +35,7 @@ class EncoderLayer(nn.Module):
     Fuente: Vaswani et al. (2017), §3.1, «Encoder».
     """
 
-    def __init__(
-        self, heads, dim_embedding, *, increment=4, activation="relu", dropout=0.0, eps=1e-5
-    ):
+    def __init__(self, heads, dim_embedding, *, increment=4, activation="relu", dropout=0.0, eps=1e-5):
         super().__init__()
         self.multi_head_attention = MultiHeadAttention(heads, dim_embedding)
         self.add_and_norm_1 = AddAndNorm(dim_embedding, dropout, eps)
@@ -68,9 +66,7 @@ class Encoder(nn.Module):
 
     def __init__(self, heads, dim_embedding, Nx, **options):
         super().__init__()
-        self.encoder_layers = nn.ModuleList(
-            EncoderLayer(heads, dim_embedding, **options) for _ in range(Nx)
-        )
+        self.encoder_layers = nn.ModuleList(EncoderLayer(heads, dim_embedding, **options) for _ in range(Nx))
 
     def forward(self, x, mask=None, need_weights=False):
         """Pasa por todas las capas: (B, L, d_model) → (B, L, d_model), y los pesos."""
@@ -93,9 +89,7 @@ class TransformerEncoder(nn.Module):
     Fuente: Vaswani et al. (2017), figura 1, mitad izquierda.
     """
 
-    def __init__(
-        self, vocab_size, dim_embedding, max_sequence_len, heads, Nx, *, dropout=0.0, **options
-    ):
+    def __init__(self, vocab_size, dim_embedding, max_sequence_len, heads, Nx, *, dropout=0.0, **options):
         super().__init__()
         self.input_embedding = Embedding(vocab_size, dim_embedding)
         self.positional_encoding = PositionalEncoding(max_sequence_len, dim_embedding, dropout)
@@ -129,22 +123,12 @@ class DecoderLayer(nn.Module):
     """
 
     def __init__(
-        self,
-        heads,
-        dim_embedding,
-        *,
-        dim_encoder=None,
-        increment=4,
-        activation="relu",
-        dropout=0.0,
-        eps=1e-5,
+        self, heads, dim_embedding, *, dim_encoder=None, increment=4, activation="relu", dropout=0.0, eps=1e-5
     ):
         super().__init__()
         self.masked_attention = MultiHeadAttention(heads, dim_embedding)
         self.add_and_norm_1 = AddAndNorm(dim_embedding, dropout, eps)
-        self.cross_attention = MultiHeadAttention(
-            heads, dim_embedding, kdim=dim_encoder, vdim=dim_encoder
-        )
+        self.cross_attention = MultiHeadAttention(heads, dim_embedding, kdim=dim_encoder, vdim=dim_encoder)
         self.add_and_norm_2 = AddAndNorm(dim_embedding, dropout, eps)
         self.feed_forward = FeedForward(dim_embedding, increment, activation)
         self.add_and_norm_3 = AddAndNorm(dim_embedding, dropout, eps)
@@ -189,9 +173,7 @@ class Decoder(nn.Module):
 
     def __init__(self, heads, dim_embedding, Nx, **options):
         super().__init__()
-        self.decoder_layers = nn.ModuleList(
-            DecoderLayer(heads, dim_embedding, **options) for _ in range(Nx)
-        )
+        self.decoder_layers = nn.ModuleList(DecoderLayer(heads, dim_embedding, **options) for _ in range(Nx))
 
     def forward(
         self, x, encoder_output, mask=None, source_mask=None, need_weights=False, cache=None
@@ -217,9 +199,7 @@ class TransformerDecoder(nn.Module):
     Fuente: Vaswani et al. (2017), figura 1, mitad derecha.
     """
 
-    def __init__(
-        self, vocab_size, dim_embedding, max_sequence_len, heads, Nx, *, dropout=0.0, **options
-    ):
+    def __init__(self, vocab_size, dim_embedding, max_sequence_len, heads, Nx, *, dropout=0.0, **options):
         super().__init__()
         self.output_embedding = Embedding(vocab_size, dim_embedding)
         self.positional_encoding = PositionalEncoding(max_sequence_len, dim_embedding, dropout)
@@ -267,18 +247,9 @@ class Transformer(nn.Module):
     """
 
     def __init__(
-        self,
-        source_vocab_size,
-        target_vocab_size,
-        dim_embedding,
-        max_sequence_len,
-        heads,
-        Nx,
-        *,
-        Nx_decoder=None,
-        share_embeddings=False,
-        **options,
-    ):
+        self, source_vocab_size, target_vocab_size, dim_embedding, max_sequence_len, heads, Nx, *,
+        Nx_decoder=None, share_embeddings=False, **options,
+    ):  # fmt: skip
         super().__init__()
         self.encoder = TransformerEncoder(
             source_vocab_size, dim_embedding, max_sequence_len, heads, Nx, **options
@@ -297,9 +268,7 @@ class Transformer(nn.Module):
             self.decoder.output_embedding.table = shared
             self.output_projection.weight = shared.weight
 
-    def forward(
-        self, source_ids, target_ids, source_mask=None, target_mask=None, need_weights=False
-    ):
+    def forward(self, source_ids, target_ids, source_mask=None, target_mask=None, need_weights=False):
         """Puntúa, en cada posición del destino, todos los tokens que pueden venir después.
 
         Args:
@@ -312,9 +281,7 @@ class Transformer(nn.Module):
             pesos de las tres atenciones.
         """
         encoded, encoder_weights = self.encoder(source_ids, source_mask, need_weights)
-        decoded, decoder_weights = self.decoder(
-            target_ids, encoded, target_mask, source_mask, need_weights
-        )
+        decoded, decoder_weights = self.decoder(target_ids, encoded, target_mask, source_mask, need_weights)
         logits = self.output_projection(decoded)
         if not need_weights:
             return logits, None

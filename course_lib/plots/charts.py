@@ -79,9 +79,7 @@ def plot_distributions(samples, *, bins=60, title=None, xlabel=None):
     return figure
 
 
-def plot_lines(
-    x, series, *, title=None, xlabel=None, ylabel=None, logx=False, logy=False, reference=None
-):
+def plot_lines(x, series, *, title=None, xlabel=None, ylabel=None, logx=False, logy=False, reference=None):
     """Curvas sobre un mismo eje.
 
     Args:
