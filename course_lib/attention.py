@@ -196,14 +196,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def check_heads(where, heads, dim_embedding, kv_heads=1):
-    """Comprueba que las cabezas se reparten d_model, y las de keys y values, las de queries.
-
-    Args:
-        where, heads, dim_embedding, kv_heads: quién pregunta, h, d_model y h_kv.
-
-    Raises:
-        ValueError: si no son enteros positivos, o uno no divide al otro.
-    """
+    """``ValueError``, de ``where``, si ``heads`` no divide a ``dim_embedding``, o ``kv_heads`` a ``heads``."""
     check_whole(where, heads=heads, dim_embedding=dim_embedding, kv_heads=kv_heads)
     if dim_embedding % heads:
         raise ValueError(

@@ -61,14 +61,12 @@ class KeyValueCache:
 
 
 class DecoderCache:
-    """La caché de un decoder entero: dos por capa, la de lo escrito y la de la frase de origen.
+    """La caché de un decoder entero. De cada capa, ``own`` guarda lo escrito y ``cross``, la frase de origen.
 
     Un modelo que es solo decoder no tiene atención cruzada: ``cross`` se queda vacía.
 
     Args:
         Nx: número de capas.
-
-    De cada capa, ``own`` guarda la de lo escrito y ``cross``, la de la frase de origen.
     """
 
     def __init__(self, Nx):

@@ -174,9 +174,7 @@ class FeedForward(nn.Module):
     def __init__(self, dim_embedding, increment=4, activation="relu"):
         super().__init__()
         if activation not in ACTIVATIONS:
-            raise ValueError(
-                f"FeedForward: activation = {activation!r}. Elige una de {tuple(ACTIVATIONS)}."
-            )
+            raise ValueError(f"FeedForward: activation = {activation!r}. Elige una de {tuple(ACTIVATIONS)}.")
         dim_hidden = round(dim_embedding * increment)
         self.feed_forward = nn.Sequential(
             nn.Linear(dim_embedding, dim_hidden),
@@ -279,21 +277,11 @@ class SwiGLU(nn.Module):
 
 
 def check_positions(module, x, max_sequence_len, dim_embedding, start=0):
-    """Comprueba que una entrada cabe en la tabla de posiciones de un módulo.
-
-    Args:
-        module, x, start: el módulo, lo que entra, ``(B, L, d_model)``, y dónde empieza.
-        max_sequence_len, dim_embedding: forma de la tabla.
-
-    Raises:
-        ValueError: si ``start`` + L pasa de ``max_sequence_len`` o la anchura no es ``dim_embedding``.
-    """
+    """``ValueError``, de ``module``, si x, desde ``start``, pasa de ``max_sequence_len`` × ``dim_embedding``."""
     name = type(module).__name__
     check_decimals(name, x=x)
     if x.dim() < 2 or x.shape[-1] != dim_embedding:
-        raise ValueError(
-            f"{name}: x tiene forma {tuple(x.shape)} y tiene que ser (B, L, {dim_embedding})."
-        )
+        raise ValueError(f"{name}: x tiene forma {tuple(x.shape)} y tiene que ser (B, L, {dim_embedding}).")
     if start + x.shape[-2] > max_sequence_len:
         raise ValueError(
             f"{name}: la frase tiene {start + x.shape[-2]} tokens y hay {max_sequence_len} posiciones "

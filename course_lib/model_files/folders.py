@@ -29,8 +29,7 @@ def read_model(name, folder, kind):
             config = transformers.AutoConfig.from_pretrained(folder, **SAFE)
         except (OSError, ValueError) as error:
             raise ModelUnavailableError(
-                f"«{name}» no tiene una configuración de transformers que se pueda leer: "
-                f"{_first_line(error)}"
+                f"«{name}» no tiene una configuración de transformers que se pueda leer: {_first_line(error)}"
             ) from None
         if config.model_type != kind.model_type:
             raise ModelUnavailableError(
@@ -51,23 +50,6 @@ def read_model(name, folder, kind):
         return model.eval()
 
 
-def read_plain_tokenizer(name, folder):
-    """El tokenizador rápido de ese modelo, un ``tokenizers.Tokenizer``: no carga transformers.
-
-    Args:
-        name, folder: como en ``read_tokenizer``.
-
-    Raises:
-        ModelUnavailableError: si no tiene ``tokenizer.json`` o está dañado.
-    """
-    with reading(name):
-        from tokenizers import Tokenizer
-
-        path = folder / "tokenizer.json"
-        _require(path.is_file(), "falta el vocabulario: tokenizer.json")
-        return Tokenizer.from_file(str(path))
-
-
 def read_tokenizer(name, folder):
     """El tokenizador de transformers de una carpeta.
 
@@ -85,6 +67,16 @@ def read_tokenizer(name, folder):
         there = any((folder / file).is_file() for file in ("tokenizer.json", "vocab.txt"))
         _require(there, "falta el vocabulario: tokenizer.json o vocab.txt")
         return AutoTokenizer.from_pretrained(folder, **SAFE)
+
+
+def read_plain_tokenizer(name, folder):
+    """Como ``read_tokenizer(name, folder)``, sin esperar a transformers: un ``tokenizers.Tokenizer``."""
+    with reading(name):
+        from tokenizers import Tokenizer
+
+        path = folder / "tokenizer.json"
+        _require(path.is_file(), "falta el vocabulario: tokenizer.json")
+        return Tokenizer.from_file(str(path))
 
 
 @contextmanager

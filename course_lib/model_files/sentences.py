@@ -85,30 +85,18 @@ def remedy(value):
 
 
 def why_blank(name, sentence):
-    """Por qué no sirve una frase vacía, dicho con el nombre que se le da; si no lo está, nada.
-
-    Args:
-        name, sentence: cómo se la llama, «la frase 0», y la frase.
-    """
+    """Por qué no sirve ``sentence``, a la que se llama ``name``, si está vacía; si no lo está, nada."""
     return "" if sentence.strip() else f"{name} está vacía. Escribe alguna palabra."
 
 
 def why_broken(name, sentence):
-    """Lo mismo, de una con un carácter roto.
-
-    Args:
-        name, sentence: como en ``why_blank``.
-    """
+    """Lo mismo de ``sentence``, ``name``, si tiene un carácter roto."""
     whole = sentence.encode("utf-8", "ignore").decode() == sentence
     return "" if whole else f"{name} tiene un carácter roto (medio emoji). Vuelve a escribirla."
 
 
 def why_invisible(name, sentence, ids, tokenizer):
-    """Lo mismo, de una de la que solo quedan las marcas.
-
-    Args:
-        name, sentence, ids, tokenizer: cómo se la llama, la frase, sus ids y el tokenizador que los da.
-    """
+    """Lo mismo de ``sentence``, ``name``, si en los ``ids`` que le da ``tokenizer`` solo hay marcas."""
     if len(ids) > tokenizer.num_special_tokens_to_add():
         return ""
     return f"{name}, {sentence!r:.40}, no tiene ningún carácter visible. Escribe alguna palabra."
@@ -126,11 +114,7 @@ CASED = ("Ll", "Lt", "Lu")
 
 
 def listed(signs, text):
-    """Unos signos, para decirlos: de los que no se ven, el código, el nombre y el sitio.
-
-    Args:
-        signs, text: los signos y el texto, en NFC, donde están.
-    """
+    """Los ``signs`` de ``text``, en NFC, para decirlos: si no se ven, con su código, nombre y sitio."""
     shown = []
     for sign in signs:
         kind = unicodedata.category(sign)
@@ -146,11 +130,7 @@ def usual(sign):
 
 
 def advice(text, unknown=()):
-    """Qué escribir en vez de una ligadura o de una letra de otro ancho: una lista, con una frase o vacía.
-
-    Args:
-        text, unknown: el texto, y otros signos de los que aconsejar: los que el modelo no conoce.
-    """
+    """Qué escribir por las ligaduras y letras anchas de ``text`` y lo ``unknown``: una lista, quizá vacía."""
     odd = [
         f"«{sign}» no es «{usual(sign)}»"
         for sign in dict.fromkeys(text)
