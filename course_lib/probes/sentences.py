@@ -33,26 +33,17 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Probes:
-    """Las frases de un idioma.
-
-    - ``forms``: de cada forma, su plantilla y la palabra cuya fila se mira.
-    - ``living``: parejas de un ser vivo y una cosa, cada uno con un adjetivo suyo.
-    - ``things`` y ``both_living``: lo mismo, con dos cosas y con dos seres vivos.
-    - ``neutral``: parejas de adjetivos que valen para un ser vivo y para una cosa.
-    - ``varied``: frases sueltas.
-    - ``senses``: de cada palabra con dos sentidos, las frases de uno y las del otro.
-    - ``topics``: de cada palabra con un solo sentido, las frases de dos temas.
-    """
+    """Las frases de un idioma, como están en su archivo; las parejas, con sus nombres."""
 
     language: str
-    forms: dict
-    living: tuple
-    things: tuple
-    both_living: tuple
-    neutral: tuple
-    varied: tuple
-    senses: dict
-    topics: dict
+    forms: dict  # de cada forma, su plantilla y la palabra cuya fila se mira
+    living: list  # parejas de un ser vivo y una cosa, cada uno con un adjetivo suyo
+    things: list  # lo mismo, con dos cosas
+    both_living: list  # y con dos seres vivos
+    neutral: list  # parejas de adjetivos que valen para un ser vivo y para una cosa
+    varied: list  # frases sueltas
+    senses: dict  # de cada palabra con dos sentidos, las frases de uno y las del otro
+    topics: dict  # de cada palabra con un solo sentido, las frases de dos temas
 
     def query(self, form="active"):
         """La palabra cuya fila se mira en esa forma: el pronombre o lo que haga sus veces."""
@@ -86,12 +77,8 @@ def _read(language):
     path = Path(__file__).with_name(f"sentences_{language}.json")
     data = json.loads(path.read_text(encoding="utf-8"))
     for name in ("living", "things", "both_living"):
-        data[name] = tuple(Pair(*row) for row in data[name])
-    for name in ("senses", "topics"):  # de cada palabra, dos grupos de tres frases
-        data[name] = {word: tuple(map(tuple, groups)) for word, groups in data[name].items()}
-    data["forms"] = {name: tuple(form) for name, form in data["forms"].items()}
-    data["neutral"] = tuple(map(tuple, data["neutral"]))
-    return Probes(language, **data | {"varied": tuple(data["varied"])})
+        data[name] = [Pair(*row) for row in data[name]]
+    return Probes(language, **data)
 
 
 PROBES = {language: _read(language) for language in ("en", "es")}

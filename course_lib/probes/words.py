@@ -27,8 +27,7 @@ def find_word(tokens, word):
     ]
     if len(found) != 1:
         raise ValueError(
-            f"find_word: «{word}» está {len(found)} veces en «{' '.join(tokens)}», y tiene que "
-            "estar una."
+            f"find_word: «{word}» está {len(found)} veces en «{' '.join(tokens)}», y tiene que estar una."
         )
     return found[0]
 
