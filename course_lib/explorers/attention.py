@@ -1,12 +1,10 @@
 """Los pesos de atención de un BERT de verdad, en la frase que quieras o en dos."""
 
 import base64
-from functools import lru_cache
 
 import torch
 import traitlets
 
-from course_lib.bert import load_bert
 from course_lib.explorers.base import AskingExplorer, esm
 from course_lib.explorers.declared import SHARED, TEXT, Choice, Declared, Whole, last, wrong
 from course_lib.explorers.typed import fault, read_with_bert, shortened
@@ -33,8 +31,7 @@ def compute(weights, query, other=None):
     return {"row": row.tolist(), "top": top, "difference": difference}
 
 
-@lru_cache(maxsize=16)
-def _read(sentence, _model_name):
+def _read(sentence):
     """Devuelve los tokens, los pesos (capas, cabezas, L, L) en enteros y los avisos."""
     embeddings, notes = read_with_bert(sentence)
     weights = torch.stack(embeddings.attentions)[:, 0].double()
@@ -50,7 +47,7 @@ def read(sentences):
     for name, text in zip(names, sentences):
         if reason := fault(name, text, *ROOM):
             raise traitlets.TraitError(reason)
-    return [_read(text, load_bert().name) for text in sentences]
+    return [_read(text) for text in sentences]
 
 
 def pack(tokens, weights, notes):

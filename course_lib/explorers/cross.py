@@ -114,7 +114,7 @@ class CrossAttentionExplorer(AskingExplorer):
             raise refusal("CrossAttentionExplorer", reason)
         super().__init__(
             source_tokens=list(source_tokens), seen=list(seen), predicted=list(predicted),
-            weights=_rounded(weights), **state,
+            weights=weights.double().round(decimals=4).tolist(), **state,
         )  # fmt: skip
 
     def _take(self, asked):
@@ -132,7 +132,7 @@ class CrossAttentionExplorer(AskingExplorer):
         self.step, self.sentence = 0, asked["sentence"]
         self.source_tokens, self.seen = found.source_tokens, found.seen_tokens
         self.predicted = found.target_tokens
-        self.weights = _rounded(found.cross_attention[ALIGNMENT_LAYER])
+        self.weights = found.cross_attention[ALIGNMENT_LAYER].double().round(decimals=4).tolist()
         self.head = min(self.head, len(self.weights) - 1)
         self.notes = [warning.note for warning in warned]
 
@@ -145,7 +145,3 @@ class CrossAttentionExplorer(AskingExplorer):
             f"«{self.seen[self.step]}» y, para predecir «{self.predicted[self.step]}», "
             f"{looks(result, self.source_tokens)}.{note}"
         )
-
-
-def _rounded(weights):
-    return [[[round(x, 4) for x in row] for row in m] for m in weights.double().tolist()]

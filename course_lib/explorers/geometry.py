@@ -39,9 +39,8 @@ def compute(part, Q, K, V, asks, scaled, start):
     q, first = Q[asks], [torch.tensor(start[name], dtype=torch.float64) for name in ARROWS]
     products, norm, norms = K @ q, q.norm().item(), K.norm(dim=-1).tolist()
     # La biblioteca divide siempre: para no dividir, la query se alarga √d_k antes.
-    output, weights = scaled_dot_product_attention(
-        q[None] if scaled else q[None] * math.sqrt(len(q)), K, V
-    )
+    asked = q[None] if scaled else q[None] * math.sqrt(len(q))
+    output, weights = scaled_dot_product_attention(asked, K, V)
     cosines = [_cosine(x, norm * other) for x, other in zip(products.tolist(), norms)]
     result = {
         "norm": norm, "norms": norms, "cosines": cosines,
