@@ -70,11 +70,6 @@ def example_attention():
         Un ``MultiHeadAttention`` de 2 cabezas y d_model = 4. Recibe ``X[None]``: ``(1, 3, 4)``.
     """
     attention = MultiHeadAttention(HEADS, X.shape[-1], bias=False)
-    linears = (
-        attention.query_projection, attention.key_projection, attention.value_projection,
-        attention.output_projection,
-    )  # fmt: skip
-    with torch.no_grad():
-        for linear, matrix in zip(linears, (W_Q, W_K, W_V, W_O)):
-            linear.weight.copy_(matrix.T)
+    matrices = {"query": W_Q, "key": W_K, "value": W_V, "output": W_O}
+    attention.load_state_dict({f"{name}_projection.weight": W.T for name, W in matrices.items()})
     return attention.eval()
