@@ -24,11 +24,9 @@ from course_lib.model_files.weights import WithoutDraws, read_weights
 
 ENVIRONMENT_VARIABLE = "CURSO_LLAMA"
 LLAMA = Kind(
-    "llama",
-    "LlamaForCausalLM",
-    ("HuggingFaceTB/SmolLM2-360M-Instruct",),
+    "llama", "LlamaForCausalLM", ("HuggingFaceTB/SmolLM2-360M-Instruct",),
     f"sigue con el del curso: quita el argumento y la variable {ENVIRONMENT_VARIABLE}",
-)
+)  # fmt: skip
 
 # El nombre de cada pieza en el curso → el suyo en transformers.
 NAMES = {
@@ -83,8 +81,7 @@ def _check_config(config):
         "mlp_bias": config.mlp_bias,
         "hidden_act": config.hidden_act != "silu" and config.hidden_act,
         "rope_type": rope["rope_type"] not in ("default", "llama3") and rope["rope_type"],
-        "head_dim": config.head_dim * config.num_attention_heads != config.hidden_size
-        and config.head_dim,
+        "head_dim": config.head_dim * config.num_attention_heads != config.hidden_size and config.head_dim,
     }
     if any(strange.values()):
         found = ", ".join(f"{name} = {value!r}" for name, value in strange.items() if value)

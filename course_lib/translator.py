@@ -233,13 +233,9 @@ class Translator:
 def _warn(note):
     """Avisa, y señala la línea de quien ha llamado a la biblioteca: ni esta ni PyTorch."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back and _inside(frame):
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("course_lib.", "torch.")):
         level, frame = level + 1, frame.f_back
     warnings.warn(TranslatorWarning(note), stacklevel=level)
-
-
-def _inside(frame):
-    return frame.f_globals.get("__name__", "").partition(".")[0] in ("course_lib", "torch")
 
 
 @lru_cache(maxsize=1)
