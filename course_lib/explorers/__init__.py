@@ -1,10 +1,9 @@
 """Exploradores: piezas que responden a la mano, en el cuaderno.
 
-Cada explorador son dos archivos con el mismo nombre: el de Python, una función pura de su estado
-(`compute`) y el control que lo guarda; el de JavaScript, que lo dibuja sin esperar al kernel; y los
-dos comparten `common.js` y `explorer.css`; algunos, también `sentences.js`. Las
-cuentas que JavaScript repite para ir deprisa se comparan con las de Python en
-`tests/test_explorers.py`.
+Cada explorador son dos archivos con el mismo nombre: el de Python, el control que guarda su estado y
+una función pura de él (`compute`; sus argumentos son los del control); el de JavaScript, que lo dibuja
+sin esperar al kernel; y todos comparten `common.js` y `explorer.css`; algunos, también `sentences.js`.
+Las cuentas que JavaScript repite para ir deprisa se comparan con las de Python en sus pruebas.
 
 El texto que representa a un explorador describe su estado: es lo que ve quien lee el cuaderno donde
 no hay controles, y lo que comparan las pruebas.

@@ -16,12 +16,8 @@ LAYER, HEAD = 3, 1  # la cabeza que va de «it» a «dog»
 def compute(scores, values, query, block, causal, step):
     """Atiende por bloques, y cuenta cómo va una fila tras los primeros bloques de keys.
 
-    Args:
-        scores: las puntuaciones, ``(L, L)``, ya divididas por √d_k.
-        values: los values, ``(L, d_v)``.
-        query, block: la fila, y cuántas queries y keys tiene un bloque; el último, quizá menos.
-        causal: si lleva la máscara causal. Los bloques que son todo futuro no se calculan.
-        step: cuántos bloques de keys se han visto; si no hay tantos, todos.
+    Las puntuaciones, ``(L, L)``, llegan ya divididas por √d_k. El último bloque quizá es más pequeño; los
+    que son todo futuro no se calculan; y si no hay ``step`` bloques, se ven todos.
 
     Returns:
         Diccionario: ``queries`` y ``keys``, de dónde a dónde va cada bloque; ``steps``, lo que hace

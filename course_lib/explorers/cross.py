@@ -23,12 +23,7 @@ def show(number):
 
 
 def compute(weights, head, step):
-    """Dice qué mira un paso de la escritura.
-
-    Args:
-        weights: ``(h, m_D, m_E)``; cada fila suma 1.
-        head: el número de una cabeza, o −1 para la media de todas.
-        step: la fila, de 0 a m_D − 1.
+    """Dice qué mira un paso de la escritura: una fila de los pesos, ``(h, m_D, m_E)``.
 
     Returns:
         Diccionario: ``row`` (los m_E pesos), ``best`` (el token de origen que más recibe),

@@ -20,14 +20,7 @@ EXAMPLE = {name: (X @ W + 0.0)[:, :2].tolist() for name, W in zip(ARROWS, (W_Q, 
 
 
 def compute(part, Q, K, V, asks, scaled, start):
-    """Hace la atención de la palabra que pregunta, paso a paso.
-
-    Args:
-        part: qué parte se enciende, una de ``PARTS``.
-        Q, K, V: las queries, las keys y los values: tres pares de números cada una.
-        asks: la posición de la que pregunta.
-        scaled: si las puntuaciones se dividen por √d_k.
-        start: las del principio: ``Q``, ``K`` y ``V``.
+    """Hace la atención de la palabra que pregunta, paso a paso; ``start`` son Q, K y V al principio.
 
     Returns:
         Diccionario con ``norm``, lo que mide la query, y ``norms``, lo que miden las keys; y de cada

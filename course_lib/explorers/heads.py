@@ -42,12 +42,7 @@ def pack(sentence):
 
 
 def compute(data, query, muted=()):
-    """Sigue a un token por el bloque.
-
-    Args:
-        data: lo que devuelve ``pack``.
-        query: la posición del token.
-        muted: las cabezas apagadas.
+    """Sigue a un token por el bloque, con lo que devuelve ``pack``.
 
     Returns:
         Diccionario. De cada cabeza y cada token que mira, ``(h, L)``: ``products`` (q · k), ``scores``,

@@ -51,13 +51,7 @@ def bert_maps():
 
 
 def compute(maps, layers, masked, token):
-    """Dice qué salidas se mueven al tocar un token.
-
-    Args:
-        maps: ``(capas, 2, L, L)``.
-        layers: cuántas capas se recorren, de 1 en adelante.
-        masked: si llevan la máscara causal.
-        token: cuál se toca.
+    """Dice qué salidas se mueven al tocar un token, según unos mapas, ``(capas, 2, L, L)``.
 
     Returns:
         Diccionario: ``changes`` (cuánto cambia cada salida), ``moved`` (las que cambian algo) y

@@ -16,11 +16,7 @@ ROOM = 24, 400  # los tokens y las letras que caben
 
 
 def compute(q, keys):
-    """Multiplica la query de un token por la key de cada uno, número a número.
-
-    Args:
-        q: la query, ``(d_k,)``.
-        keys: las keys, ``(L, d_k)``.
+    """Multiplica la query de un token, ``(d_k,)``, por la key de cada uno, ``(L, d_k)``, número a número.
 
     Returns:
         Diccionario con ``parts`` ``(L, d_k)``, lo que da cada pareja de números; ``products``, su

@@ -12,12 +12,7 @@ TIE = 1e-9  # por debajo, dos puntuaciones son iguales y una suma es 0
 
 
 def compute(logits, temperature=1.0, shift=0.0):
-    """Reparte un peso entre las puntuaciones, con la softmax y con el porcentaje.
-
-    Args:
-        logits: las puntuaciones, x.
-        temperature: T, por la que se divide antes de la softmax.
-        shift: c, la constante que se suma a todas las puntuaciones.
+    """Reparte un peso entre las puntuaciones x, con la softmax y con el porcentaje.
 
     Returns:
         Diccionario con ``weights`` (la softmax de (x + c) / T), ``exponentials`` (las de la softmax,
@@ -41,9 +36,9 @@ class SoftmaxExplorer(Explorer):
     """De dos a ocho puntuaciones que se arrastran, y los pesos que les da la softmax.
 
     Args:
-        logits: de dos a ocho números entre −10 y 10.
-        temperature: número entre 0.1 y 10 por el que se dividen.
-        shift: número entre −20 y 20 que se suma a todas.
+        logits: x, de dos a ocho números entre −10 y 10.
+        temperature: T, número entre 0.1 y 10 por el que se dividen.
+        shift: c, número entre −20 y 20 que se suma a todas.
     """
 
     _esm = esm("softmax")
