@@ -14,8 +14,6 @@ import torch
 
 from course_lib.cache import DecoderCache
 
-__all__ = ["BEAM", "CachedDecoder", "beam_search", "greedy_search"]
-
 BEAM = 16  # lo más ancho que se admite
 
 

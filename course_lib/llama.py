@@ -114,9 +114,6 @@ def rotary_stretch(config):
     Las parejas que dan menos de una vuelta en el contexto con que se entrenó giran ``factor`` veces
     más despacio, para leer textos más largos; las que dan muchas, igual, y las de en medio, en medio.
 
-    Args:
-        config: la configuración de un Llama de transformers.
-
     Fuente: Grattafiori et al., «Llama 3» (2024), §3.2; los límites, de ``modeling_rope_utils.py``,
     en transformers.
     """

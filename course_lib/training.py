@@ -14,8 +14,6 @@ import torch.nn.functional as F
 from course_lib.masks import padding_mask
 from course_lib.translator_model.marks import PAD
 
-__all__ = ["PAD", "learning_rate", "pad_ids", "shift_right", "smoothed_loss", "target_loss"]
-
 
 def shift_right(target_ids, bos):
     """Lo que entra en el decoder: el destino, retrasado una posición, detrás de la marca de inicio.

@@ -34,13 +34,11 @@ class SeeExplorer(AskingExplorer):
     """A qué mira cada trozo de una fotografía, en DINOv2; o cada token que Whisper oye en un sonido.
 
     Args:
-        picture, sound: la fotografía, como en ``read_picture``, o el sonido, como en ``read_sound``.
+        picture, sound: la fotografía, como en ``read_picture``, o el sonido, como en ``read_sound``; lo que
+            no se puede leer, se dice en su sitio.
         layer: la capa.
         head: la cabeza; −1 es la media: de todas las de la capa o, en un sonido, de las ocho que lo siguen.
         row: el trozo, por filas desde 0, o el token.
-
-    Raises:
-        traitlets.TraitError: si la capa, la cabeza o el trozo no existen. Lo demás se lee en su sitio.
     """
 
     _esm = esm("see")

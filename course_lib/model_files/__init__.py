@@ -1,4 +1,6 @@
-"""Los archivos de un modelo: de dónde salen y cómo se leen. De la clase que se le diga:
+"""Los archivos de un modelo: de dónde salen y cómo se leen; si no se puede, ``ModelUnavailableError``.
+
+De la clase que se le diga:
 
 - ``hub``: los de Hugging Face.
 - ``folders``: los de una carpeta, leídos con transformers.

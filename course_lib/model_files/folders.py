@@ -51,15 +51,7 @@ def read_model(name, folder, kind):
 
 
 def read_tokenizer(name, folder):
-    """El tokenizador de transformers de una carpeta.
-
-    Args:
-        name: cómo lo llaman los errores.
-        folder: la carpeta, con ``tokenizer.json`` o ``vocab.txt``.
-
-    Raises:
-        ModelUnavailableError: si falta o está dañado.
-    """
+    """El tokenizador de transformers de ``folder``; ``name`` es como lo llaman los errores."""
     with reading(name):
         from transformers import AutoTokenizer
 
@@ -81,11 +73,7 @@ def read_plain_tokenizer(name, folder):
 
 @contextmanager
 def reading(name):
-    """Lee sin barras ni informes, que un estudiante no puede usar, y dice en español lo que falla.
-
-    Raises:
-        ModelUnavailableError: en lugar de cualquier otro error.
-    """
+    """Lee sin barras ni informes, que un estudiante no puede usar; todo error, ``ModelUnavailableError``."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

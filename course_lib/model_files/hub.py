@@ -8,15 +8,7 @@ FILES = ["config.json", "model*.safetensors*", "tokenizer*", "vocab.txt", "speci
 
 
 def hub_folder(model_name, kind):
-    """Carpeta local de un modelo de Hugging Face, que se descarga si hace falta.
-
-    Args:
-        model_name: su nombre.
-        kind: de qué clase tiene que ser, un ``Kind``.
-
-    Raises:
-        ModelUnavailableError: si no existe, no está en safetensors o no hay red.
-    """
+    """La carpeta de ``model_name``, un ``kind``, descargada si hace falta; o ``ModelUnavailableError``."""
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 

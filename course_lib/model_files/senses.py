@@ -16,11 +16,7 @@ GET = "«python curso.py abrir --ver-y-oir» lo pone: descarga 250 MB, una sola 
 
 
 def weights_of(name):
-    """Los pesos de «whisper» o de «dinov2», en 32 bits, y cuántas capas tienen.
-
-    Raises:
-        ModelUnavailableError: si faltan o están dañados.
-    """
+    """Los pesos de «whisper» o «dinov2», en 32 bits, y cuántas capas tienen; o ``ModelUnavailableError``."""
     from safetensors.torch import load_file
 
     if not sealed(name):

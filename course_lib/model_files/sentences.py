@@ -17,11 +17,7 @@ class TokenizationWarning(UserWarning):
 
 
 class PlainTokenizer:
-    """Lo que ``tokenize`` pide a un tokenizador de transformers, hecho solo con ``tokenizers``.
-
-    Args:
-        path: un ``tokenizer.json`` con los tokens especiales de BERT.
-    """
+    """Lo que ``tokenize`` pide al tokenizador de transformers de un BERT, hecho solo con ``tokenizers``."""
 
     pad_token_id, unk_token = 0, "[UNK]"
 
@@ -48,15 +44,7 @@ class PlainTokenizer:
 
 
 def check_sentences(sentences):
-    """Devuelve una lista de frases.
-
-    Args:
-        sentences: una frase (``str``) o una lista de frases.
-
-    Raises:
-        TypeError: si no es texto.
-        ValueError: si no hay frases, o alguna está vacía o tiene un carácter roto.
-    """
+    """La lista de frases, también de una sola; si alguna no sirve, ``TypeError`` o ``ValueError``."""
     if isinstance(sentences, str):
         sentences = [sentences]
     if not isinstance(sentences, (list, tuple)):

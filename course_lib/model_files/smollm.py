@@ -26,11 +26,7 @@ AGAIN = (
 
 @lru_cache(maxsize=1)
 def smollm_folder():
-    """Carpeta con el modelo en safetensors, con sus pesos comprobados.
-
-    Raises:
-        ModelUnavailableError: si falta o está dañado.
-    """
+    """La carpeta con el modelo en safetensors y sus pesos comprobados; o ``ModelUnavailableError``."""
     weights, seal = FOLDER / "model.safetensors", FOLDER / SEAL
     if not (weights.is_file() and seal.is_file()):
         raise ModelUnavailableError(f"Falta el LLM del curso, SmolLM2. {AGAIN}")

@@ -35,13 +35,10 @@ def name_in_bert(name):
 
 
 def read_weights(folder):
-    """La configuración de un BERT y sus tensores, con los nombres de BERT, sin transformers.
+    """Lee ``config.json`` y ``model.safetensors``: la configuración y los tensores, sin transformers.
 
     Los tensores no se copian: son las páginas del archivo. Quien lo lee dos veces no gasta el
     doble de memoria, y si escribe en un tensor, el sistema le da su copia de esa página.
-
-    Args:
-        folder: carpeta con ``config.json`` y ``model.safetensors``.
     """
     from safetensors.torch import load_file
 
@@ -50,11 +47,7 @@ def read_weights(folder):
 
 
 def copy_weights(model):
-    """La configuración de un ``BertModel`` de transformers y una copia de sus tensores, en float32.
-
-    Raises:
-        TypeError: si no es un BERT cargado.
-    """
+    """Los de un ``BertModel`` ya cargado, copiados en float32; si no lo es, ``TypeError``."""
     if not (hasattr(model, "config") and hasattr(model, "embeddings")):
         raise TypeError(
             f"encoder_from_bert: has pasado {type(model).__name__} y espera un BERT ya cargado: "

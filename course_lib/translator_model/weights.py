@@ -11,14 +11,7 @@ from course_lib.translator_model.marks import BOS, EOS, MARKS, PAD, UNKNOWN
 
 
 def read_model(folder):
-    """Lee de una carpeta el ``Transformer`` y su tokenizador.
-
-    Returns:
-        ``(modelo, tokenizador)``.
-
-    Raises:
-        TranslatorError: si sus archivos faltan o están dañados.
-    """
+    """El ``Transformer`` de una carpeta y su tokenizador; si faltan o están dañados, ``TranslatorError``."""
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
