@@ -196,7 +196,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def check_heads(where, heads, dim_embedding, kv_heads=1):
-    """``ValueError``, de ``where``, si ``heads`` no divide a ``dim_embedding``, o ``kv_heads`` a ``heads``."""
+    """``ValueError``, de ``where``, si ``heads`` no divide a ``dim_embedding`` o ``kv_heads`` a ``heads``."""
     check_whole(where, heads=heads, dim_embedding=dim_embedding, kv_heads=kv_heads)
     if dim_embedding % heads:
         raise ValueError(

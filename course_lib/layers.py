@@ -277,7 +277,7 @@ class SwiGLU(nn.Module):
 
 
 def check_positions(module, x, max_sequence_len, dim_embedding, start=0):
-    """``ValueError``, de ``module``, si x, desde ``start``, pasa de ``max_sequence_len`` × ``dim_embedding``."""
+    """``module`` da ``ValueError`` si x, en ``start``, pasa de ``max_sequence_len`` × ``dim_embedding``."""
     name = type(module).__name__
     check_decimals(name, x=x)
     if x.dim() < 2 or x.shape[-1] != dim_embedding:

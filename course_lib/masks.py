@@ -235,7 +235,7 @@ def check_mask(mask, scores_shape):
 
 
 def check_shapes(query, key, value, mask):
-    """Comprueba que ``query``, ``key``, ``value`` y ``mask`` encajan; si no, ``ValueError`` o ``TypeError``."""
+    """``query``, ``key``, ``value`` y ``mask`` encajan, o lo dice un ``ValueError`` o un ``TypeError``."""
     try:  # lo normal: de la misma forma y el mismo tipo, y entonces basta con mirar uno
         alike = query.shape == key.shape == value.shape and query.dtype == key.dtype == value.dtype
         alike = alike and query.is_floating_point() and query.dim() > 1

@@ -62,7 +62,7 @@ def read_tokenizer(name, folder):
 
 
 def read_plain_tokenizer(name, folder):
-    """Como ``read_tokenizer(name, folder)``, sin esperar a transformers: un ``tokenizers.Tokenizer``."""
+    """Como ``read_tokenizer(name, folder)``, con solo ``tokenizers``: un ``tokenizers.Tokenizer``."""
     with reading(name):
         from tokenizers import Tokenizer
 

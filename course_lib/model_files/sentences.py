@@ -78,13 +78,13 @@ def why_blank(name, sentence):
 
 
 def why_broken(name, sentence):
-    """Lo mismo de ``sentence``, ``name``, si tiene un carácter roto."""
+    """Lo mismo, si ``sentence``, a la que se llama ``name``, tiene un carácter roto."""
     whole = sentence.encode("utf-8", "ignore").decode() == sentence
     return "" if whole else f"{name} tiene un carácter roto (medio emoji). Vuelve a escribirla."
 
 
 def why_invisible(name, sentence, ids, tokenizer):
-    """Lo mismo de ``sentence``, ``name``, si en los ``ids`` que le da ``tokenizer`` solo hay marcas."""
+    """Lo mismo, si en los ``ids`` que ``tokenizer`` da a ``sentence``, llamada ``name``, solo hay marcas."""
     if len(ids) > tokenizer.num_special_tokens_to_add():
         return ""
     return f"{name}, {sentence!r:.40}, no tiene ningún carácter visible. Escribe alguna palabra."

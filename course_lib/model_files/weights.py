@@ -47,7 +47,7 @@ def read_weights(folder):
 
 
 def copy_weights(model):
-    """Los de un ``BertModel`` ya cargado, copiados en float32; si no lo es, ``TypeError``."""
+    """Lo mismo de un ``BertModel`` de transformers, con los tensores copiados en float32; o ``TypeError``."""
     if not (hasattr(model, "config") and hasattr(model, "embeddings")):
         raise TypeError(
             f"encoder_from_bert: has pasado {type(model).__name__} y espera un BERT ya cargado: "
