@@ -93,18 +93,6 @@ def test_in_pieces_as_at_once(sizes, seed, base):
     assert cache.nbytes == 2 * 2 * kv_heads * 9 * 6 * 8
 
 
-def test_what_is_kept_is_enough():
-    """La atención cruzada: la primera vez se proyecta el origen; después basta lo guardado."""
-    attention = randomize(MultiHeadAttention(6, 36, kdim=10, vdim=10)).double()
-    source = torch.randn(2, 5, 10, dtype=torch.float64)
-    x = torch.randn(2, 4, 36, dtype=torch.float64)
-    cache = KeyValueCache()
-    attention(x[:, :1], source, source, cache=cache)
-    output, _ = attention(x[:, 1:], source[:, :0], source[:, :0], cache=cache)
-    close(output, attention(x[:, 1:], source, source)[0])
-    assert cache.length == 5
-
-
 def test_another_batch_needs_another_cache():
     attention, cache = attention_of(6, 2), KeyValueCache()
     x = torch.randn(3, 4, 36, dtype=torch.float64)
