@@ -26,7 +26,6 @@ from course_lib.translator_model.checks import (
 from course_tools.training.phrase_book import phrase_pairs
 from course_tools.training.train_translator import FINISHING, RECIPE, WITH_PHRASES
 
-FOREIGN = "Der Hund schläft im Garten.", "Le chat est noir.", "Hunden sover i haven.", "Kumusta ka na?"
 SENTENCE = "I gave the dog a bone because it was hungry."
 
 
@@ -165,30 +164,6 @@ def test_numbers_are_the_models(translator):
     assert written[-1] == translator.eos
 
 
-@pytest.mark.parametrize("beam", [1, pytest.param(4, marks=pytest.mark.lenta)])
-def test_cache_changes_nothing(translator, beam):
-    for pair in probes.aligned_pairs()[:12]:
-        with_cache = quietly(translator.translate, pair.english, beam)
-        without = quietly(translator.translate, pair.english, beam, cache=False)
-        assert with_cache.target_tokens == without.target_tokens
-        torch.testing.assert_close(with_cache.cross_attention, without.cross_attention)
-
-
-@pytest.mark.lenta
-def test_beam_is_at_least_as_probable(translator):
-    """El haz busca más probabilidad (con su penalización por longitud) y casi siempre la encuentra."""
-
-    def score(found):
-        return found.log_probabilities.sum() / ((5 + len(found.target_tokens)) / 6) ** 0.6
-
-    better = [
-        score(quietly(translator.translate, pair.english, 4))
-        >= score(quietly(translator.translate, pair.english)) - 1e-4
-        for pair in probes.aligned_pairs()[:24]
-    ]
-    assert sum(better) >= 23
-
-
 def test_align_reads_what_it_is_given(translator):
     translated = translator.translate(SENTENCE)
     again = translator.align(SENTENCE, translated.text)
@@ -307,7 +282,7 @@ def test_a_warning_is_given_every_time():
     assert told.stderr.count("<string>:2: TranslatorWarning: traductor: esta frase parece") == 2
 
 
-@pytest.mark.parametrize(("english", "spanish", "changed", "unknown"), [
+DOUBTS = [  # la frase, su traducción, lo que cambia y lo que no se conoce; en la página, lo mismo
     ("Tom met Kowalski on May 25.", "Tom vio a Kowiciki el 52 de mayo.", ["«25»", "«Kowalski»"], []),
     ("Tom met Kowalski on May 25.", "Tom vio a Kowalski el 25 de mayo.", [], []),
     ("Tom read Kowalski's book.", "Tom leyó el libro de Kowálski.", [], []),
@@ -324,7 +299,14 @@ def test_a_warning_is_given_every_time():
     ("The platypus and the axolotls eat.", "El pato come.", [], ["«platypus»", "«axolotls»"]),
     ("I rest on Wednesdays. Scientists rest.", "Descanso los miércoles. Ellos, no.", [], []),
     ("An Italian in Greece and Isn't it?", "Un italiano en Grecia. ¿No es así?", [], []),
-])  # fmt: skip
+    ("It costs $1,250.50, and 20 and 20.", "Cuesta 1.250 dólares.", ["«1,250.50»", "«20»"], []),
+    ("Zorblax and Zorblax met Zorblax.", "El papel está aquí.", ["«Zorblax»"], ["«Zorblax»"]),
+    ("I saw Kowalski's violins.", "Los vi.", ["«Kowalski»"], []),
+    ("I saw ZORBLAX.", "Vi a Zorblax.", [], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("english", "spanish", "changed", "unknown"), DOUBTS)
 def test_doubtful_words(translator, english, spanish, changed, unknown):
     found = quietly(translator.align, english, spanish)
     assert doubtful_words(found, translator.known) == (changed, unknown)
@@ -408,16 +390,6 @@ def test_anything_typed_ends_well(sentence):
         assert len(found.target_tokens) <= 2 * len(found.source_tokens) + 10
         assert "<unk>" not in found.target_tokens
         assert found.cross_attention.isfinite().all()
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    ["a " * 60, "zzzz " * 20, "x", "Buffalo " * 12, "!?" * 20 + "no", "<s> </s> hi", *FOREIGN],
-)
-@pytest.mark.parametrize("beam", [1, pytest.param(4, marks=pytest.mark.lenta)])
-def test_no_endless_loop(translator, sentence, beam):
-    found = quietly(translator.translate, sentence, beam)
-    assert len(found.target_tokens) <= 127
 
 
 # --- Lo primero que se escribe ---------------------------------------------------------------------
