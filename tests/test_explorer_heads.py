@@ -103,31 +103,33 @@ def test_another_sentence_brings_its_own_numbers():
     assert (explorer.data, explorer.notes) == (before, [])
 
 
-@pytest.mark.parametrize(("sentence", "message"), [
-    ("", "la frase está vacía. Escribe alguna palabra."),
-    (" \n", "la frase está vacía. Escribe alguna palabra."),
-    ("\u200f", "no tiene ningún carácter visible"),
-    ("dog " * 11, "tiene 13 tokens y 44 caracteres, y aquí caben 12 tokens y 200 caracteres. Escribe una más corta."),
-    ("a" * 201, "tokens y 201 caracteres"),
-    ("a\ud83d", "la frase tiene un carácter roto (medio emoji). Vuelve a escribirla."),
-    (3, "sentence = 3, y tiene que ser un texto"),
-])  # fmt: skip
-def test_a_wrong_sentence_is_refused(sentence, message):
-    explorer = MultiHeadExplorer()
-    before = explorer.data
-    ask(explorer, sentence=sentence)
+ROOM = {MultiHeadExplorer: (12, 200), qkv.QKVExplorer: (24, 400)}  # los tokens y las letras que caben
+WRONG = {
+    "": "la frase está vacía. Escribe alguna palabra.", " \n": "la frase está vacía. Escribe alguna palabra.",
+    "\u200f": "no tiene ningún carácter visible", "a" * 401: "tokens y 401 caracteres",
+    "dog " * 23: "tiene 25 tokens y 92 caracteres, y aquí caben {} tokens y {} caracteres. Escribe una más corta.",
+    "a\ud83d": "la frase tiene un carácter roto (medio emoji). Vuelve a escribirla.",
+    3: "sentence = 3, y tiene que ser un texto", ("a",): "sentence = ('a',), y tiene que ser un texto",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ROOM)
+@pytest.mark.parametrize("sentence", WRONG)
+def test_a_wrong_sentence_is_refused(kind, sentence):
+    """En los dos que leen una: al pedirla, al crearlo y después; y la mayor que cabe, pesa poco."""
+    explorer, (tokens, letters) = kind(), ROOM[kind]
+    before, message = explorer.data, WRONG[sentence].format(tokens, letters)
+    ask(explorer, sentence=sentence, layer=0)
     assert message in explorer.error
-    assert not explorer.error.startswith("MultiHeadExplorer")
-    for attempt in (
-        lambda: MultiHeadExplorer(sentence=sentence),
-        lambda: setattr(explorer, "sentence", sentence),
-    ):
+    assert not explorer.error.startswith(kind.__name__)
+    for attempt in (lambda: kind(sentence=sentence), lambda: setattr(explorer, "sentence", sentence)):
         with pytest.raises(traitlets.TraitError) as error:
             attempt()
         assert message in str(error.value)
     assert (explorer.sentence, explorer.data) == (qkv.DEFAULT, before)
-    ask(explorer, sentence="dog " * 10)
-    assert (explorer.error, len(explorer.data["tokens"])) == ("", 12)
+    ask(explorer, sentence="dog " * (tokens - 2), layer=0)
+    assert (explorer.error, len(explorer.data["tokens"])) == ("", tokens)
+    assert len(str(explorer.get_state()).encode()) < 140_000
     ask(explorer)
     assert explorer.error.startswith("algo ha fallado")
 
