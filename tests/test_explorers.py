@@ -37,8 +37,6 @@ EXAMPLES = {
     }
 }
 
-UNUSED = set()
-
 each_class = pytest.mark.parametrize("name", explorers.__all__)
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 
@@ -62,18 +60,13 @@ def test_javascript_brings_nothing_from_outside_and_writes_no_html(path):
 
 
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: f"{path.parent.stem}-{path.stem}")
-def test_saved_code_is_todays(path):
+def test_saved_code_is_todays_and_the_state_is_small(path):
     """Si cambia el JavaScript o el CSS: «python curso.py cuadernos --exploradores»."""
     for state in saved_explorers(path):
         module = state["_anywidget_id"].split(".")[-2]
         assert state["_esm"] == esm(module), module
         assert state["_css"] == base.css()
-
-
-@each_lesson
-def test_saved_state_is_small(path):
-    for state in saved_explorers(path):
-        assert len(str(state).encode()) <= MAX_STATE, state["_anywidget_id"]
+        assert len(str(state).encode()) <= MAX_STATE, module
 
 
 def test_each_has_its_picture():
@@ -248,7 +241,7 @@ def test_it_stands_in_its_lessons_with_a_question(name):
                 found.append(path.stem[:2])
                 assert question
     assert list(dict.fromkeys(found)) == re.findall(r"\d\d", row[1])
-    assert bool(found) == (name not in UNUSED)
+    assert found
 
 
 # --- En un navegador ------------------------------------------------------------------------------
