@@ -5,13 +5,11 @@ las lecciones, con los ejercicios resueltos: también lo que se enseña al resol
 """
 
 import ast
-import dis
 import re
-import types
 
 import pytest
 from helpers_notebooks import code_cells
-from tools import notebooks
+from tools import notebooks, way
 
 PATHS = [path for path in notebooks.course_notebooks() if path.parent.name != "soluciones"]
 LESSONS = [path for path in PATHS if notebooks.is_lesson(path)]
@@ -21,22 +19,9 @@ SAME = {"respuesta-2-c"}  # hace otra vez la u de antes, igual: en la diapositiv
 SLOW = "una-contra-dos una-y-relu entrena-resulta aprende-quietas 8ba8cf8c 35291881 13a10004 1302000b 13a70002 15a00006 15a00010 15a00038 c13-b4 c15-02".split()
 
 
-def names(source):
-    """Los nombres que una celda toma de otra, y los que hace."""
-    needed, made, codes = set(), set(), [compile(source, "celda", "exec")]
-    for code in codes:  # crece mientras se recorre
-        codes += [one for one in code.co_consts if isinstance(one, types.CodeType)]
-        for step in dis.get_instructions(code):
-            if step.opname == "STORE_NAME" and code is codes[0]:
-                made.add(step.argval)
-            elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL") and step.argval not in made:
-                needed.add(step.argval)
-    return needed, made
-
-
 def remade(cells):
     """Las celdas que toman un nombre de una de antes, si una de después lo hace otra vez."""
-    found = [names(cell.source) for cell in cells]
+    found = [way.names(cell.source) for cell in cells]
     for i, (needed, _) in enumerate(found):
         before, after = (set().union(*(made for _, made in f)) for f in (found[:i], found[i:]))
         yield from ((cells[i].id, name) for name in sorted(needed & before & after))

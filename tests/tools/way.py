@@ -6,8 +6,9 @@ es el camino: se puede andar entero sin nada de lo otro, y de eso se ocupa ``fau
 """
 
 import ast
-import builtins
+import dis
 import re
+import types
 
 from course_tools import cells
 from course_tools.cells import FOLDED
@@ -232,20 +233,16 @@ def stated_times(nb):
 
 
 def names(source):
-    """Los nombres que una celda necesita de antes, y los que crea."""
-    read, made = {}, {}
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Name):
-            places, line = (read if isinstance(node.ctx, ast.Load) else made), node.lineno
-            places[node.id] = min(line, places.get(node.id, line))
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            made[node.name] = node.lineno
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            made |= {(a.asname or a.name).split(".")[0]: node.lineno for a in node.names}
-        elif isinstance(node, ast.arg):
-            made[node.arg] = node.lineno
-    needed = {name for name, line in read.items() if made.get(name, line + 1) > line}
-    return needed - set(dir(builtins)), set(made)
+    """Los nombres que una celda toma de otra, y los que hace."""
+    needed, made, codes = set(), set(), [compile(source, "celda", "exec")]
+    for code in codes:  # crece mientras se recorre
+        codes += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+        for step in dis.get_instructions(code):
+            if step.opname == "STORE_NAME" and code is codes[0]:
+                made.add(step.argval)
+            elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL") and step.argval not in made:
+                needed.add(step.argval)
+    return needed, made
 
 
 def faults(nb):
