@@ -77,7 +77,8 @@ def test_every_figure_is_in_a_lesson_or_in_the_readme():
 
 
 def test_alternative_texts_are_those_of_the_figures():
-    sources = {"README.md": (ROOT / "README.md").read_text(encoding="utf-8")}
+    pages = "README.md", "notebooks/index.md"
+    sources = {name: (ROOT / name).read_text(encoding="utf-8") for name in pages}
     sources |= {path.name: "\n".join(texts(notebooks.read(path))) for path in LESSONS}
     found = 0
     for where, text in sources.items():
@@ -221,17 +222,6 @@ def rows_of(name):
     return [line.strip("| ").split(" | ") for line in lines[2:]]
 
 
-def errors_table():
-    """Los errores frecuentes: el número y dónde se contesta."""
-    rows = rows_of("errores_frecuentes.md")
-    return [(int(number), places) for number, _, places in rows]
-
-
-def mended_table():
-    """Lo que decían de más las lecciones, y qué lo comprueba."""
-    return [(said, places) for said, places in rows_of("lo_que_se_decia_de_mas.md")]
-
-
 def place_faults(places):
     """Dice qué falla en una fila: cada enlace lleva a una celda, por su id, o nombra una prueba."""
     found = links(places)
@@ -261,12 +251,12 @@ def computes(cell):
     )
 
 
-@pytest.mark.parametrize("row", errors_table(), ids=lambda row: str(row[0]))
-def test_every_common_error_is_answered(row):
-    assert list(place_faults(row[1])) == []
+@pytest.mark.parametrize(("number", "_", "places"), rows_of("errores_frecuentes.md"))
+def test_every_common_error_is_answered(number, _, places):
+    assert number.isdigit() and list(place_faults(places)) == []
 
 
 def test_every_mended_sentence_is_checked():
-    faults = {said: list(place_faults(places)) for said, places in mended_table()}
+    faults = {said: list(place_faults(places)) for said, places in rows_of("lo_que_se_decia_de_mas.md")}
     assert len(faults) >= 30
     assert not any(faults.values()), faults

@@ -10,7 +10,6 @@ from helpers_sitio import LAPTOP, NOTEBOOKS, reading, small_site
 from playwright.sync_api import expect
 
 from course_lib.explorers import AttentionExplorer
-from imagenes.draw import FIGURES
 from sitio import minutes
 
 MINUTES, HOME = "en_seis_minutos.html", "index.html"
@@ -52,11 +51,6 @@ def test_no_weight_is_written_by_hand():
     assert not re.search(r"\d[.,]\d", outside)
     assert f"de {minutes.WIDE} números" in outside
     assert rf"\sqrt{{{minutes.WIDE}}} = {minutes.WIDE**0.5:g}$" in outside
-
-
-def test_the_map_of_the_home_has_its_words():
-    source = (NOTEBOOKS / "index.md").read_text(encoding="utf-8")
-    assert f"![{FIGURES['mapa-del-curso.svg'][1].rstrip('.')}]" in source
 
 
 def told(**traits):
