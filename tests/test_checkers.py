@@ -3,7 +3,6 @@
 import json
 import random
 import re
-import subprocess
 import sys
 import time
 from types import SimpleNamespace
@@ -530,12 +529,6 @@ def test_a_section_is_a_link_if_it_is_there(lessons, text, html):
     assert places.linked(text) == html
 
 
-def test_from_the_solutions_a_link_goes_to_the_lesson(lessons, monkeypatch):
-    write(lessons / "soluciones/05_una.ipynb", new_markdown_cell("## 3. La solución"))
-    monkeypatch.chdir(lessons / "soluciones")
-    assert places.linked("05 §3") == '<a href="../05_una.ipynb#cell-id=c2">05 §3</a>'
-
-
 def test_what_a_report_sends_to_is_a_link_in_html_and_only_there(lessons):
     report = Report("5.1", "softmax", (Finding("x", "mal", read="05 §3"),), ("Lo cuenta 06 §1.",))
     assert 'Mira <a href="05_una.ipynb#cell-id=c2">05 §3</a>.' in report._repr_html_()
@@ -803,18 +796,6 @@ def test_a_strange_file_or_one_of_before_is_read_and_goes_on(kept, before, after
     closing.finish(wrong("5.1"))
     closing.finish(solved("5.2"))
     assert (saved.load()["exercises"]["5.1"], list(saved.solved())) == (after, done)
-
-
-def test_only_the_first_prediction_counts(kept):
-    assert [saved.predicted("05.1", said, said == "b") for said in "ab"] == ["", ""]
-    assert saved.load()["predictions"]["05.1"].items() >= {"said": "a", "right": False}.items()
-
-
-def test_two_at_once_lose_nothing(kept):
-    order = "from course_tools.opening import progress; [progress.tried(f'{%d}.{k}', True) for k in range(40)]"
-    both = [subprocess.Popen([sys.executable, "-c", order % n]) for n in (1, 2)]
-    assert [one.wait() for one in both] == [0, 0]
-    assert len(saved.solved()) == 80
 
 
 @pytest.mark.parametrize("name", ["archivo/progreso.json", "no/existe.json", "carpeta"])
