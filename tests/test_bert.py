@@ -361,23 +361,17 @@ def test_not_a_sentence(sentences, kind, words):
     assert all(word in str(error.value) for word in words), str(error.value)
 
 
-@pytest.mark.parametrize(("words", "cut"), [(511, 1), (600, 90), (1200, 690)])
-def test_too_long_says_how_many_tokens_are_cut(words, cut):
-    """Más de 512 tokens: se corta, y el aviso da la cuenta exacta."""
-    expected = rf"tiene {words + 2} tokens y el modelo admite 512: se han cortado los {cut} últimos"
+@pytest.mark.parametrize(("before", "words", "cut"), [([], 511, 1), (["It works"], 600, 90), ([], 1200, 690)])
+def test_too_long_says_how_many_tokens_are_cut(before, words, cut):
+    """Más de 512 tokens: se corta, y el aviso da la cuenta exacta; y en un lote, de qué frase, y solo de esa."""
+    which = f"frase {len(before)}: " if before else ""
+    expected = rf"{which}tiene {words + 2} tokens y el modelo admite 512: se han cortado los {cut} últimos"
     with pytest.warns(TokenizationWarning, match=expected) as caught:
-        result = extract_embeddings("dog " * words)
+        result = extract_embeddings([*before, "dog " * words])
     assert len(caught) == 1
     assert caught[0].filename == __file__, "el aviso señala la línea de quien llama"
-    assert len(result.tokens[0]) == 512
-    assert result.tokens[0][-1] == "[SEP]"
-
-
-def test_in_a_batch_the_warning_says_which_sentence():
-    """En un lote, el aviso dice el número de la frase, y solo de esa."""
-    with pytest.warns(TokenizationWarning) as caught:
-        extract_embeddings(["It works", "dog " * 600])
-    assert [str(w.message)[:30] for w in caught] == ["frase 1: tiene 602 tokens y el"]
+    assert len(result.tokens[-1]) == 512
+    assert result.tokens[-1][-1] == "[SEP]"
 
 
 @pytest.mark.parametrize(("sentence", "expected"), [
