@@ -63,9 +63,7 @@ def grade(code, answers=None, seconds=20):
 OPTIONS = ["--segundos", "3"] + ([] if CAGED else ["--sin-aislar"])
 EVIL = "<img src=x onerror=alert(1)>"
 CLASS = {
-    "Ana Ñandú_101_assignsubmission_file_/05_atencion.ipynb": tiny(
-        GOOD, "# Ejercicio 5.3\nmy_letter = 'b'"
-    ),
+    "Ana Ñandú_101_assignsubmission_file_/05_atencion.ipynb": tiny(GOOD, "# Ejercicio 5.3\nmy_letter = 'b'"),
     f"=Luis {EVIL.replace('/', '')}_102_assignsubmission_file_/mi tarea.ipynb": tiny(
         f"# {EVIL}\n{BY_D_K}\nprint({EVIL!r})\nopen('nota.txt', 'w').write('10')"
     ).replace("check_scaled_dot_product_attention(my_attention)", "print('bien')"),
@@ -399,16 +397,10 @@ def test_a_name_of_a_zip_is_read_as_it_was_written(whole, made, tmp_path):
     """Una clase, comprimida entera o la carpeta que la tiene; y contra la lista, nadie falta."""
     files = {f"{'' if whole else 'clase/'}{name}/05_atención.ipynb": tiny(GOOD) for name in WHOLE}
     raw_zip(tmp_path / "e.zip", files, **made)
-    people = submissions.gather(tmp_path / "e.zip", tmp_path_of(tmp_path))
+    people = submissions.gather(tmp_path / "e.zip", tmp_path / "dentro")
     assert [(name, list(books)) for name, _, books, *_ in people] == [(name, ["05"]) for name in WHOLE]
     roll = [(unicodedata.normalize("NFD", name.upper()), "") for name in WHOLE]
     assert marking.call_roll([{"name": one[0], "id": "", "told": []} for one in people], roll) == []
-
-
-def tmp_path_of(base):
-    """Una carpeta vacía para lo que se abre."""
-    (base / "dentro").mkdir()
-    return base / "dentro"
 
 
 @pytest.mark.parametrize(
@@ -470,8 +462,8 @@ def test_the_list_knows_two_people_of_one_name(listed, given, absent, told):
 
 def test_a_zip_of_a_student_is_opened_with_the_same_limits(tmp_path, monkeypatch):
     """Uno dentro de otro, con carpetas, y con un nombre que quiere salirse; y lo que no se puede abrir se dice."""
-    for who in ("ana", "bea", "cid", "dan", "eva"):
-        (tmp_path / "e" / who).mkdir(parents=True)
+    for place in ("dentro", "e/ana", "e/bea", "e/cid", "e/dan", "e/eva"):
+        (tmp_path / place).mkdir(parents=True)
     raw_zip(tmp_path / "d.zip", {"../../05_atención.ipynb": tiny(GOOD)}, "cp850")
     with zipfile.ZipFile(tmp_path / "e/ana/Entrega.ZIP", "w") as archive:
         archive.write(tmp_path / "d.zip", "mía/d.zip")
@@ -487,7 +479,7 @@ def test_a_zip_of_a_student_is_opened_with_the_same_limits(tmp_path, monkeypatch
     for name in ("más.rar", "05.ipynb.gz"):
         (tmp_path / "e/eva" / name).write_bytes(b"Rar!")
     monkeypatch.setattr(submissions.notebooks, "MOST_RAW", 10**5)
-    found = {name: (list(books), told) for name, _, books, told, _ in submissions.gather(tmp_path / "e", tmp_path_of(tmp_path))}
+    found = {name: (list(books), told) for name, _, books, told, _ in submissions.gather(tmp_path / "e", tmp_path / "dentro")}
     assert found["ana"] == (["05"], [])
     assert "a.zip trae demasiado" in found["bea"][1][0]
     assert "lleva contraseña" in found["cid"][1][0]

@@ -88,11 +88,7 @@ def grade(folder, *options):
     done = subprocess.run(order, cwd=ROOT, env=env, capture_output=True, encoding="utf-8")
     told = done.stdout + done.stderr
     assert done.returncode == 0, told
-    return (
-        folder.with_name(f"{folder.name.removesuffix('.zip')}-calificadas"),
-        told,
-        time.monotonic() - start,
-    )
+    return folder.with_name(f"{folder.name.removesuffix('.zip')}-calificadas"), told, time.monotonic() - start
 
 
 def compare(people, results):
@@ -121,12 +117,8 @@ def main(arguments):
     for exercise, count in wanted.items():
         off = len(differences(wanted, got).get(exercise, ()))
         named = {one: n for one, n in count.items() if one != "bien"}
-        print(
-            f"| {exercise} | {count['bien']} de {options.personas} | {sum(named.values())} | {len(named)} | {off} |"
-        )
-    print(
-        f"\nNotas que no son: {len(bad)}. {books} cuadernos en {seconds:.0f} s: {seconds / books:.1f} s cada uno."
-    )
+        print(f"| {exercise} | {count['bien']} de {options.personas} | {sum(named.values())} | {len(named)} | {off} |")
+    print(f"\nNotas que no son: {len(bad)}. {books} cuadernos en {seconds:.0f} s: {seconds / books:.1f} s cada uno.")
     print(f"Está en {results}")
     off = differences(wanted, got)
     for problem in (*bad, *off.items()):
