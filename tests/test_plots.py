@@ -4,8 +4,6 @@ import base64
 import functools
 import io
 import re
-import subprocess
-import sys
 import warnings
 from html.parser import HTMLParser
 from pathlib import Path
@@ -120,17 +118,6 @@ def test_same_figure_same_bytes_and_nothing_global_changes(name):
     settings = dict(matplotlib.rcParams)
     assert picture(draw(name))[0] == first
     assert dict(matplotlib.rcParams) == settings
-
-
-@pytest.mark.lenta
-def test_it_does_not_need_pyplot():
-    code = """from course_lib import plots
-import sys
-assert "matplotlib" not in sys.modules, "los colores no lo necesitan"
-[getattr(plots, name) for name in plots.__all__]
-assert "matplotlib" in sys.modules
-assert "matplotlib.pyplot" not in sys.modules"""
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_labels_are_read_once_and_inputs_stay():
