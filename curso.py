@@ -621,7 +621,6 @@ COMMANDS = {
         "addopts=",
         "tests/tools/bench_course_lib.py",
         "tests/tools/bench_explorers.py",
-        "tests/tools/bench_translator.py",
         "tests/tools/bench_sitio.py",
     ],
     "mutantes": ["tests/tools/mutants.py"],

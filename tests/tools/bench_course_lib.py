@@ -12,18 +12,18 @@ medidas a la vez. Si una razón pasa de su límite, la tabla dice «no» y la or
 Este archivo no empieza por ``test_``: las pruebas de siempre no lo ejecutan.
 """
 
-import time
-from statistics import median
+from functools import partial
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib import MultiHeadAttention, PositionalEncoding, extract_embeddings, load_bert
-from tools.bench_support import (
-    HOW, THREADS, clock, compare, copy_weights, registered, run_python, seconds,
-)  # fmt: skip
+from course_lib import MultiHeadAttention, extract_embeddings, load_bert, load_translator
+from course_lib.decoding import greedy_search
+from course_lib.probes import aligned_pairs
+from course_lib.translator_model.marks import BOS
+from tools.bench_support import HOW, THREADS, clock, compare, copy_weights, registered
 
 torch.set_num_threads(THREADS)
 
@@ -31,9 +31,8 @@ FUSED_LIMIT = 1.05
 # «No más lento», y lo que oscila la razón. Con frases cortas, casi todo el tiempo se va en leer las
 # matrices de pesos, y la razón depende de cuáles quedan en la caché: de 0.96 a 1.03 según el orden.
 PARITY_LIMIT, PARITY_NOISE = 1.0, 0.03
-POSITIONS_LIMIT = 1 / 200
 EMBEDDINGS_LIMIT = 1.1
-IMPORT_LIMIT = 0.05  # segundos que `import course_lib` puede añadir a `import torch`
+CACHE_LIMIT = 1 / 3
 
 SIZES = {(1, 12, 768): 12, (8, 128, 512): 8, (4, 512, 512): 8, (1, 2048, 512): 8}  # → cabezas
 SENTENCE = "I gave the dog a bone because it was hungry"
@@ -49,19 +48,14 @@ SENTENCES = [
 ]
 
 pytestmark = pytest.mark.benchmark(timer=clock, disable_gc=True)
-wall_time = pytest.mark.benchmark(timer=time.perf_counter)
 each_size = pytest.mark.parametrize(("size", "heads"), SIZES.items(), ids=str)
 each_mode = pytest.mark.parametrize("train", [False, True], ids=["inferencia", "entrenamiento"])
 
 
 @pytest.fixture(scope="session")
 def table(request):
-    return registered(
-        request,
-        "Medidas de course_lib",
-        f"Cada cifra es una mediana; {HOW}, salvo al arrancar Python (tiempo "
-        "de reloj). «+» en un límite es lo que se perdona porque la medida oscila.",
-    )
+    how = f"Cada cifra es una mediana; {HOW}. «+» en un límite es lo que se perdona porque la medida oscila."
+    return registered(request, "Medidas de course_lib", how)
 
 
 # --- La atención multicabeza ---------------------------------------------------------------------
@@ -120,30 +114,6 @@ def in_mode(forward, train):
     return (lambda: forward().sum().backward()) if train else torch.no_grad()(forward)
 
 
-# --- La posición ----------------------------------------------------------------------------------
-
-
-def test_positional_encoding(benchmark, table):
-    """Con tensores enteros, frente a un doble bucle que calcula los números de uno en uno."""
-    length, width = 512, 768
-
-    def reference():
-        rows = torch.zeros(length, width)
-        for position in range(length):
-            for i in range(0, width, 2):
-                angle = torch.tensor(position / 10_000 ** (i / width))
-                rows[position, i] = torch.sin(angle)
-                rows[position, i + 1] = torch.cos(angle)
-        return rows
-
-    encoding = PositionalEncoding(length, width).positional_encoding
-    # El bucle calcula los ángulos en float32: hasta 511 radianes, 3e-5 de error.
-    torch.testing.assert_close(encoding, reference(), rtol=0, atol=1e-4)
-    measured = compare(benchmark, lambda: PositionalEncoding(length, width), reference, rounds=3)
-    what = "Construir `PositionalEncoding`; referencia: doble bucle de Python"
-    table.add_times(benchmark, what, f"({length}, {width})", measured, POSITIONS_LIMIT)
-
-
 # --- BERT -----------------------------------------------------------------------------------------
 
 
@@ -165,40 +135,42 @@ def test_extract_embeddings(benchmark, table, sentences):
     table.add_times(benchmark, what, batch_name(sentences), measured, EMBEDDINGS_LIMIT)
 
 
-# --- El arranque ----------------------------------------------------------------------------------
+# --- El traductor ---------------------------------------------------------------------------------
 
-IMPORTS = """
-import json, sys, time
-start = time.perf_counter()
-import torch
-torch_ready = time.perf_counter()
-import course_lib
-from course_lib import MultiHeadAttention
-ready = time.perf_counter()
-from course_lib import load_bert
-assert "transformers" not in sys.modules, "transformers se carga antes de pedir BERT"
-assert "matplotlib" not in sys.modules, "matplotlib se carga antes de dibujar"
-print(json.dumps([torch_ready - start, ready - torch_ready]))
-"""
+LENGTH = 30  # tokens que se escriben: el mejor cada vez, y sin acabar
+FORBIDDEN, NEVER = [0, 1, 2, 3], -1  # las marcas, y la de fin, que no es ninguna
 
 
-@wall_time
-def test_import(benchmark, table):
-    """Importar la biblioteca cuesta poco y no trae transformers."""
-    if benchmark.disabled:
-        pytest.skip("las medidas están apagadas: usa «python curso.py medir»")
-    times = []
-    benchmark.pedantic(lambda: times.append(run_python(IMPORTS)), rounds=5)
-    torch_time, added = (median(column) for column in zip(*times, strict=True))
-    table.add(
-        benchmark,
-        f"`import course_lib`; referencia: `import torch`; límite: {seconds(IMPORT_LIMIT)}",
-        "5 arranques",
-        f"+{seconds(added)}",
-        seconds(torch_time),
-        added / torch_time,
-        IMPORT_LIMIT / torch_time,
-    )
+@torch.inference_mode()
+def course(model, ids, cache):
+    """Como escribe el curso, con caché o sin ella."""
+    encoded, _ = model.encoder(ids)
+    return greedy_search(model, encoded, LENGTH, (BOS, NEVER, FORBIDDEN), cache)
+
+
+@torch.inference_mode()
+def naive(model, ids):
+    """El bucle más corto que hay: en cada paso, el modelo entero, también el encoder."""
+    seen = [BOS]
+    while len(seen) <= LENGTH:
+        scores = model(ids, torch.tensor([seen]))[0][0, -1]
+        scores[FORBIDDEN] = -torch.inf
+        seen.append(scores.argmax().item())
+    return seen[1:]
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["solo el decoder", "el modelo entero"])
+def test_cache(benchmark, table, alone):
+    """Con caché y sin ella sale lo mismo; con ella, antes."""
+    translator = load_translator()
+    ids = torch.tensor([translator.tokenizer.encode(aligned_pairs()[0].english).ids + [translator.eos]])
+    cached = partial(course, translator.model, ids, True)
+    other = partial(course, translator.model, ids, False) if alone else partial(naive, translator.model, ids)
+    assert cached() == other()
+    measured = compare(benchmark, cached, other)
+    reference = "solo el decoder" if alone else "el modelo entero"
+    what = f"Escribir {LENGTH} tokens con caché; referencia: sin ella, {reference} en cada paso"
+    table.add_times(benchmark, what, f"{ids.shape[1]} tokens de origen", measured, None if alone else CACHE_LIMIT)
 
 
 # --- Cómo se escribe cada fila --------------------------------------------------------------------

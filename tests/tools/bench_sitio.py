@@ -1,11 +1,10 @@
-"""Cuánto pesa el sitio web y cuánto tarda: en abrirse, y en leer y traducir lo que alguien escribe.
+"""Cuánto tarda el sitio web: en abrirse, y en leer y traducir lo que alguien escribe.
 
     python curso.py medir tests/tools/bench_sitio.py
 
 Cada página, en un navegador que no ha visto las demás, desde la carpeta.
 """
 
-import gzip
 from statistics import median
 
 import pytest
@@ -64,15 +63,6 @@ def site(tmp_path_factory):
 
 def seconds(milliseconds):
     return f"{milliseconds / 1000:.2f} s"
-
-
-def test_size(site, table):
-    sizes = {path: path.stat().st_size for path in site.rglob("*") if path.is_file()}
-    models = sum(size for path, size in sizes.items() if "modelos" in path.parts)
-    whole = f"{sum(sizes.values()) / 1e6:.0f} MB, {models / 1e6:.0f} de modelos"
-    table.append(("el sitio entero", whole, "90 MB"))
-    pages = [len(gzip.compress(path.read_bytes())) for path in site.glob("[01]*.html")]
-    table.append(("la página más pesada, comprimida", f"{max(pages) / 1e3:.0f} kB", ""))
 
 
 def test_opening(site, table, browser):

@@ -1,9 +1,7 @@
 """Cómo se mide y cómo se cuenta lo medido: lo usan los demás ``bench_*.py``."""
 
-import json
 import os
 import platform
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -32,7 +30,7 @@ class Comparison:
     ratio: float
 
 
-def compare(benchmark, course, reference, seconds=3, rounds=None, timer=clock):
+def compare(benchmark, course, reference, seconds=3):
     """Mide dos funciones en el mismo bucle, una ronda de cada una por turno.
 
     Lo que frena el ordenador frena a las dos por igual: por eso la razón se calcula ronda a ronda
@@ -43,9 +41,6 @@ def compare(benchmark, course, reference, seconds=3, rounds=None, timer=clock):
         benchmark: la fixture de pytest-benchmark, que mide ``course``.
         course, reference: funciones sin argumentos.
         seconds: cuánto dura, más o menos, la medida.
-        rounds: cuántas rondas, y entonces sin llamadas de preparación (para lo que tarda mucho);
-            por defecto, las que quepan en ``seconds``.
-        timer: reloj de ``reference``; el mismo que use ``benchmark``.
 
     Returns:
         ``Comparison``.
@@ -53,24 +48,20 @@ def compare(benchmark, course, reference, seconds=3, rounds=None, timer=clock):
     if benchmark.disabled:
         pytest.skip("las medidas están apagadas: usa «python curso.py medir»")
     times = []
-    prepare = rounds is None
 
     def measure_reference():
-        if prepare:
-            reference()
-        start = timer()
         reference()
-        times.append(timer() - start)
-        if prepare:
-            course()
-
-    if rounds is None:
-        measure_reference()  # la primera vez es más lenta
-        start = time.perf_counter()
-        measure_reference()
+        start = clock()
+        reference()
+        times.append(clock() - start)
         course()
-        rounds = min(1000, max(5, round(seconds / (time.perf_counter() - start))))
-        times.clear()
+
+    measure_reference()  # la primera vez es más lenta
+    start = time.perf_counter()
+    measure_reference()
+    course()
+    rounds = min(1000, max(5, round(seconds / (time.perf_counter() - start))))
+    times.clear()
     benchmark.pedantic(course, setup=measure_reference, rounds=rounds)
     ours = benchmark.stats.stats.data
     ratios = [a / b for a, b in zip(ours, times, strict=True)]
@@ -151,20 +142,6 @@ def seconds(value):
         if value >= size:
             return f"{_number(value / size, decimals)} {unit}"
     return f"{_number(value / 1e-3, 2)} ms"
-
-
-def run_python(code, *arguments):
-    """Ejecuta ``code`` en un Python recién arrancado y devuelve el JSON que imprime al final."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        cwd=ROOT,
-        env=dict(os.environ, PYTHONPATH=str(ROOT), PYTHONUTF8="1"),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 def machine():
