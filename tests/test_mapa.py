@@ -1,4 +1,5 @@
-"""El mapa de cada paquete, al principio de su ``__init__.py``, está completo; y lo que tiene se instala."""
+"""El mapa de cada paquete, al principio de su ``__init__.py``, está completo; lo que tiene se instala; y cada cuarto
+importa solo los que tiene debajo: los contratos están en pyproject.toml."""
 
 import ast
 import json
@@ -8,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from importlinter.cli import lint_imports
 
 import aula
 import course_checkers
@@ -54,14 +56,6 @@ def test_the_map_is_complete(package):
     assert not any(faults.values()), f"{faults}\n{HOW.format(package)}"
 
 
-def test_the_library_has_nothing_else_at_its_root():
-    """Ni un archivo suelto que no sea un módulo, ni una carpeta que no sea un cuarto."""
-    there = (ROOT / "course_lib").iterdir()  # de un cuarto que ya no está queda lo que deja Python
-    there = [path for path in there if path.is_file() or {*path.iterdir()} - {path / "__pycache__"}]
-    left = {path.name for path in there} - {"__init__.py", "__pycache__"}
-    assert left == {path.name for path in entries("course_lib")}
-
-
 def test_first_what_the_lessons_teach_and_no_other_module():
     names = [name.strip("`") for name, _ in sentences("course_lib")]
     how = HOW.format("course_lib")
@@ -105,6 +99,18 @@ def test_what_is_not_python_is_installed_too():
     }
     assert data == set(), "Añádelos a package-data, en pyproject.toml."
     assert [(package, pattern) for package, pattern, paths in told if not paths] == [], "Sobran."
+
+
+def test_every_room_imports_only_those_below(capsys):
+    broken = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True, no_logo=True)
+    assert not broken, capsys.readouterr().out
+
+
+def test_no_program_is_out_of_the_contracts():
+    """Una carpeta sin ``__init__.py`` no es un paquete, y sus import no se miran."""
+    folders = {path.parent for room in PACKAGES for path in (ROOT / room).rglob("*.py")}
+    alone = {folder for folder in folders if not (folder / "__init__.py").exists()}
+    assert alone == set(), "Ponles un __init__.py que diga qué hay dentro."
 
 
 # --- Solo lo que usa una lección ------------------------------------------------------------------
