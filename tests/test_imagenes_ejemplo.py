@@ -1,4 +1,4 @@
-"""Los números de las figuras del ejemplo pequeño son los que salen a mano."""
+"""Los números de las figuras del ejemplo pequeño son los que salen a mano; y los de BERT y el traductor, los suyos."""
 
 import re
 from xml.etree import ElementTree
@@ -7,10 +7,13 @@ import pytest
 import torch
 from helpers_example import HALF, by_hand
 
-from course_lib import DecoderLayer, EncoderLayer, causal_mask, load_bert
+from course_lib import (
+    DecoderLayer, EncoderLayer, causal_mask, encoder_from_bert, extract_embeddings, load_bert, load_translator,
+)  # fmt: skip
 from course_lib.example import TOKENS, W_K, W_O, W_Q, W_V, X_D, X
 from course_lib.layers import AddAndNorm
-from imagenes import draw
+from imagenes import alignment, draw, layers
+from imagenes.scenes import PATH, TWO_SENTENCES, WEIGHTED_SUM
 
 NUMBER = re.compile(r"(?<![\w.])−?(?:\d+(?:\.\d+)?|∞)(?![\w.])")
 ROW = TOKENS.index("hungry")
@@ -149,3 +152,63 @@ def test_a_layer_adds_as_many_times_as_its_class(kind, layer):
     drawn = [words for words, _ in texts(draw.stored(f"{kind}-capa.svg"))]
     additions = sum(isinstance(module, AddAndNorm) for module in layer(2, 4).children())
     assert drawn.count("+") == drawn.count("normaliza") == drawn.count("atajo:") == additions
+
+
+# --- Los del modelo -------------------------------------------------------------------------------
+
+LAYER, HEAD = 3, 1
+SENTENCES = [f"I gave the dog a bone because it was {ending}" for ending in ("hungry", "old")]
+
+
+@pytest.fixture(scope="module")
+def embeddings():
+    return extract_embeddings(SENTENCES)
+
+
+def close(drawn, real, decimals):
+    """Si lo dibujado es lo real, redondeado a ``decimals``."""
+    half = 0.5 * 10**-decimals + 1e-5
+    torch.testing.assert_close(torch.tensor(drawn), real, atol=half, rtol=0)
+
+
+def test_rows_of_the_two_sentences(embeddings):
+    for i, row in enumerate(TWO_SENTENCES):
+        tokens, weights = zip(*row, strict=True)
+        assert list(tokens) == embeddings.tokens[i]
+        close(weights, embeddings.attentions[LAYER][i, HEAD, tokens.index("it")], 4)
+
+
+def test_values_of_the_weighted_sum(embeddings):
+    attention = encoder_from_bert(load_bert()).encoder.encoder_layers[LAYER].multi_head_attention
+    with torch.no_grad():
+        projected = attention.value_projection(embeddings.hidden_states[LAYER])
+        values = attention.split_heads(projected)[0, HEAD]
+    tokens, _, drawn = zip(*WEIGHTED_SUM, strict=True)
+    assert list(tokens) == embeddings.tokens[0]
+    close(drawn, values[:, :8], 2)
+
+
+def test_path_of_the_sentence(embeddings):
+    for position, token, token_id, word, place in PATH:
+        assert embeddings.tokens[0][position] == token
+        assert embeddings.input_ids[0, position] == token_id
+        close(word, embeddings.token_embeddings[0, position, : len(word)], 3)
+        close(place, embeddings.positional_encodings[0, position, : len(place)], 3)
+
+
+def test_the_aligned_translation():
+    found = load_translator().translate(" ".join(alignment.ENGLISH) + ".")
+    assert found.text == " ".join(alignment.SPANISH) + "."
+    close([[w / 100 for w in row] for row in alignment.WEIGHTS], found.word_attention, 2)
+
+
+def test_what_enters_and_what_is_predicted():
+    found = load_translator().translate("Where is my book?")
+    assert tuple(found.source_tokens) == layers.ENGLISH
+    assert ("<s>", *found.target_tokens) == layers.SPANISH
+    assert found.text == "¿Dónde está mi libro?"
+
+
+def test_the_prefix_of_the_small_example():
+    """Al traducir «The hungry dog» se escribe «El» y después «perro»."""
+    assert load_translator().translate("The hungry dog").target_tokens[:2] == ["El", "perro"]
