@@ -93,7 +93,7 @@ GROUPS = (
     ("navegador: exploradores", r"test_explorer_\w+\.py"),
     (
         "navegador: lecciones",
-        r"test_(lessons|accesibilidad|browser|slides|explorers|desk)\.py|::test_in_jupyter",
+        r"test_(lessons|accesibilidad|slides|explorers|desk)\.py|::test_in_jupyter",
     ),
     ("sitio", r"test_sitio\w*\.py"),
     ("corpus", r"test_(answers|imitacion)\.py"),
