@@ -16,9 +16,7 @@ CHECKED = {}
 
 
 EXERCISES = {
-    exercise.number: exercise
-    for module in catalog.modules()
-    for exercise in catalog.exercises(module)
+    exercise.number: exercise for module in catalog.modules() for exercise in catalog.exercises(module)
 }
 
 

@@ -328,9 +328,7 @@ class Lab:
             self.page.evaluate(ASK, [first, 0, True])
         cells = self.cells = self.run_all()
         found = [
-            f"La celda de código {n} falla: {e}"
-            for n, cell in enumerate(cells, 1)
-            for e in errors(cell)
+            f"La celda de código {n} falla: {e}" for n, cell in enumerate(cells, 1) for e in errors(cell)
         ]
         counts = [cell["count"] for cell in cells]
         if counts != list(range(1, len(cells) + 1)):

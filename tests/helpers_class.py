@@ -137,9 +137,7 @@ def draw(many, lessons, seed=40):
             for exercise, name in submissions.lessons()[number].answers.items():
                 if exercise not in pool:
                     chosen = from_question(exercise, name, chance)
-                elif (
-                    kind := chance.choices(["buena", "mala", "rara", "nada"], [7, 10, 2, 1])[0]
-                ) == "nada":
+                elif (kind := chance.choices(["buena", "mala", "rara", "nada"], [7, 10, 2, 1])[0]) == "nada":
                     chosen = None  # el hueco, como estaba
                 else:
                     chosen = from_corpus(chance.choice(pool[exercise][kind]), name)

@@ -144,8 +144,7 @@ def test_its_text_says_its_state():
     )
     explorer.temperature, explorer.top_k, explorer.top_p = 0.7, 5, 0.95
     assert repr(explorer) == (
-        f"{said} 29 de 0 a 29: «␣Paris» (1.00); en la última, T = 0.7, top-k = 5 y top-p = 0.95: "
-        "quedan 1."
+        f"{said} 29 de 0 a 29: «␣Paris» (1.00); en la última, T = 0.7, top-k = 5 y top-p = 0.95: quedan 1."
     )
     explorer.layer = 12
     assert repr(explorer).startswith(f"{said} 12 de 0 a 29: «␣» (0.36), «.» (0.33)")

@@ -76,8 +76,7 @@ def test_presets_and_their_names(length):
             for i, row in enumerate(mask):
                 past, real = name in ("causal", "las dos"), name in ("relleno", "las dos")
                 assert row == [
-                    (j <= i or not past) and (j < length - padding or not real)
-                    for j in range(length)
+                    (j <= i or not past) and (j < length - padding or not real) for j in range(length)
                 ]
             assert name_of(mask, padding) == name
             assert name_of([[not keep for keep in row] for row in mask], padding) == (f"{name}, invertida")

@@ -281,12 +281,11 @@ OF_BERT = ("5.2", "0.2", "1.3", "2.3", "3.4", "6.4", "7.4", "8.4", "9.3", "12.4"
 
 
 @pytest.mark.lenta
-@pytest.mark.parametrize("numbers", [OF_BERT])
-def test_the_questions_about_bert_are_judged_in_the_page_as_always(imitated, tmp_path, numbers):
+def test_the_questions_about_bert_are_judged_in_the_page_as_always(imitated, tmp_path):
     """La buena y las malas que se conocen; BERT llega cuando hace falta, en pocas veces."""
     questions = {one.number: one for module in catalog.modules() for one in getattr(module, "QUESTIONS", ())}
     asked, wanted = [], []
-    for number in numbers:
+    for number in OF_BERT:
         one = questions[number]
         for value in [one.right, *(tidy(wrong.value()) for wrong in one.wrong)]:
             value = float(f"{value:.4g}") if isinstance(value, float) else value
@@ -300,7 +299,7 @@ def test_the_questions_about_bert_are_judged_in_the_page_as_always(imitated, tmp
     (tmp_path / "programa.py").write_text(program, encoding="utf-8")
     rounds, found = json.loads(imitated(tmp_path / "programa.py"))
     assert [(a["answer"], f, w) for a, f, w in zip(asked, found, wanted, strict=True) if f != w] == []
-    assert 2 <= rounds <= 1 + 2 * len(numbers)  # una pregunta lee una o dos veces
+    assert 2 <= rounds <= 1 + 2 * len(OF_BERT)  # una pregunta lee una o dos veces
 
 
 # --- Las celdas de las lecciones ------------------------------------------------------------------

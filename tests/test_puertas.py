@@ -327,9 +327,7 @@ def test_the_hub_pages_in_kubernetes_are_the_same_spanish_ones(values, tmp_path)
         shutil.copy(ROOT / "aula/hub" / path.name, real)
     program = HIDE + (
         "import jinja2\nfrom types import SimpleNamespace as Space\n"
-        "c = Space(JupyterHub=Space(), Spawner=Space())\n"
-        + code.replace(above, str(tmp_path))
-        + "\n"
+        "c = Space(JupyterHub=Space(), Spawner=Space())\n" + code.replace(above, str(tmp_path)) + "\n"
         "(extension,) = c.JupyterHub.jinja_environment_options['extensions']\n"
         "page = jinja2.Environment(extensions=[extension]).from_string('<html lang=\"en\">')\n"
         "print(page.render())"

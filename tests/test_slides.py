@@ -103,8 +103,7 @@ def test_the_bar_moves_it_too(small):
 
 
 @pytest.mark.parametrize(
-    ("key", "look"),
-    [("b", "black"), pytest.param(".", "black", marks=pytest.mark.lenta), ("w", "white")],
+    ("key", "look"), [("b", "black"), pytest.param(".", "black", marks=pytest.mark.lenta), ("w", "white")]
 )
 def test_a_covered_screen_comes_back_where_it_was(small, key, look):
     small.keyboard.press("PageDown")
@@ -318,8 +317,7 @@ def explorer(lab):
 
 
 @pytest.mark.parametrize(
-    "key",
-    ["Space", *(pytest.param(key, marks=pytest.mark.lenta) for key in ("ArrowRight", "PageDown"))],
+    "key", ["Space", *(pytest.param(key, marks=pytest.mark.lenta) for key in ("ArrowRight", "PageDown"))]
 )
 def test_after_the_mouse_the_keys_are_of_the_class(explorer, key):
     heat = explorer.get_by_role("slider", name="temperatura")

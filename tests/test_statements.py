@@ -54,9 +54,7 @@ def test_each_statement_has_its_label(name):
     assert set(l14_labels.told(name)[1]) == set(range(1, len(statements(function)) + 1))
 
 
-@pytest.mark.parametrize(
-    ("number", "text"), [(7, "apply_rotary_pos_emb"), (9, ".update("), (13, "o_proj")]
-)
+@pytest.mark.parametrize(("number", "text"), [(7, "apply_rotary_pos_emb"), (9, ".update("), (13, "o_proj")])
 def test_the_numbers_are_of_those_lines(number, text):
     function = resolve_name(THEIRS["LlamaAttention.forward"])
     assert text in statements(function)[number - 1].text

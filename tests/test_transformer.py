@@ -145,9 +145,7 @@ def test_transformer_is_torchs(with_masks, activation):
         masks |= {
             "src_key_padding_mask": keep_source == 0,
             "memory_key_padding_mask": keep_source == 0,
-            "tgt_key_padding_mask": convert_mask(
-                keep_target == 1, "keep", "additive", dtype=torch.float64
-            ),
+            "tgt_key_padding_mask": convert_mask(keep_target == 1, "keep", "additive", dtype=torch.float64),
         }
     embedded_target = ours.decoder.positional_encoding(ours.decoder.output_embedding(target))
     decoded = theirs(ours.encoder.embed(source), embedded_target, **masks)
@@ -207,14 +205,10 @@ def test_dropout_is_where_the_paper_has_it():
     sites = {name: m.p for name, m in model.named_modules() if isinstance(m, nn.Dropout)}
     expected = {"encoder.positional_encoding.dropout", "decoder.positional_encoding.dropout"}
     expected |= {
-        f"encoder.encoder.encoder_layers.{i}.add_and_norm_{j}.dropout"
-        for i in range(2)
-        for j in (1, 2)
+        f"encoder.encoder.encoder_layers.{i}.add_and_norm_{j}.dropout" for i in range(2) for j in (1, 2)
     }
     expected |= {
-        f"decoder.decoder.decoder_layers.{i}.add_and_norm_{j}.dropout"
-        for i in range(3)
-        for j in (1, 2, 3)
+        f"decoder.decoder.decoder_layers.{i}.add_and_norm_{j}.dropout" for i in range(3) for j in (1, 2, 3)
     }
     assert sites == dict.fromkeys(expected, 0.3)
     assert {m.p for m in small_transformer().modules() if isinstance(m, nn.Dropout)} == {0.0}

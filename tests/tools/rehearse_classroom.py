@@ -51,9 +51,7 @@ class Student:
         self.address, self.user, self.password = address, user, password
         self.times, self.faults, self.size = {}, [], 0
         self.web = aiohttp.ClientSession(
-            cookie_jar=aiohttp.CookieJar(unsafe=True),
-            timeout=aiohttp.ClientTimeout(total=PATIENCE_S),
-            **web,
+            cookie_jar=aiohttp.CookieJar(unsafe=True), timeout=aiohttp.ClientTimeout(total=PATIENCE_S), **web
         )
         own = address.replace("://", f"://{user}.") if apart else address
         self.base = f"{own}/user/{user}"
