@@ -170,7 +170,8 @@ def test_cache(benchmark, table, alone):
     measured = compare(benchmark, cached, other)
     reference = "solo el decoder" if alone else "el modelo entero"
     what = f"Escribir {LENGTH} tokens con caché; referencia: sin ella, {reference} en cada paso"
-    table.add_times(benchmark, what, f"{ids.shape[1]} tokens de origen", measured, None if alone else CACHE_LIMIT)
+    limit = None if alone else CACHE_LIMIT
+    table.add_times(benchmark, what, f"{ids.shape[1]} tokens de origen", measured, limit)
 
 
 # --- Cómo se escribe cada fila --------------------------------------------------------------------

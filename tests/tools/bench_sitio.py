@@ -10,6 +10,8 @@ from statistics import median
 import pytest
 from helpers_sitio import build, explorers, reading
 
+from tools.bench_support import registered, seconds
+
 TWELVE = "The old man gave his dog a big bone in number {}"  # 13 tokens con [CLS] y [SEP]
 SIXTY = " ".join(["The old man gave his dog a bone"] * 7) + " number {}"
 ENGLISH = "My sister gave a good book to her friend number {}."
@@ -35,23 +37,10 @@ ASK = """async ([name, texts]) => {
 }"""
 
 
-class Rows:
-    """Lo medido, que se escribe al final."""
-
-    def __init__(self):
-        self.rows = []
-
-    def pytest_terminal_summary(self, terminalreporter):
-        terminalreporter.section("Medidas del sitio web")
-        for row in [("qué se mide", "mide", "límite"), ("---",) * 3, *self.rows]:
-            terminalreporter.write_line(f"| {' | '.join(row)} |")
-
-
 @pytest.fixture(scope="module")
 def table(request):
-    rows = Rows()
-    request.config.pluginmanager.register(rows)
-    return rows.rows
+    header = "qué se mide", "mide", "límite"
+    return registered(request, "Medidas del sitio web", "De la carpeta.", header).rows
 
 
 @pytest.fixture(scope="module")
@@ -61,17 +50,13 @@ def site(tmp_path_factory):
     return folder
 
 
-def seconds(milliseconds):
-    return f"{milliseconds / 1000:.2f} s"
-
-
 def test_opening(site, table, browser):
     times = []
     for path in sorted(site.glob("[01]*.html")):
         with reading(browser, f"{site.as_uri()}/", path.name) as page:
             times.append(page.evaluate(PAINTED))
     what = "una lección, desde el disco, hasta que se lee"
-    table.append((what, f"{seconds(median(times))}; la peor, {seconds(max(times))}", "1 s"))
+    table.append((what, f"{seconds(median(times) / 1000)}; la peor, {seconds(max(times) / 1000)}", "1 s"))
 
 
 @pytest.mark.parametrize("lesson, name, what, sentences", [
@@ -84,5 +69,5 @@ def test_a_typed_sentence(site, table, browser, lesson, name, what, sentences):
         explorers(page)
         texts = [sentences.format(number) for number in range(2, 12)]
         first, *others = page.evaluate(ASK, [name, texts])
-    table.append((f"{what}: la primera frase, con sus pesos", seconds(first), "3 s"))
-    table.append((f"{what}: las siguientes", seconds(median(others)), "0.3 s"))
+    table.append((f"{what}: la primera frase, con sus pesos", seconds(first / 1000), "3 s"))
+    table.append((f"{what}: las siguientes", seconds(median(others) / 1000), "0.3 s"))
