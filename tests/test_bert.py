@@ -363,7 +363,7 @@ def test_not_a_sentence(sentences, kind, words):
 
 @pytest.mark.parametrize(("before", "words", "cut"), [([], 511, 1), (["It works"], 600, 90), ([], 1200, 690)])
 def test_too_long_says_how_many_tokens_are_cut(before, words, cut):
-    """Más de 512 tokens: se corta, y el aviso da la cuenta exacta; y en un lote, de qué frase, y solo de esa."""
+    """Más de 512 tokens: se corta, y el aviso da la cuenta; en un lote, de qué frase, y solo de esa."""
     which = f"frase {len(before)}: " if before else ""
     expected = rf"{which}tiene {words + 2} tokens y el modelo admite 512: se han cortado los {cut} últimos"
     with pytest.warns(TokenizationWarning, match=expected) as caught:
