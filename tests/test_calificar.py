@@ -479,7 +479,8 @@ def test_a_zip_of_a_student_is_opened_with_the_same_limits(tmp_path, monkeypatch
     for name in ("más.rar", "05.ipynb.gz"):
         (tmp_path / "e/eva" / name).write_bytes(b"Rar!")
     monkeypatch.setattr(submissions.notebooks, "MOST_RAW", 10**5)
-    found = {name: (list(books), told) for name, _, books, told, _ in submissions.gather(tmp_path / "e", tmp_path / "dentro")}
+    people = submissions.gather(tmp_path / "e", tmp_path / "dentro")
+    found = {name: (list(books), told) for name, _, books, told, _ in people}
     assert found["ana"] == (["05"], [])
     assert "a.zip trae demasiado" in found["bea"][1][0]
     assert "lleva contraseña" in found["cid"][1][0]
