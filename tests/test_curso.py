@@ -612,7 +612,8 @@ ALL_UV, ALL_PIP = "uv torch==2.13.0 algo==1.0", "pip torch==2.13.0 algo==1.0"
 @pytest.mark.parametrize(("platform", "cuda", "problems", "expected"), [
     pytest.param("linux", "", {}, [UV, PIP_CPU, ALL_UV], id="pip-tiene-el-de-procesador"),
     pytest.param("linux", "", {PIP_CPU: MISSING}, [UV, PIP_CPU, UV_CPU, ALL_UV], id="lo-sabe-uv"),
-    pytest.param("linux", "", {PIP_CPU: MISSING, UV_CPU: "dns error"}, [UV, PIP_CPU, UV_CPU, ALL_UV], id="nadie-lo-tiene"),
+    pytest.param("linux", "", {PIP_CPU: MISSING, UV_CPU: "dns error"}, [UV, PIP_CPU, UV_CPU, ALL_UV],
+                 id="nadie-lo-tiene"),
     pytest.param("linux", "cuda", {}, [UV, ALL_UV], id="con-tarjeta"),
     pytest.param("darwin", "", {}, [UV, ALL_UV], id="macos"),
     pytest.param("win32", "", {UV: MISSING}, [UV, ALL_PIP], id="windows-sin-uv"),
