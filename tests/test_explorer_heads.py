@@ -107,7 +107,7 @@ ROOM = {MultiHeadExplorer: (12, 200), qkv.QKVExplorer: (24, 400)}  # los tokens 
 WRONG = {
     "": "la frase está vacía. Escribe alguna palabra.", " \n": "la frase está vacía. Escribe alguna palabra.",
     "\u200f": "no tiene ningún carácter visible", "a" * 401: "tokens y 401 caracteres",
-    "dog " * 23: "tiene 25 tokens y 92 caracteres, y aquí caben {} tokens y {} caracteres. Escribe una más corta.",
+    "dog " * 23: "tiene 25 tokens y 92 caracteres, y aquí caben {} tokens y {} caracteres. Escribe una más",
     "a\ud83d": "la frase tiene un carácter roto (medio emoji). Vuelve a escribirla.",
     3: "sentence = 3, y tiene que ser un texto", ("a",): "sentence = ('a',), y tiene que ser un texto",
 }  # fmt: skip
