@@ -1,4 +1,4 @@
-"""Los números de las figuras del ejemplo pequeño son los que salen a mano; y los de BERT y el traductor, los suyos."""
+"""Los números de las figuras del ejemplo pequeño son los que salen a mano; los de los modelos, los suyos."""
 
 import re
 from xml.etree import ElementTree
@@ -8,7 +8,8 @@ import torch
 from helpers_example import HALF, by_hand
 
 from course_lib import (
-    DecoderLayer, EncoderLayer, causal_mask, encoder_from_bert, extract_embeddings, load_bert, load_translator,
+    DecoderLayer, EncoderLayer, causal_mask, encoder_from_bert, extract_embeddings, load_bert,
+    load_translator,
 )  # fmt: skip
 from course_lib.example import TOKENS, W_K, W_O, W_Q, W_V, X_D, X
 from course_lib.layers import AddAndNorm
