@@ -1,5 +1,5 @@
-"""La cabeza de inducción: qué se repite, qué se mide, y qué lee la que nace con dos capas. Y lo que la 15 mide dentro
-de SmolLM2, contra TransformerLens, una biblioteca del campo."""
+"""La cabeza de inducción: qué se repite, qué se mide y qué lee la que nace con dos capas; y lo que la 15 mide
+dentro de SmolLM2, contra TransformerLens, una biblioteca del campo."""
 
 import json
 
