@@ -1,4 +1,4 @@
-"""Embedding y posición, contra fórmulas independientes; y el dropout. Las capas enteras, en ``test_transformer``."""
+"""Embedding y posición, contra fórmulas independientes; y el dropout. Las capas, en ``test_transformer``."""
 
 import math
 
