@@ -1,5 +1,5 @@
-"""El mapa de cada paquete, al principio de su ``__init__.py``, está completo; lo que tiene se instala; y cada cuarto
-importa solo los que tiene debajo: los contratos están en pyproject.toml."""
+"""El mapa de cada paquete, al principio de su ``__init__.py``, está completo; lo que tiene se instala; y cada
+cuarto importa solo los que tiene debajo: los contratos están en pyproject.toml."""
 
 import ast
 import json
