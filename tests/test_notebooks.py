@@ -112,7 +112,7 @@ Image(file.getvalue())"""
 
 
 def test_running_twice_gives_the_same_bytes(tmp_path, capsys):
-    """Aunque cambien el nombre de un control y lo que un PNG lleva escrito; y el JSON, como lo escribe nbformat."""
+    """Aunque cambien el nombre de un control y lo que un PNG lleva escrito; el JSON, como el de nbformat."""
     code = "import ipywidgets\nprint('uno', flush=True)\nprint('dos')"
     path = save(tmp_path / "x.ipynb", code, "ipywidgets.IntSlider()", CHANGES)
     assert notebooks.main(["--comprobar", str(path)]) == 1
