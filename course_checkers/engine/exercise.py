@@ -24,8 +24,12 @@ from course_checkers.inside.code import is_stub
 PART = 1 / 4  # del tiempo de una comprobación, hasta cuándo se hacen pruebas de más
 
 
+class Ended(Exception):
+    """Una respuesta que no se juzga: el ``Finding`` que lo impide o, si está sin hacer, nada."""
+
+
 class Attempt:
-    """Una respuesta, mientras se comprueba.
+    """Una respuesta, mientras se comprueba: lo que da al ejecutarla, con lo que después se juzga.
 
     Attributes:
         exercise, learner: el ejercicio, y el código de quien aprende.
@@ -33,15 +37,20 @@ class Attempt:
         values: prueba → lo que ha devuelto, leído.
         seen: prueba → lo que se compara, o ``Raised`` si el código se ha parado.
         late: las pruebas de más que no se han hecho, porque tarda, y lo que se dice de cada una.
+        printed: lo que escribe en la primera prueba.
     """
 
     def __init__(self, exercise, learner):
         self.exercise, self.learner, self.reader = exercise, learner, exercise.reader
-        self.values, self.seen, self.kept, self.late = {}, {}, [], []
+        self.values, self.seen, self.kept, self.late, self.printed = {}, {}, [], [], None
 
     def call(self, *arguments, seed=0):
         """Ejecuta el código con una copia de estos argumentos."""
-        outcome = self.exercise.call(self.learner, *clone(arguments), seed=seed)
+        return self.call_with(clone(arguments), seed)
+
+    def call_with(self, arguments, seed=0):
+        """Ejecuta el código con estos mismos argumentos: después se puede mirar si los ha cambiado."""
+        outcome = self.exercise.call(self.learner, *arguments, seed=seed)
         self.kept += outcome.kept
         return outcome
 
@@ -220,69 +229,78 @@ class Exercise:
         """La frase de un contraejemplo."""
         return comparing.contrast(yours, right)
 
-    # --- La comprobación ----------------------------------------------------------------------
+    # --- La comprobación: se ejecuta la respuesta y, con lo que ha dado, se juzga ---------------------
 
     def __call__(self, learner):
         return finish(self.check(learner), learner, self)
 
     def check(self, learner):
-        """Comprueba ``learner`` y devuelve un ``Report``."""
-        if learner is ...:
-            return self.report(unsolved=True)
+        """Comprueba ``learner`` y devuelve un ``Report``: de las formas de leerlo, la que más explica."""
         try:
-            return self.judged(learner)
-        except running.OutOfTime as late:
-            return self.report(late.args)
+            with running.within_limits():
+                return max(self.reports(learner), key=self.how_well)
+        except (Ended, running.OutOfTime) as ended:
+            return self.report(ended.args, unsolved=not ended.args)
 
-    def judged(self, learner):
-        with running.within_limits():
-            if learner is not None and running.call(is_stub, learner).value:
-                return self.report(unsolved=True)
-            found = self.prepare(learner)
-            if found is None:
-                return self.report(unsolved=True)
-            if isinstance(found, Finding):
-                return self.report([found])
-            best = None
-            for attempt in found:
-                report = attempt.exercise.examine(attempt)
-                known = [f.id in self.mistake_ids() for f in report.findings]
-                score = report.ok, bool(known) and all(known), -len(known)
-                if best is None or score > best[0]:
-                    best = score, report
-                if report.ok or report.unsolved:
-                    break
-            return best[1]
+    def reports(self, learner):
+        """El informe de cada forma de leer una respuesta, hasta la primera que está bien o sin hacer."""
+        for attempt in self.readings(learner):
+            report = attempt.exercise.examine(attempt)
+            yield report
+            if report.ok or report.unsolved:
+                break
+
+    def readings(self, learner):
+        """Las formas de leer una respuesta, si hay algo escrito y se puede llamar."""
+        stub = learner is ... or learner is not None and running.call(is_stub, learner).value
+        found = None if stub else self.prepare(learner)
+        if not isinstance(found, list):
+            raise Ended(*filter(None, [found]))
+        return found
+
+    def how_well(self, report):
+        """Lo que explica un informe: si está bien; si no, si todo tiene nombre, y cuanto menos, mejor."""
+        known = [finding.id in self.mistake_ids() for finding in report.findings]
+        return report.ok, bool(known) and all(known), -len(known)
 
     def examine(self, attempt):
-        """Ejecuta una respuesta en todas las pruebas y la juzga."""
-        printed = None
+        """Ejecuta una respuesta y, si llega al final, la juzga."""
+        try:
+            self.execute(attempt)
+        except Ended as ended:
+            return self.report(ended.args, unsolved=not ended.args, printed=ended.args and attempt.printed)
+        return self.report(*self.judge(attempt), printed=attempt.printed)
+
+    # --- Ejecutarla ---------------------------------------------------------------------------
+
+    def execute(self, attempt):
+        """Ejecuta una respuesta en todas las pruebas y, en la primera en que da algo, otra vez."""
         for case in self.all_cases():
-            arguments = clone(case.arguments)
-            outcome = self.call(attempt.learner, *arguments)
-            attempt.kept += outcome.kept
-            printed = outcome.printed if printed is None else printed
-            if outcome.unsolved:
-                return self.report(unsolved=True)
-            if outcome.fatal:
-                return self.report([during(outcome.problem, case)], printed=printed)
-            looked = running.call(untouched, case.arguments, arguments)
-            if looked.fatal:
-                return self.report([looked.problem], printed=printed)
-            if not looked.value:
-                return self.report([self.changed(case, arguments)], printed=printed)
-            if problem := attempt.note(case, outcome):
-                return self.report([problem], printed=printed)
+            self.try_case(attempt, case)
         if not attempt.values:
-            return self.report([next(iter(attempt.seen.values())).problem], printed=printed)
+            raise Ended(next(iter(attempt.seen.values())).problem)
         first = next(iter(attempt.values))
         again = attempt.call(*first.arguments, seed=1)
         if again.fatal:
-            return self.report([during(again.problem, first)], printed=printed)
+            raise Ended(during(again.problem, first))
         if again.problem or not same(attempt.read(again, first)[0], attempt.values[first]):
-            return self.report([self.unsteady(attempt, first)], printed=printed)
-        findings, notes = self.judge(attempt)
-        return self.report(findings, notes, printed=printed)
+            raise Ended(self.unsteady(attempt, first))
+
+    def try_case(self, attempt, case):
+        """Ejecuta una prueba y apunta lo que ha dado."""
+        outcome = attempt.call_with(arguments := clone(case.arguments))
+        attempt.printed = outcome.printed if attempt.printed is None else attempt.printed
+        if outcome.unsolved:
+            raise Ended
+        if outcome.fatal:
+            raise Ended(during(outcome.problem, case))
+        looked = running.call(untouched, case.arguments, arguments)
+        if not looked.value:
+            raise Ended(looked.problem if looked.fatal else self.changed(case, arguments))
+        if problem := attempt.note(case, outcome):
+            raise Ended(problem)
+
+    # --- Juzgarla -----------------------------------------------------------------------------
 
     def judge(self, attempt):
         """Los errores y las notas de unas salidas que existen y no son al azar."""
@@ -291,53 +309,52 @@ class Exercise:
         if narrow := list(self.narrow(attempt)):
             findings, notes = narrow, []
         found = self.diagnose(attempt)
-        choice = found.choice
-        findings += [self.tell(mistake, choice, attempt.seen) for mistake in found.named]
-        if found.alternatives:
-            findings.append(either(found.alternatives))
-        elif found.complete:
-            findings += [f for look in self.returned for f in told_by(look, attempt, choice)]
-        else:
-            findings += self.describe(attempt, choice)
-        findings += spoken
-        more = [f for look in self.besides for f in told_by(look, attempt, choice, findings)]
+        findings += [*self.explained(attempt, found), *spoken]
+        more = told_by(self.besides, attempt, found.choice, findings)
         findings = more + without_echo(findings)
         if not findings:
-            findings = self.beyond(attempt, choice) or attempt.overwritten()
+            findings = first(self.beyond(attempt, found.choice))
         if not findings:
-            notes += [note for look in (*self.notes, borrowed) for note in told_by(look, attempt)]
-            for case, _ in attempt.late[:1]:
-                notes.append(running.SAYS["despacio"].saying(name=case.name).text)
+            notes += told_by((*self.notes, borrowed), attempt)
+            notes += [running.SAYS["despacio"].saying(name=case.name).text for case, _ in attempt.late[:1]]
         return findings, [] if more else notes
 
+    def explained(self, attempt, found):
+        """Lo reconocido, con su consecuencia, y lo que se ve de la forma o de lo que queda sin explicar."""
+        told = [self.tell(mistake, found.choice, attempt.seen) for mistake in found.named]
+        if found.alternatives:
+            return [*told, either(found.alternatives)]
+        if found.complete:
+            return told + told_by(self.returned, attempt, found.choice)
+        return told + self.describe(attempt, found.choice)
+
     def beyond(self, attempt, choice):
-        """Lo que falla en las pruebas que solo se hacen si todo lo demás está bien."""
-        groups, failing, stale = {"", *(case.group for case in attempt.seen)}, [], []
-        found = {probe.case: probe for probe in probes.probes(self, list(attempt.values))}
-        for case, yours in attempt.ask_all([*found]):
-            probe = found[case]
-            if probe.must and yours is not None:
-                attempt.seen[case] = yours
-            if probe.must if yours is None else not self.fits(probe.right, yours):
-                if yours is not None and self.agrees(choice, case, yours):
-                    continue
-                if probe.of:
-                    stale.append((probe, yours))
-                else:
-                    failing.append(case)
-        if stale:
-            return memory.stale(attempt, stale)
-        for case, problem in attempt.late:
-            if problem and weight(case) <= max(map(weight, attempt.values)):  # no es por grande
-                return [during(problem, case)]
+        """Lo que falla en las pruebas que solo se hacen si lo demás está bien: vale lo primero que salga."""
+        made = {probe.case: probe for probe in probes.probes(self, list(attempt.values))}
+        given = ((made[case], yours) for case, yours in attempt.ask_all([*made]))
+        wrong = [one for one in given if self.misses(attempt, choice, *one)]
+        if stale := [one for one in wrong if one[0].of]:
+            yield memory.stale(attempt, stale)
+        largest = max(map(weight, attempt.values))  # quien tarda con más que eso, quizá solo va despacio
+        slow = (one for one in attempt.late if one[1] and weight(one[0]) <= largest)
+        yield [during(problem, case) for case, problem in slow][:1]
+        failing = [probe.case for probe, _ in wrong]
         if failing and all(c.name.endswith(probes.APART) and c in attempt.seen for c in failing):
-            return [running.SAYS["lee-la-memoria"].found()]
+            yield [running.SAYS["lee-la-memoria"].found()]
+        groups = {"", *(case.group for case in attempt.seen)}
         for case in (*failing, *(case for case in self.extra if case.group in groups)):
             if case not in failing and running.too_late(PART):
                 attempt.late.append((case, None))
-            elif found := self.once_more(attempt, case, choice):
-                return found
-        return []
+            else:
+                yield self.once_more(attempt, case, choice)
+        yield attempt.overwritten()
+
+    def misses(self, attempt, choice, probe, yours):
+        """Si lo que da en una de esas pruebas no es lo que debe; lo que hay que dar siempre, se apunta."""
+        if yours is None:
+            return probe.must
+        attempt.seen |= {probe.case: yours} if probe.must else {}
+        return not self.fits(probe.right, yours) and not self.agrees(choice, probe.case, yours)
 
     def once_more(self, attempt, case, choice):
         """Lo que falla en una prueba más; si va despacio con tanto, no por eso está mal."""
@@ -371,10 +388,7 @@ class Exercise:
 
         @cache
         def measure():
-            return {
-                axis: calmly(lambda: list(look(attempt)), [])  # noqa: B023
-                for axis, look in self.measured.items()
-            }
+            return {axis: told_by([look], attempt) for axis, look in self.measured.items()}
 
         return self.search(seen, measure)
 
@@ -424,31 +438,24 @@ class Exercise:
 
     def describe(self, attempt, choice):
         """Lo que se ve cuando no todo se reconoce: dónde se para, qué propiedad falla, un ejemplo."""
-        unexplained = [
-            case
-            for case, value in attempt.seen.items()
-            if not self.agrees(choice, case, value) and not self.agrees({}, case, value)
-        ]
-        for case in unexplained:
-            if isinstance(attempt.seen[case], Raised):
-                problem = attempt.seen[case].problem
-                text = problem.text[0].lower() + problem.text[1:]
-                return [Finding(problem.id, f"Con {case.name}, {text}")]
+        seen, members = attempt.seen, (choice, {})
+        unexplained = [c for c in seen if not any(self.agrees(one, c, seen[c]) for one in members)]
         if not unexplained:
             return []
-        found = memory.repeated(attempt)
-        if not found:
-            found = next(filter(None, (told_by(look, attempt) for look in self.must)), [])
-        example, where = self.counterexample(attempt), probes.where(self, attempt.seen, unexplained)
+        for case in unexplained:
+            if isinstance(seen[case], Raised):
+                problem = seen[case].problem
+                text = problem.text[0].lower() + problem.text[1:]
+                return [Finding(problem.id, f"Con {case.name}, {text}")]
+        found = memory.repeated(attempt) or first(told_by([look], attempt) for look in self.must)
+        example, where = self.counterexample(attempt), probes.where(self, seen, unexplained)
         stories = [found[0].consequence, example, where] if found else []
         if not found:
             case = unexplained[0]
-            look = Look(case, attempt.seen[case], self.trace({}, case)["output"], {}, {})
+            look = Look(case, seen[case], self.trace({}, case)["output"], {}, {})
             found = [running.SAYS["otro"].found(difference(look))]
-            stories = [example or found[0].consequence]
-            stories += [where or probes.how_many(attempt.seen, unexplained)]
-        story = " ".join(filter(None, stories))
-        return [Finding(found[0].id, found[0].text, story, found[0].read), *found[1:]]
+            stories = [example or found[0].consequence, where or probes.how_many(seen, unexplained)]
+        return [replace(found[0], consequence=" ".join(filter(None, stories))), *found[1:]]
 
     def counterexample(self, attempt):
         """El ejemplo más pequeño en el que la salida no es la buena, o ``None``."""
@@ -464,8 +471,7 @@ class Exercise:
 
     def changed(self, case, arguments):
         pairs = zip(self.given(), case.arguments, arguments)
-        equal = (running.call(untouched, *two).value for _, *two in pairs)
-        which = [name for name, alike in zip(self.given(), equal) if not alike]
+        which = [name for name, *two in pairs if not running.call(untouched, *two).value]
         return running.SAYS["cambia-la-entrada"].saying(which=" y ".join(which)).found()
 
     def given(self):
@@ -512,6 +518,11 @@ def kind_of(x):
     return (x.shape, x.stride(), x.dtype) if isinstance(x, torch.Tensor) else None
 
 
-def told_by(look, attempt, *more):
-    """Lo que dice una función de un ejercicio o, si con una respuesta muy rara se para, nada."""
-    return calmly(lambda: list(look(attempt, *more)), [])
+def first(many):
+    """La primera lista que no está vacía."""
+    return next(filter(None, many), [])
+
+
+def told_by(looks, attempt, *more):
+    """Lo que dicen unas funciones de un ejercicio; la que con una respuesta muy rara se para, nada."""
+    return [one for look in looks for one in calmly(lambda: list(look(attempt, *more)), [])]  # noqa: B023
