@@ -19,12 +19,8 @@ def equal_stops(first, second, word):
     return sum(torch.allclose(one, other, atol=1e-5) for one, other in pairs)
 
 
-WRONG = {
+QUESTIONS = (question(__file__, "2.3", "los dos «the»", lambda: equal_stops(CHASE, CHASE, "the"), {
     "olvida-la-posición": lambda: equal_stops(CHASE, "The dog chased a cat", "the"),
     "una-palabra-un-vector": lambda: len(STOPS),
     "ni-la-tabla": lambda: equal_stops(CHASE, CHASE, "the") - 1,
-}
-QUESTIONS = (question(
-    __file__, "2.3", "los dos «the»", lambda: equal_stops(CHASE, CHASE, "the"), WRONG,
-    kind="un número entero", read="02 §7",
-),)  # fmt: skip
+}, kind="un número entero", read="02 §7"),)  # fmt: skip

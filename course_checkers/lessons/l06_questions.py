@@ -12,23 +12,6 @@ def parameters(bias=True, parts=4):
     return sum(p.numel() for p in module.parameters()) // 4 * parts
 
 
-MISCOUNTED = {
-    "parámetros-por-cabezas": lambda: HEADS * parameters(),
-    "parámetros-por-cabezas#tres": lambda: parameters(parts=3) * HEADS + parameters(parts=1),
-    "sin-sesgos": lambda: parameters(bias=False),
-    "sin-W_O": lambda: parameters(parts=3),
-    "sin-sesgos-ni-W_O": lambda: parameters(bias=False, parts=3),
-    "una-cabeza": lambda: parameters() // HEADS,
-    "una-cabeza#tres": lambda: parameters(parts=3) // HEADS + parameters(parts=1),
-    "sesgo-de-uno": lambda: 4 * (WIDTH * WIDTH + 1),
-    "una-capa": lambda: parameters(parts=1),
-    "suma-de-medidas": lambda: 4 * (2 * WIDTH),
-}
-PARAMETERS = question(
-    __file__, "6.3", "cuántos parámetros", parameters, MISCOUNTED, kind="un número entero",
-    read="06 §9",
-)  # fmt: skip
-
 SENTENCE, LAYER = "I gave the dog a bone because it was hungry", 4
 
 
@@ -53,15 +36,23 @@ def outdone(head):
     return f"Esa da al siguiente {averages[int(head)]:.2f} de media; hay otra que da más."
 
 
-MISTAKEN = {
-    "anterior": lambda: busiest(-1),
-    "diagonal": lambda: busiest(0),
-    "cuenta-desde-1": lambda: busiest(1) + 1,
-    "capa-desde-1": lambda: busiest(1, LAYER - 1),
-}
-NEXT_TOKEN = question(
-    __file__, "6.4", "la cabeza que más mira al siguiente", lambda: busiest(1), MISTAKEN,
-    kind="el número de una cabeza, de 0 a 11", read="06 §6.1", explain=outdone,
+QUESTIONS = (
+    question(__file__, "6.3", "cuántos parámetros", parameters, {
+        "parámetros-por-cabezas": lambda: HEADS * parameters(),
+        "parámetros-por-cabezas#tres": lambda: parameters(parts=3) * HEADS + parameters(parts=1),
+        "sin-sesgos": lambda: parameters(bias=False),
+        "sin-W_O": lambda: parameters(parts=3),
+        "sin-sesgos-ni-W_O": lambda: parameters(bias=False, parts=3),
+        "una-cabeza": lambda: parameters() // HEADS,
+        "una-cabeza#tres": lambda: parameters(parts=3) // HEADS + parameters(parts=1),
+        "sesgo-de-uno": lambda: 4 * (WIDTH * WIDTH + 1),
+        "una-capa": lambda: parameters(parts=1),
+        "suma-de-medidas": lambda: 4 * (2 * WIDTH),
+    }, kind="un número entero", read="06 §9"),
+    question(__file__, "6.4", "la cabeza que más mira al siguiente", lambda: busiest(1), {
+        "anterior": lambda: busiest(-1),
+        "diagonal": lambda: busiest(0),
+        "cuenta-desde-1": lambda: busiest(1) + 1,
+        "capa-desde-1": lambda: busiest(1, LAYER - 1),
+    }, kind="el número de una cabeza, de 0 a 11", read="06 §6.1", explain=outdone),
 )  # fmt: skip
-
-QUESTIONS = (PARAMETERS, NEXT_TOKEN)

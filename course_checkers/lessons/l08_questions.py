@@ -14,17 +14,6 @@ def zeros_of_the_map(length=20):
     return int((~causal_mask(length)).sum())
 
 
-COUNTS = {
-    "cuenta-lo-permitido": lambda: int(causal_mask(20).sum()),
-    "cuenta-los-dos-lados": lambda: zeros_of_the_map() * 2,
-    "la-mitad": lambda: 20 * 20 // 2,
-    "una-fila-de-menos": lambda: zeros_of_the_map(19),
-    "las-capas-lo-cuelan": lambda: 0,
-    "todas": lambda: 20 * 20,
-    **{f"por-{n}": lambda n=n: zeros_of_the_map() * n for n in (6, 8, 48)},
-}
-
-
 @functools.cache
 def tokens_that_know():
     """Cuántas salidas anteriores a la palabra cambiada se mueven, con cada entrada; y cuántas hay."""
@@ -39,23 +28,22 @@ def tokens_that_know():
     return tuple(counts), last
 
 
-WHO_KNOWS = {
-    "la-máscara-basta": lambda: (0, 0),
-    "al-revés": lambda: tokens_that_know()[0][::-1],
-    "las-dos-lo-saben": lambda: (tokens_that_know()[1],) * 2,
-    "sin-el-primero": lambda: (0, tokens_that_know()[1] - 1),
-    "cuenta-los-posteriores": lambda: (2, tokens_that_know()[1] + 2),
-    "cuenta-la-cambiada": lambda: (1, tokens_that_know()[1] + 1),
-}
-
 QUESTIONS = (
-    question(
-        __file__, "8.3", "cuántos ceros tiene el mapa de influencia", zeros_of_the_map, COUNTS,
-        read="08 §2",
-    ),
-    question(
-        __file__, "8.4", "la salida de BERT ya ha leído el final", lambda: tokens_that_know()[0],
-        WHO_KNOWS, kind="una pareja de números, como (1, 2)", read="08 §4.3",
-        points=2,
-    ),
+    question(__file__, "8.3", "cuántos ceros tiene el mapa de influencia", zeros_of_the_map, {
+        "cuenta-lo-permitido": lambda: int(causal_mask(20).sum()),
+        "cuenta-los-dos-lados": lambda: zeros_of_the_map() * 2,
+        "la-mitad": lambda: 20 * 20 // 2,
+        "una-fila-de-menos": lambda: zeros_of_the_map(19),
+        "las-capas-lo-cuelan": lambda: 0,
+        "todas": lambda: 20 * 20,
+        **{f"por-{n}": lambda n=n: zeros_of_the_map() * n for n in (6, 8, 48)},
+    }, read="08 §2"),
+    question(__file__, "8.4", "la salida de BERT ya ha leído el final", lambda: tokens_that_know()[0], {
+        "la-máscara-basta": lambda: (0, 0),
+        "al-revés": lambda: tokens_that_know()[0][::-1],
+        "las-dos-lo-saben": lambda: (tokens_that_know()[1],) * 2,
+        "sin-el-primero": lambda: (0, tokens_that_know()[1] - 1),
+        "cuenta-los-posteriores": lambda: (2, tokens_that_know()[1] + 2),
+        "cuenta-la-cambiada": lambda: (1, tokens_that_know()[1] + 1),
+    }, kind="una pareja de números, como (1, 2)", read="08 §4.3", points=2),
 )  # fmt: skip

@@ -43,26 +43,20 @@ def parameters(kdim=1024, vdim=1024):
     return sum(parameter.numel() for parameter in block.parameters())
 
 
-SIZES = {
-    "todo-512": lambda: parameters(512, 512),
-    "sin-sesgos": lambda: parameters() - 4 * 512,
-    "todo-512-sin-sesgos": lambda: parameters(512, 512) - 4 * 512,
-    "sin-W_O": lambda: parameters() - 512 * 513,
-    "sin-W_O-ni-sesgos": lambda: parameters() - 512 * 513 - 3 * 512,
-    "solo-las-keys": lambda: parameters(vdim=512),
-    "por-las-cabezas": lambda: parameters() * 8,
-    "todo-1024": lambda: 4 * (1024 * 512 + 512),
-    "todo-del-encoder": lambda: 4 * (1024 * 1024 + 1024),
-}
-
 QUESTIONS = (
     question(
-        __file__, "9.3", "la forma de los pesos cruzados",
-        lambda: (1, 12, *tokens_of_the_pair()), ANSWERS, kind="una forma, como (1, 2, 3)",
-        read="09 §5",
+        __file__, "9.3", "la forma de los pesos cruzados", lambda: (1, 12, *tokens_of_the_pair()), ANSWERS,
+        kind="una forma, como (1, 2, 3)", read="09 §5",
     ),
-    question(
-        __file__, "9.4", "los parámetros de una cruzada con dos anchuras", parameters, SIZES,
-        read="09 §9.1",
-    ),
+    question(__file__, "9.4", "los parámetros de una cruzada con dos anchuras", parameters, {
+        "todo-512": lambda: parameters(512, 512),
+        "sin-sesgos": lambda: parameters() - 4 * 512,
+        "todo-512-sin-sesgos": lambda: parameters(512, 512) - 4 * 512,
+        "sin-W_O": lambda: parameters() - 512 * 513,
+        "sin-W_O-ni-sesgos": lambda: parameters() - 512 * 513 - 3 * 512,
+        "solo-las-keys": lambda: parameters(vdim=512),
+        "por-las-cabezas": lambda: parameters() * 8,
+        "todo-1024": lambda: 4 * (1024 * 512 + 512),
+        "todo-del-encoder": lambda: 4 * (1024 * 1024 + 1024),
+    }, read="09 §9.1"),
 )  # fmt: skip

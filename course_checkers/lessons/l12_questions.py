@@ -38,34 +38,27 @@ def words(weights):
     return weights[..., 1:-1, 1:-1]
 
 
-WRONG = {
-    "no-quita-nada": lambda: (backwards(), backwards()),
-    "siempre-sin-marcas": lambda: (backwards(words), backwards(words)),
-    "al-revés": lambda: (backwards(words), backwards()),
-    "hacia-delante": lambda: (backwards(turned=True), backwards(words, turned=True)),
-    "hacia-delante-en-una": lambda: (backwards(), backwards(words, turned=True)),
-    "queda-[SEP]": lambda: (backwards(), backwards(lambda w: w[..., 1:, 1:])),
-    "solo-las-filas": lambda: (backwards(), backwards(lambda w: w[..., 1:-1, :])),
-    "solo-las-columnas": lambda: (backwards(), backwards(lambda w: w[..., :, 1:-1])),
-    "tokens-de-todas-juntos": lambda: (backwards(pooled=True), backwards(words, pooled=True)),
-    "la-mitad": lambda: (72 // 2,) * 2,
-}
-BACKWARDS = question(
-    __file__, "12.4", "¿mira BERT hacia atrás?", lambda: (backwards(), backwards(words)), WRONG,
-    kind="una pareja de números, como (1, 2)", read="12 §2", points=2,
-)  # fmt: skip
 # Con el adjetivo del primer nombre y con el del segundo, lo que da una cabeza a los dos.
 (A, B), (C, D) = (0.62, 0.08), (0.30, 0.22)
-MISREAD = {
-    "solo-el-primero": lambda: A - C,
-    "solo-el-segundo": lambda: D - B,
-    "suma-los-dos": lambda: A - C + D - B,
-    "una-sola-frase": lambda: A - B,
-    "cuenta-ganadores": lambda: 0,
-    "frases-cambiadas": lambda: (C - A + B - D) / 2,
-}
-EFFECT = question(
-    __file__, "12.3", "el efecto de una pareja", lambda: (A - C + D - B) / 2, MISREAD,
-    read="12 §3.2",
+QUESTIONS = (
+    question(__file__, "12.3", "el efecto de una pareja", lambda: (A - C + D - B) / 2, {
+        "solo-el-primero": lambda: A - C,
+        "solo-el-segundo": lambda: D - B,
+        "suma-los-dos": lambda: A - C + D - B,
+        "una-sola-frase": lambda: A - B,
+        "cuenta-ganadores": lambda: 0,
+        "frases-cambiadas": lambda: (C - A + B - D) / 2,
+    }, read="12 §3.2"),
+    question(__file__, "12.4", "¿mira BERT hacia atrás?", lambda: (backwards(), backwards(words)), {
+        "no-quita-nada": lambda: (backwards(), backwards()),
+        "siempre-sin-marcas": lambda: (backwards(words), backwards(words)),
+        "al-revés": lambda: (backwards(words), backwards()),
+        "hacia-delante": lambda: (backwards(turned=True), backwards(words, turned=True)),
+        "hacia-delante-en-una": lambda: (backwards(), backwards(words, turned=True)),
+        "queda-[SEP]": lambda: (backwards(), backwards(lambda w: w[..., 1:, 1:])),
+        "solo-las-filas": lambda: (backwards(), backwards(lambda w: w[..., 1:-1, :])),
+        "solo-las-columnas": lambda: (backwards(), backwards(lambda w: w[..., :, 1:-1])),
+        "tokens-de-todas-juntos": lambda: (backwards(pooled=True), backwards(words, pooled=True)),
+        "la-mitad": lambda: (72 // 2,) * 2,
+    }, kind="una pareja de números, como (1, 2)", read="12 §2", points=2),
 )  # fmt: skip
-QUESTIONS = (EFFECT, BACKWARDS)
