@@ -7,15 +7,14 @@ o la prueba que lo calcula. Lo que se falla vuelve en otra lección, hasta que s
 
 import tomllib
 from functools import cache
-from pathlib import Path
 
 import traitlets
 
 from course_checkers.engine import closing
+from course_checkers.engine.mistakes import LESSONS
 from course_lib.explorers.base import SHARED, Explorer, esm
 from course_tools.opening import progress
 
-LESSONS = Path(__file__).parents[1] / "lessons"
 OPTIONAL = "07"  # la que se puede saltar: sin nada apuntado de ella, no se vuelve a preguntar
 MANY = 3  # las que se preguntan de una vez
 

@@ -3,13 +3,10 @@
 import re
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from pkgutil import iter_modules
 
 from course_checkers.engine.exercise import Exercise
-from course_checkers.engine.mistakes import lines
-
-LESSONS = Path(__file__).parents[1] / "lessons"
+from course_checkers.engine.mistakes import LESSONS, lines
 
 
 def modules(lesson=None):

@@ -510,8 +510,7 @@ def poured(arguments, given):
     """Estos argumentos, en los tensores de ``given`` si miden lo mismo; si tienen huecos, tal cual."""
     if [kind_of(x) for x in arguments] != [kind_of(x) for x in given]:
         return list(clone(arguments))
-    pairs = zip(arguments, given)
-    return [old.copy_(x) if isinstance(x, torch.Tensor) else clone(x) for x, old in pairs]
+    return [old.copy_(x) if isinstance(x, torch.Tensor) else clone(x) for x, old in zip(arguments, given)]
 
 
 def kind_of(x):

@@ -11,17 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 
 import torch
 from IPython import get_ipython
 
 from course_checkers.engine import closing, running
 from course_checkers.engine.comparing import calmly, clone, contrast, same, shape_of
-from course_checkers.engine.mistakes import Mistake, told
+from course_checkers.engine.mistakes import LESSONS, Mistake, told
 from course_checkers.engine.report import Finding, Report
 
-LESSONS = Path(__file__).parents[1] / "lessons"
 OURS, YOURS = "Lo que sigue usa la del curso.", "Lo que sigue usa la tuya."
 CUT = Finding(
     "sin-gradiente",

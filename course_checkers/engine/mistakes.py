@@ -18,6 +18,8 @@ from pathlib import Path
 
 from course_checkers.engine.report import Finding
 
+LESSONS = Path(__file__).parents[1] / "lessons"  # donde están los ejercicios, sus frases y sus preguntas
+
 
 @dataclass(frozen=True)
 class Mistake:

@@ -162,10 +162,10 @@ def empate(use, V):
 
 
 def quien_trae(use, weights, norms):
-    brought = {
-        name: float(use("5.a")(table([[weights[name]]]), table([[norms[name]]])).norm()) for name in weights
-    }
-    return max(brought, key=brought.get)
+    def brought(name):
+        return float(use("5.a")(table([[weights[name]]]), table([[norms[name]]])).norm())
+
+    return max(weights, key=brought)
 
 
 # --- Varias cabezas y dos frases ------------------------------------------------------------------

@@ -80,36 +80,20 @@ THIN = (
 )
 LONG = causal_mask(60).expand(2, 60, 60).clone()
 ONE, TWO, VALUES = torch.tensor([[1.0]]), torch.tensor([[0.0], [2.0]]), torch.tensor([[1.0], [3.0]])
-TINY = (
-    Case("1 token", (ONE, ONE, torch.tensor([[3.0]]), None)),
-    Case("1 query y 2 keys", (ONE, TWO, VALUES, None)),
-    Case("2 queries y 2 keys", (TWO, TWO, VALUES, None)),
-    Case("d_k = 2", (torch.eye(2) * 2, torch.ones(2, 2).tril(), VALUES, None)),
-    Case("la máscara causal", (TWO, TWO, VALUES, causal_mask(2))),
-)
 
 
 # --- La cuenta ------------------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=8192)  # las mismas pruebas, para todo el mundo
-def attend(swapped, scale, softmax, always_causal, naive, before, after, query, key, value, mask):
+def attend(swapped, scale, softmax, always_causal, naive, hide, query, key, value, mask):
     """Las puntuaciones y los pesos, con cada paso dado de la forma que se pide."""
     q, k = (key, query) if swapped else (query, key)
     divisor, late = scale
     scores, divide = q @ k.mT, divisor(query, key, value)
-    if not late:
-        scores = scores / divide
-    if always_causal:
-        scores = hiding.causal(scores)
-    if before:
-        scores = before(scores, mask)
-    weights = softmax(scores, naive)
-    if late:
-        weights = weights / divide
-    if after:
-        weights = after(weights, mask)
-    return scores, weights
+    scores = scores if late else scores / divide
+    scores = hiding.causal(scores) if always_causal else scores
+    return hiding.shared(scores, mask, hide, softmax, naive, divide if late else None)
 
 
 # --- Lo que se mide, lo que se admite y lo que conviene saber --------------------------------------
@@ -139,11 +123,6 @@ def hides_the_future(attempt):
 
 
 NOBODY = draw(30, (1, 1), 2, 3, 4, 5, torch.tensor([[False] * 3, [True] * 3]))
-NOTES = (
-    gives_nan(LAWS["nadie-a-quien-mirar"].text, *NOBODY),
-    differs(LAWS["una-fila"].text, *draw(43, (2,), 4, 3, 6, 7, MIXED[0])),
-    not_by_hand((TORCH,), LAWS["ya-hecha"].text),
-)
 
 
 class Attention(Exercise):
@@ -176,7 +155,13 @@ class Attention(Exercise):
         Stage(("naive",), tuple(LARGE)),
         Stage(("mask",), tuple(MASKED)),
     )
-    tiny = TINY
+    tiny = (
+        Case("1 token", (ONE, ONE, torch.tensor([[3.0]]), None)),
+        Case("1 query y 2 keys", (ONE, TWO, VALUES, None)),
+        Case("2 queries y 2 keys", (TWO, TWO, VALUES, None)),
+        Case("d_k = 2", (torch.eye(2) * 2, torch.ones(2, 2).tril(), VALUES, None)),
+        Case("la máscara causal", (TWO, TWO, VALUES, causal_mask(2))),
+    )
     extra = (
         Case("50 tokens, con cabezas", draw(40, (2, 3), 50, 50, 8, 8), "4"),
         Case("60 tokens y la máscara causal, en un lote", draw(41, (2,), 60, 60, 8, 8, LONG), "3"),
@@ -193,7 +178,11 @@ class Attention(Exercise):
     reader = Pair(steps.output_shape, "la pareja (salida, pesos), dos tensores")
     groups = messages(__file__, "5.1 grupos")
     besides = (promised,)
-    notes = NOTES
+    notes = (
+        gives_nan(LAWS["nadie-a-quien-mirar"].text, *NOBODY),
+        differs(LAWS["una-fila"].text, *draw(43, (2,), 4, 3, 6, 7, MIXED[0])),
+        not_by_hand((TORCH,), LAWS["ya-hecha"].text),
+    )
     returned = (wrong_pair, both)
     also = (*steps.FOUND_SCALES, hiding.ALWAYS_CAUSAL.id, *RETURNED, "sin-los-pesos")
 
@@ -207,8 +196,7 @@ class Attention(Exercise):
 
     def compute(self, choice, query, key, value, mask=None):
         ways = (choice[axis] for axis in ("order", "scale", "softmax", "extra", "naive"))
-        hide = choice["mask"] if mask is not None else (None, None)
-        scores, weights = attend(*ways, *hide, query, key, value, mask)
+        scores, weights = attend(*ways, choice["mask"], query, key, value, mask)
         output = choice["value"](weights, query, key, value)
         return {"output": output, "weights": weights, "scores": scores}
 

@@ -20,7 +20,7 @@ from course_checkers.lessons.l06_cases import MASKED, WIDE
 from course_checkers.steps import attention as one
 from course_checkers.steps import heads
 from course_checkers.steps.hiding import measured_in
-from course_checkers.steps.pair import RETURNED
+from course_checkers.steps.pair import RETURNED, has_both
 from course_checkers.steps.sources import ROLES, SOURCES, output_options, projection_options
 
 SAID, LAWS = told(__file__, "6.2"), laws(__file__, "6.2 propiedades")
@@ -87,9 +87,8 @@ def independence(attempt):
     query, key, value = inputs
     touched = [torch.cat([x[:1], x[1:2] + 1.0, x[2:]]) for x in inputs]
     shuffled = query, key.flip(1), value.flip(1)
-    base, other, turned = (
-        heads.output_of(attempt, *given, None, weights) for given in (inputs, touched, shuffled)
-    )
+    every = (inputs, touched, shuffled)
+    base, other, turned = (heads.output_of(attempt, *given, None, weights) for given in every)
     yield from heads.moved(LAWS["propiedad-lote"], base, other, 0)
     yield from heads.moved(LAWS["propiedad-orden"], base, turned)
 
@@ -97,7 +96,7 @@ def independence(attempt):
 def good_to_know(attempt):
     """Lo que vale y es distinto de la biblioteca."""
     value = attempt.values[WIDE[0]]
-    if isinstance(value, tuple) and len(value) > 1 and value[1] is not None and value[1].dim() == 3:
+    if has_both(value) and value[1].dim() == 3:
         yield LAWS["media-de-los-pesos"].text
     if any(isinstance(attempt.seen.get(case), Raised) for case in MASKED):
         yield LAWS["máscara-que-se-difunde"].text
@@ -145,10 +144,8 @@ class MultiHead(heads.Heads):
     notes = (good_to_know, not_by_hand(MADE, LAWS["ya-hecha"].text))
     besides, kinds = (structure.faults,), KINDS
     holder = WrittenClass  # quien tiene la clase: si está en otro proceso, ``check`` recibe uno que le pregunta allí
-    also = (
-        *(*one.FOUND_SCALES, *RETURNED, *structure.TOLD),
-        *("una-sola-proyección", "proyecciones-cambiadas", "solo-query", "otro-orden"),
-    )
+    also = (*one.FOUND_SCALES, *RETURNED, *structure.TOLD, "una-sola-proyección", "proyecciones-cambiadas")
+    also += ("solo-query", "otro-orden")
 
     def __init__(self, written=None, plan=None, flipped=False):
         super().__init__()

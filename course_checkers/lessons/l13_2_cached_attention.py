@@ -51,8 +51,7 @@ AXES = {
     # Quién se ve, con n nuevos y L guardados.
     "seen": step(
         lambda n, L: triangle(n, L + n, L),
-        ("máscara-sin-correr", corner),
-        ("máscara-sin-correr", lambda n, L: corner(n, L) if n > 1 else triangle(n, L + n, L)),
+        ("máscara-sin-correr", corner, lambda n, L: corner(n, L) if n > 1 else triangle(n, L + n, L)),
         ("máscara-solo-al-empezar", lambda n, L: triangle(n, L + n, n + L if L else 0)),
         ("máscara-cuadrada", lambda n, L: triangle(n, n)),
         ("máscara-sin-sí-mismo", lambda n, L: triangle(n, L + n, L - 1)),
@@ -60,10 +59,7 @@ AXES = {
         ("máscara-corrida-n", lambda n, L: triangle(n, L + n, n)),
         ("máscara-traspuesta", lambda n, L: ~triangle(n, L + n, L - 1)),
     ),
-    "hide": [
-        *HIDE_OPTIONS,
-        *ways(HIDDEN, [], ("máscara-al-revés", UNSEEN), ("máscara-poco-negativa", *WEAK)),
-    ],
+    "hide": HIDE_OPTIONS + ways(HIDDEN, [], ("máscara-al-revés", UNSEEN), ("máscara-poco-negativa", *WEAK)),
     "scale": steps.SCALE_OPTIONS,
     "softmax": SOFTMAX_OPTIONS,
     "value": steps.VALUE_OPTIONS,

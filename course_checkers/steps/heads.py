@@ -14,7 +14,7 @@ from course_checkers.engine import Case, Exercise, Option, Stage, same, show, to
 from course_checkers.engine.search import search
 from course_checkers.steps import attention as one
 from course_checkers.steps import hiding
-from course_checkers.steps.pair import wrong_pair
+from course_checkers.steps.pair import has_both, wrong_pair
 from course_checkers.steps.sources import OWN, ROLES, join
 
 
@@ -56,9 +56,7 @@ SCALE_OPTIONS = ways(  # el divisor, y si se divide después
 )
 # Con cuatro ejes, el 2 es el -2, el 1 es el -3, y quien no dice el eje usa el 1.
 SAME_AXES = {"softmax-eje-2", "softmax-eje--3", "softmax-sin-dim"}
-SOFTMAX_OPTIONS = [
-    option for option in one.SOFTMAX_OPTIONS if not {m.id for m in option.mistakes} & SAME_AXES
-]
+SOFTMAX_OPTIONS = [o for o in one.SOFTMAX_OPTIONS if not {m.id for m in o.mistakes} & SAME_AXES]
 
 # --- Repartir -------------------------------------------------------------------------------------
 
@@ -128,10 +126,8 @@ MERGE_OPTIONS = ways(  # de las cabezas, del lote y de la longitud
     ("suma-de-cabezas", lambda x, *_: x.sum(1)),
     ("solo-la-primera-cabeza", lambda x, *_: x[:, 0]),
     ("solo-la-última-cabeza", lambda x, *_: x[:, -1]),
-    ("concat-otro-eje", lambda x, *_: x.flatten(1, 2)),
-    ("concat-otro-eje", lambda x, *_: x.transpose(1, 2).flatten(1, 2)),
-    ("concat-otro-eje", lambda x, *_: x.flatten(0, 1)),
-    ("concat-otro-eje", lambda x, *_: x.transpose(0, 1).flatten(0, 1)),
+    ("concat-otro-eje", lambda x, *_: x.flatten(1, 2), lambda x, *_: x.transpose(1, 2).flatten(1, 2)),
+    ("concat-otro-eje", lambda x, *_: x.flatten(0, 1), lambda x, *_: x.transpose(0, 1).flatten(0, 1)),
     ("sin-juntar", lambda x, *_: x, lambda x, *_: x.transpose(1, 2)),
 )
 # Con este reparto, juntar así es lo que toca: el error es solo uno.
@@ -262,7 +258,7 @@ def returned(attempt, choice):
 
 
 def averaged(attempt, choice, case, value):
-    if not isinstance(value, tuple) or len(value) != 2 or value[1] is None:
+    if not has_both(value) or len(value) != 2:
         return False
     if (traced := attempt.exercise.trace(choice, case)) is None:
         return True
@@ -321,11 +317,7 @@ class Heads(Exercise):
                 raise ValueError  # ya se tapa el futuro
         if mask is not None and mask.dim() == 4 and scores.shape[1] == 1:
             mask = mask[:, :1]  # una sola cabeza
-        before, after = hide
-        scores = before(scores, mask) if before else scores
-        weights = softmax(scores, naive)
-        weights = weights if late is None else weights / late
-        return scores, after(weights, mask) if after else weights
+        return hiding.shared(scores, mask, hide, softmax, naive, late)
 
     def attend(self, choice, given, mask=None):
         """Desde las entradas hasta las cabezas juntas, con cada paso dado como se pide."""

@@ -131,6 +131,15 @@ MASK_OPTIONS = ways(
 )
 
 
+def shared(scores, mask, hide, softmax, naive, late=None):
+    """Las puntuaciones y los pesos, con lo que se tapa antes y después; ``late``, lo que se divide tarde."""
+    before, after = hide if mask is not None else (None, None)
+    scores = before(scores, mask) if before else scores
+    weights = softmax(scores, naive)
+    weights = weights if late is None else weights / late
+    return scores, after(weights, mask) if after else weights
+
+
 def own_mask(missing, leaked):
     """Los errores de una cabeza que pone ella la máscara, y las formas de tapar que hay en ella.
 

@@ -199,9 +199,7 @@ def wrong_cells(yours, right):
 
 def permissions(look):
     """Las casillas que se abren y las que se tapan, en una frase."""
-    yours, right = look.yours != 0, look.right
-    if yours.shape != right.shape:
-        return ""
+    yours, right = (mask != 0 for mask in look.both())
     alone = int((right.any(-1) & ~yours.any(-1)).sum())
     yours, right = thin(yours, right)
     opened, closed = wrong_cells(yours, right)

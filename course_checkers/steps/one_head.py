@@ -12,7 +12,7 @@ import torch
 from course_checkers.engine import Option, Stage, case, clone, finite, show, told, ways
 from course_checkers.engine.properties import NOT_FINITE
 from course_checkers.steps import attention as steps
-from course_checkers.steps.hiding import searched_fill
+from course_checkers.steps.hiding import searched_fill, shared
 from course_checkers.steps.pair import RETURNED
 
 MATRICES = told(__file__, "matrices")
@@ -154,11 +154,8 @@ def attend(choice, x, q, k, v, allowed, past=None):
     scores = dot(q, k) if late else dot(q, k) / divisor
     if past is not None:
         scores = scores.masked_fill(~past, -torch.inf)
-    before, after = choice["hide"] if allowed is not None else (None, None)
-    scores = before(scores, allowed) if before else scores
-    weights = choice["softmax"](scores, choice["naive"])
-    weights = weights / divisor if late else weights
-    weights = after(weights, allowed) if after else weights
+    ways = (choice[axis] for axis in ("hide", "softmax", "naive"))
+    scores, weights = shared(scores, allowed, *ways, divisor if late else None)
     return {"output": choice["value"](weights, q, k, v), "weights": weights, "scores": scores}
 
 

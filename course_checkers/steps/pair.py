@@ -7,6 +7,11 @@ TOLD = told(__file__, "pair")
 RETURNED = ("orden-de-la-pareja", "devuelve-puntuaciones", "devuelve-pesos-traspuestos")
 
 
+def has_both(value):
+    """Si con la salida se devuelve algo más."""
+    return isinstance(value, tuple) and len(value) > 1 and value[1] is not None
+
+
 def wrong_pair(attempt, choice, values=None):
     """Los ``Finding`` de lo que se devuelve con la salida, si no son los pesos que la dan.
 
@@ -14,7 +19,7 @@ def wrong_pair(attempt, choice, values=None):
         values: prueba → lo que se mira, si no es todo lo que ha devuelto.
     """
     for case, value in (attempt.values if values is None else values).items():
-        if not isinstance(value, tuple) or len(value) < 2 or value[1] is None:
+        if not has_both(value):
             continue
         (output, weights), traced = value[:2], attempt.exercise.trace(choice, case)
         if same(output, traced["weights"]) and same(weights, traced["output"]):
@@ -36,7 +41,5 @@ def both(attempt, choice):
 
     Con otros errores no se dice: se arreglan antes.
     """
-    for value in attempt.values.values():
-        if not isinstance(value, tuple) or len(value) < 2 or value[1] is None:
-            return [] if mistakes(choice) else [TOLD["sin-los-pesos"].found()]
-    return []
+    complete = all(map(has_both, attempt.values.values()))
+    return [] if complete or mistakes(choice) else [TOLD["sin-los-pesos"].found()]
