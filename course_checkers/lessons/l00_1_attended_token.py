@@ -32,35 +32,11 @@ def said(value):
 KNOWN, LAWS = told(__file__, "0.1", in_its_row), laws(__file__, "0.1 propiedades")
 step = stepping(KNOWN)
 
-# De los pesos, w, los tokens, t, y la posición que pregunta, p, la fila que se mira.
-ROWS = step(
-    lambda w, t, p: w[p],
-    ("columna", lambda w, t, p: w[:, p]),
-    ("toda-la-tabla", lambda w, t, p: w.amax(0), lambda w, t, p: w.amax(1)),
-    ("toda-la-tabla", lambda w, t, p: w.flatten()),
-    ("una-fila-fija", *(lambda w, t, p, i=i: w[i] for i in (0, 1, 2, -1))),
-    ("fila-de-al-lado", lambda w, t, p: w[p - 1], lambda w, t, p: w[p + 1]),
-    ("fila-de-al-lado", lambda w, t, p: w[(p + 1) % len(t)]),
-    ("media-de-las-filas", lambda w, t, p: w.mean(0)),
-    ("diagonal", lambda w, t, p: w.diagonal()),
-    ("siempre-it", lambda w, t, p: w[t.index("it")]),
-)
-
 
 def keep(*conditions):
     """De las parejas (posición, peso) de la fila, las que compiten: de i, t y p, si se queda."""
     for condition in conditions:
         yield lambda pairs, t, p, condition=condition: [x for x in pairs if condition(x[0], t, p)]
-
-
-KEPT = step(
-    None,
-    ("sin-las-marcas", *keep(lambda i, t, p: t[i] not in ("[CLS]", "[SEP]"))),
-    ("sin-las-marcas", *keep(lambda i, t, p: 0 < i < len(t) - 1)),
-    ("sin-las-marcas", *keep(lambda i, t, p: i > 0, lambda i, t, p: i < len(t) - 1)),
-    ("solo-lo-anterior", *keep(lambda i, t, p: i <= p)),
-    ("solo-lo-posterior", *keep(lambda i, t, p: i >= p)),
-)
 
 
 def last_of_each(pairs, tokens, p):
@@ -79,24 +55,53 @@ def summed(pairs, tokens, p):
 weight_of = itemgetter(1)
 # Lo que se sabe al acabar: los tokens, quién pregunta, las parejas que competían y la que gana.
 Found = namedtuple("Found", ["t", "p", "pairs", "i", "weight"])
-RESULTS = step(
-    lambda f: f.t[f.i],
-    ("sin-mirar-los-pesos", lambda f: f.t[0], lambda f: f.t[-1], lambda f: f.p),
-    ("sin-mirar-los-pesos", lambda f: f.t[f.p - 1], lambda f: f.t[f.p + 1]),
-    ("sin-mirar-los-pesos", lambda f: f.t[(f.p + 1) % len(f.t)]),
-    ("devuelve-la-posición", lambda f: f.i, lambda f: (f.i, f.weight), lambda f: (f.weight, f.i)),
-    ("devuelve-el-peso", lambda f: f.weight),
-    ("devuelve-quien-pregunta", lambda f: f.t[f.p]),
-    ("uno-antes", lambda f: f.t[f.i - 1]),
-    ("uno-después", lambda f: f.t[f.i + 1], lambda f: f.t[(f.i + 1) % len(f.t)]),
-    ("en-una-lista", lambda f: (f.t[f.i],)),
-    ("devuelve-una-pareja", lambda f: (f.t[f.i], f.weight), lambda f: (f.weight, f.t[f.i])),
-    ("devuelve-una-pareja", lambda f: (f.t[f.i], f.i), lambda f: (f.i, f.t[f.i])),
-    ("devuelve-una-pareja", lambda f: (f.t[f.p], f.t[f.i])),
-    ("devuelve-todos", lambda f: [f.t[i] for i, _ in sorted(f.pairs, key=weight_of)[::-1]]),
-    ("devuelve-todos", lambda f: f.t),
-    ("devuelve-la-fila", lambda f: [weight for _, weight in f.pairs]),
-)
+AXES = {
+    # De los pesos, w, los tokens, t, y la posición que pregunta, p, la fila que se mira.
+    "row": step(
+        lambda w, t, p: w[p],
+        ("columna", lambda w, t, p: w[:, p]),
+        ("toda-la-tabla", lambda w, t, p: w.amax(0), lambda w, t, p: w.amax(1), lambda w, t, p: w.flatten()),
+        ("una-fila-fija", *(lambda w, t, p, i=i: w[i] for i in (0, 1, 2, -1))),
+        ("fila-de-al-lado", lambda w, t, p: w[p - 1], lambda w, t, p: w[p + 1]),
+        ("fila-de-al-lado", lambda w, t, p: w[(p + 1) % len(t)]),
+        ("media-de-las-filas", lambda w, t, p: w.mean(0)),
+        ("diagonal", lambda w, t, p: w.diagonal()),
+        ("siempre-it", lambda w, t, p: w[t.index("it")]),
+    ),
+    "itself": step(None, ("sin-sí-mismo", *keep(lambda i, t, p: i != p))),
+    "kept": step(
+        None,
+        ("sin-las-marcas", *keep(lambda i, t, p: t[i] not in ("[CLS]", "[SEP]"))),
+        ("sin-las-marcas", *keep(lambda i, t, p: 0 < i < len(t) - 1)),
+        ("sin-las-marcas", *keep(lambda i, t, p: i > 0, lambda i, t, p: i < len(t) - 1)),
+        ("solo-lo-anterior", *keep(lambda i, t, p: i <= p)),
+        ("solo-lo-posterior", *keep(lambda i, t, p: i >= p)),
+    ),
+    "repeated": step(None, ("tokens-repetidos", last_of_each, summed)),
+    "winner": step(
+        lambda pairs: max(pairs, key=weight_of),
+        ("el-que-menos", lambda pairs: min(pairs, key=weight_of)),
+        ("el-segundo", lambda pairs: sorted(pairs, key=weight_of)[-2]),
+    ),
+    "result": step(
+        lambda f: f.t[f.i],
+        ("sin-mirar-los-pesos", lambda f: f.t[0], lambda f: f.t[-1], lambda f: f.p),
+        ("sin-mirar-los-pesos", lambda f: f.t[f.p - 1], lambda f: f.t[f.p + 1]),
+        ("sin-mirar-los-pesos", lambda f: f.t[(f.p + 1) % len(f.t)]),
+        ("devuelve-la-posición", lambda f: f.i, lambda f: (f.i, f.weight), lambda f: (f.weight, f.i)),
+        ("devuelve-el-peso", lambda f: f.weight),
+        ("devuelve-quien-pregunta", lambda f: f.t[f.p]),
+        ("uno-antes", lambda f: f.t[f.i - 1]),
+        ("uno-después", lambda f: f.t[f.i + 1], lambda f: f.t[(f.i + 1) % len(f.t)]),
+        ("en-una-lista", lambda f: (f.t[f.i],)),
+        ("devuelve-una-pareja", lambda f: (f.t[f.i], f.weight), lambda f: (f.weight, f.t[f.i])),
+        ("devuelve-una-pareja", lambda f: (f.t[f.i], f.i), lambda f: (f.i, f.t[f.i])),
+        ("devuelve-una-pareja", lambda f: (f.t[f.p], f.t[f.i])),
+        ("devuelve-todos", lambda f: [f.t[i] for i, _ in sorted(f.pairs, key=weight_of)[::-1]]),
+        ("devuelve-todos", lambda f: f.t),
+        ("devuelve-la-fila", lambda f: [weight for _, weight in f.pairs]),
+    ),
+}
 
 SENTENCES = (
     "[CLS] it slept [SEP]",
@@ -191,18 +196,7 @@ class AttendedToken(Exercise):
 
     number, title = "0.1", "a quién mira un token"
     possible = staticmethod(lambda weights, tokens, position: 0 <= position < len(tokens))
-    axes = {
-        "row": ROWS,
-        "itself": step(None, ("sin-sí-mismo", *keep(lambda i, t, p: i != p))),
-        "kept": KEPT,
-        "repeated": step(None, ("tokens-repetidos", last_of_each, summed)),
-        "winner": step(
-            lambda pairs: max(pairs, key=weight_of),
-            ("el-que-menos", lambda pairs: min(pairs, key=weight_of)),
-            ("el-segundo", lambda pairs: sorted(pairs, key=weight_of)[-2]),
-        ),
-        "result": RESULTS,
-    }
+    axes = AXES
     stages = (Stage(tuple(axes), CASES),)
     extra, tiny = EXTRA, tuple(Case("", (torch.tensor(w), list(t), p)) for w, t, p in TINY)
     reader = Plain()

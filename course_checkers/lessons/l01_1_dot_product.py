@@ -1,24 +1,16 @@
 """1.1 · El producto escalar. Las formas de dar sus pasos están en ``steps.vectors``."""
 
-from course_checkers.engine import Exercise, Numbers, Stage, laws, related, stepping, told
+from course_checkers.engine import Stage, laws, related, stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps import vectors as steps
 
 step = stepping(steps.KNOWN | told(__file__, "1.1"))
 LAWS = laws(__file__, "1.1 propiedades")
-DIVISORS = step(
-    None,
-    ("divide-por-normas", lambda a, b: a.norm() * b.norm()),
-    ("divide-por-una-norma", *steps.both_ways(lambda a, b: a.norm())),
-    ("divide-por-raíz", lambda a, b: len(a) ** 0.5),
-    ("media", lambda a, b: len(a)),
-    ("por-normas", lambda a, b: 1 / (a.norm() * b.norm())),
-)
 CASE = steps.VECTORS[0]
 A, B = CASE.arguments
 
 
-class DotProduct(Exercise):
+class DotProduct(numbers.NumberExercise):
     """Comprueba un producto escalar.
 
     Args:
@@ -26,23 +18,28 @@ class DotProduct(Exercise):
             sin ejes, un número de NumPy o un ``float``.
     """
 
-    number, title = "1.1", "el producto escalar"
+    number, title, section = "1.1", "el producto escalar", "01 §1"
     letters = ("n", "n")
     axes = {
         "other": steps.OTHERS,
         "pair": steps.PAIRS,
         "reduction": steps.REDUCTIONS,
-        "divisor": DIVISORS,
+        "divisor": step(
+            None,
+            ("divide-por-normas", lambda a, b: a.norm() * b.norm()),
+            ("divide-por-una-norma", *steps.both_ways(lambda a, b: a.norm())),
+            ("divide-por-raíz", lambda a, b: len(a) ** 0.5),
+            ("media", lambda a, b: len(a)),
+            ("por-normas", lambda a, b: 1 / (a.norm() * b.norm())),
+        ),
         "finish": step(numbers.itself, *steps.ENDINGS),
         "shape": steps.SHAPES,
     }
     unused = ("pair", "reduction", "divisor")
     stages = (Stage(tuple(axes), steps.VECTORS, most=2),)
     extra, tiny = steps.EXTRA, steps.TINY
-    reader, silent, also = Numbers(), (numbers.constant,), tuple(numbers.KNOWN)
-    measured = {"finish": numbers.by_a_number("01 §1")}
     must = (
-        *numbers.must("01 §1", lambda a, b: ()),
+        *numbers.must(section, lambda a, b: ()),
         related(LAWS["propiedad-orden"], CASE, (B, A)),
         related(LAWS["propiedad-doble"], CASE, (2 * A, B), lambda one: 2 * one),
     )

@@ -2,7 +2,7 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, show_both, stepping, told
+from course_checkers.engine import Case, Stage, show_both, stepping, told
 from course_checkers.engine.properties import each_output, gives, gives_nan, laws, not_by_hand, related
 from course_checkers.steps import numbers
 from course_checkers.steps import vectors as steps
@@ -53,7 +53,7 @@ NULL = "con un vector nulo tu salida es NaN, porque 0 / 0 no existe: ese ángulo
 READY_MADE = "usas cosine_similarity, que ya da el coseno. Prueba también a escribir la cuenta."
 
 
-class CosineSimilarity(Exercise):
+class CosineSimilarity(numbers.NumberExercise):
     """Comprueba el coseno del ángulo entre dos vectores.
 
     Args:
@@ -61,7 +61,7 @@ class CosineSimilarity(Exercise):
             y 1: un tensor sin ejes, un número de NumPy o un ``float``.
     """
 
-    number, title = "1.2", "el coseno"
+    number, title, section = "1.2", "el coseno", "01 §3"
     letters = ("n", "n")
     axes = {
         "other": steps.OTHERS,
@@ -75,10 +75,8 @@ class CosineSimilarity(Exercise):
     unused = ("center", "pair", "reduction", "divisor")
     stages = (Stage(tuple(axes), steps.VECTORS, most=2),)
     extra, tiny = (*PROMISED, Case("dos vectores iguales", (A, A)), *steps.EXTRA), steps.TINY
-    reader, silent, also = Numbers(), (numbers.constant,), tuple(numbers.KNOWN)
-    measured = {"finish": numbers.by_a_number("01 §3")}
     must = (
-        *numbers.must("01 §3", lambda a, b: ()),
+        *numbers.must(section, lambda a, b: ()),
         within_limits,
         gives(LAWS["propiedad-consigo"], (A, A), torch.tensor(1.0)),
         related(LAWS["propiedad-tamaño"], CASE, (3 * A, B)),

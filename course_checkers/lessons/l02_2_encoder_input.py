@@ -148,10 +148,6 @@ AFFINE = (
     Case("otra γ y otra β", vectors(5, (3, 4, 4), 0.1, plain=False)),
     Case("d_model = 64 y un número mucho mayor que los demás", uneven()),
 )
-TINY = (
-    tiny("un vector de 2 números", [1.0, 3.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]),
-    tiny("un vector de 2 números, con γ y β", [1.0, 2.0], [1.0, 2.0], [2.0, 3.0], [0.0, 1.0]),
-)
 
 
 @each_output(LAWS)
@@ -174,8 +170,7 @@ def like_bert(attempt):
         yield "con las tablas de BERT, sale justo lo que entra en su primera capa."
 
 
-SHAPE = "La forma de tu salida no es (B, L, d_model).", "02 §6"
-same_shape = right_shape(lambda token, *rest: token.shape, *SHAPE)
+same_shape = right_shape(lambda x, *rest: x.shape, "La forma de tu salida no es (B, L, d_model).", "02 §6")
 SUMMED = ("token", "position", "type")
 
 
@@ -197,7 +192,10 @@ class EncoderInput(Exercise):
         Stage(("gamma", "affine"), AFFINE),
     )
     extra = (Case("números minúsculos y ε = 1e-12", vectors(7, (2, 3, 5), 1e-12, 1e-5)),)
-    tiny = TINY
+    tiny = (
+        tiny("un vector de 2 números", [1.0, 3.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]),
+        tiny("un vector de 2 números, con γ y β", [1.0, 2.0], [1.0, 2.0], [2.0, 3.0], [0.0, 1.0]),
+    )
     must = (half_precision, same_shape, finite("02 §6"), mean_one)
     notes = (like_bert,)
 

@@ -200,8 +200,7 @@ MADE = ("softmax", "log_softmax", "_softmax", "softmin", "scaled_dot_product_att
 MADE += ("special_softmax", "special_log_softmax")
 # Una fila prohibida entera: no hay una respuesta buena; se dice cuál da.
 NOBODY = gives_nan(LAWS["fila-vacía"].text, torch.tensor([[-torch.inf] * 2, [0.0, 1.0]]))
-SHAPE = "Tu salida no mide lo mismo que las puntuaciones.", "03 §1"
-same_shape = right_shape(lambda scores: scores.shape, *SHAPE)
+same_shape = right_shape(lambda x: x.shape, "Tu salida no mide lo mismo que las puntuaciones.", "03 §1")
 EXTREMES = ("shift", "arithmetic", "nans")
 
 

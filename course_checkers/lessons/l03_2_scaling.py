@@ -78,8 +78,7 @@ AXES = {
         ("escala-máximo", lambda s, q, k: s / s.max(), lambda s, q, k: s / s.abs().max()),
         ("escala-máximo", lambda s, q, k: s / s.amax(-1, keepdim=True)),
         ("escala-una-norma", lambda s, q, k: s / q.norm(), lambda s, q, k: s / k.norm()),
-        ("escala-una-norma", lambda s, q, k: s / (q.norm() * k.norm())),
-        ("escala-una-norma", lambda s, q, k: s / s.norm()),
+        ("escala-una-norma", lambda s, q, k: s / (q.norm() * k.norm()), lambda s, q, k: s / s.norm()),
         ("escala-una-norma", lambda s, q, k: s / s.norm(dim=-1)[..., None]),
         ("escala-una-norma", lambda s, q, k: s / q.norm(dim=-1)[..., None]),
         ("escala-una-norma", lambda s, q, k: s / k.norm(dim=-1)[..., None, :]),
@@ -100,8 +99,7 @@ AXES = {
         ("recorta", lambda s, root: s.clamp(0, 1), lambda s, root: s.clamp(-1, 1)),
         ("recorta", lambda s, root: s.tanh(), lambda s, root: s.sigmoid()),
         ("exponencial", lambda s, root: s.exp()),
-        ("sin-decimales", lambda s, root: s.floor(), lambda s, root: s.trunc()),
-        ("sin-decimales", lambda s, root: s.round()),
+        ("sin-decimales", lambda s, root: s.floor(), lambda s, root: s.trunc(), lambda s, root: s.round()),
     ),
 }
 

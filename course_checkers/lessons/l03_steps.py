@@ -173,8 +173,7 @@ AXES = {
         ("eje-penúltimo", along(-2)),
         ("eje-todo", Share(share, lambda axes: tuple(range(axes)))),
         # Entre la mayor es lo mismo que restar el máximo y no dividir.
-        ("sin-dividir", Share(lambda e, x, dims: e)),
-        ("sin-dividir", Share(lambda e, x, dims: e / highest(e), free=True)),
+        ("sin-dividir", Share(lambda e, x, dims: e), Share(lambda e, x, dims: e / highest(e), free=True)),
         ("sin-keepdim", Share(bare_sum), Share(bare_sum, offset=lambda x: x.amax(-1))),
         ("eje-2", along(2)),
         ("eje-antepenúltimo", along(-3)),
@@ -209,8 +208,7 @@ AXES = {
     "shift": step(
         lambda x, dims: x - highest(x, dims),
         ("inestable", lambda x, dims: x, lambda x, dims: x + highest(x, dims)),
-        ("máximo-global", lambda x, dims: x - x.max()),
-        ("máximo-global", lambda x, dims: x - highest(x, (-2, -1)[-x.dim() :])),
+        ("máximo-global", lambda x, dims: x - x.max(), lambda x, dims: x - highest(x, (-2, -1)[-x.dim() :])),
         ("resta-media", lambda x, d: x - x.mean(d, keepdim=True), lambda x, dims: x - x.mean()),
         ("resta-mínimo", lambda x, d: x - x.amin(d, keepdim=True), lambda x, dims: x - x.min()),
         ("resta-absoluto", lambda x, d: x - highest(x.abs(), d), lambda x, d: x - x.abs().max()),

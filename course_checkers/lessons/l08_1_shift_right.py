@@ -31,16 +31,6 @@ def only_first(rest):
     return lambda rows, bos: torch.cat([full(rows, bos)[:1], rest(rows)[1:]])
 
 
-# Lo que se pone de inicio: (frases, tokens), bos_id → una columna.
-STARTS = step(
-    full,
-    ("inicio-último", lambda rows, bos: rows[:, -1:]),
-    ("inicio-primero", lambda rows, bos: rows[:, :1]),
-    ("inicio-solo-en-una", only_first(lambda r: r[:, :1]), only_first(lambda r: r[:, -1:])),
-    ("inicio-solo-en-una", only_first(lambda r: r[:, :1] * 0)),
-)
-
-
 def after(rest):
     """La columna de inicio y, detrás, lo que se dice de las frases."""
     return lambda rows, start: torch.cat([start, rest(rows)], 1)
@@ -55,36 +45,46 @@ def without(keep):
     return after(rest)
 
 
-# De las frases y la columna de inicio, lo que sale.
-MOVES = step(
-    after(lambda rows: rows[:, :-1]),
-    ("sin-desplazar", lambda rows, start: rows),
-    ("a-la-izquierda", lambda rows, start: torch.cat([rows[:, 1:], start], 1)),
-    ("quita-el-primero", lambda rows, start: rows[:, 1:]),
-    ("pisa-el-primero", after(lambda rows: rows[:, 1:])),
-    ("no-quita-el-último", after(lambda rows: rows)),
-    ("inicio-añadido-al-final", lambda rows, start: torch.cat([rows, start], 1)),
-    ("inicio-al-final", lambda rows, start: torch.cat([rows[:, :-1], start], 1)),
-    ("sin-inicio", lambda rows, start: rows[:, :-1]),
-    ("dos-puestos", lambda rows, start: torch.cat([start, start, rows[:, :-2]], 1)),
-    ("dos-puestos", lambda rows, start: torch.cat([start, start, rows], 1)[:, : rows.shape[1]]),
-    ("dos-puestos", after(lambda rows: rows.roll(2, 1)[:, 1:]), lambda rows, _: rows.roll(2, 1)),
-    ("quita-dos", after(lambda rows: rows[:, :-2])),
-    ("se-pisan", after(lambda rows: rows[:, :1].expand_as(rows)[:, 1:])),
-    ("se-pisan", lambda rows, start: start.expand_as(rows)),
-    ("quita-el-fin", without(lambda i, rows: rows != 102)),
-    # El último que no es 0: donde esté, o contando con que el relleno va detrás.
-    ("quita-el-fin", without(lambda i, r: i != (r != 0).long().cumsum(1).argmax(1, keepdim=True))),
-    ("quita-el-fin", without(lambda i, rows: i != (rows != 0).sum(1, keepdim=True) - 1)),
-    ("quita-el-fin", after(lambda rows: rows.masked_fill(rows == 102, 0)[:, :-1])),
-    ("del-revés", after(lambda rows: rows[:, :-1].flip(1))),
-)
-# Por qué eje se corre: ida y vuelta.
-LINES = step(
-    (lambda ids: ids, lambda moved, ids: moved),
-    ("eje-del-lote", (lambda ids: ids.mT, lambda moved, ids: moved.mT)),
-    ("todo-seguido", (lambda ids: ids.reshape(1, -1), lambda moved, ids: moved.reshape(ids.shape))),
-)
+AXES = {
+    # De las frases y la columna de inicio, lo que sale.
+    "move": step(
+        after(lambda rows: rows[:, :-1]),
+        ("sin-desplazar", lambda rows, start: rows),
+        ("a-la-izquierda", lambda rows, start: torch.cat([rows[:, 1:], start], 1)),
+        ("quita-el-primero", lambda rows, start: rows[:, 1:]),
+        ("pisa-el-primero", after(lambda rows: rows[:, 1:])),
+        ("no-quita-el-último", after(lambda rows: rows)),
+        ("inicio-añadido-al-final", lambda rows, start: torch.cat([rows, start], 1)),
+        ("inicio-al-final", lambda rows, start: torch.cat([rows[:, :-1], start], 1)),
+        ("sin-inicio", lambda rows, start: rows[:, :-1]),
+        ("dos-puestos", lambda rows, start: torch.cat([start, start, rows[:, :-2]], 1)),
+        ("dos-puestos", lambda rows, start: torch.cat([start, start, rows], 1)[:, : rows.shape[1]]),
+        ("dos-puestos", after(lambda rows: rows.roll(2, 1)[:, 1:]), lambda rows, _: rows.roll(2, 1)),
+        ("quita-dos", after(lambda rows: rows[:, :-2])),
+        ("se-pisan", after(lambda rows: rows[:, :1].expand_as(rows)[:, 1:])),
+        ("se-pisan", lambda rows, start: start.expand_as(rows)),
+        ("quita-el-fin", without(lambda i, rows: rows != 102)),
+        # El último que no es 0: donde esté, o contando con que el relleno va detrás.
+        ("quita-el-fin", without(lambda i, r: i != (r != 0).long().cumsum(1).argmax(1, keepdim=True))),
+        ("quita-el-fin", without(lambda i, rows: i != (rows != 0).sum(1, keepdim=True) - 1)),
+        ("quita-el-fin", after(lambda rows: rows.masked_fill(rows == 102, 0)[:, :-1])),
+        ("del-revés", after(lambda rows: rows[:, :-1].flip(1))),
+    ),
+    # Lo que se pone de inicio: (frases, tokens), bos_id → una columna.
+    "start": step(
+        full,
+        ("inicio-último", lambda rows, bos: rows[:, -1:]),
+        ("inicio-primero", lambda rows, bos: rows[:, :1]),
+        ("inicio-solo-en-una", only_first(lambda r: r[:, :1]), only_first(lambda r: r[:, -1:])),
+        ("inicio-solo-en-una", only_first(lambda r: r[:, :1] * 0)),
+    ),
+    # Por qué eje se corre: ida y vuelta.
+    "line": step(
+        (lambda ids: ids, lambda moved, ids: moved),
+        ("eje-del-lote", (lambda ids: ids.mT, lambda moved, ids: moved.mT)),
+        ("todo-seguido", (lambda ids: ids.reshape(1, -1), lambda moved, ids: moved.reshape(ids.shape))),
+    ),
+}
 
 
 def draw(rows, length, seed, largest=29000):
@@ -158,7 +158,7 @@ class ShiftRight(Exercise):
     """
 
     number, title, points = "8.1", "desplazar la entrada del decoder", 2
-    axes = {"move": MOVES, "start": STARTS, "line": LINES}
+    axes = AXES
     letters = ("B L",)
     stages, extra = (Stage(tuple(axes), CASES),), EXTRA
     tiny = tuple(Case("", (torch.tensor(rows), 1)) for rows in TINY)

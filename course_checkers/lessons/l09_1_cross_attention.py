@@ -27,36 +27,43 @@ TOLD = told(__file__, "9.1", PADDING, máscara_sin_eje=None, máscara_causal_de_
 CHANGED = (told(__file__, "9.1, las matrices")["W_Q-W_K-cambiadas"], "matrices cambiadas")
 LAWS = laws(__file__, "9.1 propiedades")
 HIDDEN, HIDE_OPTIONS = own_mask(TOLD["máscara-falta"], PADDING)
-SOURCES = ways(
-    # De qué frase salen la query, la key y el value: D, decoder; E, encoder.
-    told(__file__, "9.1, las frases", shape_story),
-    "DEE",
-    ("papeles-cambiados", "EDD"),
-    ("todo-del-decoder", "DDD"),
-    ("todo-del-encoder", "EEE"),
-    ("values-del-decoder", "DED"),
-    ("keys-del-decoder", "DDE"),
-    ("query-key-de-la-otra-frase", "EDE"),
-    ("query-value-de-la-otra-frase", "EED"),
-    ("frases-juntas", "D+DE", "D+ED"),
-)
-ALLOWED = ways(
-    # Cómo se pone la máscara (B, m_E) sobre unas puntuaciones (B, m_D, m_E).
-    TOLD,
-    lambda mask, m_D, m_E: mask[:, None, :],
-    ("máscara-sin-eje", lambda mask, m_D, m_E: mask),
-    ("máscara-por-filas", lambda mask, m_D, m_E: mask[:, :, None]),
-    ("máscara-solo-la-primera", lambda mask, m_D, m_E: mask[:1, None, :]),
-    ("máscara-causal-en-su-lugar", lambda mask, m_D, m_E: triangle(m_D, m_E)),
-    ("máscara-relleno-al-final", lambda mask, *_: mask.sort(1, True).values[:, None]),
-)
-NO_FUTURE = ways(
-    TOLD,
-    lambda m_D, m_E: None,
-    ("máscara-causal-de-más", triangle),
-    ("máscara-causal-de-más", lambda m_D, m_E: triangle(m_D, m_D)),
-    ("máscara-causal-de-más", lambda m_D, m_E: triangle(m_E, m_E)),
-)
+AXES = {
+    "sources": ways(
+        # De qué frase salen la query, la key y el value: D, decoder; E, encoder.
+        told(__file__, "9.1, las frases", shape_story),
+        "DEE",
+        ("papeles-cambiados", "EDD"),
+        ("todo-del-decoder", "DDD"),
+        ("todo-del-encoder", "EEE"),
+        ("values-del-decoder", "DED"),
+        ("keys-del-decoder", "DDE"),
+        ("query-key-de-la-otra-frase", "EDE"),
+        ("query-value-de-la-otra-frase", "EED"),
+        ("frases-juntas", "D+DE", "D+ED"),
+    ),
+    "hide": HIDE_OPTIONS,
+    "allowed": ways(
+        # Cómo se pone la máscara (B, m_E) sobre unas puntuaciones (B, m_D, m_E).
+        TOLD,
+        lambda mask, m_D, m_E: mask[:, None, :],
+        ("máscara-sin-eje", lambda mask, m_D, m_E: mask),
+        ("máscara-por-filas", lambda mask, m_D, m_E: mask[:, :, None]),
+        ("máscara-solo-la-primera", lambda mask, m_D, m_E: mask[:1, None, :]),
+        ("máscara-causal-en-su-lugar", lambda mask, m_D, m_E: triangle(m_D, m_E)),
+        ("máscara-relleno-al-final", lambda mask, *_: mask.sort(1, True).values[:, None]),
+    ),
+    "scale": head.scale_options("√eje-1"),
+    "softmax": list(head.softmax_options()),
+    "every": ways(head.MATRICES, "propias", CHANGED, *head.EVERY),
+    "causal": ways(
+        TOLD,
+        lambda m_D, m_E: None,
+        ("máscara-causal-de-más", triangle, lambda m_D, m_E: triangle(m_D, m_D)),
+        ("máscara-causal-de-más", lambda m_D, m_E: triangle(m_E, m_E)),
+    ),
+    "value": list(head.value_options()),
+    **head.last_axes(),
+}
 
 
 def pair(seed, B, m_D, m_E, d, d_k, d_v, real=None, blank=None, left=False):
@@ -153,17 +160,7 @@ class CrossAttention(Exercise):
 
     number, title, points = "9.1", "la atención cruzada", 4
     letters = ("B m_D d", "B m_E d", "d d_k", "d d_k", "d d_v", "B m_E")
-    axes = {
-        "sources": SOURCES,
-        "hide": HIDE_OPTIONS,
-        "allowed": ALLOWED,
-        "scale": head.scale_options("√eje-1"),
-        "softmax": list(head.softmax_options()),
-        "every": ways(head.MATRICES, "propias", CHANGED, *head.EVERY),
-        "causal": NO_FUTURE,
-        "value": list(head.value_options()),
-        **head.last_axes(),
-    }
+    axes = AXES
     stages = head.few_errors(CASES, tuple(axes), tuple(axes)[:5])
     extra = (
         Case("3 tokens en el decoder, 5 en el encoder y d_v = 4", pair(10, 1, 3, 5, 6, 5, 4)),

@@ -28,77 +28,82 @@ def moments(look):
 
 TOLD = told(__file__, "9.2") | told(__file__, "9.2, la normalización", moments)
 LAWS = laws(__file__, "9.2 propiedades")
-RESIDUALS = ways(
-    # De x, la subcapa, la normalización entera y la última cuenta (`weight` y `bias`).
-    TOLD,
-    lambda x, s, norm, affine: norm(x + s),
-    ("sin-residual", lambda x, s, norm, affine: norm(s)),
-    ("suma-fuera", lambda x, s, norm, affine: x + norm(s)),
-    ("normaliza-solo-x", lambda x, s, norm, affine: norm(x) + s),
-    ("suma-x-otra-vez", lambda x, s, norm, affine: x + norm(x + s)),
-    ("normaliza-por-separado", lambda x, s, norm, affine: norm(x) + norm(s)),
-    ("sin-subcapa", lambda x, s, norm, affine: norm(x)),
-    ("multiplica", lambda x, s, norm, affine: norm(x * s)),
-    ("resta", lambda x, s, norm, affine: norm(x - s), lambda x, s, norm, affine: norm(s - x)),
-    ("sin-normalizar", lambda x, s, norm, affine: x + s, lambda x, s, norm, affine: affine(x + s)),
-    ("suma-la-subcapa-otra-vez", lambda x, s, norm, affine: s + norm(x + s)),
-    ("promedia", lambda x, s, norm, affine: norm((x + s) / 2)),
-    ("normaliza-dos-veces", lambda x, s, norm, affine: norm(norm(x + s))),
-    ("normaliza-la-subcapa", lambda x, s, norm, affine: norm(x + norm(s))),
-    ("normaliza-x-antes", lambda x, s, norm, affine: norm(norm(x) + s)),
-)
-DIMS = ways(
-    # Sobre qué ejes se hacen la media y la varianza.
-    TOLD,
-    (-1,),
-    ("por-tokens", (1,)),
-    ("por-lote", (0,)),
-    ("por-frase", (1, 2)),
-    ("todo-junto", (0, 1, 2)),
-    ("como-batchnorm", (0, 1)),
-)
-ROOTS = ways(
-    # El divisor, a partir de la varianza, eps y lo que se divide.
-    TOLD,
-    lambda var, eps, c, dims: (var + eps).sqrt(),
-    ("eps-fuera", lambda var, eps, c, dims: var.sqrt() + eps),
-    ("sin-eps", lambda var, eps, c, dims: var.sqrt()),
-    ("divide-por-la-varianza", lambda var, eps, c, dims: var + eps),
-    (("divide-por-la-varianza", "sin-eps"), lambda var, eps, c, dims: var),
-    ("sin-dividir", lambda var, eps, c, dims: 1.0),
-    ("multiplica-por-la-desviación", lambda var, eps, c, dims: 1 / (var + eps).sqrt()),
-    ("eps-al-cuadrado", lambda var, eps, c, dims: (var + eps**2).sqrt()),
-    ("divide-por-la-norma", lambda var, eps, c, dims: c.norm(2, dims, True)),
-    ("divide-por-la-norma", lambda var, eps, c, dims: c.norm(2, dims, True).clamp(min=1e-12)),
-    ("valor-absoluto", lambda var, eps, c, dims: c.abs().mean(dims, True) + eps),
-    ("rango", lambda var, eps, c, dims: c.amax(dims, True) - c.amin(dims, True) + eps),
-    ("resta-eps", lambda var, eps, c, dims: (var - eps).sqrt()),
-    ("eps-de-tope", lambda var, eps, c, dims: var.clamp(min=eps).sqrt()),
-)
-AFFINES = ways(
-    # Lo último: `weight` y `bias`.
-    TOLD,
-    lambda z, weight, bias: z * weight + bias,
-    (("sin-weight", "sin-bias"), lambda z, weight, bias: z),
-    ("sin-bias", lambda z, weight, bias: z * weight),
-    ("sin-weight", lambda z, weight, bias: z + bias),
-    ("weight-bias-cambiados", lambda z, weight, bias: z * bias + weight),
-    ("bias-antes", lambda z, weight, bias: (z + bias) * weight),
-    ("resta-bias", lambda z, weight, bias: z * weight - bias),
-    ("suma-weight", lambda z, weight, bias: z + weight + bias),
-    ("uno-más-weight", lambda z, weight, bias: z * (1 + weight) + bias),
-    ("divide-por-weight", lambda z, weight, bias: z / weight + bias),
-)
-CENTERS = ways(
-    # Si se resta la media arriba, y si se resta en la varianza.
-    TOLD,
-    (True, True),
-    ("sin-restar-la-media", (False, True)),
-    ("rms", (False, False)),
-    ("varianza-sin-media", (True, False)),
-)
-# Si guardan su eje la media y la varianza.
-KEEPS = ways(TOLD, (True, True), ("sin-keepdim", (False, False), (False, True), (True, False)))
+AXES = {
+    "residual": ways(
+        # De x, la subcapa, la normalización entera y la última cuenta (`weight` y `bias`).
+        TOLD,
+        lambda x, s, norm, affine: norm(x + s),
+        ("sin-residual", lambda x, s, norm, affine: norm(s)),
+        ("suma-fuera", lambda x, s, norm, affine: x + norm(s)),
+        ("normaliza-solo-x", lambda x, s, norm, affine: norm(x) + s),
+        ("suma-x-otra-vez", lambda x, s, norm, affine: x + norm(x + s)),
+        ("normaliza-por-separado", lambda x, s, norm, affine: norm(x) + norm(s)),
+        ("sin-subcapa", lambda x, s, norm, affine: norm(x)),
+        ("multiplica", lambda x, s, norm, affine: norm(x * s)),
+        ("resta", lambda x, s, norm, affine: norm(x - s), lambda x, s, norm, affine: norm(s - x)),
+        ("sin-normalizar", lambda x, s, norm, affine: x + s, lambda x, s, norm, affine: affine(x + s)),
+        ("suma-la-subcapa-otra-vez", lambda x, s, norm, affine: s + norm(x + s)),
+        ("promedia", lambda x, s, norm, affine: norm((x + s) / 2)),
+        ("normaliza-dos-veces", lambda x, s, norm, affine: norm(norm(x + s))),
+        ("normaliza-la-subcapa", lambda x, s, norm, affine: norm(x + norm(s))),
+        ("normaliza-x-antes", lambda x, s, norm, affine: norm(norm(x) + s)),
+    ),
+    "dims": ways(
+        # Sobre qué ejes se hacen la media y la varianza.
+        TOLD,
+        (-1,),
+        ("por-tokens", (1,)),
+        ("por-lote", (0,)),
+        ("por-frase", (1, 2)),
+        ("todo-junto", (0, 1, 2)),
+        ("como-batchnorm", (0, 1)),
+    ),
+    "root": ways(
+        # El divisor, a partir de la varianza, eps y lo que se divide.
+        TOLD,
+        lambda var, eps, c, dims: (var + eps).sqrt(),
+        ("eps-fuera", lambda var, eps, c, dims: var.sqrt() + eps),
+        ("sin-eps", lambda var, eps, c, dims: var.sqrt()),
+        ("divide-por-la-varianza", lambda var, eps, c, dims: var + eps),
+        (("divide-por-la-varianza", "sin-eps"), lambda var, eps, c, dims: var),
+        ("sin-dividir", lambda var, eps, c, dims: 1.0),
+        ("multiplica-por-la-desviación", lambda var, eps, c, dims: 1 / (var + eps).sqrt()),
+        ("eps-al-cuadrado", lambda var, eps, c, dims: (var + eps**2).sqrt()),
+        ("divide-por-la-norma", lambda var, eps, c, dims: c.norm(2, dims, True)),
+        ("divide-por-la-norma", lambda var, eps, c, dims: c.norm(2, dims, True).clamp(min=1e-12)),
+        ("valor-absoluto", lambda var, eps, c, dims: c.abs().mean(dims, True) + eps),
+        ("rango", lambda var, eps, c, dims: c.amax(dims, True) - c.amin(dims, True) + eps),
+        ("resta-eps", lambda var, eps, c, dims: (var - eps).sqrt()),
+        ("eps-de-tope", lambda var, eps, c, dims: var.clamp(min=eps).sqrt()),
+    ),
+    "affine": ways(
+        # Lo último: `weight` y `bias`.
+        TOLD,
+        lambda z, weight, bias: z * weight + bias,
+        (("sin-weight", "sin-bias"), lambda z, weight, bias: z),
+        ("sin-bias", lambda z, weight, bias: z * weight),
+        ("sin-weight", lambda z, weight, bias: z + bias),
+        ("weight-bias-cambiados", lambda z, weight, bias: z * bias + weight),
+        ("bias-antes", lambda z, weight, bias: (z + bias) * weight),
+        ("resta-bias", lambda z, weight, bias: z * weight - bias),
+        ("suma-weight", lambda z, weight, bias: z + weight + bias),
+        ("uno-más-weight", lambda z, weight, bias: z * (1 + weight) + bias),
+        ("divide-por-weight", lambda z, weight, bias: z / weight + bias),
+    ),
+    "center": ways(
+        # Si se resta la media arriba, y si se resta en la varianza.
+        TOLD,
+        (True, True),
+        ("sin-restar-la-media", (False, True)),
+        ("rms", (False, False)),
+        ("varianza-sin-media", (True, False)),
+    ),
+    "correction": ways(TOLD, 0, ("varianza-insesgada", 1)),
+    # Si guardan su eje la media y la varianza.
+    "keep": ways(TOLD, (True, True), ("sin-keepdim", (False, False), (False, True), (True, False))),
+    "eps": [Option(lambda eps: eps)],
+    "default": [Option(1e-5)],
+}
 CONSTANT_EPS = (1e-3, 1e-5, 1e-6, 1e-8, 1.0)
 
 
@@ -156,7 +161,6 @@ def default_eps(attempt):
         yield Option(default, TOLD["eps-por-defecto"].saying(number=show(default)))
 
 
-SHAPE = "La salida tiene que medir lo mismo que x, (B, L, d).", "09 §6"
 GIVEN = vectors(20, 2, 3, 4, 1e-5)
 
 
@@ -189,17 +193,7 @@ class AddAndNormalise(Exercise):
 
     number, title, points = "9.2", "sumar y normalizar", 3
     letters = ("B L d", "B L d", "d", "d")
-    axes = {
-        "residual": RESIDUALS,
-        "dims": DIMS,
-        "root": ROOTS,
-        "affine": AFFINES,
-        "center": CENTERS,
-        "correction": ways(TOLD, 0, ("varianza-insesgada", 1)),
-        "keep": KEEPS,
-        "eps": [Option(lambda eps: eps)],
-        "default": [Option(1e-5)],
-    }
+    axes = AXES
     stages = head.few_errors(CASES, tuple(axes), tuple(axes)[:6], frequent=20)
     extra = (
         Case("la γ con negativos", (X, SUBLAYER, -WEIGHT * torch.tensor([1, -2, 0, 3]), *OTHERS)),
@@ -210,7 +204,7 @@ class AddAndNormalise(Exercise):
     tiny = tuple(Case("", small(x, s, 0.0)) for x, s in TINY)
     measured = {"eps": fixed_eps, "default": default_eps}
     must = (
-        right_shape(lambda x, *_: x.shape, *SHAPE),
+        right_shape(lambda x, *_: x.shape, "La salida tiene que medir lo mismo que x, (B, L, d).", "09 §6"),
         finite("09 §6", "Tu salida tiene números que no son finitos: ¿divides por 0?"),
         only_the_sum,
         head.apart(LAWS["propiedad-token"], GIVEN, (0, 1, 0), torch.arange(6).view(2, 3) != 1),

@@ -10,7 +10,7 @@ from math import log
 import torch
 from torch.nn import functional as F
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, differs, gives, laws, related, same, show
+from course_checkers.engine import Case, Stage, differs, gives, laws, related, same, show
 from course_checkers.engine.mistakes import mistakes, stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
@@ -18,21 +18,6 @@ from course_checkers.steps.numbers import itself, rounded
 step = stepping(told(__file__, "10.1"))
 LAWS = laws(__file__, "10.1 propiedades")
 NOTES = told(__file__, "10.1 notas")
-
-SOFTMAXES = step(
-    lambda x: x.log_softmax(-1),
-    ("softmax-otro-eje", lambda x: x.log_softmax(1), lambda x: x.log_softmax(0)),
-    ("softmax-otro-eje", lambda x: x.flatten().log_softmax(0).reshape(x.shape)),
-    ("softmax-otro-eje", lambda x: x.flatten(0, 1).log_softmax(0).reshape(x.shape)),
-    ("sin-softmax", itself),
-    ("softmax-dos-veces", lambda x: x.softmax(-1).log_softmax(-1)),
-    ("sigmoide", F.logsigmoid),
-)
-LOGARITHMS = step(
-    itself,
-    ("sin-logaritmo", torch.exp),
-    ("uno-menos-la-probabilidad", lambda s: s.exp() - 1),
-)
 
 
 def of(scores, ids):
@@ -59,23 +44,6 @@ def smoothed(epsilon):
     return lambda s, ids: (1 - epsilon) * of(s, ids) + epsilon * s.mean(-1)
 
 
-# De las puntuaciones y los ids, un número por posición y los ids que dicen cuáles son relleno.
-PICKS = step(
-    *same_ids(of),
-    ("desplaza-otra-vez", *moved(1)),
-    ("desplaza-al-revés", *moved(-1)),
-    ("sin-el-primero", lambda s, ids: (of(s, ids)[:, 1:], ids[:, 1:])),
-    ("sin-el-último", lambda s, ids: (of(s, ids)[:, :-1], ids[:, :-1])),
-    ("el-más-probable", *same_ids(lambda s, ids: s.amax(-1))),
-    ("todo-el-vocabulario", *same_ids(lambda s, ids: s.sum(-1), lambda s, ids: s.mean(-1))),
-    ("entropía-del-modelo", *same_ids(lambda s, ids: (s.exp() * s).sum(-1))),
-    ("etiquetas-suavizadas", *same_ids(*map(smoothed, (0.05, 0.1, 0.2)))),
-    # La media, para cada token, de lo que saca en todas las posiciones.
-    ("todos-con-todos", *same_ids(lambda s, ids: s[..., ids].mean((0, 1)))),
-    ("divide-por-vocabulario", *same_ids(lambda s, ids: of(s, ids) / s.shape[-1])),
-)
-
-
 def kept(*tests):
     """La suma y la cuenta, las dos solo con los que dice cada ``real``."""
     for real in tests:
@@ -87,50 +55,11 @@ def all_but_the_end(last):
     return lambda ids, pad: (ids != pad) & F.pad(ids[:, 1:] != pad, (0, 1), value=last)
 
 
-# De cada posición, lo que suma y cuánto cuenta al dividir.
-PADDINGS = step(
-    *kept(lambda ids, pad: ids != pad),
-    ("cuenta-el-relleno", lambda x, ids, pad, V: (x, torch.ones_like(x))),
-    ("divide-por-todos", lambda x, ids, pad, V: (x * (ids != pad), torch.ones_like(x))),
-    ("suma-el-relleno", lambda x, ids, pad, V: (x, (ids != pad).float())),
-    ("solo-el-relleno", *kept(lambda ids, pad: ids == pad)),
-    ("relleno-otro-id", *kept(lambda ids, pad: ids != 0)),
-    ("relleno-otro-id", *kept(lambda ids, pad: ids > pad, lambda ids, pad: ids < pad)),
-    ("logits-a-cero", lambda x, ids, pad, V: (x.where(ids != pad, log(V)), torch.ones_like(x))),
-    ("no-cuenta-el-fin", *kept(*map(all_but_the_end, (False, True)))),
-    ("cuenta-un-relleno", *kept(lambda ids, pad: F.pad(ids[:, :-1] != pad, (1, 0), value=True))),
-)
-# De lo que suman, ``x``, y cuánto cuentan, ``n``, la pérdida.
-REDUCTIONS = step(
-    lambda x, n: x.sum() / n.sum(),
-    ("media-de-medias", lambda x, n: (x.sum(1) / n.sum(1)).mean()),
-    ("media-por-posición", lambda x, n: (x.sum(0) / n.sum(0)).mean()),
-    ("suma", lambda x, n: x.sum()),
-    ("divide-por-frases", lambda x, n: x.sum() / len(x)),
-    ("divide-por-posiciones", lambda x, n: x.sum() / x.shape[1]),
-    ("divide-por-la-última", lambda x, n: x.sum() / n[-1].sum()),
-    ("sin-juntar", lambda x, n: x, lambda x, n: x[n > 0], lambda x, n: x.flatten()),
-    ("sin-juntar", lambda x, n: x.sum(1), lambda x, n: x.sum(0)),
-    ("sin-juntar", lambda x, n: x.sum(1) / n.sum(1), lambda x, n: x.sum(0) / n.sum(0)),
-    ("solo-una-frase", lambda x, n: x[0].sum() / n[0].sum()),
-    ("solo-una-frase", lambda x, n: x[-1].sum() / n[-1].sum()),
-    ("la-mayor", lambda x, n: x[n > 0].max()),
-    ("mediana", lambda x, n: x[n > 0].median(), lambda x, n: x[n > 0].quantile(0.5)),
-)
 # Errores que, con alguno de estos, dan lo mismo que otro.
 SAME = {
     "suma-el-relleno": {"suma", "divide-por-frases", "divide-por-posiciones", "sin-juntar"},
     "divide-por-la-última": {"cuenta-el-relleno", "divide-por-todos", "logits-a-cero"},
 }
-ENDINGS = step(
-    itself,
-    ("sin-el-menos", torch.neg),
-    ("perplejidad", torch.exp),
-    ("logaritmo-en-base-2", lambda x: x / log(2)),
-    ("logaritmo-en-base-10", lambda x: x / log(10)),
-    ("redondea", *map(rounded, range(4))),
-)
-SHAPES = step(itself, ("sobran-ejes", lambda x: x[None], lambda x: x[None, None]))
 
 # --- Otras cuentas --------------------------------------------------------------------------------
 
@@ -161,18 +90,87 @@ def with_their_axes():
         yield lambda x, ids, pad, turned=turned: F.cross_entropy(turned(x), ids, ignore_index=pad)
 
 
-OTHERS = step(
-    None,
-    ("cuenta-aciertos", *on_average(lambda x, ids: (x.argmax(-1) == ids).float())),
-    ("cuenta-aciertos", *on_average(lambda x, ids: (x.argmax(-1) != ids).float())),
-    ("error-cuadrático", *on_average(lambda x, ids: ((x.softmax(-1) - goal(x, ids)) ** 2).sum(-1))),
-    ("error-cuadrático", *on_average(lambda x, ids: (1 - of(x.softmax(-1), ids)).square())),
-    ("binaria", *on_average(lambda x, ids: binary(x.softmax(-1), ids))),
-    ("binaria", *on_average(lambda x, ids: binary(x.sigmoid(), ids))),
-    ("logaritmo-de-la-media", lambda x, ids, pad: -of(x.softmax(-1), ids)[ids != pad].mean().log()),
-    ("logaritmo-de-la-media", lambda x, ids, pad: -of(x.softmax(-1), ids).mean().log()),
-    ("ejes-de-cross_entropy", *with_their_axes()),
-)
+AXES = {
+    "other": step(
+        None,
+        ("cuenta-aciertos", *on_average(lambda x, ids: (x.argmax(-1) == ids).float())),
+        ("cuenta-aciertos", *on_average(lambda x, ids: (x.argmax(-1) != ids).float())),
+        ("error-cuadrático", *on_average(lambda x, ids: ((x.softmax(-1) - goal(x, ids)) ** 2).sum(-1))),
+        ("error-cuadrático", *on_average(lambda x, ids: (1 - of(x.softmax(-1), ids)).square())),
+        ("binaria", *on_average(lambda x, ids: binary(x.softmax(-1), ids))),
+        ("binaria", *on_average(lambda x, ids: binary(x.sigmoid(), ids))),
+        ("logaritmo-de-la-media", lambda x, ids, pad: -of(x.softmax(-1), ids)[ids != pad].mean().log()),
+        ("logaritmo-de-la-media", lambda x, ids, pad: -of(x.softmax(-1), ids).mean().log()),
+        ("ejes-de-cross_entropy", *with_their_axes()),
+    ),
+    "softmax": step(
+        lambda x: x.log_softmax(-1),
+        ("softmax-otro-eje", lambda x: x.log_softmax(1), lambda x: x.log_softmax(0)),
+        ("softmax-otro-eje", lambda x: x.flatten().log_softmax(0).reshape(x.shape)),
+        ("softmax-otro-eje", lambda x: x.flatten(0, 1).log_softmax(0).reshape(x.shape)),
+        ("sin-softmax", itself),
+        ("softmax-dos-veces", lambda x: x.softmax(-1).log_softmax(-1)),
+        ("sigmoide", F.logsigmoid),
+    ),
+    "logarithm": step(
+        itself,
+        ("sin-logaritmo", torch.exp),
+        ("uno-menos-la-probabilidad", lambda s: s.exp() - 1),
+    ),
+    # De las puntuaciones y los ids, un número por posición y los ids que dicen cuáles son relleno.
+    "pick": step(
+        *same_ids(of),
+        ("desplaza-otra-vez", *moved(1)),
+        ("desplaza-al-revés", *moved(-1)),
+        ("sin-el-primero", lambda s, ids: (of(s, ids)[:, 1:], ids[:, 1:])),
+        ("sin-el-último", lambda s, ids: (of(s, ids)[:, :-1], ids[:, :-1])),
+        ("el-más-probable", *same_ids(lambda s, ids: s.amax(-1))),
+        ("todo-el-vocabulario", *same_ids(lambda s, ids: s.sum(-1), lambda s, ids: s.mean(-1))),
+        ("entropía-del-modelo", *same_ids(lambda s, ids: (s.exp() * s).sum(-1))),
+        ("etiquetas-suavizadas", *same_ids(*map(smoothed, (0.05, 0.1, 0.2)))),
+        # La media, para cada token, de lo que saca en todas las posiciones.
+        ("todos-con-todos", *same_ids(lambda s, ids: s[..., ids].mean((0, 1)))),
+        ("divide-por-vocabulario", *same_ids(lambda s, ids: of(s, ids) / s.shape[-1])),
+    ),
+    # De cada posición, lo que suma y cuánto cuenta al dividir.
+    "padding": step(
+        *kept(lambda ids, pad: ids != pad),
+        ("cuenta-el-relleno", lambda x, ids, pad, V: (x, torch.ones_like(x))),
+        ("divide-por-todos", lambda x, ids, pad, V: (x * (ids != pad), torch.ones_like(x))),
+        ("suma-el-relleno", lambda x, ids, pad, V: (x, (ids != pad).float())),
+        ("solo-el-relleno", *kept(lambda ids, pad: ids == pad)),
+        ("relleno-otro-id", *kept(lambda ids, pad: ids != 0)),
+        ("relleno-otro-id", *kept(lambda ids, pad: ids > pad, lambda ids, pad: ids < pad)),
+        ("logits-a-cero", lambda x, ids, pad, V: (x.where(ids != pad, log(V)), torch.ones_like(x))),
+        ("no-cuenta-el-fin", *kept(*map(all_but_the_end, (False, True)))),
+        ("cuenta-un-relleno", *kept(lambda ids, pad: F.pad(ids[:, :-1] != pad, (1, 0), value=True))),
+    ),
+    # De lo que suman, ``x``, y cuánto cuentan, ``n``, la pérdida.
+    "reduction": step(
+        lambda x, n: x.sum() / n.sum(),
+        ("media-de-medias", lambda x, n: (x.sum(1) / n.sum(1)).mean()),
+        ("media-por-posición", lambda x, n: (x.sum(0) / n.sum(0)).mean()),
+        ("suma", lambda x, n: x.sum()),
+        ("divide-por-frases", lambda x, n: x.sum() / len(x)),
+        ("divide-por-posiciones", lambda x, n: x.sum() / x.shape[1]),
+        ("divide-por-la-última", lambda x, n: x.sum() / n[-1].sum()),
+        ("sin-juntar", lambda x, n: x, lambda x, n: x[n > 0], lambda x, n: x.flatten()),
+        ("sin-juntar", lambda x, n: x.sum(1), lambda x, n: x.sum(0)),
+        ("sin-juntar", lambda x, n: x.sum(1) / n.sum(1), lambda x, n: x.sum(0) / n.sum(0)),
+        ("solo-una-frase", lambda x, n: x[0].sum() / n[0].sum(), lambda x, n: x[-1].sum() / n[-1].sum()),
+        ("la-mayor", lambda x, n: x[n > 0].max()),
+        ("mediana", lambda x, n: x[n > 0].median(), lambda x, n: x[n > 0].quantile(0.5)),
+    ),
+    "finish": step(
+        itself,
+        ("sin-el-menos", torch.neg),
+        ("perplejidad", torch.exp),
+        ("logaritmo-en-base-2", lambda x: x / log(2)),
+        ("logaritmo-en-base-10", lambda x: x / log(10)),
+        ("redondea", *map(rounded, range(4))),
+    ),
+    "shape": step(itself, ("sobran-ejes", lambda x: x[None], lambda x: x[None, None])),
+}
 
 
 def batch(seed, lengths, V, pad, m_D=None):
@@ -197,11 +195,6 @@ CASES = (
     Case("3 frases con relleno de sobra", batch(7, (2, 3, 4), 8, 1, m_D=6)),
 )
 HALF_AND_QUARTER = torch.tensor([[[0.125, 0.5, 0.375], [0.5, 0.25, 0.25]]]).log()
-EXTRA = (
-    Case("dos tokens, de p = 1/2 y p = 1/4", (HALF_AND_QUARTER, torch.tensor([[1, 2]]), 0)),
-    Case("dos tokens casi imposibles", (-11.0 * torch.eye(3)[None, 1:], torch.tensor([[1, 2]]), 0)),
-    Case("30 frases de hasta 60 tokens, y un vocabulario de 300", batch(8, range(31, 61), 300, 3)),
-)
 LOGITS, TARGETS, PAD = CASES[0].arguments
 NOISY = LOGITS + torch.linspace(-2, 2, 7) * (TARGETS == PAD)[..., None]
 TINY = (
@@ -226,7 +219,7 @@ def overflows(attempt):
         yield NOTES["recorta"].saying(yours=show(value)).text
 
 
-class NextTokenLoss(Exercise):
+class NextTokenLoss(numbers.NumberExercise):
     """Comprueba la pérdida de un modelo que predice el token siguiente.
 
     Args:
@@ -236,25 +229,18 @@ class NextTokenLoss(Exercise):
             token bueno.
     """
 
-    number, title, points = "10.1", "la pérdida", 3
+    number, title, points, section = "10.1", "la pérdida", 3, "10 §4"
     letters = ("B m_D -", "B m_D")
-    axes = {
-        "other": OTHERS,
-        "softmax": SOFTMAXES,
-        "logarithm": LOGARITHMS,
-        "pick": PICKS,
-        "padding": PADDINGS,
-        "reduction": REDUCTIONS,
-        "finish": ENDINGS,
-        "shape": SHAPES,
-    }
+    axes = AXES
     stages, unused = (Stage(tuple(axes), CASES, most=2),), tuple(axes)[1:6]
-    extra = EXTRA
+    extra = (
+        Case("dos tokens, de p = 1/2 y p = 1/4", (HALF_AND_QUARTER, torch.tensor([[1, 2]]), 0)),
+        Case("dos tokens casi imposibles", (-11.0 * torch.eye(3)[None, 1:], torch.tensor([[1, 2]]), 0)),
+        Case("30 frases de hasta 60 tokens, y un vocabulario de 300", batch(8, range(31, 61), 300, 3)),
+    )
     tiny = tuple(Case("", (torch.tensor(x), torch.tensor(ids), 0)) for x, ids in TINY)
-    reader, silent, also = Numbers(), (numbers.constant,), tuple(numbers.KNOWN)
-    measured = {"finish": numbers.by_a_number("10 §4")}
     must = (
-        *numbers.must("10 §4", lambda logits, targets, pad: ()),
+        *numbers.must(section, lambda logits, targets, pad: ()),
         related(LAWS["propiedad-relleno"], CASES[0], (NOISY, TARGETS, PAD)),
         related(LAWS["propiedad-constante"], CASES[0], (LOGITS + 3.0, TARGETS, PAD)),
         gives(LAWS["propiedad-uniforme"], (LOGITS * 0, TARGETS, PAD), torch.tensor(log(7))),

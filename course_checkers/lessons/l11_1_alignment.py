@@ -13,54 +13,62 @@ from course_checkers.steps.numbers import itself
 
 step = stepping(told(__file__, "11.1"))
 LAWS = laws(__file__, "11.1 propiedades")
-# Los pesos son w, (h, m_D, m_E); los de una cabeza o los de su media, t; las posiciones elegidas, x.
-MARKS = step(
-    lambda w: w[..., :-1],
-    ("cuenta-la-marca", itself),
-    ("quita-la-primera", lambda w: w[..., 1:], lambda w: w[..., 1:-1]),
-    ("quita-la-última-fila", lambda w: w[..., :-1, :-1]),
-    ("reparte-cada-cabeza", lambda w: w[..., :-1] / w[..., :-1].sum(-1, True)),
-    (("cuenta-la-marca", "quita-la-última-fila"), lambda w: w[..., :-1, :]),
-)
-HEADS = step(
-    lambda w: w.mean(0),
-    ("sin-juntar-cabezas", itself),
-    ("una-sola-cabeza", lambda w: w[0], lambda w: w[1], lambda w: w[-1]),
-    ("máximo-de-cabezas", lambda w: w.amax(0)),
-    ("mínimo-de-cabezas", lambda w: w.amin(0)),
-    ("mediana-de-cabezas", lambda w: w.median(0).values, lambda w: w.quantile(0.5, 0)),
-    ("producto-de-cabezas", lambda w: w.prod(0)),
-    ("media-de-otro-eje", lambda w: w.mean(1), lambda w: w.mean(2)),
-)
-ROWS = step(
-    itself,
-    ("fila-siguiente", lambda t: t.roll(-1, -2), lambda t: t[..., 1:, :]),
-    ("fila-siguiente", lambda t: torch.cat([t[..., 1:, :], t[..., -1:, :]], -2)),
-    ("fila-anterior", lambda t: t.roll(1, -2)),
-    ("fila-anterior", lambda t: torch.cat([t[..., :1, :], t[..., :-1, :]], -2)),
-)
 
 
 def expected(t):
     return (t * torch.arange(t.shape[-1])).sum(-1) / t.sum(-1)
 
 
-CHOICES = step(
-    lambda t: t.argmax(-1),
-    ("por-columnas", lambda t: t.argmax(-2)),
-    ("en-toda-la-tabla", torch.argmax, lambda t: t.argmax() % t.shape[-1]),
-    ("el-que-menos", lambda t: t.argmin(-1)),
-    ("el-segundo", lambda t: t.argsort(-1)[..., -2]),
-    ("posición-media", expected, lambda t: expected(t).round(), lambda t: expected(t).long()),
-    ("devuelve-el-peso", lambda t: t.amax(-1)),
-    ("devuelve-la-tabla", itself),
-    ("en-diagonal", lambda t: torch.arange(t.shape[-2])),
-    ("en-diagonal", lambda t: torch.arange(t.shape[-2]).clamp(max=t.shape[-1] - 1)),
-)
 AVERAGES = [
     lambda w, finish=finish: finish(w.argmax(-1).float().mean(0))
     for finish in (itself, torch.round, torch.floor)
 ]
+# Los pesos son w, (h, m_D, m_E); los de una cabeza o los de su media, t; las posiciones elegidas, x.
+AXES = {
+    "other": step(None, ("voto", lambda w: w.argmax(-1).mode(0).values), ("media-de-posiciones", *AVERAGES)),
+    "mark": step(
+        lambda w: w[..., :-1],
+        ("cuenta-la-marca", itself),
+        ("quita-la-primera", lambda w: w[..., 1:], lambda w: w[..., 1:-1]),
+        ("quita-la-última-fila", lambda w: w[..., :-1, :-1]),
+        ("reparte-cada-cabeza", lambda w: w[..., :-1] / w[..., :-1].sum(-1, True)),
+        (("cuenta-la-marca", "quita-la-última-fila"), lambda w: w[..., :-1, :]),
+    ),
+    "heads": step(
+        lambda w: w.mean(0),
+        ("sin-juntar-cabezas", itself),
+        ("una-sola-cabeza", lambda w: w[0], lambda w: w[1], lambda w: w[-1]),
+        ("máximo-de-cabezas", lambda w: w.amax(0)),
+        ("mínimo-de-cabezas", lambda w: w.amin(0)),
+        ("mediana-de-cabezas", lambda w: w.median(0).values, lambda w: w.quantile(0.5, 0)),
+        ("producto-de-cabezas", lambda w: w.prod(0)),
+        ("media-de-otro-eje", lambda w: w.mean(1), lambda w: w.mean(2)),
+    ),
+    "row": step(
+        itself,
+        ("fila-siguiente", lambda t: t.roll(-1, -2), lambda t: t[..., 1:, :]),
+        ("fila-siguiente", lambda t: torch.cat([t[..., 1:, :], t[..., -1:, :]], -2)),
+        ("fila-anterior", lambda t: t.roll(1, -2), lambda t: torch.cat([t[..., :1, :], t[..., :-1, :]], -2)),
+    ),
+    "choice": step(
+        lambda t: t.argmax(-1),
+        ("por-columnas", lambda t: t.argmax(-2)),
+        ("en-toda-la-tabla", torch.argmax, lambda t: t.argmax() % t.shape[-1]),
+        ("el-que-menos", lambda t: t.argmin(-1)),
+        ("el-segundo", lambda t: t.argsort(-1)[..., -2]),
+        ("posición-media", expected, lambda t: expected(t).round(), lambda t: expected(t).long()),
+        ("devuelve-el-peso", lambda t: t.amax(-1)),
+        ("devuelve-la-tabla", itself),
+        ("en-diagonal", lambda t: torch.arange(t.shape[-2])),
+        ("en-diagonal", lambda t: torch.arange(t.shape[-2]).clamp(max=t.shape[-1] - 1)),
+    ),
+    "finish": step(itself, ("posición-desde-1", lambda x: x + 1), ("posición-menos-1", lambda x: x - 1)),
+    "shape": step(
+        itself,
+        ("devuelve-parejas", lambda x: paired(x, True), lambda x: paired(x, False)),
+        ("sobran-ejes", lambda x: x[None], lambda x: x[..., None]),
+    ),
+}
 
 
 def paired(x, first):
@@ -130,27 +138,7 @@ class Alignment(Exercise):
     number, title = "11.1", "leer un alineamiento"
     letters = ("h m_D m_E",)
     possible = staticmethod(lambda weights: weights.shape[-1] > 1)
-    axes = {
-        "other": step(
-            None,
-            ("voto", lambda w: w.argmax(-1).mode(0).values),
-            ("media-de-posiciones", *AVERAGES),
-        ),
-        "mark": MARKS,
-        "heads": HEADS,
-        "row": ROWS,
-        "choice": CHOICES,
-        "finish": step(
-            itself,
-            ("posición-desde-1", lambda x: x + 1),
-            ("posición-menos-1", lambda x: x - 1),
-        ),
-        "shape": step(
-            itself,
-            ("devuelve-parejas", lambda x: paired(x, True), lambda x: paired(x, False)),
-            ("sobran-ejes", lambda x: x[None], lambda x: x[..., None]),
-        ),
-    }
+    axes = AXES
     stages, unused = (Stage(tuple(axes), CASES, most=2),), ("heads", "choice")
     extra, tiny = EXTRA, tuple(Case("", (torch.tensor(weights),)) for weights in TINY)
     reader = Numbers("un tensor de enteros, (m_D,)", noting=has_decimals)

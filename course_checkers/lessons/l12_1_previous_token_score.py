@@ -5,7 +5,7 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, drawn, gives, laws, same, stepping, told
+from course_checkers.engine import Case, Numbers, Stage, drawn, gives, laws, same, stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
 
@@ -29,46 +29,51 @@ def cut(*limits):
     return lambda w: previous(w)[..., slice(*limits)]
 
 
-# De los pesos (h, L, L), los de cada token.
-PICKS = step(
-    previous,
-    ("siguiente", diagonal(1)),
-    ("él-mismo", diagonal(0)),
-    ("dos-antes", diagonal(-2), lambda w: torch.cat([w[..., 1, -1:], diagonal(-2)(w)], -1)),
-    ("cuenta-la-primera-fila", with_first(-1), with_first(0)),
-    ("todo-lo-anterior", lambda w: w.tril(-1).sum(-1)[..., 1:], lambda w: w.tril(-1).sum(-1)),
-    ("todo-lo-anterior", lambda w: w.tril().sum(-1)[..., 1:], lambda w: w.tril().sum(-1)),
-    ("el-primero", lambda w: w[..., 1:, 0], lambda w: w[..., 0]),
-    ("cuenta-victorias", lambda w: (previous(w) == w.amax(-1)[..., 1:]).float()),
-    ("el-mayor-de-la-fila", lambda w: w.amax(-1)[..., 1:], lambda w: w.amax(-1)),
-    ("quita-filas", cut(1, None), cut(-1), cut(1, -1)),
-    ("una-sola-fila", cut(1), cut(-1, None)),
-    ("toda-la-tabla", lambda w: w.flatten(-2)),
-    ("ejes-de-diagonal", lambda w: w.diagonal(-1)),
-    (("siguiente", "ejes-de-diagonal"), lambda w: w.diagonal(1)),
-)
-# De los de cada token, uno por cabeza.
-REDUCTIONS = step(
-    lambda x, L: x.mean(-1),
-    ("suma", lambda x, L: x.sum(-1)),
-    ("divide-por-L", lambda x, L: x.sum(-1) / L),
-    ("divide-por-L²", lambda x, L: x.sum(-1) / L**2),
-    ("divide-por-otro-número", lambda x, L: x.sum(-1) / (L - 2 if L > 2 else 1)),
-    ("divide-por-otro-número", lambda x, L: x.sum(-1) / (L + 1), lambda x, L: x.sum(-1) / len(x)),
-    ("máximo", lambda x, L: x.amax(-1)),
-    ("mínimo", lambda x, L: x.amin(-1)),
-    ("mediana", lambda x, L: x.median(-1).values, lambda x, L: x.quantile(0.5, -1)),
-    ("sin-media", lambda x, L: x, lambda x, L: x.mT),
-    ("media-de-otro-eje", lambda x, L: x.mean(0)),
-)
-HEADS = step(
-    itself,
-    ("junta-las-cabezas", torch.mean, torch.sum, torch.amax),
-    ("una-sola-cabeza", lambda x: x[0], lambda x: x[-1]),
-    ("qué-cabeza", lambda x: x.argmax().float()),
-    ("en-otro-orden", lambda x: x.sort().values, lambda x: x.sort(descending=True).values),
-    ("umbral", lambda x: (x > 0.5).float()),
-)
+AXES = {
+    "again": step(itself, ("softmax-de-más", lambda w: w.softmax(-1))),
+    # De los pesos (h, L, L), los de cada token.
+    "pick": step(
+        previous,
+        ("siguiente", diagonal(1)),
+        ("él-mismo", diagonal(0)),
+        ("dos-antes", diagonal(-2), lambda w: torch.cat([w[..., 1, -1:], diagonal(-2)(w)], -1)),
+        ("cuenta-la-primera-fila", with_first(-1), with_first(0)),
+        ("todo-lo-anterior", lambda w: w.tril(-1).sum(-1)[..., 1:], lambda w: w.tril(-1).sum(-1)),
+        ("todo-lo-anterior", lambda w: w.tril().sum(-1)[..., 1:], lambda w: w.tril().sum(-1)),
+        ("el-primero", lambda w: w[..., 1:, 0], lambda w: w[..., 0]),
+        ("cuenta-victorias", lambda w: (previous(w) == w.amax(-1)[..., 1:]).float()),
+        ("el-mayor-de-la-fila", lambda w: w.amax(-1)[..., 1:], lambda w: w.amax(-1)),
+        ("quita-filas", cut(1, None), cut(-1), cut(1, -1)),
+        ("una-sola-fila", cut(1), cut(-1, None)),
+        ("toda-la-tabla", lambda w: w.flatten(-2)),
+        ("ejes-de-diagonal", lambda w: w.diagonal(-1)),
+        (("siguiente", "ejes-de-diagonal"), lambda w: w.diagonal(1)),
+    ),
+    # De los de cada token, uno por cabeza.
+    "reduction": step(
+        lambda x, L: x.mean(-1),
+        ("suma", lambda x, L: x.sum(-1)),
+        ("divide-por-L", lambda x, L: x.sum(-1) / L),
+        ("divide-por-L²", lambda x, L: x.sum(-1) / L**2),
+        ("divide-por-otro-número", lambda x, L: x.sum(-1) / (L - 2 if L > 2 else 1)),
+        ("divide-por-otro-número", lambda x, L: x.sum(-1) / (L + 1), lambda x, L: x.sum(-1) / len(x)),
+        ("máximo", lambda x, L: x.amax(-1)),
+        ("mínimo", lambda x, L: x.amin(-1)),
+        ("mediana", lambda x, L: x.median(-1).values, lambda x, L: x.quantile(0.5, -1)),
+        ("sin-media", lambda x, L: x, lambda x, L: x.mT),
+        ("media-de-otro-eje", lambda x, L: x.mean(0)),
+    ),
+    "heads": step(
+        itself,
+        ("junta-las-cabezas", torch.mean, torch.sum, torch.amax),
+        ("una-sola-cabeza", lambda x: x[0], lambda x: x[-1]),
+        ("qué-cabeza", lambda x: x.argmax().float()),
+        ("en-otro-orden", lambda x: x.sort().values, lambda x: x.sort(descending=True).values),
+        ("umbral", lambda x: (x > 0.5).float()),
+    ),
+    "finish": step(itself, ("redondea", *map(rounded, (1, 2, 3)))),
+    "shape": step(itself, ("sobran-ejes", lambda x: x[None], lambda x: x[..., None])),
+}
 
 
 def weights_case(seed, h, L):
@@ -87,7 +92,7 @@ SHIFTED = torch.eye(4).roll(-1, -1).tril(-1)[None]
 SHIFTED[0, 0, 0] = 1.0
 
 
-class PreviousToken(Exercise):
+class PreviousToken(numbers.NumberExercise):
     """Comprueba una función que mide cuánto mira cada cabeza al token anterior.
 
     Args:
@@ -95,17 +100,10 @@ class PreviousToken(Exercise):
             media de lo que cada token da al anterior. El primero no tiene, y no cuenta.
     """
 
-    number, title = "12.1", "cuánto mira al anterior"
+    number, title, section = "12.1", "cuánto mira al anterior", "12 §2"
     letters = ("h L L",)
     possible = staticmethod(lambda w: w.shape[-1] > 1 and same(w.sum(-1), torch.ones(w.shape[:-1])))
-    axes = {
-        "again": step(itself, ("softmax-de-más", lambda w: w.softmax(-1))),
-        "pick": PICKS,
-        "reduction": REDUCTIONS,
-        "heads": HEADS,
-        "finish": step(itself, ("redondea", *map(rounded, (1, 2, 3)))),
-        "shape": step(itself, ("sobran-ejes", lambda x: x[None], lambda x: x[..., None])),
-    }
+    axes = AXES
     cases = tuple(weights_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
     stages = (Stage(tuple(axes), cases, most=2),)
     extra = (
@@ -115,10 +113,8 @@ class PreviousToken(Exercise):
     )
     tiny = tuple(Case("", (torch.tensor(weights),)) for weights in TINY)
     reader = Numbers("un tensor con un número por cabeza, (h,)")
-    silent, also = (numbers.constant,), tuple(numbers.KNOWN)
-    measured = {"finish": numbers.by_a_number("12 §2")}
     must = (
-        *numbers.must("12 §2", lambda weights: weights.shape[:1]),
+        *numbers.must(section, lambda weights: weights.shape[:1]),
         gives(LAWS["propiedad-igual"], (torch.full((2, 4, 4), 1 / 4),), torch.full((2,), 1 / 4)),
         gives(LAWS["propiedad-todo"], (SHIFTED,), torch.ones(1)),
     )

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Stage, drawn, laws, stepping, told
+from course_checkers.engine import Case, Stage, Tensors, drawn, laws, stepping, told
 from course_checkers.inside.model import FakeEncoder, has_hooks
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, rounded
@@ -13,25 +13,25 @@ from course_lib.probes import hooked
 step = stepping(told(__file__, "11") | told(__file__, "12.2"))
 LEFT = laws(__file__, "12.2 propiedades")["deja-el-hook"]
 
-# De una cabeza, de cuántas hay y de lo que mide cada una, sus columnas.
-COLUMNS = step(
-    lambda i, h, d: slice(i * d, (i + 1) * d),
-    ("cabeza-desde-1", lambda i, h, d: slice((i - 1) * d, i * d) if i else slice(0)),
-    ("cabeza-desde-1", lambda i, h, d: slice((i - 1) % h * d, ((i - 1) % h + 1) * d)),
-    ("cabeza-siguiente", lambda i, h, d: slice((i + 1) * d, (i + 2) * d)),
-    ("desde-el-final", lambda i, h, d: slice((h - 1 - i) * d, (h - i) * d)),
-    ("empieza-en-cabeza·h", lambda i, h, d: slice(i * h, i * h + d), lambda i, h, d: slice(i * h, (i + 1) * h)),
-    ("empieza-en-cabeza", lambda i, h, d: slice(i, i + d)),
-    ("una-sola-columna", lambda i, h, d: slice(i, i + 1), lambda i, h, d: slice(i * d, i * d + 1)),
-    ("columnas-salteadas", lambda i, h, d: slice(i, None, h), lambda i, h, d: slice(i, None, d)),
-    ("hasta-el-final", lambda i, h, d: slice(i * d, None)),
-    ("columna-de-menos", lambda i, h, d: slice(i * d, (i + 1) * d - 1)),
-    ("columna-de-más", lambda i, h, d: slice(i * d, (i + 1) * d + 1)),
-    ("nada", lambda i, h, d: slice(0)),
-    ("todo", lambda i, h, d: slice(None)),
-)
 AXES = {
-    "columns": COLUMNS,
+    # De una cabeza, de cuántas hay y de lo que mide cada una, sus columnas.
+    "columns": step(
+        lambda i, h, d: slice(i * d, (i + 1) * d),
+        ("cabeza-desde-1", lambda i, h, d: slice((i - 1) * d, i * d) if i else slice(0)),
+        ("cabeza-desde-1", lambda i, h, d: slice((i - 1) % h * d, ((i - 1) % h + 1) * d)),
+        ("cabeza-siguiente", lambda i, h, d: slice((i + 1) * d, (i + 2) * d)),
+        ("desde-el-final", lambda i, h, d: slice((h - 1 - i) * d, (h - i) * d)),
+        ("empieza-en-cabeza·h", lambda i, h, d: slice(i * h, i * h + d)),
+        ("empieza-en-cabeza·h", lambda i, h, d: slice(i * h, (i + 1) * h)),
+        ("empieza-en-cabeza", lambda i, h, d: slice(i, i + d)),
+        ("una-sola-columna", lambda i, h, d: slice(i, i + 1), lambda i, h, d: slice(i * d, i * d + 1)),
+        ("columnas-salteadas", lambda i, h, d: slice(i, None, h), lambda i, h, d: slice(i, None, d)),
+        ("hasta-el-final", lambda i, h, d: slice(i * d, None)),
+        ("columna-de-menos", lambda i, h, d: slice(i * d, (i + 1) * d - 1)),
+        ("columna-de-más", lambda i, h, d: slice(i * d, (i + 1) * d + 1)),
+        ("nada", lambda i, h, d: slice(0)),
+        ("todo", lambda i, h, d: slice(None)),
+    ),
     "heads": step(itself, ("una-de-las-cabezas", lambda heads: heads[:1], lambda heads: heads[-1:])),
     "rest": step(itself, ("las-demás", torch.logical_not)),
     # De la capa que se pide y de cuántas hay, en cuáles.
@@ -106,7 +106,7 @@ def through(encoder, x, own, when, fill, after):
     return states
 
 
-class Intervention(Exercise):
+class Intervention(numbers.NumberExercise):
     """Comprueba una función que interviene en un encoder y mide qué cambia.
 
     Args:
@@ -116,15 +116,13 @@ class Intervention(Exercise):
             ``(2, L)``. El encoder no cambia.
     """
 
-    number, title, points = "12.2", "tu intervención", 3
+    number, title, points, section = "12.2", "tu intervención", 3, "12 §4.2"
     letters = ("", "- L -")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, most=2),)
     extra = encoder_case(3, 1, 3, 2, 4, 0, [0, 1]), encoder_case(4, 6, 12, 12, 8, 3, [1])
-    also = ("deja-el-hook", *numbers.KNOWN)
-    silent = (numbers.constant,)
-    measured = {"finish": numbers.by_a_number("12 §4.2")}
-    must = (*numbers.must("12 §4.2", lambda encoder, x, *_: x.shape[:2]),)
+    reader, also = Tensors(), ("deja-el-hook", *numbers.KNOWN)
+    must = (*numbers.must(section, lambda encoder, x, *_: x.shape[:2]),)
 
     def changed(self, case, arguments):
         """Quien deja el *hook* puesto cambia el encoder: todo lo de después sale cambiado."""

@@ -61,8 +61,7 @@ AXES = {
         ("multiplica#raíz", lambda m, eps: (m + eps).square()),
         ("raíz-de-más", lambda m, eps: (m + eps) ** 0.25),
         ("eps-al-cuadrado", lambda m, eps: (m + eps**2).sqrt()),
-        ("eps-de-tope", lambda m, eps: m.clamp(min=eps).sqrt()),
-        ("eps-de-tope", lambda m, eps: m.sqrt().clamp(min=eps)),
+        ("eps-de-tope", lambda m, eps: m.clamp(min=eps).sqrt(), lambda m, eps: m.sqrt().clamp(min=eps)),
         ("resta-eps", lambda m, eps: (m - eps).sqrt()),
     ),
     "eps": step(itself),
@@ -89,15 +88,6 @@ CASES = (
     vectors(5, (2, 4), 0.4, 0.1),
     vectors(6, (3, 2), 1e-6, 0.002),
     Case("un vector de ceros y eps = 1e-05", (torch.zeros(1, 3), torch.ones(3), 1e-5)),
-)
-TINY = tuple(
-    Case("", (torch.tensor([x]), torch.tensor(weight), 0.0))
-    for x, weight in (
-        ([3.0, 1.0], [1.0, 1.0]),
-        ([3.0, 4.0], [1.0, 2.0]),
-        ([1.0, 7.0], [1.0, 1.0]),
-        ([0.0, 2.0], [-1.0, -3.0]),
-    )
 )
 
 
@@ -137,7 +127,15 @@ class RMSNorm(Exercise):
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, usual=4),)
     extra = (PLAIN, vectors(7, (2, 3, 64), 1e-6, 300.0), vectors(8, (4, 1), 0.5), MINUTE)
-    tiny = TINY
+    tiny = tuple(
+        Case("", (torch.tensor([x]), torch.tensor(weight), 0.0))
+        for x, weight in (
+            ([3.0, 1.0], [1.0, 1.0]),
+            ([3.0, 4.0], [1.0, 2.0]),
+            ([1.0, 7.0], [1.0, 1.0]),
+            ([0.0, 2.0], [-1.0, -3.0]),
+        )
+    )
     measured = {"eps": fixed_eps, "finish": numbers.by_a_number("14 §3.1")}
     reader, also = Tensors(numpy=True), ("eps-fijo", *numbers.KNOWN)
     groups = messages(__file__, "14.2 grupos")

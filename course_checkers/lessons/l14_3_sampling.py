@@ -2,7 +2,7 @@
 
 import torch
 
-from course_checkers.engine import Exercise, Numbers, Stage, laws, messages, show_both, stepping, told
+from course_checkers.engine import Numbers, Stage, laws, messages, show_both, stepping, told
 from course_checkers.engine.case import Case, drawn
 from course_checkers.engine import properties as law
 from course_checkers.steps import numbers
@@ -78,8 +78,7 @@ AXES = {
         ("deja-fuera-el-que-cruza", lambda s, p: with_first(s.cumsum(-1) <= p)),
         ("sin-top-p", lambda s, p: s >= -torch.inf),
         ("uno-de-más", lambda s, p: with_first((before(s) < p).roll(1, -1))),
-        ("por-umbral", lambda s, p: s >= p, lambda s, p: with_first(s >= p)),
-        ("por-umbral", lambda s, p: s > 1 - p),
+        ("por-umbral", lambda s, p: s >= p, lambda s, p: with_first(s >= p), lambda s, p: s > 1 - p),
         ("parte-de-la-mayor", lambda s, p: s >= p * s.amax(-1, keepdim=True)),
         ("solo-el-mayor", lambda s, p: torch.arange(s.shape[-1]).expand_as(s) < 1),
         ("los-demás", lambda s, p: before(s) >= p, lambda s, p: s.cumsum(-1) > p),
@@ -96,10 +95,7 @@ AXES = {
         ("sin-deshacer-el-orden", lambda keep, order, x: (keep, x.gather(-1, order))),
         ("tapa-otras", lambda keep, order, x: (keep, x)),
         ("deshace-al-revés", lambda keep, order, x: (keep.gather(-1, order), x)),
-        (
-            "deshace-al-revés",
-            lambda keep, order, x: (keep.gather(-1, order), x.gather(-1, order).gather(-1, order)),
-        ),
+        ("deshace-al-revés", lambda keep, i, x: (keep.gather(-1, i), x.gather(-1, i).gather(-1, i))),
     ),
     # De las que se quedan, las puntuaciones con que se reparte, las de top-k (o −∞) y p.
     "share": step(
@@ -113,8 +109,7 @@ AXES = {
         ("softmax-otra-vez", lambda keep, y, z, p: softmax(only(softmax(z), keep))),
         ("a-partes-iguales", lambda keep, y, z, p: proportional(keep * 1.0)),
         ("devuelve-quiénes", lambda keep, y, z, p: keep * 1.0, lambda keep, y, z, p: ~keep * 1.0),
-        ("devuelve-puntuaciones", lambda keep, y, z, p: only(y, keep)),
-        ("devuelve-puntuaciones", lambda keep, y, z, p: y * keep),
+        ("devuelve-puntuaciones", lambda keep, y, z, p: only(y, keep), lambda keep, y, z, p: y * keep),
         ("logaritmo", lambda keep, y, z, p: only(y, keep).log_softmax(-1)),
     ),
     "finish": step(itself, ("redondea", *map(rounded, (1, 2, 3, 4)))),
@@ -170,7 +165,7 @@ def one(output, *given):
         yield "propiedad-suma", {"sum": show_both(sums[row], 1.0)[0]}
 
 
-class Sampling(Exercise):
+class Sampling(numbers.NumberExercise):
     """Comprueba las probabilidades con que se sortea el token siguiente.
 
     Args:
@@ -179,7 +174,7 @@ class Sampling(Exercise):
             mayores, de ellos los menos que juntos suman ``top_p`` o más, y se reparten el total.
     """
 
-    number, title, points = "14.3", "el orden del muestreo", 3
+    number, title, points, section = "14.3", "el orden del muestreo", 3, "14 §8"
     letters = ("V",)
     possible = staticmethod(lambda x, T, k, p: 1 <= k <= x.shape[-1] and apart(x, T, k, p, 1e-4))
     axes = AXES
@@ -190,13 +185,11 @@ class Sampling(Exercise):
         scores_case(42, 1.0, 40, 0.5, 2, 1, 1, 1, 40),
     )
     tiny = tuple(Case("", (torch.tensor(x), 2.0, k, p)) for x in TINY for k, p in ((2, 0.65), (1, 0.3)))
-    measured = {"finish": numbers.by_a_number("14 §8")}
     reader = Numbers("las probabilidades, (..., V)")
-    silent, also = (numbers.constant,), tuple(numbers.KNOWN)
     groups = messages(__file__, "14.3 grupos")
     must = (
-        law.right_shape(lambda scores, *_: scores.shape, "Tu salida no mide lo mismo.", "14 §8"),
-        law.finite("14 §8"),
+        law.right_shape(lambda scores, *_: scores.shape, "Tu salida no mide lo mismo.", section),
+        law.finite(section),
         one,
         law.gives(LAWS["propiedad-ejemplo"], EXAMPLE, torch.tensor([0.0, 4 / 7, 3 / 7, 0.0])),
     )

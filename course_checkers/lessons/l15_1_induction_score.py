@@ -13,50 +13,53 @@ step = stepping(told(__file__, "15.1"))
 LAWS = laws(__file__, "15.1 propiedades")
 
 
+def half(w):
+    return w.shape[-1] // 2
+
+
 def diagonal(w, offset):
     """Las casillas de una diagonal que están en las filas de la segunda mitad."""
-    half = w.shape[-1] // 2
-    return w.diagonal(offset, -2, -1)[..., max(0, half + min(0, offset)) :]
+    return w.diagonal(offset, -2, -1)[..., max(0, half(w) + min(0, offset)) :]
 
 
 def beside(distance):
     """Lo que se da a quien está a esa distancia de la aparición anterior."""
-    return lambda w, half: diagonal(w, distance - half)
+    return lambda w: diagonal(w, distance - half(w))
 
 
 followed = beside(1)
 
 
 def cut(*limits):
-    return lambda w, half: followed(w, half)[..., slice(*limits)]
+    return lambda w: followed(w)[..., slice(*limits)]
 
 
-# De los pesos (h, L, L) y la mitad de L, los de cada token.
+# De los pesos (h, L, L), los de cada token.
 PICKS = step(
     followed,
-    ("fila-de-más", lambda w, half: w.diagonal(1 - half, -2, -1)),
+    ("fila-de-más", lambda w: w.diagonal(1 - half(w), -2, -1)),
     ("la-repetición", beside(0)),
     ("el-de-antes", beside(-1)),
     ("dos-después", beside(2)),
-    ("al-anterior", lambda w, half: diagonal(w, -1), lambda w, half: w.diagonal(-1, -2, -1)),
-    ("él-mismo", lambda w, half: diagonal(w, 0), lambda w, half: w.diagonal(0, -2, -1)),
-    ("filas-y-columnas", lambda w, half: followed(w.mT, half)),
+    ("al-anterior", lambda w: diagonal(w, -1), lambda w: w.diagonal(-1, -2, -1)),
+    ("él-mismo", lambda w: diagonal(w, 0), lambda w: w.diagonal(0, -2, -1)),
+    ("filas-y-columnas", lambda w: followed(w.mT)),
     ("quita-filas", cut(1, None), cut(-1), cut(1, -1)),
     ("una-sola-fila", cut(1), cut(-1, None)),
-    ("toda-la-primera-mitad", lambda w, half: w[:, half:, :half].sum(-1)),
-    ("el-mayor-de-la-fila", lambda w, half: w[:, half:].amax(-1)),
-    ("cuenta-victorias", lambda w, half: (followed(w, half) == w[:, half:].amax(-1)).float()),
-    ("ejes-de-diagonal", lambda w, half: w.diagonal(1 - half)),
+    ("toda-la-primera-mitad", lambda w: w[:, half(w) :, : half(w)].sum(-1)),
+    ("el-mayor-de-la-fila", lambda w: w[:, half(w) :].amax(-1)),
+    ("cuenta-victorias", lambda w: (followed(w) == w[:, half(w) :].amax(-1)).float()),
+    ("ejes-de-diagonal", lambda w: w.diagonal(1 - half(w))),
 )
 # De los de cada token, uno por cabeza.
 REDUCTIONS = step(
-    lambda x, half: x.mean(-1),
-    ("suma", lambda x, half: x.sum(-1)),
-    ("divide-por-L", lambda x, half: x.sum(-1) / (2 * half)),
-    ("divide-por-otro-número", *(lambda x, half, k=k: x.sum(-1) / (half + k) for k in (-1, 1))),
-    ("máximo", lambda x, half: x.amax(-1)),
-    ("sin-media", lambda x, half: x, lambda x, half: x.mT),
-    ("media-de-otro-eje", lambda x, half: x.mean(0)),
+    lambda x, L: x.mean(-1),
+    ("suma", lambda x, L: x.sum(-1)),
+    ("divide-por-L", lambda x, L: x.sum(-1) / L),
+    ("divide-por-otro-número", *(lambda x, L, k=k: x.sum(-1) / (L // 2 + k) for k in (-1, 1))),
+    ("máximo", lambda x, L: x.amax(-1)),
+    ("sin-media", lambda x, L: x, lambda x, L: x.mT),
+    ("media-de-otro-eje", lambda x, L: x.mean(0)),
 )
 
 
@@ -84,15 +87,14 @@ class Induction(PreviousToken):
             que siguió a su aparición anterior.
     """
 
-    number, title = "15.1", "la puntuación de inducción"
+    number, title, section = "15.1", "la puntuación de inducción", "15 §1"
     axes = PreviousToken.axes | {"pick": PICKS, "reduction": REDUCTIONS}
     cases = tuple(weights_case(seed, *sizes) for seed, sizes in enumerate(SIZES))
     stages = (Stage(tuple(axes), (*cases, weights_case(6, 3, 4, causal=True)), most=2),)
     extra = (EXAMPLE, weights_case(7, 12, 40, True))
     tiny = extra[:1]
-    measured = {"finish": numbers.by_a_number("15 §1")}
     must = (
-        *numbers.must("15 §1", lambda weights: weights.shape[:1]),
+        *numbers.must(section, lambda weights: weights.shape[:1]),
         gives(LAWS["propiedad-todo"], (ALL,), torch.ones(1)),
         gives(LAWS["propiedad-igual"], (torch.full((2, 8, 8), 1 / 8),), torch.full((2,), 1 / 8)),
     )
@@ -100,9 +102,3 @@ class Induction(PreviousToken):
     def possible(self, weights):
         L = weights.shape[-1]
         return L > 3 and L % 2 == 0 and super().possible(weights)
-
-    def compute(self, choice, weights):
-        half = weights.shape[-1] // 2
-        values = choice["pick"](choice["again"](weights), half)
-        scores = choice["heads"](choice["reduction"](values, half))
-        return {"output": choice["shape"](choice["finish"](scores))}

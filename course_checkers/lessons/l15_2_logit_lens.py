@@ -5,7 +5,7 @@ import functools
 import torch
 import torch.nn.functional as F
 
-from course_checkers.engine import Case, Exercise, Numbers, Stage, laws, related, same, stepping, told
+from course_checkers.engine import Case, Numbers, Stage, laws, related, same, stepping, told
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself, mean_square, rounded
 
@@ -20,8 +20,7 @@ AXES = {
         ("quita-la-entrada", lambda s: s[1:]),
         ("quita-la-salida", lambda s: s[:-1]),
         ("capa-corrida", lambda s: s.roll(1, 0), lambda s: s.roll(-1, 0)),
-        ("lo-que-añade-la-capa", lambda s: s.diff(dim=0)),
-        ("lo-que-añade-la-capa", lambda s: torch.cat([s[:1], s.diff(dim=0)])),
+        ("lo-que-añade-la-capa", lambda s: s.diff(dim=0), lambda s: torch.cat([s[:1], s.diff(dim=0)])),
     ),
     "place": step(
         lambda s: s[:, -1],
@@ -74,14 +73,12 @@ CASES = (
     states_case(4, 4, 4, 5, 5),
     states_case(5, 2, 3, 3, 6, 20.0),
 )
-
-
 near = functools.partial(same, relative=0, absolute=1e-3)
 S, GAIN, TABLE = CASES[0].arguments
 TURNED = S, GAIN, TABLE.flip(0)
 
 
-class LogitLens(Exercise):
+class LogitLens(numbers.NumberExercise):
     """Comprueba una lente de logits.
 
     Args:
@@ -90,17 +87,15 @@ class LogitLens(Exercise):
             ``(Nx + 1, V)``: en cada estado, las probabilidades del token que sigue al último.
     """
 
-    number, title, points = "15.2", "la lente de logits", 3
+    number, title, points, section = "15.2", "la lente de logits", 3, "15 §3"
     letters = ("N L d", "d", "V d")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, most=2),)
     extra = (states_case(6, 31, 2, 16, 40), states_case(7, 3, 1, 4, 3))
     tiny = (Case("", (torch.tensor([[[3.0, 1.0]], [[1.0, 7.0]]]), torch.ones(2), torch.eye(2))),)
     reader = Numbers("un tensor (Nx + 1, V), una fila por estado")
-    silent, also = (numbers.constant,), tuple(numbers.KNOWN)
-    measured = {"finish": numbers.by_a_number("15 §3")}
     must = (
-        *numbers.must("15 §3", lambda states, gain, table: (len(states), len(table))),
+        *numbers.must(section, lambda states, gain, table: (len(states), len(table))),
         related(LAWS["propiedad-escala"], CASES[0], (3 * S, GAIN, TABLE), alike=near),
         related(LAWS["propiedad-vocabulario"], CASES[0], TURNED, lambda p: p.flip(-1)),
     )

@@ -2,7 +2,7 @@
 
 import torch
 
-from course_checkers.engine import Case, Exercise, Stage, Tensors, drawn, laws, stepping, told
+from course_checkers.engine import Case, Stage, Tensors, drawn, laws, stepping, told
 from course_checkers.engine import properties as law
 from course_checkers.inside.model import FakeLayer
 from course_checkers.steps import numbers
@@ -83,7 +83,7 @@ def earlier(attempt):
             yield LAWS["propiedad-antes"].saying(name=CASES[0].name, yours=f"{moved:.2g}")
 
 
-class Patching(Exercise):
+class Patching(numbers.NumberExercise):
     """Comprueba una función que parchea un estado.
 
     Args:
@@ -93,24 +93,16 @@ class Patching(Exercise):
             todas las capas, con ese estado cambiado por el de ``other``. ``clean`` no cambia.
     """
 
-    number, title, points = "15.3", "parchear", 3
+    number, title, points, section = "15.3", "parchear", 3, "15 §4"
     letters = ("", "L -", "L -")
     axes = AXES
     stages = (Stage(tuple(AXES), CASES, most=2),)
-    extra = (
-        patch_case(6, 2, 2, 5, 1, 1),
-        patch_case(7, 12, 9, 4, 10, 8),
-        patch_case(8, 1, 3, 2, 0, 2),
-    )
-    tiny = (
-        Case("", ([FakeLayer(1, 2), FakeLayer(2, 2)], torch.zeros(2, 2), torch.ones(2, 2), 1, 0)),
-    )
-    reader, also = Tensors(), tuple(numbers.KNOWN)
-    silent = (numbers.constant,)
-    measured = {"finish": numbers.by_a_number("15 §4")}
+    extra = (patch_case(6, 2, 2, 5, 1, 1), patch_case(7, 12, 9, 4, 10, 8), patch_case(8, 1, 3, 2, 0, 2))
+    tiny = (Case("", ([FakeLayer(1, 2), FakeLayer(2, 2)], torch.zeros(2, 2), torch.ones(2, 2), 1, 0)),)
+    reader = Tensors()
     must = (
-        law.right_shape(lambda layers, clean, *_: clean.shape, SHAPE, "15 §4"),
-        law.finite("15 §4"),
+        law.right_shape(lambda layers, clean, *_: clean.shape, SHAPE, section),
+        law.finite(section),
         earlier,
     )
 

@@ -2,9 +2,9 @@
 
 import torch
 
-from course_checkers.engine import Exercise, Numbers, Option, Stage, each_output, laws, show, stepping, told
+from course_checkers.engine import Numbers, Option, Stage, each_output, laws, show, stepping, told
 from course_checkers.engine.case import Case, drawn
-from course_checkers.lessons.l11_1_alignment import AVERAGES, CHOICES, HEADS
+from course_checkers.lessons.l11_1_alignment import AVERAGES, AXES as ALIGNED
 from course_checkers.steps import numbers
 from course_checkers.steps.numbers import itself
 
@@ -31,8 +31,8 @@ AXES = {
         ("la-última-capa", lambda w, heads: w[-1]),
         ("capa-y-cabeza-cambiadas", lambda w, heads: chosen(w.transpose(0, 1), heads)),
     ),
-    "heads": again(HEADS) + step(None, ("argmax-de-cabezas", lambda t: t.argmax(0).float()))[1:],
-    "choice": again(CHOICES),
+    "heads": again(ALIGNED["heads"]) + step(None, ("argmax-de-cabezas", lambda t: t.argmax(0).float()))[1:],
+    "choice": again(ALIGNED["choice"]),
     "unit": step(
         lambda x, n: x * FRAME,
         ("sin-segundos", lambda x, n: x * 1.0),
@@ -67,7 +67,7 @@ def inside_the_sound(output, weights, heads):
         yield "propiedad-segundos", {"yours": show(outside[0]), "last": show(last)}
 
 
-class Moments(Exercise):
+class Moments(numbers.NumberExercise):
     """Comprueba una función que dice cuándo se dijo cada token.
 
     Args:
@@ -76,16 +76,14 @@ class Moments(Exercise):
             columna con más peso, en la media de esas cabezas. Cada columna son 0,02 segundos.
     """
 
-    number, title, points = "16.2", "cuándo se dijo cada palabra", 3
+    number, title, points, section = "16.2", "cuándo se dijo cada palabra", 3, "16 §4"
     possible = staticmethod(lambda w, heads: all(i < w.shape[0] and j < w.shape[1] for i, j in heads))
     axes = AXES
     stages, unused = (Stage(tuple(AXES), CASES, most=2),), ("heads", "choice")
     extra = (moment_case(5, 6, 8, 20, 450, (3, 1), (4, 2), (5, 6)), moment_case(6, 2, 2, 1, 9, (1, 0)))
     tiny = (Case("", (torch.tensor([[[[0.1, 0.7, 0.2], [0.2, 0.2, 0.6]]]]), [(0, 0)])),)
     reader = Numbers("un tensor de segundos, (T,)")
-    silent, also = (numbers.constant,), tuple(numbers.KNOWN)
-    measured = {"finish": numbers.by_a_number("16 §4")}
-    must = (*numbers.must("16 §4", lambda weights, heads: weights.shape[2:3]), inside_the_sound)
+    must = (*numbers.must(section, lambda weights, heads: weights.shape[2:3]), inside_the_sound)
 
     def compute(self, choice, weights, heads):
         table = choice["which"](weights, heads)

@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import replace
+from functools import cached_property
 
 import torch
 
-from course_checkers.engine import Option, finite, right_shape, same, show, told
+from course_checkers.engine import Exercise, Numbers, Option, finite, right_shape, same, show, told
 
 KNOWN = told(__file__, "number")
 
@@ -59,3 +60,11 @@ def must(read, shape):
     shaped = right_shape(shape, "La forma de tu salida no es la que se pide.", read, story)
     text = "Tu salida no es un número de verdad: es NaN o ∞."
     return moves, shaped, finite(read, text, story="Pasa con {name}.")
+
+
+class NumberExercise(Exercise):
+    """Lo que declara casi todo ejercicio que devuelve números; ``section`` es donde se explica."""
+
+    section = ""
+    reader, silent, also = Numbers(), (constant,), tuple(KNOWN)
+    measured = cached_property(lambda self: {"finish": by_a_number(self.section)})
